@@ -1,0 +1,1 @@
+"""Programs that start `gpuenv`; see `gpuenv.cli` for the commands."""

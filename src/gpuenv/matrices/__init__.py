@@ -1,0 +1,23 @@
+"""The compatibility matrices: facts as JSON rows, shipped in the wheel, read once, when first asked for."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+TABLES = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries")
+
+
+def directory() -> Path:
+    """Where the matrices lie: beside this module when installed, at the top of a source checkout otherwise."""
+    installed = Path(__file__).with_name("data")
+    return installed if installed.is_dir() else Path(__file__).parents[3] / "matrices"
+
+
+@cache
+def load(table: str) -> tuple[dict[str, Any], ...]:
+    """Return the rows of `table` (a file name without `.json`)."""
+    document = json.loads((directory() / f"{table}.json").read_text(encoding="utf-8"))
+    return tuple(document["rows"])

@@ -1,0 +1,56 @@
+"""Where files come from: indexes, wheelhouses, and what a page of theirs listed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from packaging.utils import NormalizedName
+
+from gpuenv.values.build import WheelFile
+
+SourceKind = Literal["pypi", "pytorch", "flat", "directory", "snapshot"]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSource:
+    """A place that lists wheels.
+
+    `pypi`: a PEP 503 / 691 simple index whose files without a local version are PyPI's builds. `pytorch`: the
+    PyTorch index or a copy of it, a PEP 503 index of all variants (`.../whl`) or of one (`.../whl/cu126`).
+    `flat`: one page of links. `directory`: a local wheelhouse. `snapshot`: the listing shipped with gpuenv.
+    `origin` says who named it, for messages.
+    """
+
+    kind: SourceKind
+    url: str  # without a trailing slash; a path for `directory`
+    origin: str
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What one source lists for one project.
+
+    `problem` is why the page could not be read (then `files` is empty), `unparsed` are names of files on it
+    that are no valid wheel or sdist names. A project that the index does not have is an empty listing
+    without a problem. `page` is the address that was read; pip and uv take it as `--find-links`.
+    """
+
+    source: IndexSource
+    project: NormalizedName
+    files: tuple[WheelFile, ...]
+    page: str
+    problem: str | None = None
+    unparsed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexConfiguration:
+    """What the user's pip and uv configuration names; each entry with its origin."""
+
+    index_url: IndexSource | None  # None: the installer's own default
+    extra_index_urls: tuple[IndexSource, ...]
+    find_links: tuple[IndexSource, ...]
+    no_index: bool = False
+    ca_bundle: str | None = None

@@ -1,0 +1,102 @@
+"""A plan: what will be installed, from where, by which steps, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpuenv.values.build import Evidence
+from gpuenv.values.errors import Because
+from gpuenv.values.machine import Machine
+
+RULES = (
+    "driver", "kernels", "library", "python", "platform", "companion", "known-bad", "reach", "request",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPackage:
+    """One file that will be installed; `version` has its local part, `size` is in bytes."""
+
+    name: str
+    version: str
+    variant: str | None
+    index: str | None
+    filename: str | None
+    url: str | None
+    sha256: str | None
+    size: int | None
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A command to run, as a list (never through a shell), and why."""
+
+    argv: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A build that does not fit: the rule it fails (one of RULES), the facts that collide, their source."""
+
+    name: str
+    version: str
+    variant: str | None
+    rule: str
+    detail: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What would change the plan, and what that needs."""
+
+    text: str
+    needs: str
+
+
+@dataclass(frozen=True, slots=True)
+class Warn:
+    """Something the plan's reader should know; `code` is kebab-case."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where the installer is told to look: `index_url` serves everything but the torch stack."""
+
+    index_url: str | None  # None: the installer's own default
+    extra_index_urls: tuple[str, ...]
+    find_links: tuple[str, ...]  # pages and wheelhouses, the torch stack's first
+    no_index: bool = False
+    ca_bundle: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A decision that holds: everything needed to install it, and to explain it.
+
+    `python` is MAJOR.MINOR; `python_path` the interpreter to use where one is already there. `packages` are
+    the torch stack and, where a resolver ran, all it chose. `pins` are the requirements handed to the
+    installer (`torch==2.14.1+cu126`), `requirements` the user's others, `constraints` what known-bad
+    combinations forbid (`numpy<2`).
+    """
+
+    machines: tuple[Machine, ...]
+    python: str
+    python_path: str | None
+    variant: str
+    manager: str
+    packages: tuple[PlannedPackage, ...]
+    pins: tuple[str, ...]
+    requirements: tuple[str, ...]
+    constraints: tuple[str, ...]
+    sources: Sources
+    steps: tuple[Step, ...]
+    why: tuple[Because, ...]
+    rejected: tuple[Rejection, ...]
+    advice: tuple[Advice, ...]
+    warnings: tuple[Warn, ...]
