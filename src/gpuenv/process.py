@@ -1,0 +1,193 @@
+"""The one module that starts processes: always from a list, never through a shell."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+_GRACE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """What a process left: `returncode` is None when the program was not found or could not be started.
+
+    `timed_out` tells that it was ended because its time limit ran out; `error` why it could not be started.
+    """
+
+    returncode: int | None
+    stdout: str
+    stderr: str
+    timed_out: bool = False
+    error: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.returncode == 0 and not self.timed_out
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    timeout_s: float,
+    environ: Mapping[str, str] | None = None,
+    stdin: str | None = None,
+    cwd: Path | None = None,
+) -> Completed:
+    """Run `argv` quietly and return what it printed, whatever it did; bytes that are no UTF-8 are replaced.
+
+    The child and all its children are ended when the time limit (seconds) runs out or on Ctrl-C.
+    """
+    try:
+        child = _start(argv, environ, cwd, stdin is not None, subprocess.PIPE, subprocess.PIPE)
+    except OSError as error:
+        return Completed(None, "", "", error=str(error))
+    try:
+        stdout, stderr = child.communicate(stdin.encode() if stdin is not None else None, timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        stdout, stderr = _end(child)
+        return Completed(child.returncode, _decode(stdout), _decode(stderr), timed_out=True)
+    except BaseException:
+        _end(child)
+        raise
+    return Completed(child.returncode, _decode(stdout), _decode(stderr))
+
+
+def stream(
+    argv: Sequence[str],
+    *,
+    log: Path,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    show: bool = True,
+) -> Completed:
+    """Run a long `argv`, append all it prints to `log`, and pass it on to stderr when `show` is true.
+
+    On a terminal the child draws its own progress: it is given the terminal (through a pseudo-terminal where
+    the system has one), so that bars stay bars. Ctrl-C ends the child and its children before it is raised.
+    """
+    with log.open("ab") as sink:
+        sink.write(f"$ {' '.join(argv)}\n".encode())
+        sink.flush()
+        start = sink.tell()
+        if show and sys.stderr.isatty() and os.name == "posix":
+            returncode, error = _stream_through_terminal(argv, environ, cwd, sink)
+        else:
+            returncode, error = _stream_through_pipe(argv, environ, cwd, sink, show=show)
+    with log.open("rb") as written:
+        written.seek(start)
+        return Completed(returncode, _decode(written.read()), "", error=error)
+
+
+def _stream_through_pipe(
+    argv: Sequence[str], environ: Mapping[str, str] | None, cwd: Path | None, sink: IO[bytes], *, show: bool
+) -> tuple[int | None, str | None]:
+    try:
+        child = _start(argv, environ, cwd, has_stdin=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except OSError as error:
+        return None, str(error)
+    try:
+        assert child.stdout is not None  # noqa: S101 - a pipe was asked for
+        for line in child.stdout:
+            _pass_on(line, sink, show=show)
+        return child.wait(), None
+    except BaseException:
+        _end(child)
+        raise
+
+
+def _stream_through_terminal(
+    argv: Sequence[str], environ: Mapping[str, str] | None, cwd: Path | None, sink: IO[bytes]
+) -> tuple[int | None, str | None]:
+    import fcntl  # noqa: PLC0415 - these exist on POSIX only
+    import pty  # noqa: PLC0415
+    import termios  # noqa: PLC0415
+
+    ours, theirs = pty.openpty()
+    try:
+        size = fcntl.ioctl(sys.stderr.fileno(), termios.TIOCGWINSZ, b"\0" * 8)
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, size)
+        child = _start(argv, environ, cwd, has_stdin=False, stdout=theirs, stderr=theirs)
+    except OSError as error:
+        os.close(ours)
+        os.close(theirs)
+        return None, str(error)
+    os.close(theirs)
+    try:
+        while chunk := _read_terminal(ours):
+            _pass_on(chunk, sink, show=True)
+        return child.wait(), None
+    except BaseException:
+        _end(child)
+        raise
+    finally:
+        os.close(ours)
+
+
+def _read_terminal(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # Linux: EIO when the child has closed its end
+        return b""
+
+
+def _pass_on(data: bytes, sink: IO[bytes], *, show: bool) -> None:
+    sink.write(data)
+    sink.flush()
+    if show:
+        sys.stderr.write(_decode(data))
+        sys.stderr.flush()
+
+
+def _start(
+    argv: Sequence[str],
+    environ: Mapping[str, str] | None,
+    cwd: Path | None,
+    has_stdin: bool,
+    stdout: int,
+    stderr: int,
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        list(argv),
+        stdin=subprocess.PIPE if has_stdin else subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        env=dict(environ) if environ is not None else None,
+        cwd=cwd,
+        start_new_session=os.name == "posix",  # so that its children end with it
+    )
+
+
+def _end(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """End the child and its children: politely first, so that an installer can clean up after itself."""
+    _signal_group(child, signal.SIGTERM)
+    try:
+        stdout, stderr = child.communicate(timeout=_GRACE_S)
+    except subprocess.TimeoutExpired:
+        _signal_group(child, getattr(signal, "SIGKILL", signal.SIGTERM))
+        child.kill()
+        try:
+            stdout, stderr = child.communicate(timeout=_GRACE_S)
+        except subprocess.TimeoutExpired:  # in uninterruptible sleep (a dead GPU): leave it behind
+            stdout, stderr = b"", b""
+    return stdout or b"", stderr or b""
+
+
+def _signal_group(child: subprocess.Popen[bytes], number: int) -> None:
+    try:
+        if os.name == "posix":
+            os.killpg(child.pid, number)
+        else:
+            child.terminate()
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", errors="replace")
