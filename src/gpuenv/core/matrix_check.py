@@ -1,0 +1,87 @@
+"""Checks the matrices: each row by itself, then the rows against each other.
+
+The generator in tools/ refuses to write what fails here; `gpuenv matrix check` tells it of what is installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpuenv.core.matrix_cross import CROSS_CHECKS
+from gpuenv.core.matrix_fields import FIELDS, check_fields
+from gpuenv.core.matrix_keys import row_key
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixFault:
+    """What is wrong with a row: the table, what tells the row from others, and why."""
+
+    table: str
+    row_key: str
+    message: str
+
+
+Row = Mapping[str, Any]
+
+
+def check_matrices(tables: Mapping[str, Sequence[Any]]) -> tuple[MatrixFault, ...]:
+    """Return what is wrong with the tables, in their order; a table not given is not missed.
+
+    A table with a garbled row is not compared with others: what the row lacks would be missed there.
+    """
+    faults: list[MatrixFault] = []
+    sound: dict[str, Sequence[Row]] = {}
+    for table, rows in tables.items():
+        garbled = tuple(_check_rows(table, rows))
+        faults += garbled or _check_duplicates(table, rows)
+        if not garbled:
+            sound[table] = rows
+    return (*faults, *_compare(sound))
+
+
+def _check_rows(table: str, rows: Sequence[Any]) -> Iterator[MatrixFault]:
+    for position, row in enumerate(rows):
+        for message in _check_row(table, row):
+            yield MatrixFault(table, _key(table, row, position), message)
+
+
+def _check_row(table: str, row: Any) -> Iterator[str]:
+    if not isinstance(row, Mapping):
+        yield "no object"
+        return
+    if table not in FIELDS:
+        return
+    kinds = FIELDS[table]
+    kind = None if None in kinds else row.get("kind")
+    if not isinstance(kind, str | None) or kind not in kinds:
+        yield f"`kind`: {kind!r} is none of {', '.join(map(str, kinds))}"
+        return
+    yield from check_fields(row, kinds[kind])
+
+
+def _key(table: str, row: Any, position: int) -> str:
+    try:
+        return row_key(table, row) if isinstance(row, Mapping) else f"row {position + 1}"
+    except (KeyError, TypeError):
+        return f"row {position + 1}"
+
+
+def _check_duplicates(table: str, rows: Iterable[Row]) -> Iterator[MatrixFault]:
+    if table not in FIELDS:
+        return
+    seen: dict[str, Row] = {}
+    for row in rows:
+        key = row_key(table, row)
+        if key in seen:
+            message = "stands there twice" if seen[key] == row else "stands there twice, and the two differ"
+            yield MatrixFault(table, key, message)
+        seen[key] = row
+
+
+def _compare(tables: Mapping[str, Sequence[Row]]) -> Iterator[MatrixFault]:
+    for check in CROSS_CHECKS:
+        if all(needed in tables for needed in check.tables):
+            for row, message in check.run(*(tables[needed] for needed in check.tables)):
+                yield MatrixFault(check.tables[0], row_key(check.tables[0], row), message)

@@ -1,0 +1,201 @@
+"""The rows of the matrices against each other: one function a contradiction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from gpuenv.values.capability import parse_compute_capability
+from gpuenv.values.variant import Variant, parse_cuda_version
+
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
+Complaints = Iterator[tuple[Row, str]]
+
+_SYSTEM = {"linux-64": "linux", "linux-aarch64": "linux", "win-64": "windows"}
+_TAG_ENDS = {"linux-64": "linux_x86_64", "linux-aarch64": "linux_aarch64", "win-64": "win_amd64"}
+_COLUMNS = ("torchvision", "torchaudio", "torchtext")
+
+
+@dataclass(frozen=True, slots=True)
+class CrossCheck:
+    """A comparison: the tables it needs (complaints are about the first) and the function that makes it."""
+
+    tables: tuple[str, ...]
+    run: Callable[..., Complaints]
+
+
+def _variants_state_their_cuda(torch: Rows) -> Complaints:
+    for row in torch:
+        cuda = Variant(row["variant"]).cuda
+        stated = parse_cuda_version(row["cuda"]) if row["cuda"] else None
+        if cuda != stated:
+            yield row, f"variant `{row['variant']}` with CUDA {row['cuda']}"
+        if (cuda is None) == bool(row["architectures"]):
+            yield row, "a CUDA build without architectures" if cuda else "a CPU build with architectures"
+
+
+def _tags_fit_platforms(torch: Rows) -> Complaints:
+    for row in torch:
+        wrong = [tag for tag in row["tags"] if not _tag_fits(tag, row["platform"])]
+        if wrong:
+            yield row, f"tag `{wrong[0]}` on {row['platform']}"
+
+
+def _tag_fits(tag: str, platform: str) -> bool:
+    # `manylinux_2_17_aarch64.manylinux2014_aarch64` is a compressed set
+    system, _, machine = _TAG_ENDS[platform].partition("_")
+    return all(part.endswith(machine) and system in part for part in tag.split("."))
+
+
+def _pypi_has_one_variant(torch: Rows) -> Complaints:
+    seen: dict[tuple[str, str], str] = {}
+    for row in torch:
+        if row["index"] == "pypi":
+            before = seen.setdefault((row["torch"], row["platform"]), row["variant"])
+            if before != row["variant"]:
+                yield row, f"PyPI has `{before}` for this release and platform already"
+
+
+def _builds_have_floors(torch: Rows, cuda: Rows) -> Complaints:
+    floors: set[tuple[str, str]] = set()
+    for row in cuda:
+        if row["kind"] in ("release", "family"):
+            what = str(row["major"]) if row["kind"] == "family" else row["cuda"]
+            floors.update((what, system) for system in ("linux", "windows") if row[system])
+    for row in torch:
+        system = _SYSTEM[row["platform"]]
+        if row["cuda"] and not {(row["cuda"], system), (row["cuda"].partition(".")[0], system)} & floors:
+            yield row, f"CUDA {row['cuda']} has no driver floor on {system}"
+
+
+def _branches_rise(cuda: Rows) -> Complaints:
+    branches = sorted(
+        (row for row in cuda if row["kind"] == "branch"), key=lambda row: (row["os"], row["branch"])
+    )
+    for before, row in pairwise(branches):
+        falls = parse_cuda_version(row["cuda"]) < parse_cuda_version(before["cuda"])
+        if before["os"] == row["os"] and falls:
+            yield row, f"a newer branch with an older CUDA than branch {before['branch']}"
+
+
+def _releases_are_their_cuda(cuda: Rows) -> Complaints:
+    for row in cuda:
+        if row["kind"] == "release" and parse_cuda_version(row["release"]) != parse_cuda_version(row["cuda"]):
+            yield row, f"release {row['release']} of CUDA {row['cuda']}"
+
+
+def _capabilities_have_one_architecture(cuda: Rows) -> Complaints:
+    seen: dict[str, str] = {}
+    for row in cuda:
+        for capability in row["compute_capabilities"] if row["kind"] == "architecture" else ():
+            if capability in seen:
+                yield row, f"{capability} is {seen[capability]} already"
+            seen[capability] = row["architecture"]
+
+
+def _gpus_have_architectures(gpus: Rows, cuda: Rows) -> Complaints:
+    names = {
+        capability: row["architecture"]
+        for row in cuda
+        if row["kind"] == "architecture"
+        for capability in row["compute_capabilities"]
+    }
+    for row in gpus:
+        known = names.get(row["compute_capability"])
+        if known != row["architecture"]:
+            yield row, f"{row['compute_capability']} is {known or 'no architecture that cuda.json has'}"
+
+
+def _pci_ids_have_one_capability(gpus: Rows) -> Complaints:
+    seen: dict[str, str] = {}
+    for row in gpus:
+        for pci_id in row["pci_ids"]:
+            before = seen.setdefault(pci_id, row["compute_capability"])
+            if before != row["compute_capability"]:
+                yield row, f"PCI id {pci_id} has compute capability {before} elsewhere"
+
+
+def _names_prefer_one_capability(gpus: Rows) -> Complaints:
+    preferred: dict[str, set[str]] = {}
+    for row in gpus:
+        preferred.setdefault(row["name"].lower(), set()).update(
+            {row["compute_capability"]} if row["preferred"] else ()
+        )
+    for row in gpus:
+        count = len(preferred[row["name"].lower()])
+        if count != 1:
+            yield row, f"{count} compute capabilities are preferred for this name"
+
+
+def _pairs_are_known(companions: Rows, torch: Rows) -> Complaints:
+    torches = {row["torch"] for row in torch}
+    releases = {(row["project"], row["version"]): row for row in companions if row["kind"] == "release"}
+    for row in companions:
+        if row["kind"] != "pair":
+            continue
+        if row["torch"] not in torches:
+            yield row, f"there is no torch {row['torch']} in torch.json"
+        if ("versions" in row) == ("specifier" in row):
+            yield row, "either versions or a specifier must be there"
+        for version in row.get("versions", ()):
+            yield from _paired(row, version, releases.get((row["project"], version)))
+
+
+def _paired(row: Row, version: str, release: Row | None) -> Complaints:
+    if release is None:
+        yield row, f"there is no release row for {row['project']} {version}"
+    elif release["requires_torch"] and not SpecifierSet(release["requires_torch"]).contains(row["torch"]):
+        yield row, f"{row['project']} {version} requires torch{release['requires_torch']}"
+
+
+def _columns_agree_with_pairs(torch: Rows, companions: Rows) -> Complaints:
+    pairs = {(row["torch"], row["project"]): row for row in companions if row["kind"] == "pair"}
+    for row in torch:
+        for project in _COLUMNS:
+            paired = pairs.get((row["torch"], project), {}).get("versions", ())
+            missing = [version for version in row[project] if version not in paired]
+            if missing:
+                yield row, f"companions.json does not pair {project} {missing[0]} with it"
+        triton = pairs.get((row["torch"], "triton"), {}).get("specifier")
+        if row["triton"] and row["triton"] != triton:
+            yield row, f"companions.json pairs triton {triton} with it, not {row['triton']}"
+
+
+def _remedies_are_possible(known_bad: Rows) -> Complaints:
+    for row in known_bad:
+        if row["constrain"] and row["forbid"]:
+            yield row, "forbidden, and mended by a constraint"
+        if (row["constrain"] or row["forbid"]) and not row["when"]:
+            yield row, "acts without a condition"
+
+
+def _libraries_only_drop(libraries: Rows) -> Complaints:
+    rows = sorted(libraries, key=lambda row: (row["library"], Version(row["from"])))
+    for before, row in pairwise(rows):
+        least, last = (parse_compute_capability(one["min_compute_capability"]) for one in (row, before))
+        if before["library"] == row["library"] and least < last:
+            yield row, f"supports older GPUs again than {before['from']}"
+
+
+CROSS_CHECKS = (
+    CrossCheck(("torch",), _variants_state_their_cuda),
+    CrossCheck(("torch",), _tags_fit_platforms),
+    CrossCheck(("torch",), _pypi_has_one_variant),
+    CrossCheck(("torch", "cuda"), _builds_have_floors),
+    CrossCheck(("torch", "companions"), _columns_agree_with_pairs),
+    CrossCheck(("cuda",), _branches_rise),
+    CrossCheck(("cuda",), _releases_are_their_cuda),
+    CrossCheck(("cuda",), _capabilities_have_one_architecture),
+    CrossCheck(("gpus", "cuda"), _gpus_have_architectures),
+    CrossCheck(("gpus",), _pci_ids_have_one_capability),
+    CrossCheck(("gpus",), _names_prefer_one_capability),
+    CrossCheck(("companions", "torch"), _pairs_are_known),
+    CrossCheck(("known-bad",), _remedies_are_possible),
+    CrossCheck(("libraries",), _libraries_only_drop),
+)

@@ -1,0 +1,86 @@
+"""What `matrix check` and `matrix show` say of absent and garbled files."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gpuenv
+
+PACKAGE = Path(gpuenv.__file__).parent
+MATRICES = Path(__file__).parents[2] / "matrices"
+CHECK = """
+import json
+from gpuenv.values.errors import UsageError
+from gpuenv.workflow.matrix import check_matrix, show_matrix
+try:
+    shown = len(show_matrix("libraries"))
+except UsageError as error:
+    shown = [error.code, error.message]
+print(json.dumps([[[f.table, f.row_key, f.message] for f in check_matrix()], shown]))
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A copy of gpuenv as a wheel lays it out: the matrices beside the code."""
+    for room in ("values", "core", "matrices", "workflow"):
+        ignored = shutil.ignore_patterns("__pycache__", "data")
+        shutil.copytree(PACKAGE / room, tmp_path / "gpuenv" / room, ignore=ignored)
+    shutil.copy(PACKAGE / "__init__.py", tmp_path / "gpuenv" / "__init__.py")
+    shutil.copytree(MATRICES, tmp_path / "gpuenv" / "matrices" / "data")
+    return tmp_path
+
+
+def ask(installed: Path) -> tuple[list[list[str]], object]:
+    environ = os.environ | {"PYTHONPATH": str(installed)}
+    done = subprocess.run(
+        [sys.executable, "-c", CHECK], env=environ, cwd=installed, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    faults, shown = json.loads(done.stdout)
+    return faults, shown
+
+
+def test_whole_files_have_no_faults(installed: Path) -> None:
+    assert ask(installed) == ([], 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "the file can't be read"),
+        (b"", "the file is no JSON"),
+        (b'{"rows": [', "the file is no JSON"),
+        (b"\xff\xfe\x00{", "the file is no JSON"),
+        (b"[]", "the file holds no rows"),
+        (b"{}", "the file holds no rows"),
+        (b'{"rows": 3}', "the file holds no rows"),
+    ],
+)
+def test_a_broken_file_is_one_fault_and_no_traceback(
+    installed: Path, text: bytes | None, message: str
+) -> None:
+    path = installed / "gpuenv" / "matrices" / "data" / "libraries.json"
+    path.unlink()
+    if text is not None:
+        path.write_bytes(text)
+    ((table, row, told),), shown = ask(installed)
+    assert (table, row) == ("libraries", "libraries.json")
+    assert told.startswith(message)
+    assert shown == ["matrix-unreadable", "the matrix `libraries` can't be read"]
+
+
+def test_a_wrong_row_is_a_fault_that_names_it(installed: Path) -> None:
+    path = installed / "gpuenv" / "matrices" / "data" / "torch.json"
+    document = json.loads(path.read_text())
+    document["rows"][0]["pythons"] = ["3.12"]
+    path.write_text(json.dumps(document))
+    (fault,), _ = ask(installed)
+    assert fault[:2] == ["torch", "1.0.0 cpu linux-64 pytorch"]

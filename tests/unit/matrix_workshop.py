@@ -1,0 +1,150 @@
+"""A small facts folder for the tests of the generator, and the generator itself."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+TOOLS = Path(__file__).parents[2] / "tools"
+sys.path.insert(0, str(TOOLS))
+tool = importlib.import_module("build_matrices")
+torch_table = importlib.import_module("matrix_tables.torch")
+wheels_table = importlib.import_module("matrix_tables.wheels")
+
+BUILD = {
+    "torch": "2.7.0", "variant": "cu126", "cuda": "12.6", "platform": "linux_x86_64", "channel": "index",
+    "pythons": "cp310 cp39", "pythons_seen": "", "platform_tags": "manylinux_2_28_x86_64",
+    "arch_list": "5.0 9.0 12.0", "ptx": "12.0", "arch_source": "pytorch-ci-manywheel", "cudnn": "9.5.1.17",
+    "cudnn_source": "", "triton": "==3.3.0", "torchvision": "0.22.0", "torchaudio": "", "torchtext": "",
+    "evidence": "lock-file", "confidence": "high", "note": "",
+}  # fmt: skip
+CPU = BUILD | {
+    "variant": "cpu",
+    "cuda": "",
+    "arch_list": "",
+    "ptx": "",
+    "cudnn": "",
+    "triton": "",
+    "arch_source": "",
+}
+PAIR = {
+    "project": "torchvision", "version": "0.22.0", "released": "", "torch_requirement": "==2.7.0",
+    "requirement_state": "pinned", "documented_torch": "", "pypi_linux_x86_64_cuda": "12.6",
+    "python_tags": "cp310", "requires_python": ">=3.9", "yanked": "no", "build_tags": "",
+    "source": "pypi-live", "note": "",
+}  # fmt: skip
+RELEASE = {
+    "cuda": "12.6.3", "label": "12.6 Update 3", "driver_branch": "R560",
+    "linux_x86_64_min_driver": "560.35.05",
+    "windows_min_driver": "561.17", "installer_bundled_linux_driver": "",
+    "installer_bundled_windows_driver": "",
+    "source": "nvidia", "note": "",
+}  # fmt: skip
+FAMILY = {
+    "cuda_major": "12", "linux_min_driver": "525.60.13", "windows_min_driver": "527.41",
+    "documented_range": "",
+    "source": "nvidia", "note": "",
+}  # fmt: skip
+BRANCH = {"os": "linux", "driver_branch": "560", "max_cuda_shown": "12.6", "basis": "derived", "note": ""}
+ARCHITECTURE = {
+    "architecture": "Hopper", "compute_capabilities": "9.0", "first_cuda_toolkit": "11.8",
+    "last_cuda_toolkit": "", "last_driver_branch": "", "last_driver_seen": "", "sources": "nvidia",
+    "note": "",
+}  # fmt: skip
+GPU = {
+    "name": "NVIDIA H100", "compute_capability": "9.0", "architecture": "Hopper", "chip": "",
+    "family": "Tesla",
+    "name_kind": "", "pci_device_ids": "2330", "source": "recalled", "note": "",
+}  # fmt: skip
+WHEEL = {
+    "project": "torch", "version": "2.7.0", "local": "cu126", "build": "", "python_tag": "cp310",
+    "abi_tag": "cp310", "platform_tag": "manylinux_2_28_x86_64", "index_subdir": "cu126",
+    "filename": "torch-2.7.0+cu126-cp310-cp310-manylinux_2_28_x86_64.whl", "sha256": "a" * 64,
+    "metadata_sha256": "", "on_pypi": "", "evidence": "", "last_seen": "", "note": "",
+}  # fmt: skip
+SOURCES = """
+[source.nvidia]
+page = "https://docs.example.com/cuda/ (copied)"
+[source.pypi-live]
+what = "the index"
+date = "2026-11-20"
+"""
+DEVICES = """
+[sm."8.0"]
+except = ["8.7"]
+except_from_cuda_13_2 = []
+[sm."8.7"]
+only = ["8.7"]
+"""
+PAGE = """<!DOCTYPE html><html><body><h1>Links for {project}</h1>
+<a href="https://files.example.com/packages/aa/bb/{project}-2.7.0-cp310-cp310-win_amd64.whl#sha256={hash}"
+   data-requires-python="&gt;=3.9" data-yanked="broken">{project}-2.7.0-cp310-cp310-win_amd64.whl</a><br/>
+<a href="https://files.example.com/packages/aa/cc/{project}-2.7.0-cp310-none-macosx_11_0_arm64.whl">mac</a>
+<a href="https://files.example.com/packages/aa/cc/{project}-2.7.0.tar.gz">source</a>
+</body></html>"""
+TABLES: dict[str, list[dict[str, str]]] = {
+    "torch_builds.csv": [BUILD, CPU],
+    "torch_pairs.csv": [PAIR],
+    "cuda_driver.csv": [RELEASE],
+    "cuda_minor_version_compat.csv": [FAMILY],
+    "driver_branch_cuda.csv": [BRANCH],
+    "gpu_arch_support.csv": [ARCHITECTURE],
+    "gpus.csv": [GPU],
+    "wheels_pytorch_index.csv": [WHEEL],
+}
+
+
+class Workshop:
+    """A facts folder of the smallest kind, and where its matrices go."""
+
+    def __init__(self, directory: Path) -> None:
+        self.facts = directory / "facts"
+        self.out = directory / "matrices"
+        self.pages = directory / "pages"
+        self.facts.mkdir()
+        for name, rows in TABLES.items():
+            self.write(name, rows)
+        (self.facts / "sources.toml").write_text(SOURCES)
+        (self.facts / "torch_device_rules.toml").write_text(DEVICES)
+        (self.facts / "known_bad.toml").write_text(_known_bad())
+
+    def write(self, name: str, rows: list[dict[str, str]]) -> None:
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+        (self.facts / name).write_text(text.getvalue(), encoding="utf-8")
+
+    def write_pages(self) -> None:
+        self.pages.mkdir()
+        for project in wheels_table.PROJECTS:
+            text = PAGE.format(project=project, hash="b" * 64)
+            (self.pages / f"{project}.html").write_text(text)
+
+    def build(self, *options: str) -> int:
+        status: int = tool.main(["--facts", str(self.facts), "--out", str(self.out), *options])
+        return status
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = json.loads((self.out / f"{table}.json").read_text())["rows"]
+        return rows
+
+    def files(self) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in self.out.glob("*")} if self.out.exists() else {}
+
+
+def _known_bad() -> str:
+    conditions = importlib.import_module("matrix_tables.facts").read_toml(
+        TOOLS / "matrix_tables" / "conditions.toml"
+    )
+    names = dict.fromkeys(condition["id"] for condition in conditions["condition"])
+    return "\n".join(
+        f'[[bad]]\nid = "{name}"\narea = "a"\nwhen = ["x"]\neffect = "fails"\nremedy = "r"\n'
+        f'sources = ["https://example.com"]\nconfidence = "high"\n'
+        for name in names
+    )

@@ -1,0 +1,176 @@
+"""The generator: repeatable, and it writes nothing that contradicts itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matrix_workshop import BUILD, CPU, GPU, PAIR, RELEASE, TABLES, Workshop, torch_table
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Workshop:
+    return Workshop(tmp_path)
+
+
+def test_facts_become_rows(workshop: Workshop) -> None:
+    assert workshop.build() == 0
+    cpu, cuda = workshop.rows("torch")
+    assert (cpu["variant"], cpu["cuda"], cpu["architectures"]) == ("cpu", None, [])
+    assert cuda["architectures"] == ["sm_50", "sm_90", "sm_120", "compute_120"]
+    assert cuda["pythons"] == ["cp39", "cp310"]
+    assert (cuda["platform"], cuda["index"], cuda["evidence"]) == ("linux-64", "pytorch", "matrix")
+    assert workshop.rows("gpus")[0]["evidence"] == "assumed"
+    assert workshop.rows("cuda")[-1]["until_cuda"] == "13.2"
+    assert workshop.rows("companions")[0]["versions"] == ["0.22.0"]
+
+
+def test_the_same_facts_give_the_same_bytes(workshop: Workshop) -> None:
+    workshop.write_pages()
+    assert workshop.build("--pypi-pages", str(workshop.pages)) == 0
+    first = workshop.files()
+    assert workshop.build("--pypi-pages", str(workshop.pages)) == 0
+    assert workshop.files() == first
+    assert "wheels.json" in first
+
+
+def test_the_order_of_the_facts_does_not_matter(workshop: Workshop) -> None:
+    workshop.build()
+    first = workshop.files()
+    for name, rows in TABLES.items():
+        workshop.write(name, rows[::-1])
+    workshop.build()
+    assert workshop.files() == first
+
+
+@pytest.mark.parametrize(
+    ("change", "evidence"),
+    [
+        ({"arch_source": "measured in wheel"}, "wheel"),
+        ({"evidence": "release-matrix"}, "assumed"),
+        ({"evidence": "lock-file release-matrix"}, "matrix"),
+        (
+            {"variant": "cpu", "cuda": "", "arch_list": "", "ptx": "", "evidence": "pypi", "triton": ""},
+            "wheel",
+        ),
+    ],
+)
+def test_evidence_tells_how_a_build_is_known(
+    workshop: Workshop, change: dict[str, str], evidence: str
+) -> None:
+    workshop.write("torch_builds.csv", [BUILD | {"channel": "pypi"} | change, BUILD])
+    assert workshop.build() == 0
+    assert {row["evidence"] for row in workshop.rows("torch") if row["index"] == "pypi"} == {evidence}
+
+
+def test_a_build_known_from_the_release_matrix_gets_the_tags_its_platform_had_last(
+    workshop: Workshop,
+) -> None:
+    assumed = BUILD | {"torch": "2.8.0", "platform_tags": "", "evidence": "release-matrix", "torchvision": ""}
+    workshop.write("torch_builds.csv", [BUILD, assumed])
+    assert workshop.build() == 0
+    assert workshop.rows("torch")[1]["tags"] == ["manylinux_2_28_x86_64"]
+
+
+def test_what_is_uncertain_or_foreign_is_left_out(
+    workshop: Workshop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = [
+        {"variant": "rocm6.3"},
+        {"platform": "macosx_arm64"},
+        {"variant": "cu128", "evidence": "uncertain"},
+    ]
+    workshop.write("torch_builds.csv", [BUILD, *(BUILD | change for change in odd)])
+    assert workshop.build() == 0
+    assert len(workshop.rows("torch")) == 1
+    assert "left out: torch 2.7.0 cu128" in capsys.readouterr().out
+
+
+def test_a_cuda_without_a_published_driver_has_its_branch_for_a_floor(workshop: Workshop) -> None:
+    new = RELEASE | {"cuda": "13.4.1", "driver_branch": "R615", "linux_x86_64_min_driver": ""}
+    workshop.write("cuda_driver.csv", [RELEASE, new | {"note": "driver no longer bundled; branch only"}])
+    assert workshop.build() == 0
+    assert [row["linux"] for row in workshop.rows("cuda") if row["kind"] == "release"] == ["560.35.05", "615"]
+
+
+REFUSED: list[tuple[str, list[dict[str, str]], str]] = [
+    ("torch_builds.csv", [BUILD, BUILD | {"pythons": "cp311"}], "stands there twice, and the two differ"),
+    ("torch_builds.csv", [BUILD | {"cuda": "12.4"}], "variant `cu126` with CUDA 12.4"),
+    ("torch_builds.csv", [BUILD | {"platform": "linux_riscv64"}], "`linux_riscv64` is no platform"),
+    ("torch_builds.csv", [BUILD | {"variant": "cuda126"}], "`cuda126` is no variant"),
+    ("torch_builds.csv", [BUILD | {"arch_list": "5.0 nine"}], "`nine` is no compute capability"),
+    ("torch_builds.csv", [BUILD | {"torch": "two"}], "two"),
+    ("torch_builds.csv", [BUILD | {"pythons": "3.10"}], "`3.10` is no Python tag"),
+    ("torch_builds.csv", [BUILD | {"channel": "conda"}], "conda"),
+    ("torch_builds.csv", [BUILD | {"variant": "cu111", "cuda": "11.1"}], "CUDA 11.1 has no driver floor"),
+    ("torch_builds.csv", [BUILD | {"torchvision": "0.21.0"}], "torchvision 0.21.0, which no row knows"),
+    ("torch_builds.csv", [BUILD, CPU | {"triton": "==3.2.0"}], "asks for triton"),
+    ("torch_builds.csv", [{"torch": "2.7.0"}], "a table of the facts has no"),
+    ("torch_pairs.csv", [PAIR | {"torch_requirement": "==9.9.0"}], "which does not exist"),
+    ("torch_pairs.csv", [PAIR | {"documented_torch": "9.9"}], "names torch 9.9, which does not exist"),
+    ("torch_pairs.csv", [PAIR | {"requires_python": "3.9"}], "torch_pairs.csv"),
+    ("gpus.csv", [GPU, GPU | {"name": "H2", "compute_capability": "8.7"}], "PCI id 2330"),
+    ("gpus.csv", [GPU | {"compute_capability": "9"}], "`9` is no compute capability"),
+    ("gpus.csv", [GPU | {"pci_device_ids": "xyzw"}], "no PCI ids"),
+    ("cuda_driver.csv", [RELEASE | {"linux_x86_64_min_driver": "five"}], "five"),
+    ("cuda_driver.csv", [RELEASE | {"driver_branch": "560"}], "no driver branch"),
+]
+
+
+@pytest.mark.parametrize(("name", "rows", "message"), REFUSED, ids=[refusal[2] for refusal in REFUSED])
+def test_bad_facts_are_refused_and_nothing_is_written(
+    workshop: Workshop,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    rows: list[dict[str, str]],
+    message: str,
+) -> None:
+    assert workshop.build() == 0
+    before = workshop.files()
+    workshop.write(name, rows)
+    assert workshop.build("--allow-shrink") == 2
+    assert message in capsys.readouterr().err
+    assert workshop.files() == before
+
+
+@pytest.mark.parametrize("name", [*TABLES, "sources.toml", "known_bad.toml", "torch_device_rules.toml"])
+def test_an_absent_or_garbled_file_is_refused(
+    workshop: Workshop, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    workshop.write_pages()
+    for garble in (b"\xff\xfe\x00", b"a,b\n1,2,3\n", None):
+        path = workshop.facts / name
+        path.write_bytes(garble) if garble else path.unlink()
+        assert workshop.build("--pypi-pages", str(workshop.pages)) == 2
+        assert name in capsys.readouterr().err
+    assert workshop.files() == {}
+
+
+def test_a_condition_for_an_unknown_entry_is_refused(
+    workshop: Workshop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = workshop.facts / "known_bad.toml"
+    path.write_text(path.read_text().replace('id = "numpy2-linux"', 'id = "numpy3"'))
+    assert workshop.build() == 2
+    assert "numpy2-linux" in capsys.readouterr().err
+
+
+def test_a_table_that_would_shrink_is_refused_unless_it_should(
+    workshop: Workshop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workshop.build()
+    workshop.write("torch_builds.csv", [BUILD])
+    assert workshop.build() == 2
+    assert "`torch.json` would shrink from 2 to 1 rows" in capsys.readouterr().err
+    assert len(workshop.rows("torch")) == 2
+    assert workshop.build("--allow-shrink") == 0
+    assert len(workshop.rows("torch")) == 1
+
+
+@given(st.lists(st.tuples(st.integers(2, 3), st.integers(5, 15), st.booleans()), min_size=2, max_size=2))
+def test_pythons_are_ordered_as_versions(pythons: list[tuple[int, int, bool]]) -> None:
+    one, other = pythons
+    tags = [f"cp{major}{minor}{'t' if threaded else ''}" for major, minor, threaded in (one, other)]
+    assert (torch_table.python_order(tags[0]) < torch_table.python_order(tags[1])) == (one < other)

@@ -1,0 +1,231 @@
+"""Every contradiction that the matrices must not hold is found, and told of the right row."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuenv.core.matrix_check import MatrixFault, check_matrices
+from gpuenv.core.matrix_fields import FIELDS
+from gpuenv.values.errors import UsageError
+from gpuenv.workflow.matrix import show_matrix
+
+ORIGIN = {"source": "a page", "evidence": "matrix"}
+Tables = dict[str, list[Any]]
+
+
+def tables() -> Tables:
+    """The smallest matrices without a fault."""
+    build = {
+        "torch": "2.7.0", "variant": "cu126", "platform": "linux-64", "index": "pypi", "cuda": "12.6",
+        "pythons": ["cp312"], "architectures": ["sm_90"], "cudnn": "9.5.1.17", "tags": ["linux_x86_64"],
+        "triton": "==3.3.0", "torchvision": ["0.22.0"], "torchaudio": [], "torchtext": [], **ORIGIN,
+    }  # fmt: skip
+    return {
+        "torch": [build],
+        "cuda": [
+            {"kind": "release", "cuda": "12.6", "release": "12.6.3", "label": "12.6 Update 3", "branch": 560,
+             "linux": "560.35.05", "windows": None, **ORIGIN},
+            {"kind": "family", "major": 12, "linux": "525.60.13", "windows": "527.41", **ORIGIN},
+            {"kind": "branch", "os": "linux", "branch": 560, "cuda": "12.6", **ORIGIN},
+            {"kind": "branch", "os": "linux", "branch": 570, "cuda": "12.8", **ORIGIN},
+            {"kind": "architecture", "architecture": "Hopper", "compute_capabilities": ["9.0"],
+             "first_cuda": "11.8", "last_cuda": None, "last_driver_branch": None, **ORIGIN},
+            {"kind": "integrated", "compute_capability": "8.7", "until_cuda": "13.2", **ORIGIN},
+        ],
+        "gpus": [
+            {"name": "NVIDIA H100", "compute_capability": "9.0", "architecture": "Hopper", "family": "Tesla",
+             "pci_ids": ["2330"], "preferred": True, **ORIGIN},
+        ],
+        "companions": [
+            {"kind": "pair", "torch": "2.7.0", "project": "torchvision", "versions": ["0.22.0"], **ORIGIN},
+            {"kind": "pair", "torch": "2.7.0", "project": "triton", "specifier": "==3.3.0", **ORIGIN},
+            {"kind": "release", "project": "torchvision", "version": "0.22.0", "requires_torch": "==2.7.0",
+             "requires_python": ">=3.9", "pythons": ["cp312"], "yanked": False,
+             "pypi_cuda": {"linux-64": "12.6"}, "cuda_match": "major", **ORIGIN},
+        ],
+        "known-bad": [
+            {"id": "numpy2", "area": "numpy", "when": {"torch": "<2.3", "os": "windows"},
+             "when_text": ["numpy 2"], "constrain": ["numpy<2"], "forbid": False, "effect": "fails",
+             "error": None, "remedy": "numpy<2",
+             "confidence": "high", **ORIGIN},
+        ],
+        "libraries": [
+            {"library": "cudnn", "from": "9.0", "min_compute_capability": "5.0", "confidence": "low",
+             **ORIGIN},
+            {"library": "cudnn", "from": "9.11", "min_compute_capability": "7.5", "confidence": "low",
+             **ORIGIN},
+        ],
+    }  # fmt: skip
+
+
+def faults(changed: Tables) -> list[tuple[str, str]]:
+    return [(fault.table, fault.message) for fault in check_matrices(changed)]
+
+
+def test_sound_tables_have_no_fault() -> None:
+    assert check_matrices(tables()) == ()
+
+
+def test_a_part_of_the_tables_is_checked_by_itself() -> None:
+    for name, rows in tables().items():
+        assert check_matrices({name: rows}) == ()
+
+
+def change(table: str, position: int, **fields: Any) -> Callable[[Tables], None]:
+    return lambda made: made[table][position].update(fields)
+
+
+def again(table: str, position: int, **fields: Any) -> Callable[[Tables], None]:
+    return lambda made: made[table].append(copy.deepcopy(made[table][position]) | fields)
+
+
+CONTRADICTIONS: list[tuple[str, Callable[[Tables], None], str]] = [
+    ("torch", change("torch", 0, cuda="12.4"), "variant `cu126` with CUDA 12.4"),
+    ("torch", change("torch", 0, cuda=None), "variant `cu126` with CUDA None"),
+    ("torch", change("torch", 0, architectures=[]), "a CUDA build without architectures"),
+    ("torch", change("torch", 0, tags=["win_amd64"]), "tag `win_amd64` on linux-64"),
+    (
+        "torch",
+        change("torch", 0, tags=["manylinux_2_28_aarch64"]),
+        "tag `manylinux_2_28_aarch64` on linux-64",
+    ),
+    ("torch", again("torch", 0), "stands there twice"),
+    ("torch", again("torch", 0, pythons=["cp313"]), "stands there twice, and the two differ"),
+    ("torch", again("torch", 0, variant="cu125", cuda="12.5"), "PyPI has `cu126` for this release"),
+    ("torch", change("torch", 0, variant="cu140", cuda="14.0"), "CUDA 14.0 has no driver floor on linux"),
+    ("torch", change("torch", 0, torchvision=["0.21.0"]), "companions.json does not pair torchvision 0.21.0"),
+    ("torch", change("torch", 0, triton="==3.2.0"), "companions.json pairs triton ==3.3.0 with it"),
+    ("cuda", change("cuda", 3, cuda="12.4"), "a newer branch with an older CUDA than branch 560"),
+    ("cuda", change("cuda", 0, cuda="12.5"), "release 12.6.3 of CUDA 12.5"),
+    ("cuda", again("cuda", 4, architecture="Ada"), "9.0 is Hopper already"),
+    ("gpus", change("gpus", 0, compute_capability="9.9"), "9.9 is no architecture that cuda.json has"),
+    ("gpus", change("gpus", 0, architecture="Ada"), "9.0 is Hopper"),
+    ("gpus", change("gpus", 0, preferred=False), "0 compute capabilities are preferred"),
+    (
+        "gpus",
+        again("gpus", 0, name="H2", compute_capability="8.9"),
+        "PCI id 2330 has compute capability 9.0 elsewhere",
+    ),
+    ("companions", change("companions", 0, torch="2.6.0"), "there is no torch 2.6.0"),
+    (
+        "companions",
+        change("companions", 0, versions=["0.21.0"]),
+        "there is no release row for torchvision 0.21.0",
+    ),
+    ("companions", change("companions", 2, requires_torch="==2.6.0"), "requires torch==2.6.0"),
+    ("companions", change("companions", 0, specifier=">1"), "either versions or a specifier"),
+    ("known-bad", change("known-bad", 0, forbid=True), "forbidden, and mended by a constraint"),
+    ("known-bad", change("known-bad", 0, when=None), "acts without a condition"),
+    ("libraries", change("libraries", 1, min_compute_capability="3.5"), "supports older GPUs again than 9.0"),
+]
+
+
+@pytest.mark.parametrize(("table", "mutate", "message"), CONTRADICTIONS, ids=[c[2] for c in CONTRADICTIONS])
+def test_a_contradiction_is_found(table: str, mutate: Callable[[Tables], None], message: str) -> None:
+    changed = tables()
+    mutate(changed)
+    assert any(found == table and message in text for found, text in faults(changed)), faults(changed)
+
+
+@pytest.mark.parametrize(
+    ("table", "field", "value"),
+    [
+        ("torch", "torch", "two"),
+        ("torch", "variant", "rocm6.3"),
+        ("torch", "platform", "osx-arm64"),
+        ("torch", "index", "conda"),
+        ("torch", "pythons", []),
+        ("torch", "pythons", ["3.12"]),
+        ("torch", "pythons", "cp312"),
+        ("torch", "architectures", ["9.0"]),
+        ("torch", "cudnn", "nine"),
+        ("torch", "triton", "3.3.0"),
+        ("torch", "source", ""),
+        ("torch", "source", None),
+        ("torch", "evidence", "hearsay"),
+        ("cuda", "linux", "560.x"),
+        ("cuda", "branch", "R560"),
+        ("cuda", "branch", True),
+        ("gpus", "pci_ids", ["0x2330"]),
+        ("gpus", "preferred", "yes"),
+        ("gpus", "compute_capability", "90"),
+        ("companions", "versions", []),
+        ("known-bad", "when", {"torch": "2.3"}),
+        ("known-bad", "when", {"os": "macos"}),
+        ("known-bad", "when", ["torch<2.3"]),
+        ("known-bad", "constrain", ["numpy<"]),
+        ("libraries", "from", ""),
+    ],
+)
+def test_a_field_that_can_not_be_read_is_found(table: str, field: str, value: Any) -> None:
+    changed = tables()
+    changed[table][0][field] = value
+    assert any(found == table and f"`{field}`" in message for found, message in faults(changed))
+
+
+def test_a_missing_and_an_unknown_field_are_found() -> None:
+    for table, rows in tables().items():
+        for field in rows[0]:
+            changed = tables()
+            changed[table][0]["colour"] = changed[table][0].pop(field)
+            found = [message for name, message in faults(changed) if name == table]
+            optional = table == "companions" and field == "versions"
+            kind_lost = field == "kind"
+            assert optional or kind_lost or f"`{field}` is missing" in found
+            assert kind_lost or "unknown: `colour`" in found
+            assert not kind_lost or any("`kind`: None" in message for message in found)
+
+
+@pytest.mark.parametrize("row", [None, 3, "row", ["torch"], {}, {"kind": []}, {"kind": {}}])
+@pytest.mark.parametrize("table", list(FIELDS))
+def test_what_is_no_row_is_a_fault_and_no_traceback(table: str, row: Any) -> None:
+    found = check_matrices({table: [row]})
+    assert found
+    assert {fault.table for fault in found} == {table}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.data())
+def test_any_value_in_any_field_is_checked_without_a_traceback(data: st.DataObject) -> None:
+    changed = tables()
+    table = data.draw(st.sampled_from(sorted(changed)))
+    row = data.draw(st.sampled_from(changed[table]))
+    row[data.draw(st.sampled_from(sorted(row)))] = data.draw(JSON)
+    assert all(isinstance(fault, MatrixFault) for fault in check_matrices(changed))
+
+
+def test_a_fault_names_its_row() -> None:
+    changed = tables()
+    changed["torch"][0]["cudnn"] = "nine"
+    (fault,) = check_matrices(changed)
+    assert fault.row_key == "2.7.0 cu126 linux-64 pypi"
+
+
+def test_a_table_of_the_matrices_is_shown() -> None:
+    assert show_matrix("libraries")[0]["library"] == "cudnn"
+
+
+@pytest.mark.parametrize("table", ["gpu", "wheels", "", "../torch", "TORCH"])
+def test_an_unknown_table_is_refused_with_the_known_ones(table: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        show_matrix(table)
+    assert caught.value.code == "unknown-table"
+    assert "`known-bad`" in caught.value.fixes[-1].text
+
+
+def test_a_misspelt_table_is_answered_with_the_command_that_was_meant() -> None:
+    with pytest.raises(UsageError) as caught:
+        show_matrix("gpu")
+    assert caught.value.fixes[0].command == "gpuenv matrix show gpus"

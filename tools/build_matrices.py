@@ -1,0 +1,85 @@
+"""Make matrices/*.json from the facts: `python tools/build_matrices.py --facts DIR`.
+
+Repeatable: the same facts give the same bytes. Facts that contradict each other are refused (exit 2) and
+nothing is written. `--pypi-pages DIR` holds PyPI's simple pages (`torch.html`, ...) for wheels.json, which is
+left as it is without them. gpuenv must be importable: installed, or PYTHONPATH=src.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from matrix_tables.companions import build_companions
+from matrix_tables.cuda import build_cuda
+from matrix_tables.facts import Facts, Row, UnusableFacts
+from matrix_tables.gpus import build_gpus
+from matrix_tables.known_bad import build_known_bad, build_libraries
+from matrix_tables.torch import build_torch
+from matrix_tables.wheels import build_wheels
+from matrix_tables.writing import refuse_shrinking, render_table, write_tables
+
+from gpuenv.core.matrix_check import check_matrices
+
+_MATRICES = Path(__file__).parent.parent / "matrices"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Build the tables; return the exit status."""
+    options = _parse(arguments)
+    facts = Facts(options.facts)
+    try:
+        tables, texts = _build(facts, options.pypi_pages)
+        _refuse_faults(tables)
+        if not options.allow_shrink:
+            refuse_shrinking(options.out, tables)
+        write_tables(options.out, texts)
+    except UnusableFacts as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyError as error:
+        print(f"error: a table of the facts has no {error}", file=sys.stderr)
+        return 2
+    for line in facts.left_out:
+        print(f"left out: {line}")
+    for name, rows in tables.items():
+        print(f"{name}: {len(rows)} rows")
+    return 0
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="make the matrices from the facts")
+    parser.add_argument("--facts", type=Path, required=True, help="the folder of facts")
+    parser.add_argument("--out", type=Path, default=_MATRICES, help="where to write (default: matrices/)")
+    parser.add_argument("--pypi-pages", type=Path, help="PyPI's simple pages, saved as PROJECT.html")
+    parser.add_argument("--allow-shrink", action="store_true", help="write a table that lost rows")
+    return parser.parse_args(arguments)
+
+
+def _build(facts: Facts, pages: Path | None) -> tuple[dict[str, list[Row]], dict[str, str]]:
+    builds = build_torch(facts)
+    tables = {
+        "torch": builds,
+        "cuda": build_cuda(facts),
+        "gpus": build_gpus(facts),
+        "companions": build_companions(facts, builds),
+        "known-bad": build_known_bad(facts),
+        "libraries": build_libraries(facts),
+    }
+    texts = {name: render_table(rows) for name, rows in tables.items()}
+    if pages is not None:
+        tables["wheels"] = build_wheels(facts, pages)
+        texts["wheels"] = render_table(tables["wheels"], dense=True)
+    return tables, texts
+
+
+def _refuse_faults(tables: dict[str, list[Row]]) -> None:
+    faults = check_matrices({name: rows for name, rows in tables.items() if name != "wheels"})
+    if faults:
+        shown = "\n  ".join(f"{fault.table} {fault.row_key}: {fault.message}" for fault in faults[:20])
+        raise UnusableFacts(f"{len(faults)} faults\n  {shown}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
