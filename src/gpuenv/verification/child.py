@@ -1,0 +1,471 @@
+"""What an environment's own Python runs: real work on every GPU, written down as one JSON document.
+
+    python child.py RESULT [--devices 0,1] [--compile] [--nccl]
+
+RESULT is rewritten whole after every step, so that a crash or a hang loses nothing: `running` then names the
+step that never ended. A file, because torch and its libraries print what they like on stdout.
+
+This file is handed to other Pythons. It imports the standard library only, never gpuenv, and keeps to the
+syntax of Python 3.6 (torch 1.x). It judges its own tests but draws no conclusions; gpuenv does.
+"""
+
+import argparse
+import faulthandler
+import importlib
+import importlib.util
+import json
+import os
+import platform
+import signal
+import sys
+import time
+import traceback
+import warnings
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+SCHEMA = 1
+_KEPT_LINES = 12
+_KEPT_WARNINGS = 50
+# Largest error allowed, as a share of the result's root mean square. float32 is held to the looser one on
+# GPUs that may compute it as TF32 (10 bits of mantissa; the default differs between torch releases).
+_EXACT, _ROUNDED, _COARSE = 1e-3, 1e-2, 5e-2
+_TF32_FROM = (8, 0)
+_BF16_FROM = (8, 0)
+
+Outcome = Tuple[bool, str]
+
+
+class Skipped(Exception):  # noqa: N818 - it tells no error
+    """A test that proves nothing here, and why."""
+
+
+class Result:
+    """The document, written anew after every step."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.warnings = []  # type: List[str]
+        self.document = {
+            "schema": SCHEMA,
+            "python": platform.python_version(),
+            "executable": sys.executable,
+            "prefix": sys.prefix,
+            "torch": None,
+            "failure": None,
+            "devices": [],
+            "running": None,
+            "warnings": self.warnings,
+            "complete": False,
+        }  # type: Dict[str, Any]
+
+    def write(self) -> None:
+        beside = self.path + ".part"
+        with open(beside, "w", encoding="ascii") as sink:
+            json.dump(self.document, sink, default=str)
+        _replace(beside, self.path)
+
+    def start(self, what: str, device: Optional[int] = None) -> None:
+        self.document["running"] = {"what": what, "device": device}
+        self.write()
+
+    def fail(self, stage: str, error: BaseException) -> None:
+        """Keep the error, what it came after, and the traceback's last lines; `missing`: not installed."""
+        lines = traceback.format_exc().strip().splitlines()
+        missing = isinstance(error, ImportError) and error.name == "torch" and not _installed("torch")
+        self.document["failure"] = {"stage": stage, "missing": missing, "lines": lines[-_KEPT_LINES:]}
+        self.document["failure"]["errors"] = _chain(error)
+
+    def finish(self) -> None:
+        self.document["running"] = None
+        self.document["complete"] = True
+        self.write()
+
+    def note_warning(self, message: Any, category: Any, *_: Any, **__: Any) -> None:
+        text = "{}: {}".format(category.__name__, message)
+        if text not in self.warnings and len(self.warnings) < _KEPT_WARNINGS:
+            self.warnings.append(text)
+
+
+def _replace(source: str, target: str) -> None:
+    for _ in range(20):
+        try:
+            os.replace(source, target)
+        except PermissionError:  # Windows: a virus scanner has it open
+            time.sleep(0.05)
+        else:
+            return
+    os.replace(source, target)
+
+
+class Bench:
+    """One device, and what the tests need to know about it."""
+
+    def __init__(self, torch: Any, index: Optional[int], nms: Any) -> None:
+        self.torch = torch
+        self.index = index
+        self.nms = nms  # None: torchvision is not installed; a string: why it could not be imported
+        self.capability = None  # type: Optional[Tuple[int, int]]
+        self.name = "cpu"
+        if index is not None:
+            self.name = str(torch.cuda.get_device_name(index))
+            self.capability = tuple(torch.cuda.get_device_capability(index))
+
+    @property
+    def is_gpu(self) -> bool:
+        return self.index is not None
+
+    @property
+    def tolerance(self) -> float:
+        return _ROUNDED if self.capability is not None and self.capability >= _TF32_FROM else _EXACT
+
+    def put(self, tensor: Any) -> Any:
+        return tensor.to("cpu" if self.index is None else "cuda:{}".format(self.index))
+
+    def random(self, *shape: int) -> Any:
+        """Return float32 numbers on the CPU, the same in every run."""
+        self.torch.manual_seed(len(shape) + sum(shape))
+        return self.torch.randn(*shape)
+
+    def compare(self, got: Any, expected: Any, tolerance: float) -> Outcome:
+        """Compare with the CPU's float64; a NaN compares as wrong."""
+        difference = float((got.detach().cpu().double() - expected).abs().max())
+        scale = float(expected.pow(2).mean()) ** 0.5
+        error = difference / scale
+        if error <= tolerance:
+            return True, "largest error {:.1e}".format(error)
+        return False, "differs from the CPU's float64 by {:.1e} of its size; {:.0e} is allowed".format(
+            error, tolerance
+        )
+
+
+def test_zeros(bench: Bench) -> Outcome:
+    # only copies memory: proves the driver and the context, no kernel
+    back = bench.put(bench.torch.zeros(1)).cpu()
+    return float(back[0]) == 0.0, ""
+
+
+def test_first_kernel(bench: Bench) -> Outcome:
+    # the driver compiles PTX here, if the build has no machine code for the GPU
+    one = bench.put(bench.torch.zeros(64)) + 1
+    return float(one.sum().cpu()) == len(one), ""
+
+
+def test_arithmetic(bench: Bench) -> Outcome:
+    torch = bench.torch
+    a, b = bench.random(1000), bench.random(1000, 1)[:, 0]
+    got = torch.exp(-bench.put(a).abs()) * torch.sin(bench.put(b)) + bench.put(a) / (bench.put(b).abs() + 1)
+    exact, divisor = a.double(), b.double()
+    expected = torch.exp(-exact.abs()) * torch.sin(divisor) + exact / (divisor.abs() + 1)
+    return bench.compare(got, expected, _EXACT)
+
+
+def test_matmul(bench: Bench) -> Outcome:
+    a, b = bench.random(192, 320), bench.random(320, 256)
+    got = bench.torch.matmul(bench.put(a), bench.put(b))
+    return bench.compare(got, bench.torch.matmul(a.double(), b.double()), bench.tolerance)
+
+
+def _convolve(torch: Any, image: Any, weight: Any, grad: Any) -> Tuple[Any, ...]:
+    image, weight = image.detach().requires_grad_(), weight.detach().requires_grad_()
+    out = torch.nn.functional.conv2d(image, weight, padding=1)
+    return (out,) + tuple(torch.autograd.grad(out, (image, weight), grad))
+
+
+def test_convolution(bench: Bench) -> Outcome:
+    torch = bench.torch
+    inputs = bench.random(2, 8, 32, 32), bench.random(16, 8, 3, 3), bench.random(2, 16, 32, 32)
+    got = _convolve(torch, *[bench.put(tensor) for tensor in inputs])
+    expected = _convolve(torch, *[tensor.double() for tensor in inputs])
+    outcomes = [
+        (what,) + bench.compare(mine, right.detach(), bench.tolerance)
+        for what, mine, right in zip(("forward", "input gradient", "weight gradient"), got, expected)
+    ]
+    wrong = ["{}: {}".format(what, detail) for what, ok, detail in outcomes if not ok]
+    library = "with cuDNN" if bench.is_gpu and torch.backends.cudnn.is_available() else "without cuDNN"
+    return not wrong, "; ".join(wrong) if wrong else library if bench.is_gpu else ""
+
+
+def test_reduction(bench: Bench) -> Outcome:
+    torch, size = bench.torch, 100003
+    numbers = bench.put(torch.arange(size))
+    total = int(numbers.sum().cpu())
+    if total != size * (size - 1) // 2:
+        return False, "the sum of 0 to {} came out as {}".format(size - 1, total)
+    values = bench.random(512, 129)
+    largest = bench.put(values).max(dim=1)[0].cpu()
+    if not bool((largest == values.max(dim=1)[0]).all()):
+        return False, "the largest of a row differs from the CPU's"
+    return bench.compare(bench.put(values).sum(dim=0), values.double().sum(dim=0), _EXACT)
+
+
+def _low_precision(bench: Bench, dtype: Any, tolerance: float) -> Outcome:
+    a, b = bench.random(96, 128).to(dtype), bench.random(128, 64).to(dtype)
+    try:
+        got = bench.torch.matmul(bench.put(a), bench.put(b))
+    except RuntimeError as error:
+        if bench.is_gpu:
+            raise
+        reason = "not supported by this build on the CPU: {}".format(_first_line(error))
+        raise Skipped(reason) from error
+    return bench.compare(got, bench.torch.matmul(a.float().double(), b.float().double()), tolerance)
+
+
+def test_fp16(bench: Bench) -> Outcome:
+    return _low_precision(bench, bench.torch.float16, _ROUNDED)
+
+
+def test_bf16(bench: Bench) -> Outcome:
+    torch = bench.torch
+    if not hasattr(torch, "bfloat16"):
+        raise Skipped("not supported by this torch")
+    if bench.capability is not None:
+        # newer releases call emulation on older GPUs supported, so the capability is asked too
+        if bench.capability < _BF16_FROM:
+            raise Skipped("not supported by this GPU")
+        if not hasattr(torch.cuda, "is_bf16_supported") or not torch.cuda.is_bf16_supported():
+            raise Skipped("not supported by this torch")
+    return _low_precision(bench, torch.bfloat16, _COARSE)
+
+
+def test_nms(bench: Bench) -> Outcome:
+    if isinstance(bench.nms, str):
+        return False, bench.nms
+    corners = bench.random(200, 2).abs() * 50
+    boxes = bench.torch.cat([corners, corners + 5 + bench.random(200, 2, 1)[:, :, 0].abs() * 40], dim=1)
+    scores = bench.torch.linspace(0, 1, 200)
+    got = bench.nms(bench.put(boxes), bench.put(scores), 0.5).cpu().tolist()
+    expected = bench.nms(boxes, scores, 0.5).tolist()
+    if got != expected:
+        return False, "keeps {} boxes where the CPU keeps {}".format(len(got), len(expected))
+    if not 0 < len(got) < len(scores):
+        return False, "keeps {} of {} boxes".format(len(got), len(scores))
+    return True, ""
+
+
+def _compiled(x: Any) -> Any:
+    return (x.sin() * 2 + x.cos()).sum(dim=1)
+
+
+def test_compile(bench: Bench) -> Outcome:
+    torch = bench.torch
+    if not hasattr(torch, "compile"):
+        raise Skipped("this torch has no torch.compile")
+    x = bench.random(64, 128)
+    return bench.compare(torch.compile(_compiled)(bench.put(x)), _compiled(x.double()), _EXACT)
+
+
+def test_nccl(torch: Any, indices: List[int]) -> Outcome:
+    if len(indices) < 2:  # noqa: PLR2004
+        raise Skipped("takes two GPUs")
+    importlib.import_module("torch.cuda.nccl")
+    if not hasattr(torch._C, "_nccl_all_reduce"):
+        raise Skipped("this build of torch has no NCCL")
+    tensors = [
+        torch.ones(1024).to("cuda:{}".format(index)) * (place + 1) for place, index in enumerate(indices)
+    ]
+    torch.cuda.nccl.all_reduce(tensors)
+    expected = len(indices) * (len(indices) + 1) / 2.0
+    wrong = [index for index, got in zip(indices, tensors) if not bool((got.cpu() == expected).all())]
+    over = "over GPUs {}".format(", ".join(map(str, indices)))
+    return not wrong, over if not wrong else "wrong sum on GPUs {}".format(", ".join(map(str, wrong)))
+
+
+TESTS = [
+    ("zeros", test_zeros),
+    ("first-kernel", test_first_kernel),
+    ("arithmetic", test_arithmetic),
+    ("matmul", test_matmul),
+    ("convolution", test_convolution),
+    ("reduction", test_reduction),
+    ("fp16", test_fp16),
+    ("bf16", test_bf16),
+]  # type: List[Tuple[str, Callable[[Bench], Outcome]]]
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
+
+
+def _lines(error: BaseException) -> str:
+    """Return the message as one line: CUDA's own hints stand in the lines after the first."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return "{}: {}".format(type(error).__name__, " | ".join(lines[:6]))
+
+
+def _chain(error: BaseException) -> List[str]:
+    """Return what was raised, oldest first: a library that is missing often shows in the first alone."""
+    chain = [error]
+    while len(chain) < _KEPT_LINES:
+        last = chain[-1]
+        before = last.__cause__ or (None if last.__suppress_context__ else last.__context__)
+        if before is None or before in chain:
+            break
+        chain.append(before)
+    return [_lines(found) for found in reversed(chain)]
+
+
+def _attempt(body: Callable[[], Outcome]) -> Dict[str, Any]:
+    began = time.perf_counter()
+    try:
+        ok, detail = body()
+    except Skipped as reason:
+        return {"ok": True, "ms": None, "detail": "skipped: {}".format(reason)}
+    except Exception as error:
+        ok, detail = False, _lines(error)
+    return {"ok": bool(ok), "ms": round((time.perf_counter() - began) * 1000, 3), "detail": detail}
+
+
+def _test(result: Result, device: Dict[str, Any], name: str, body: Callable[[], Outcome]) -> None:
+    result.start(name, device["index"])
+    done = _attempt(body)
+    device["tests"].append(dict(done, id=name))
+
+
+def test_device(result: Result, torch: Any, index: Optional[int], nms: Any, compiled: bool) -> None:
+    device = {"index": index, "name": None, "compute_capability": None, "tests": []}  # type: Dict[str, Any]
+    result.document["devices"].append(device)
+    result.start("device", index)
+    try:
+        bench = Bench(torch, index, nms)
+    except Exception as error:
+        device["tests"].append({"id": "zeros", "ok": False, "ms": None, "detail": _lines(error)})
+        return
+    device["name"] = bench.name
+    if bench.capability is not None:
+        device["compute_capability"] = "{}.{}".format(*bench.capability)
+    tests = list(TESTS)
+    tests += [("nms", test_nms)] if nms is not None else []
+    tests += [("compile", test_compile)] if compiled else []
+    if index is not None:
+        with torch.cuda.device(index):
+            _test_all(result, device, bench, tests)
+    else:
+        _test_all(result, device, bench, tests)
+
+
+def _test_all(result: Result, device: Dict[str, Any], bench: Bench, tests: List[Tuple[str, Any]]) -> None:
+    for name, body in tests:
+        _test(result, device, name, lambda body=body: body(bench))  # type: ignore[misc]
+
+
+def _asked(result: Result, ask: Callable[[], Any]) -> Any:
+    """Ask torch about itself: an answer it has no function for, or fails to give, is None."""
+    try:
+        return ask()
+    except AttributeError:
+        return None
+    except Exception as error:
+        result.warnings.append(_lines(error))
+        return None
+
+
+def _architectures(torch: Any) -> List[str]:
+    # get_arch_list() is empty where no GPU is usable; the flags it reads are there all the same
+    flags = torch._C._cuda_getArchFlags() if hasattr(torch._C, "_cuda_getArchFlags") else None
+    return [str(arch) for arch in (flags.split() if flags else torch.cuda.get_arch_list())]
+
+
+def describe_torch(result: Result, torch: Any) -> Dict[str, Any]:
+    cuda = _asked(result, lambda: torch.version.cuda)
+    about = {
+        "version": str(torch.__version__),
+        "file": _asked(result, lambda: torch.__file__),
+        "cuda": cuda,
+        "hip": _asked(result, lambda: torch.version.hip),
+        "architectures": _asked(result, lambda: _architectures(torch)) if cuda else None,
+        "available": bool(_asked(result, lambda: torch.cuda.is_available())),
+        "cudnn": None,
+        "error": None,
+    }
+    result.document["torch"] = about
+    result.start("cuDNN")
+    about["cudnn"] = _asked(result, lambda: torch.backends.cudnn.version())
+    result.start("CUDA")
+    if cuda:
+        about["error"] = _initialize(torch)
+    return about
+
+
+def _initialize(torch: Any) -> Optional[str]:
+    try:
+        torch.cuda.init()
+    except Exception as error:
+        return _lines(error)
+    return None
+
+
+def _installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):  # it was put in sys.modules by hand
+        return module in sys.modules
+
+
+def import_nms(result: Result) -> Any:
+    if not _installed("torchvision"):
+        return None
+    result.start("import torchvision")
+    try:
+        operators = importlib.import_module("torchvision.ops")
+    except ImportError as error:
+        # torchvision before 0.3 has no operators
+        return None if getattr(error, "name", None) == "torchvision.ops" else _lines(error)
+    except Exception as error:
+        return _lines(error)
+    return operators.nms
+
+
+def import_torch(result: Result) -> Any:
+    result.start("import torch")
+    try:
+        torch = importlib.import_module("torch")
+        torch.__version__, torch.cuda, torch.version  # noqa: B018 - an empty directory imports as well
+    except (Exception, SystemExit) as error:
+        result.fail("import torch", error)
+        return None
+    return torch
+
+
+def verify(result: Result, wanted: Optional[List[int]], compiled: bool, nccl: bool) -> None:
+    torch = import_torch(result)
+    if torch is None:
+        return
+    about = describe_torch(result, torch)
+    nms = import_nms(result)
+    count = _asked(result, lambda: torch.cuda.device_count()) if about["available"] else 0
+    indices = list(range(count or 0)) if wanted is None else wanted
+    for index in indices or [None]:  # type: ignore[list-item]
+        test_device(result, torch, index, nms, compiled)
+    if nccl and indices:
+        first = result.document["devices"][0]
+        _test(result, first, "nccl", lambda: test_nccl(torch, indices))
+
+
+def _forget_own_directory() -> None:
+    """Take this script's directory off the path: modules beside it must not shadow the environment's."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    if sys.path and os.path.abspath(sys.path[0]) == here:
+        del sys.path[0]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("result")
+    parser.add_argument("--devices")
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--nccl", action="store_true")
+    options = parser.parse_args()
+    _forget_own_directory()
+    if sys.platform != "win32":  # on Windows it also reports exceptions that are handled
+        faulthandler.enable()
+        faulthandler.register(signal.SIGTERM, chain=True)  # gpuenv ends a hang with it: shows where
+    result = Result(options.result)
+    warnings.showwarning = result.note_warning
+    wanted = [int(index) for index in options.devices.split(",")] if options.devices else None
+    verify(result, wanted, options.compile, options.nccl)
+    result.finish()
+
+
+if __name__ == "__main__":
+    main()

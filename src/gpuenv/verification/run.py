@@ -1,0 +1,124 @@
+"""Run the child script with an environment's own Python, and come back with whatever it left."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from gpuenv.process import Completed, run
+from gpuenv.values.text import tr
+from gpuenv.verification.locate import environment_of
+from gpuenv.verification.report import ChildOutcome, Stop
+
+CHILD = Path(__file__).with_name("child.py")
+TIMEOUT_S = 300.0  # starting CUDA on a node with many GPUs takes long, compiling PTX for a new GPU longer
+_KEPT_LINES = 40
+
+# What Windows gives as exit status when it ends a process: ntstatus.h
+_WINDOWS_STATUS = {
+    0xC0000005: "access violation",
+    0xC0000017: "no memory",
+    0xC000001D: "illegal instruction",
+    0xC00000FD: "stack overflow",
+    0xC0000135: "a DLL was not found",
+    0xC0000139: "a DLL lacks an entry point",
+    0xC0000142: "a DLL could not be initialized",
+    0xC0000374: "heap corruption",
+    0xC0000409: "fail-fast",
+}
+
+
+def run_verification(
+    python: str,
+    *,
+    environ: Mapping[str, str],
+    timeout_s: float = TIMEOUT_S,
+    devices: tuple[int, ...] | None = None,
+    compile: bool = False,  # noqa: A002 - torch's word
+    nccl: bool = False,
+) -> ChildOutcome:
+    """Run the tests with `python`, an absolute path, and return how that ended; `timeout_s` is in seconds.
+
+    It runs as the user's own programs would, with their variables and user site, except that it starts in an
+    empty directory, where no stray `torch.py` shadows the real one. `devices` are indices as torch counts.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix="gpuenv-verify-", ignore_cleanup_errors=True) as place:
+            result = Path(place) / "result.json"
+            (Path(place) / "start").mkdir()
+            argv = [python, str(CHILD), str(result), *_options(devices, compile=compile, nccl=nccl)]
+            ended = run(
+                argv, timeout_s=timeout_s, environ=_environ(python, environ), cwd=Path(place) / "start"
+            )
+            return ChildOutcome(_stop(ended, timeout_s), _read(result), _printed(ended))
+    except OSError as error:  # the temporary directory
+        return ChildOutcome(Stop("not-started", str(error)), None, ())
+
+
+def _options(devices: tuple[int, ...] | None, *, compile: bool, nccl: bool) -> list[str]:  # noqa: A002
+    chosen = ["--devices", ",".join(map(str, devices))] if devices else []
+    return chosen + ["--compile"] * compile + ["--nccl"] * nccl
+
+
+def _environ(python: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Put the environment's programs first on PATH, as activating it would: torch.compile looks for some."""
+    beside, root = Path(python).parent, environment_of(Path(python))
+    if root is None:
+        return dict(environ)
+    places = [beside, root / "Scripts", root / "Library" / "bin"] if os.name == "nt" else [beside]
+    return {**environ, "PATH": os.pathsep.join([*map(str, places), environ.get("PATH", os.defpath)])}
+
+
+def _stop(ended: Completed, timeout_s: float) -> Stop | None:
+    if ended.returncode is None and not ended.timed_out:
+        return Stop("not-started", ended.error or tr("it could not be started"))
+    if ended.timed_out:
+        return Stop("hung", tr("it was not done after {seconds} s", seconds=f"{timeout_s:g}"))
+    if ended.returncode == 0:
+        return None
+    return Stop("crashed", describe_status(ended.returncode or 0))
+
+
+def describe_status(status: int) -> str:
+    """Say what an exit status means: a negative one is a signal (POSIX), a large one is from Windows."""
+    if status in _WINDOWS_STATUS:
+        return tr("ended with status {status} ({name})", status=hex(status), name=_WINDOWS_STATUS[status])
+    if status >= 0:
+        return tr("ended with status {status}", status=status if status < 1 << 16 else hex(status))
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = str(-status)
+    if name == "SIGKILL":
+        return tr("ended by {name}, as the system does when memory runs out", name=name)
+    return tr("ended by {name}", name=name)
+
+
+def _read(result: Path) -> object | None:
+    try:
+        return parse_document(result.read_text(encoding="utf-8", errors="replace"))
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def parse_document(text: str) -> object:
+    """Parse the file the child wrote, `{"schema": 1, ...}`; raise ValueError where it is no JSON."""
+    try:
+        document: object = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("the document is nested too deep") from error
+    return document
+
+
+def _printed(ended: Completed) -> tuple[str, ...]:
+    """Return what was printed, without the middle where there is much of it."""
+    lines = [line.rstrip() for line in (ended.stdout + "\n" + ended.stderr).splitlines() if line.strip()]
+    if len(lines) <= _KEPT_LINES:
+        return tuple(lines)
+    half = _KEPT_LINES // 2
+    left_out = tr("({count} lines left out)", count=len(lines) - 2 * half)
+    return (*lines[:half], left_out, *lines[-half:])

@@ -1,0 +1,135 @@
+"""`gpuenv verify`: run real work in an environment, judge it, remember it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gpuenv.environments.listing import find_environment
+from gpuenv.environments.record import Record, read_record, write_record
+from gpuenv.values.errors import VerificationFailed
+from gpuenv.values.machine import Machine
+from gpuenv.values.plan import Warn
+from gpuenv.values.text import tr
+from gpuenv.verification.judgement import (
+    Planned,
+    Verdict,
+    describe_failure,
+    describe_verdict,
+    expect,
+    judge,
+    judge_architectures,
+)
+from gpuenv.verification.locate import Located, Lookup, locate
+from gpuenv.verification.report import ChildOutcome, Report, Stop, read_outcome, render_report
+from gpuenv.verification.run import TIMEOUT_S, run_verification
+
+Remember = Callable[[Located, dict[str, Any], bool], Warn | None]
+"""Keeps the data of a verification, and whether it held, with its environment; a warning where it can't."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyOptions:
+    """What verify is asked to do: indices as torch counts (None: every GPU), the limit in seconds."""
+
+    devices: tuple[int, ...] | None = None
+    compile: bool = False
+    nccl: bool = False
+    timeout_s: float = TIMEOUT_S
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyResult:
+    """What verify found; `lines` are for people."""
+
+    located: Located
+    report: Report
+    verdict: Verdict
+    warnings: tuple[Warn, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether the environment is proven."""
+        return self.verdict.ok
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The data of `gpuenv verify --json`."""
+        return render_report(self.report, self.located.label)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What a person is told, in lines."""
+        return describe_verdict(self.report, self.verdict)
+
+    @property
+    def error(self) -> VerificationFailed | None:
+        """The error to raise where the environment is not proven (exit 6); it carries the data."""
+        return None if self.ok else describe_failure(self.verdict, self.located.label, self.data)
+
+
+def record_verification(located: Located, data: dict[str, Any], ok: bool) -> Warn | None:
+    """Write a verification into gpuenv.json, where gpuenv made the environment."""
+    record = read_record(located.root) if located.root else None
+    if record is None or located.root is None:
+        return None
+    try:
+        write_record(located.root, replace(record, verify=data, verified=ok))
+    except OSError as error:
+        text = tr("the result could not be kept in `{path}`: {error}", path=located.root, error=error)
+        return Warn("not-recorded", text)
+    return None
+
+
+def verify(
+    env: str | None,
+    environ: Mapping[str, str],
+    *,
+    lookup: Lookup | None = None,
+    machine: Machine | None = None,
+    remember: Remember = record_verification,
+    options: VerifyOptions | None = None,
+) -> VerifyResult:
+    """Prove ENV (a name, a directory, a Python; None: the active one) on every GPU, and judge the outcome.
+
+    `lookup` finds an environment by name (None: among those gpuenv made). Raises UsageError where ENV does
+    not exist. A failed verification is a result, not an exception.
+    """
+    located = locate(env, environ, lookup or (lambda name: _find(name, environ)))
+    asked = options or VerifyOptions()
+    outcome = run_verification(
+        str(located.python),
+        environ=environ,
+        timeout_s=asked.timeout_s,
+        devices=asked.devices,
+        compile=asked.compile,
+        nccl=asked.nccl,
+    )
+    report = judge_architectures(_read(outcome))
+    record = read_record(located.root) if located.root else None
+    result = VerifyResult(located, report, judge(report, expect(_planned(record), machine, report)))
+    warning = remember(located, result.data, result.ok)
+    return replace(result, warnings=(warning,)) if warning else result
+
+
+def _find(name: str, environ: Mapping[str, str]) -> Path | None:
+    found = find_environment(name, environ)
+    return found.place.path if found else None
+
+
+def _read(outcome: ChildOutcome) -> Report:
+    try:
+        return read_outcome(outcome)
+    except ValueError as error:
+        # torch, or what shadows a module of the standard library, wrote into the child's file
+        stop = Stop("crashed", tr("it wrote a report that can't be read: {error}", error=error))
+        return read_outcome(replace(outcome, document=None, stop=stop))
+
+
+def _planned(record: Record | None) -> Planned | None:
+    if record is None:
+        return None
+    version = (record.package("torch") or {}).get("version")
+    return Planned(version if isinstance(version, str) else None, record.planned("variant"))

@@ -1,0 +1,492 @@
+"""Verify against Pythons and torches that fail in every way: the child is the real one, torch is not."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpuenv.environments.record import read_record
+from gpuenv.values.capability import ComputeCapability
+from gpuenv.values.errors import UsageError
+from gpuenv.values.machine import Gpu, Machine, System
+from gpuenv.values.plan import Warn
+from gpuenv.verification.locate import locate
+from gpuenv.workflow.verify import VerifyOptions, VerifyResult, verify
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="environments are made of links here")
+
+HERE = Path(__file__).parent
+LINUX = System("linux", "x86_64")
+BARE = Machine(LINUX)
+WITH_GPU = Machine(LINUX, gpus=(Gpu(0, "NVIDIA L4", ComputeCapability(8, 9)),))
+L4, B200 = ("NVIDIA L4", (8, 9)), ("NVIDIA B200", (10, 0))
+CUDA = {
+    "version": "2.14.1+cu126",
+    "cuda": "12.6",
+    "cudnn": 91002,
+    "architectures": ["sm_75", "sm_80", "sm_90"],
+    "gpus": [L4],
+}
+BASIC = ["zeros", "first-kernel", "arithmetic", "matmul", "convolution", "reduction", "fp16", "bf16"]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment without anything in it; the fakes come by PYTHONPATH."""
+
+    path: Path
+    environ: dict[str, str]
+
+    def with_torch(self, *, torchvision: bool = False, **settings: Any) -> Environment:
+        places = [HERE / "fake_torch"] + [HERE / "fake_torchvision"] * torchvision
+        more = {"PYTHONPATH": os.pathsep.join(map(str, places)), "FAKE_TORCH": json.dumps(settings)}
+        return Environment(self.path, {**self.environ, **more})
+
+    def planned(self, torch: str, variant: str) -> Environment:
+        plan = {"variant": variant, "packages": [{"name": "torch", "version": torch}]}
+        record = {"schema_version": 1, "state": "complete", "name": "trial", "created": "", "manager": "uv"}
+        (self.path / "gpuenv.json").write_text(json.dumps({**record, "plan": plan}))
+        return self
+
+    def verify(self, machine: Machine | None = BARE, **options: Any) -> VerifyResult:
+        options = {"timeout_s": 60.0, **options}
+        return verify(
+            str(self.path), self.environ, lookup=_none, machine=machine, options=VerifyOptions(**options)
+        )
+
+
+def _none(name: str) -> None:
+    return None
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Environment:
+    root = tmp_path / "an environment"
+    (root / "bin").mkdir(parents=True)
+    base = Path(sys._base_executable)  # type: ignore[attr-defined]
+    (root / "bin" / "python").symlink_to(base)
+    (root / "pyvenv.cfg").write_text(f"home = {base.parent}\n")
+    return Environment(root, {"PATH": "", "PYTHONNOUSERSITE": "1", "PYTHONDONTWRITEBYTECODE": "1"})
+
+
+@pytest.fixture
+def fake_python(tmp_path: Path) -> Callable[[str], Environment]:
+    """Make an environment whose Python is a shell script; `$2` is where it is to write its document."""
+
+    def make(script: str) -> Environment:
+        python = tmp_path / "fake" / "bin" / "python"
+        python.parent.mkdir(parents=True)
+        python.write_text(f"#!/bin/sh\n{script}\n")
+        python.chmod(0o755)
+        return Environment(python.parent.parent, {"PATH": os.defpath})
+
+    return make
+
+
+def _codes(result: VerifyResult) -> list[str]:
+    return [problem.code for problem in result.verdict.problems]
+
+
+def _tests(device: dict[str, Any]) -> dict[str, bool]:
+    return {test["id"]: test["ok"] for test in device["tests"]}
+
+
+def test_a_cpu_build_is_proven_where_there_is_no_gpu_and_says_so(environment: Environment) -> None:
+    result = environment.with_torch().verify()
+    assert result.ok
+    assert result.error is None
+    assert result.verdict.notes == ("no GPU was there to prove",)
+    device = result.data["devices"][0]
+    assert (device["index"], device["name"], device["compute_capability"]) == (None, "cpu", None)
+    assert list(_tests(device)) == BASIC
+    assert device["ok"]
+    assert result.data["environment"] == str(environment.path)
+    assert result.data["torch"] == "2.14.1+cpu"
+    assert result.data["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert result.lines[-1] == "no GPU was there to prove"
+
+
+def test_every_gpu_is_put_to_work(environment: Environment) -> None:
+    gpus = [L4, ("NVIDIA H100", (9, 0))]
+    result = environment.with_torch(torchvision=True, **{**CUDA, "gpus": gpus}).verify(WITH_GPU)
+    assert result.verdict.problems == ()
+    assert [device["index"] for device in result.data["devices"]] == [0, 1]
+    assert list(_tests(result.data["devices"][1])) == [*BASIC, "nms", "architectures"]
+    assert result.data["cudnn"] == "9.10.2"
+    assert result.data["architectures"] == ["sm_75", "sm_80", "sm_90"]
+    assert result.data["devices"][0]["compute_capability"] == "8.9"
+    assert json.loads(json.dumps(result.data)) == result.data
+
+
+def test_only_the_devices_asked_for_are_tested(environment: Environment) -> None:
+    result = environment.with_torch(**{**CUDA, "gpus": [L4, L4]}).verify(devices=(1,))
+    assert [device["index"] for device in result.data["devices"]] == [1]
+
+
+def test_a_device_that_torch_does_not_see_fails(environment: Environment) -> None:
+    result = environment.with_torch(**CUDA).verify(devices=(5,))
+    assert _codes(result) == ["test-failed"]
+    assert result.data["devices"][0]["index"] == 5
+
+
+def test_the_optional_tests_run_when_asked_for(environment: Environment) -> None:
+    result = environment.with_torch(**{**CUDA, "gpus": [L4, L4]}).verify(compile=True, nccl=True)
+    assert result.ok
+    assert {"compile", "nccl"} <= _tests(result.data["devices"][0]).keys()
+
+
+@pytest.mark.parametrize("what", ["matmul", "convolution", "reduction"])
+def test_a_wrong_result_fails_its_test(environment: Environment, what: str) -> None:
+    result = environment.with_torch(**CUDA, faults=[[what, "cuda:0", "wrong"]]).verify()
+    tests = _tests(result.data["devices"][0])
+    assert not tests[what]
+    assert tests["zeros"]
+    assert not result.data["devices"][0]["ok"]
+
+
+def test_one_broken_test_does_not_end_the_others(environment: Environment) -> None:
+    fault = ["matmul", "cuda:0", "CUDA error: no kernel image is available\nCompile with TORCH_USE_CUDA_DSA"]
+    result = environment.with_torch(**CUDA, faults=[fault]).verify()
+    tests = _tests(result.data["devices"][0])
+    assert [name for name, ok in tests.items() if not ok] == ["matmul", "fp16", "bf16"]
+    assert "no kernel image is available | Compile with" in result.verdict.problems[0].text
+    assert result.error
+    assert result.error.exit_code == 6
+    assert result.error.data == result.data
+
+
+def test_a_gpu_without_memory_left_is_told_as_torch_tells_it(environment: Environment) -> None:
+    result = environment.with_torch(**CUDA, faults=[["copy", "cuda:0", "out of memory"]]).verify()
+    assert "out of memory" in result.verdict.problems[0].text
+    assert len(result.verdict.problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("what", "told"), [("SIGSEGV", "SIGSEGV"), ("abort", "SIGABRT"), ("SIGKILL", "memory")]
+)
+def test_what_was_proven_before_a_crash_is_kept(environment: Environment, what: str, told: str) -> None:
+    torch = {**CUDA, "gpus": [L4, L4], "faults": [["matmul", "cuda:1", what]]}
+    result = environment.with_torch(**torch).verify()
+    first, second = result.data["devices"]
+    assert first["ok"]
+    assert _tests(second) == {
+        "zeros": True,
+        "first-kernel": True,
+        "arithmetic": True,
+        "matmul": False,
+        "architectures": True,
+    }
+    assert _codes(result) == ["crashed"]
+    assert told in result.verdict.problems[0].text
+    assert "`matmul` on GPU 1" in result.verdict.problems[0].text
+
+
+@pytest.mark.parametrize("what", ["SIGSEGV", "SIGILL", "abort"])
+def test_a_crash_at_import_is_told_apart(environment: Environment, what: str) -> None:
+    result = environment.with_torch(faults=[["import", "cpu", what]]).verify()
+    assert _codes(result) == ["crashed"]
+    assert "`import torch`" in result.verdict.problems[0].text
+    assert any("fake_torch" in message for message in result.data["messages"])  # where it crashed
+
+
+def test_a_hang_names_the_test_that_never_ended(environment: Environment) -> None:
+    torch = environment.with_torch(**CUDA, faults=[["convolution", "cuda:0", "hang"]])
+    result = torch.verify(timeout_s=5.0)
+    assert _codes(result) == ["hung"]
+    assert "`convolution` on GPU 0: it was not done after 5 s" in result.verdict.problems[0].text
+    assert _tests(result.data["devices"][0])["matmul"]
+
+
+def test_a_hang_at_the_start_of_cuda_is_told(environment: Environment) -> None:
+    result = environment.with_torch(**CUDA, faults=[["init", "cuda", "hang"]]).verify(timeout_s=5.0)
+    assert _codes(result) == ["hung"]
+    assert "`CUDA`" in result.verdict.problems[0].text
+
+
+@pytest.mark.parametrize("what", ["libcudnn.so.9: cannot open shared object file", "exit"])
+def test_an_import_that_fails_keeps_its_traceback(environment: Environment, what: str) -> None:
+    result = environment.with_torch(faults=[["import", "cpu", what]]).verify()
+    assert _codes(result) == ["import-failed"]
+    assert result.report.failure
+    assert any("harm(what)" in line for line in result.report.failure.lines)
+    assert ("has left" if what == "exit" else what) in result.verdict.problems[0].text
+
+
+def test_the_error_behind_the_error_is_told(environment: Environment, tmp_path: Path) -> None:
+    lines = "try:", "    raise OSError('libcublas.so.11 is missing')", "except OSError:", "    unknown"
+    (tmp_path / "torch.py").write_text("\n".join(lines))
+    here = Environment(environment.path, {**environment.environ, "PYTHONPATH": str(tmp_path)})
+    result = here.verify()
+    assert "NameError" in result.verdict.problems[0].text
+    assert "after OSError: libcublas.so.11 is missing" in result.verdict.problems[0].text
+    assert "    unknown" in result.data["messages"]
+
+
+def test_an_environment_without_torch_says_so(environment: Environment) -> None:
+    result = environment.verify()
+    assert _codes(result) == ["no-torch"]
+    assert result.data["torch"] is None
+    assert result.data["devices"] == []
+
+
+def test_an_empty_directory_called_torch_is_no_torch(environment: Environment, tmp_path: Path) -> None:
+    (tmp_path / "site" / "torch").mkdir(parents=True)
+    here = Environment(environment.path, {**environment.environ, "PYTHONPATH": str(tmp_path / "site")})
+    assert _codes(here.verify()) == ["import-failed"]
+
+
+def test_a_module_that_torch_needs_and_lacks_is_not_taken_for_torch(
+    environment: Environment, tmp_path: Path
+) -> None:
+    (tmp_path / "torch.py").write_text("import typing_extensions_that_is_missing")
+    here = Environment(environment.path, {**environment.environ, "PYTHONPATH": str(tmp_path)})
+    assert _codes(here.verify()) == ["import-failed"]
+
+
+def test_nothing_in_the_current_directory_or_beside_the_child_shadows_modules(
+    environment: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "torch.py").write_text("raise RuntimeError('the stray one')")
+    monkeypatch.chdir(tmp_path)
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "torch.py").write_text("import report")
+    assert environment.with_torch().verify().ok
+    here = Environment(environment.path, {**environment.environ, "PYTHONPATH": str(site)})
+    assert "No module named 'report'" in here.verify().verdict.problems[0].text
+
+
+def test_what_torch_prints_is_a_message_and_never_the_result(environment: Environment) -> None:
+    forged = '{"schema": 1, "complete": true}\n\x1b[31mred\n'
+    result = environment.with_torch(print=forged, warn="the driver is too old").verify()
+    assert result.ok
+    assert '{"schema": 1, "complete": true}' in result.data["messages"]
+    assert any("UserWarning: the driver is too old" in line for line in result.data["messages"])
+    assert "\x1b" not in "".join(result.data["messages"])
+
+
+def test_much_output_is_cut_in_the_middle(environment: Environment) -> None:
+    result = environment.with_torch(print="first\n" + "x\n" * 5000 + "last\n").verify()
+    assert result.data["messages"][0] == "first"
+    assert result.data["messages"][-1] == "last"
+    assert len(result.data["messages"]) < 60
+
+
+def test_a_crash_after_the_tests_is_a_note(environment: Environment) -> None:
+    result = environment.with_torch(at_exit="abort").verify()
+    assert result.ok
+    assert "SIGABRT" in result.verdict.notes[-1]
+
+
+def test_a_companion_that_does_not_fit_fails_nms(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = environment.with_torch(torchvision=True, **CUDA)
+    broken.environ["FAKE_TORCHVISION"] = "operator torchvision::nms does not exist"
+    result = broken.verify()
+    assert not _tests(result.data["devices"][0])["nms"]
+    assert "operator torchvision::nms does not exist" in result.verdict.problems[0].text
+
+
+def test_boxes_kept_wrongly_fail_nms(environment: Environment) -> None:
+    torch = environment.with_torch(torchvision=True, **CUDA, faults=[["nms", "cuda:0", "wrong"]])
+    assert not _tests(torch.verify().data["devices"][0])["nms"]
+
+
+def test_bf16_is_skipped_where_the_gpu_has_none(environment: Environment) -> None:
+    result = environment.with_torch(**{**CUDA, "gpus": [("Tesla T4", (7, 5))]}).verify()
+    skipped = next(test for test in result.data["devices"][0]["tests"] if test["id"] == "bf16")
+    assert (skipped["ok"], skipped["ms"], skipped["detail"]) == (
+        True,
+        None,
+        "skipped: not supported by this GPU",
+    )
+
+
+def test_a_build_without_code_for_the_gpu_is_the_cause_that_is_named(environment: Environment) -> None:
+    fault = ["kernel", "cuda:0", "CUDA error: no kernel image is available"]
+    result = environment.with_torch(**{**CUDA, "gpus": [B200], "faults": [fault]}).verify()
+    tests = _tests(result.data["devices"][0])
+    assert tests["zeros"]  # only copies memory
+    assert not any(tests[name] for name in ("first-kernel", "matmul", "architectures"))
+    assert "sm_75 sm_80 sm_90, none of which runs on 10.0" in result.verdict.problems[0].text
+
+
+def test_where_a_gpu_was_planned_none_is_a_failure(environment: Environment) -> None:
+    error = "The NVIDIA driver on your system is too old"
+    torch = environment.with_torch(**{**CUDA, "gpus": [], "error": error})
+    result = torch.planned("2.14.1+cu126", "cu126").verify()
+    assert _codes(result) == ["no-gpu"]
+    assert error in result.verdict.problems[0].text
+    assert result.data["devices"][0]["name"] == "cpu"
+
+
+def test_a_cpu_build_where_a_gpu_was_planned_is_a_failure(environment: Environment) -> None:
+    result = environment.with_torch().planned("2.14.1+cu126", "cu126").verify()
+    assert _codes(result) == ["cpu-build", "wrong-variant"]
+
+
+def test_a_cpu_build_beside_a_gpu_is_a_failure_unless_it_was_planned(environment: Environment) -> None:
+    torch = environment.with_torch()
+    assert _codes(torch.verify(WITH_GPU)) == ["cpu-build"]
+    assert torch.planned("2.14.1+cpu", "cpu").verify(WITH_GPU).ok
+
+
+def test_another_torch_than_planned_is_a_failure(environment: Environment) -> None:
+    result = environment.with_torch(**CUDA).planned("2.13.0+cu129", "cu129").verify()
+    assert _codes(result) == ["wrong-version", "wrong-variant"]
+
+
+def test_the_result_is_kept_in_the_environment(environment: Environment) -> None:
+    torch = environment.with_torch().planned("2.14.1+cpu", "cpu")
+    result = torch.verify()
+    record = read_record(torch.path)
+    assert record
+    assert (record.verified, record.verify) == (True, result.data)
+    assert record.planned("variant") == "cpu"
+
+
+def test_an_environment_that_gpuenv_did_not_make_is_left_as_it_is(environment: Environment) -> None:
+    before = sorted(environment.path.rglob("*"))
+    environment.with_torch().verify()
+    assert sorted(environment.path.rglob("*")) == before
+
+
+def test_a_result_that_cannot_be_kept_is_a_warning(environment: Environment) -> None:
+    warning = Warn("not-recorded", "read-only")
+    torch = environment.with_torch()
+    result = verify(str(torch.path), torch.environ, machine=BARE, remember=lambda *_: warning)
+    assert result.ok
+    assert result.warnings == (warning,)
+
+
+def test_an_environment_of_gpuenv_is_found_by_its_name(environment: Environment, tmp_path: Path) -> None:
+    torch = environment.with_torch().planned("2.14.1+cpu", "cpu")
+    home = tmp_path / "data" / "envs"
+    home.mkdir(parents=True)
+    (home / "trial").symlink_to(torch.path)
+    result = verify("trial", {**torch.environ, "GPUENV_DATA_DIR": str(tmp_path / "data")}, machine=BARE)
+    assert result.ok
+    assert result.data["environment"] == str(home / "trial")
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("echo 'bad CPU type' >&2; exit 3", "bad CPU type"),
+        ("exit 0", "no message"),
+        ('echo \'{"schema": 1\' > "$2"', "no message"),
+        ('printf "\\377\\376" > "$2"', "no message"),
+        ('echo \'{"schema": 1, "python": 3}\' > "$2"', "can't be read"),
+        ('echo \'{"schema": 2}\' > "$2"; echo hello', "can't be read"),
+        ("kill -SEGV $$", "SIGSEGV"),
+    ],
+)
+def test_a_python_that_is_none_is_told(
+    fake_python: Callable[[str], Environment], script: str, told: str
+) -> None:
+    result = fake_python(script).verify()
+    assert _codes(result) == ["no-report"]
+    assert told in " ".join(result.lines)
+    assert result.error
+    assert result.data["devices"] == []
+
+
+def test_a_python_that_cannot_be_started_is_told(fake_python: Callable[[str], Environment]) -> None:
+    fake = fake_python("")
+    (fake.path / "bin" / "python").write_bytes(b"#!/nowhere/at/all\n")
+    result = fake.verify()
+    assert _codes(result) == ["no-report"]
+    assert "No such file" in result.verdict.problems[0].text
+
+
+def test_a_full_disk_is_told(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+    assert _codes(environment.with_torch().verify()) == ["no-report"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs a real torch beside the tests")
+def test_a_real_torch_passes() -> None:
+    result = verify(sys.executable, os.environ, lookup=_none)
+    assert result.report.torch
+    assert result.data["devices"][0]["ok"]
+
+
+def test_an_environment_is_found_by_name_path_or_python(environment: Environment) -> None:
+    python = environment.path / "bin" / "python"
+    by_name = locate("trial", {}, {"trial": environment.path}.get)
+    assert by_name.python == python
+    assert by_name.root == environment.path
+    assert locate(str(environment.path), {}, _none) == by_name
+    assert locate(str(python), {}, _none) == by_name
+
+
+def test_a_path_is_never_looked_up_as_a_name(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(environment.path.parent)
+    relative = os.path.join(".", environment.path.name)  # noqa: PTH118 - pathlib drops the dot
+    assert locate(relative, {}, {relative: Path("/elsewhere")}.get).root == environment.path
+
+
+def test_a_directory_that_is_no_name_is_found(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(environment.path.parent)
+    assert locate(environment.path.name, {}, _none).root == environment.path
+
+
+def test_left_out_it_is_the_active_environment_then_the_python_on_path(environment: Environment) -> None:
+    root, bin_directory = str(environment.path), str(environment.path / "bin")
+    for environ in ({"VIRTUAL_ENV": root, "PATH": ""}, {"CONDA_PREFIX": root}, {"PATH": bin_directory}):
+        assert locate(None, environ, _none).root == environment.path
+
+
+def test_a_python_outside_environments_stands_for_itself(tmp_path: Path) -> None:
+    python = tmp_path / "usr" / "bin" / "python3"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\n")
+    python.chmod(0o755)
+    located = locate(str(python), {}, _none)
+    assert located.root is None
+    assert located.label == str(python)
+
+
+def test_on_windows_python_lies_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "python.exe").touch()
+    assert locate(str(tmp_path), {}, _none, windows=True).python == tmp_path / "python.exe"
+    (tmp_path / "Scripts").mkdir()
+    (tmp_path / "Scripts" / "python.exe").touch()
+    assert locate(str(tmp_path), {}, _none, windows=True).python == tmp_path / "Scripts" / "python.exe"
+
+
+@pytest.mark.parametrize(
+    "env", ["missing", "", "./missing", "~nobody-of-that-name/x", "a\0b", "x" * 5000, "/dev/null"]
+)
+def test_an_environment_that_is_not_there_is_bad_usage(
+    env: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError):
+        locate(env, {}, _none)
+
+
+def test_a_file_that_cannot_be_executed_is_no_python(tmp_path: Path) -> None:
+    (tmp_path / "python").write_text("")
+    with pytest.raises(UsageError, match="can't be executed"):
+        locate(str(tmp_path / "python"), {}, _none)
+
+
+def test_without_any_python_it_is_bad_usage(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no Python on PATH"):
+        locate(None, {"PATH": str(tmp_path)}, _none)

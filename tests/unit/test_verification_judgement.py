@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpuenv.values.capability import ComputeCapability
+from gpuenv.values.machine import Gpu, Machine, Problem, System
+from gpuenv.verification.judgement import (
+    Expectation,
+    Planned,
+    Verdict,
+    describe_verdict,
+    expect,
+    judge,
+    judge_architectures,
+    variant_of,
+)
+from gpuenv.verification.report import (
+    EMPTY,
+    DeviceReport,
+    ImportFailure,
+    Report,
+    Running,
+    Stop,
+    TestResult,
+    TorchReport,
+)
+
+TORCH = TorchReport(
+    "2.14.1+cu126", None, "12.6", None, "9.10.2", ("sm_80", "sm_90"), available=True, error=None
+)
+CPU_TORCH = replace(TORCH, version="2.14.1+cpu", cuda=None, cudnn=None, architectures=None, available=False)
+PASSED = TestResult("matmul", ok=True, ms=1.0, detail="")
+FAILED = TestResult("matmul", ok=False, ms=1.0, detail="no kernel image")
+L4 = DeviceReport(0, "NVIDIA L4", ComputeCapability(8, 9), (PASSED,))
+CPU = DeviceReport(None, "cpu", None, (PASSED,))
+GOOD = Report("3.12.1", "/e/bin/python", TORCH, None, (L4,), None, (), complete=True)
+ON_CPU = replace(GOOD, torch=CPU_TORCH, devices=(CPU,))
+LINUX = System("linux", "x86_64")
+WANTS_GPU = Expectation(gpu=True, reason="the plan was for cu126")
+
+
+def _codes(verdict: Verdict) -> list[str]:
+    return [problem.code for problem in verdict.problems]
+
+
+def _architectures(report: Report) -> TestResult:
+    return judge_architectures(report).devices[0].tests[-1]
+
+
+def test_what_passed_everywhere_is_proven() -> None:
+    verdict = judge(GOOD, WANTS_GPU)
+    assert verdict.ok
+    assert verdict.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("report", "codes"),
+    [
+        (replace(GOOD, torch=None, failure=ImportFailure(missing=True, errors=(), lines=())), ["no-torch"]),
+        (
+            replace(GOOD, torch=None, failure=ImportFailure(missing=False, errors=("E: x",), lines=())),
+            ["import-failed"],
+        ),
+        (EMPTY, ["no-report"]),
+        (replace(EMPTY, stop=Stop("not-started", "no such file")), ["no-report"]),
+        (replace(GOOD, devices=(replace(L4, tests=(FAILED,)),)), ["test-failed"]),
+        (replace(GOOD, devices=()), ["nothing-tested"]),
+        (replace(GOOD, devices=(replace(L4, tests=()),)), ["nothing-tested"]),
+        (replace(GOOD, devices=(CPU,)), ["no-gpu"]),
+        (ON_CPU, ["cpu-build"]),
+        (replace(GOOD, complete=False), ["crashed"]),
+    ],
+)
+def test_each_lack_has_its_code(report: Report, codes: list[str]) -> None:
+    assert _codes(judge(report, WANTS_GPU)) == codes
+
+
+def test_no_gpu_is_a_note_where_none_was_expected() -> None:
+    verdict = judge(ON_CPU, Expectation(gpu=False))
+    assert verdict.ok
+    assert verdict.notes == ("no GPU was there to prove",)
+
+
+def test_many_failures_of_one_gpu_are_one_sentence() -> None:
+    broken = replace(L4, tests=(FAILED, replace(FAILED, id="convolution")))
+    verdict = judge(replace(GOOD, devices=(broken, replace(broken, index=1))), WANTS_GPU)
+    assert [problem.text for problem in verdict.problems] == [
+        "`matmul`, `convolution` failed on GPU 0: no kernel image",
+        "`matmul`, `convolution` failed on GPU 1: no kernel image",
+    ]
+
+
+def test_a_crash_is_told_once_beside_the_failures_before_it() -> None:
+    unfinished = TestResult("nms", ok=False, ms=None, detail="did not end")
+    report = replace(
+        GOOD,
+        devices=(replace(L4, tests=(FAILED, unfinished)),),
+        running=Running("nms", 0),
+        complete=False,
+        stop=Stop("hung", "it was not done after 300 s"),
+    )
+    assert [problem.text for problem in judge(report, WANTS_GPU).problems] == [
+        "torch did not survive `nms` on GPU 0: it was not done after 300 s",
+        "`matmul` failed on GPU 0: no kernel image",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("planned", "variant", "codes"),
+    [
+        ("2.14.1+cu126", "cu126", []),
+        ("2.14.1", "cu126", []),  # PyPI's files have no local part
+        ("2.14.0+cu126", "cu126", ["wrong-version"]),
+        ("2.14.1+cu129", "cu129", ["wrong-variant"]),
+        (None, None, []),
+        ("not a version", None, ["wrong-version"]),
+        (None, "rocm6.3", []),  # not of gpuenv's planning
+    ],
+)
+def test_what_is_installed_must_be_what_was_planned(
+    planned: str | None, variant: str | None, codes: list[str]
+) -> None:
+    assert _codes(judge(GOOD, Expectation(gpu=True, torch=planned, variant=variant))) == codes
+
+
+@pytest.mark.parametrize(
+    ("cuda", "variant"),
+    [("12.6", "cu126"), ("10.0.130", "cu100"), ("9.2", "cu92"), (None, "cpu"), ("?", None)],
+)
+def test_the_variant_is_read_from_torch(cuda: str | None, variant: str | None) -> None:
+    assert variant_of(replace(TORCH, cuda=cuda)) == variant
+
+
+def test_rocm_is_no_variant_of_ours() -> None:
+    assert variant_of(replace(TORCH, cuda=None, hip="6.3")) is None
+
+
+@pytest.mark.parametrize(
+    ("planned", "machine", "report", "gpu"),
+    [
+        (Planned("2.14.1+cu126", "cu126"), None, ON_CPU, True),
+        (Planned("2.14.1+cpu", "cpu"), Machine(LINUX, gpus=(Gpu(0, None, None),)), GOOD, False),
+        (None, Machine(LINUX, gpus=(Gpu(0, None, None),)), ON_CPU, True),
+        (None, Machine(LINUX, problems=(Problem("driver-mismatch", "reboot"),)), ON_CPU, True),
+        (None, Machine(LINUX), GOOD, True),  # a CUDA build
+        (None, Machine(LINUX), ON_CPU, False),
+        (None, None, ON_CPU, False),
+        (Planned("2.14.1", None), None, ON_CPU, False),
+        (None, None, EMPTY, False),
+    ],
+)
+def test_a_gpu_is_expected_where_plan_machine_or_build_are_for_one(
+    planned: Planned | None, machine: Machine | None, report: Report, gpu: bool
+) -> None:
+    assert expect(planned, machine, report).gpu is gpu
+
+
+def test_machine_code_that_fits_is_named() -> None:
+    assert _architectures(GOOD) == TestResult(
+        "architectures", ok=True, ms=None, detail="runs its code for sm_80"
+    )
+
+
+def test_ptx_is_a_note() -> None:
+    report = judge_architectures(replace(GOOD, torch=replace(TORCH, architectures=("sm_70", "compute_70"))))
+    assert judge(report, WANTS_GPU).notes == ("no machine code for 8.9: the driver compiles compute_70",)
+
+
+def test_a_build_without_code_for_the_gpu_fails() -> None:
+    broken = replace(L4, compute_capability=ComputeCapability(12, 0), tests=(FAILED,))
+    test = _architectures(replace(GOOD, devices=(broken,)))
+    assert not test.ok
+    assert test.detail == "has code for sm_80 sm_90, none of which runs on 12.0"
+
+
+def test_kernels_that_ran_are_a_better_proof_than_the_rule() -> None:
+    report = replace(GOOD, devices=(replace(L4, compute_capability=ComputeCapability(12, 0)),))
+    assert _architectures(report).ok
+    assert "yet its kernels ran" in _architectures(report).detail
+
+
+def test_an_old_torch_that_lists_nothing_is_not_judged() -> None:
+    test = _architectures(replace(GOOD, torch=replace(TORCH, architectures=None)))
+    assert test.ok
+    assert test.detail.startswith("skipped")
+
+
+def test_the_cpu_has_no_architectures() -> None:
+    assert judge_architectures(ON_CPU) == ON_CPU
+
+
+def test_a_person_reads_what_was_proven() -> None:
+    report = judge_architectures(GOOD)
+    assert describe_verdict(report, judge(report, WANTS_GPU)) == (
+        "torch 2.14.1+cu126 · CUDA 12.6 · cuDNN 9.10.2 · Python 3.12.1",
+        "NVIDIA L4 (8.9): 1 tests passed",
+    )
+
+
+def test_a_person_reads_what_failed() -> None:
+    report = replace(GOOD, devices=(replace(L4, tests=(PASSED, replace(FAILED, id="fp16"))),))
+    assert describe_verdict(report, judge(report, WANTS_GPU))[1:] == (
+        "NVIDIA L4 (8.9): 1 of 2 tests passed",
+        "`fp16` failed on GPU 0: no kernel image",
+    )
