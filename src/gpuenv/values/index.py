@@ -19,13 +19,15 @@ class IndexSource:
     `pypi`: a PEP 503 / 691 simple index whose files without a local version are PyPI's builds. `pytorch`: the
     PyTorch index or a copy of it, a PEP 503 index of all variants (`.../whl`) or of one (`.../whl/cu126`).
     `flat`: one page of links. `directory`: a local wheelhouse. `snapshot`: the listing shipped with gpuenv.
-    `origin` says who named it, for messages.
+    `origin` says who named it, for messages; `maybe_flat` that the address was guessed to be a PEP 503 index
+    and is read as one flat page when its project pages are missing.
     """
 
     kind: SourceKind
     url: str  # without a trailing slash; a path for `directory`
     origin: str
     name: str | None = None
+    maybe_flat: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +56,4 @@ class IndexConfiguration:
     find_links: tuple[IndexSource, ...]
     no_index: bool = False
     ca_bundle: str | None = None
+    warnings: tuple[str, ...] = ()  # configuration that could not be read

@@ -30,6 +30,12 @@ class Driver:
     cuda: CudaVersion | None = None
 
 
+def render_driver_version(version: Version) -> str:
+    """Write a driver's version as NVIDIA does, `450.80.02`; `str` would drop the zero."""
+    first, *others = version.release
+    return ".".join((str(first), *(f"{part:02d}" for part in others)))
+
+
 @dataclass(frozen=True, slots=True)
 class Gpu:
     """One GPU; what could not be read is None.
@@ -102,6 +108,7 @@ class Machine:
 
     @property
     def visible_gpus(self) -> tuple[Gpu, ...]:
+        """The GPUs that CUDA_VISIBLE_DEVICES leaves to CUDA programs."""
         return tuple(gpu for gpu in self.gpus if gpu.visible)
 
     @property
@@ -111,6 +118,7 @@ class Machine:
 
     @property
     def blocking_problems(self) -> tuple[Problem, ...]:
+        """The problems because of which a machine without a usable GPU is not called one without a GPU."""
         return tuple(problem for problem in self.problems if problem.code not in HARMLESS_PROBLEMS)
 
     def source_of(self, field: str) -> str:

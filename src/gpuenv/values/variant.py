@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 _CUDA_VARIANT = re.compile(r"cu(\d{1,2})(\d)")
 _CUDA_VERSION = re.compile(r"(\d{1,2})\.(\d{1,2})(?:\.\d+)*")
@@ -37,8 +38,7 @@ class Variant:
     @property
     def cuda(self) -> CudaVersion | None:
         """The CUDA release, None for a CPU or foreign variant; `cu92` is 9.2, `cu126` is 12.6."""
-        found = _CUDA_VARIANT.fullmatch(self.name)
-        return CudaVersion(int(found[1]), int(found[2])) if found else None
+        return _cuda_of(self.name)
 
     @property
     def is_cpu(self) -> bool:
@@ -54,6 +54,12 @@ class Variant:
 
 
 CPU = Variant("cpu")
+
+
+@cache
+def _cuda_of(name: str) -> CudaVersion | None:
+    found = _CUDA_VARIANT.fullmatch(name)
+    return CudaVersion(int(found[1]), int(found[2])) if found else None
 
 
 def parse_variant(text: str) -> Variant:

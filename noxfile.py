@@ -1,0 +1,49 @@
+"""Lint, types, import rules, tests; `nox` runs them all, `nox -s bench` measures."""
+
+from __future__ import annotations
+
+import os
+
+import nox
+
+nox.options.sessions = ["lint", "types", "imports", "tests"]
+nox.options.reuse_existing_virtualenvs = True
+
+PYPROJECT = nox.project.load_toml("pyproject.toml")
+
+
+def _install(session: nox.Session, *groups: str) -> None:
+    session.install(".", *nox.project.dependency_groups(PYPROJECT, *groups))
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    session.install(*nox.project.dependency_groups(PYPROJECT, "lint"))
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    _install(session, "types")
+    session.run("mypy")
+
+
+@nox.session
+def imports(session: nox.Session) -> None:
+    _install(session, "lint")
+    session.run("lint-imports")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the tests against the installed package, in parallel; arguments go to pytest."""
+    _install(session, "test")
+    session.run("pytest", "-n", os.environ.get("GPUENV_TEST_WORKERS", "auto"), *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure against others side by side, in one run; needs the package index."""
+    _install(session, "test")
+    session.run("python", "bench/run.py", *session.posargs)

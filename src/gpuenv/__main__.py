@@ -1,0 +1,21 @@
+"""Start gpuenv: `gpuenv` and `python -m gpuenv`."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; exit with its status."""
+    if sys.argv[1:] in (["--version"], ["-V"]):
+        from gpuenv import __version__  # noqa: PLC0415 - asked for by scripts: no need to load the commands
+
+        print(f"gpuenv {__version__}")  # noqa: T201
+        return
+    from gpuenv.cli.main import run  # noqa: PLC0415
+
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

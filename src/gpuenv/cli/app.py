@@ -1,0 +1,193 @@
+"""The commands: each parses options, calls one function of the workflow, prints.
+
+The workflow is imported inside the commands, so that `gpuenv detect` does not load what only `plan` needs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpuenv.cli import options as o
+
+app = typer.Typer(
+    name="gpuenv",
+    help="A PyTorch environment that really works on the GPU in front of you, with one command: gpuenv create NAME",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+matrix_app = typer.Typer(
+    help="The compatibility matrices: look and validate.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(matrix_app, name="matrix")
+
+
+def _version(value: bool) -> None:
+    if value:
+        from gpuenv import __version__  # noqa: PLC0415
+
+        typer.echo(f"gpuenv {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None: ...
+
+
+@app.command()
+@o.grouped
+def detect(
+    *,
+    common: o.Common,
+) -> int:
+    """Tell what this machine is: driver, GPUs, system, toolkit, conda tools, Pythons.
+
+    Save `gpuenv detect --json` on one machine to plan for it on another: `gpuenv plan --machine FILE`.
+    """
+    from gpuenv.cli.commands import detect as command  # noqa: PLC0415
+
+    return command.detect(common)
+
+
+@app.command()
+@o.grouped
+def plan(
+    format_name: Annotated[
+        o.FormatName,
+        typer.Option("--format", envvar="GPUENV_FORMAT", help="How to print the plan; pip and uv are commands to paste."),
+    ] = o.FormatName.text,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", envvar="GPUENV_OUTPUT", help="Write the plan to FILE."),
+    ] = None,
+    *,
+    wanted: o.PlanArguments,
+    common: o.Common,
+) -> int:
+    """Decide and explain; change nothing."""
+    from gpuenv.cli.commands import plan as command  # noqa: PLC0415
+
+    return command.plan(wanted, format_name.value, output, common)
+
+
+@app.command()
+@o.grouped
+def create(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The environment: a name, or a path.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", envvar="GPUENV_DRY_RUN", help="Stop after the plan.")
+    ] = False,
+    yes: o.Yes = False,
+    verify: Annotated[
+        bool, typer.Option("--verify/--no-verify", envvar="GPUENV_VERIFY", help="Prove the result on every GPU.")
+    ] = True,
+    force: Annotated[
+        bool,
+        typer.Option("--force", envvar="GPUENV_FORCE", help="Replace an existing environment; it comes back if this fails."),
+    ] = False,
+    *,
+    wanted: o.PlanArguments,
+    common: o.Common,
+) -> int:
+    """Plan, show, apply, verify: make an environment that works on this machine's GPUs."""
+    from gpuenv.cli.commands import create as command  # noqa: PLC0415
+
+    chosen = command.CreateOptions(dry_run=dry_run, yes=yes, verify=verify, force=force)
+    return command.create(name, wanted, chosen, common)
+
+
+@app.command()
+@o.grouped
+def verify(
+    environment: o.Environment = None,
+    devices: o.Devices = None,
+    with_compile: Annotated[
+        bool, typer.Option("--compile", envvar="GPUENV_COMPILE", help="Try torch.compile as well.")
+    ] = False,
+    nccl: Annotated[
+        bool, typer.Option("--nccl", envvar="GPUENV_NCCL", help="Try NCCL between the GPUs as well.")
+    ] = False,
+    timeout_s: Annotated[
+        float,
+        typer.Option("--timeout", metavar="SECONDS", envvar="GPUENV_TIMEOUT", min=1, help="Give up after this long."),
+    ] = 300,
+    *,
+    common: o.Common,
+) -> int:
+    """Run real work on every GPU in an environment and report."""
+    from gpuenv.cli.commands import verify as command  # noqa: PLC0415
+    from gpuenv.workflow.verify import VerifyOptions  # noqa: PLC0415
+
+    options = VerifyOptions(tuple(devices) if devices else None, with_compile, nccl, timeout_s)
+    return command.verify(environment, options, common)
+
+
+@app.command("list")
+@o.grouped
+def list_environments(
+    *,
+    common: o.Common,
+) -> int:
+    """List the environments that gpuenv made."""
+    from gpuenv.cli.commands import environments as command  # noqa: PLC0415
+
+    return command.list_environments(common)
+
+
+@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+def run(
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=o.complete_environment)],
+    argv: Annotated[list[str], typer.Argument(metavar="-- CMD...", help="The command and its arguments.")],
+) -> int:
+    """Run a command in an environment: gpuenv run NAME -- python train.py."""
+    from gpuenv.cli.commands import environments as command  # noqa: PLC0415
+
+    return command.run(name, argv)
+
+
+@app.command()
+@o.grouped
+def remove(
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=o.complete_environment)],
+    yes: o.Yes = False,
+    *,
+    common: o.Common,
+) -> int:
+    """Remove an environment that gpuenv made."""
+    from gpuenv.cli.commands import environments as command  # noqa: PLC0415
+
+    return command.remove(name, common, yes=yes)
+
+
+@matrix_app.command("show")
+@o.grouped
+def matrix_show(
+    table: Annotated[str, typer.Argument(metavar="[TABLE]", help="torch, cuda, gpus, companions, known-bad or libraries.")] = "torch",
+    *,
+    common: o.Common,
+) -> int:
+    """Print a matrix, each row with its source and evidence."""
+    from gpuenv.cli.commands import matrix as command  # noqa: PLC0415
+
+    return command.show(table, common)
+
+
+@matrix_app.command("check")
+@o.grouped
+def matrix_check(
+    *,
+    common: o.Common,
+) -> int:
+    """Validate the matrices: each row by itself and against the others."""
+    from gpuenv.cli.commands import matrix as command  # noqa: PLC0415
+
+    return command.check(common)

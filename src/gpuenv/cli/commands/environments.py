@@ -1,0 +1,45 @@
+"""`gpuenv list`, `run`, `remove`."""
+
+from __future__ import annotations
+
+import os
+
+from gpuenv.cli.options import Common
+from gpuenv.cli.output import confirm, envelope, note, print_data, print_json
+from gpuenv.cli.table import render_table
+from gpuenv.values.text import tr
+from gpuenv.workflow import environments
+
+_WORDS = {True: "yes", False: "no", None: "not yet"}
+
+
+def list_environments(common: Common) -> int:
+    """Print the environments that gpuenv made."""
+    rows = [environments.render_environment(item) for item in environments.list_all(os.environ)]
+    if common.as_json:
+        print_json(envelope("list", {"environments": rows}))
+        return 0
+    if not rows and not common.quiet:
+        note(tr("no environments yet: `gpuenv create NAME` makes one"))
+    if rows:
+        shown = [{**row, "verified": tr(_WORDS[row["verified"]])} for row in rows]
+        print_data(render_table(shown, ("name", "torch", "variant", "python", "manager", "verified", "path")))
+    return 0
+
+
+def run(name: str, argv: list[str]) -> int:
+    """Run a command in an environment; its exit code is ours."""
+    return environments.run(name, argv, os.environ)
+
+
+def remove(name: str, common: Common, *, yes: bool) -> int:
+    """Remove an environment that gpuenv made."""
+    place = environments.check_removable(name, os.environ)
+    if not yes:
+        confirm(tr("remove {path}?", path=place.path), assume="--yes")
+    removed = environments.remove(name, os.environ)
+    if common.as_json:
+        print_json(envelope("remove", {"name": removed.name, "path": str(removed.path)}))
+    elif not common.quiet:
+        note(tr("removed {path}", path=removed.path))
+    return 0

@@ -1,0 +1,192 @@
+"""The options that several commands share; each has an environment variable."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+
+class ManagerName(str, Enum):
+    """Who installs."""
+
+    auto = "auto"
+    uv = "uv"
+    pip = "pip"
+
+
+class PlatformName(str, Enum):
+    """Platforms that CUDA builds of torch are published for."""
+
+    linux_64 = "linux-64"
+    linux_aarch64 = "linux-aarch64"
+    win_64 = "win-64"
+
+
+class FormatName(str, Enum):
+    """Formats of a plan."""
+
+    text = "text"
+    json = "json"
+    requirements = "requirements.txt"
+    pip = "pip"
+    uv = "uv"
+
+
+class LanguageName(str, Enum):
+    """Languages of the texts."""
+
+    auto = "auto"
+    en = "en"
+
+
+def complete_environment(incomplete: str) -> Iterable[str]:
+    """Offer the names of the environments that gpuenv made."""
+    import os  # noqa: PLC0415 - only while completing
+
+    from gpuenv.workflow.environments import list_all  # noqa: PLC0415
+
+    return [name for item in list_all(os.environ) if (name := item.place.name).startswith(incomplete)]
+
+
+Requirements = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[REQ]...", help="PEP 508 requirements; without any: torch torchvision.", show_default=False),
+]
+RequirementFiles = Annotated[
+    list[Path] | None,
+    typer.Option("-r", "--requirement", metavar="FILE", envvar="GPUENV_REQUIREMENT", help="Read requirements from FILE as well; repeatable."),
+]
+Python = Annotated[
+    str | None,
+    typer.Option("--python", metavar="VERSION", envvar="GPUENV_PYTHON", help="A Python version or specifier, such as 3.11 or '>=3.10,<3.13'."),
+]
+Cuda = Annotated[
+    str,
+    typer.Option("--cuda", metavar="VARIANT", envvar="GPUENV_CUDA", help="12.6, cu126, cpu or auto; auto never means CPU where there is an NVIDIA GPU."),
+]
+Machines = Annotated[
+    list[Path] | None,
+    typer.Option("--machine", metavar="FILE", envvar="GPUENV_MACHINE", help="Plan for a saved `gpuenv detect --json`; several: one plan for all of them."),
+]
+Driver = Annotated[
+    str | None,
+    typer.Option("--driver", metavar="VERSION", envvar="GPUENV_DRIVER", help="Describe the machine: its NVIDIA driver, such as 535.104.05."),
+]
+GpuNames = Annotated[
+    list[str] | None,
+    typer.Option("--gpu", metavar="NAME|CC", envvar="GPUENV_GPU", help="Describe the machine: a GPU by name or compute capability (8.6); repeatable."),
+]
+PlatformOption = Annotated[
+    PlatformName | None,
+    typer.Option("--platform", envvar="GPUENV_PLATFORM", help="Describe the machine: its platform."),
+]
+Glibc = Annotated[
+    str | None,
+    typer.Option("--glibc", metavar="VERSION", envvar="GPUENV_GLIBC", help="Describe the machine: its glibc, such as 2.17."),
+]
+Devices = Annotated[
+    list[int] | None,
+    typer.Option("--device", metavar="N", envvar="GPUENV_DEVICE", help="Only this GPU counts; repeatable."),
+]
+Manager = Annotated[
+    ManagerName,
+    typer.Option("--manager", envvar="GPUENV_MANAGER", help="Who installs; auto is uv."),
+]
+Mirrors = Annotated[
+    list[str] | None,
+    typer.Option("--mirror", metavar="URL|official", envvar="GPUENV_MIRROR", help="Where from: the address of a package index or of a copy of the PyTorch index, in order; repeatable."),
+]
+FindLinks = Annotated[
+    list[str] | None,
+    typer.Option("--find-links", metavar="DIR|URL", envvar="GPUENV_FIND_LINKS", help="A wheelhouse to look into as well; repeatable."),
+]
+Offline = Annotated[
+    bool,
+    typer.Option("--offline", envvar="GPUENV_OFFLINE", help="Decide from the matrices, caches and wheelhouses only."),
+]
+Json = Annotated[bool, typer.Option("--json", envvar="GPUENV_JSON", help="Print JSON.")]
+Language = Annotated[
+    LanguageName, typer.Option("--lang", envvar="GPUENV_LANG", help="The language of the texts; English for now.")
+]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", envvar="GPUENV_QUIET", help="Say less.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", envvar="GPUENV_VERBOSE", help="Give the reasons as well.")]
+Yes = Annotated[bool, typer.Option("-y", "--yes", envvar="GPUENV_YES", help="Ask nothing.")]
+Environment = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[ENV]",
+        help="A name, a path to an environment, or a path to a Python; left out: the active environment, else the python on PATH.",
+        show_default=False,
+        autocompletion=complete_environment,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanArguments:
+    """The options that `plan`, `create` and their kin share."""
+
+    requirements: Requirements = None
+    requirement_files: RequirementFiles = None
+    python: Python = None
+    cuda: Cuda = "auto"
+    machines: Machines = None
+    driver: Driver = None
+    gpus: GpuNames = None
+    platform: PlatformOption = None
+    glibc: Glibc = None
+    devices: Devices = None
+    manager: Manager = ManagerName.auto
+    mirrors: Mirrors = None
+    find_links: FindLinks = None
+    offline: Offline = False
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """The options that every command has."""
+
+    as_json: Json = False
+    lang: Language = LanguageName.auto
+    quiet: Quiet = False
+    verbose: Verbose = False
+
+
+_GROUPS = (PlanArguments, Common)
+
+
+def grouped(command: Callable[..., int]) -> Callable[..., int]:
+    """Let a command take a group of options as one parameter: typer sees the group's fields in its place."""
+    hints = get_type_hints(command, include_extras=True)
+    groups = {name: hint for name, hint in hints.items() if hint in _GROUPS}
+    parameters = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        own = [parameter.replace(annotation=hints[name])]
+        parameters += _parameters_of(groups[name]) if name in groups else own
+
+    @functools.wraps(command)
+    def spread(**given: Any) -> int:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        return command(**given)
+
+    spread.__signature__ = inspect.Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
+    spread.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return spread
+
+
+def _parameters_of(group: type) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+        )
+        for field in fields(group)
+    ]

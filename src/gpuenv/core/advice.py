@@ -1,0 +1,103 @@
+"""Advice: what a newer driver, another Python, another index or fewer GPUs would change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from packaging.version import Version
+
+from gpuenv.core.fixes import least_driver_for
+from gpuenv.core.resolve import Choice, Decision, Question, decide
+from gpuenv.values.plan import Advice
+from gpuenv.values.text import tr
+
+
+def give_advice(question: Question, decision: Decision, choice: Choice) -> tuple[Advice, ...]:
+    """Return what would bring a newer torch than `choice`, each tried and true."""
+    advice = (
+        _driver(question, choice),
+        _python(question, choice),
+        _fewer_gpus(question, choice),
+        _index(decision, choice),
+        _stated_driver(question, choice),
+    )
+    return tuple(item for item in advice if item is not None)
+
+
+def _newer(question: Question, choice: Choice) -> Choice | None:
+    choices = decide(question).choices
+    return choices[0] if choices and choices[0].case.torch > choice.case.torch else None
+
+
+def _driver(question: Question, choice: Choice) -> Advice | None:
+    if not any(gpu.machine.driver for gpu in question.target.gpus):
+        return None
+    better = _newer(question.with_target(question.target.with_driver_assumed()), choice)
+    if better is None:
+        return None
+    pinned = question.with_request(question.request.with_requirement(f"torch=={better.case.torch}"))
+    floor = least_driver_for(pinned)
+    if floor is None:
+        return None
+    text = tr("torch {version} needs driver {floor} or newer", version=better.case.torch, floor=floor)
+    return Advice(text, tr("driver {floor} or newer", floor=floor))
+
+
+def _python(question: Question, choice: Choice) -> Advice | None:
+    if question.request.python is None:
+        return None
+    better = _newer(question.with_request(replace(question.request, python=None)), choice)
+    if better is None:
+        return None
+    text = tr("torch {version} needs Python {python}", version=better.case.torch, python=better.python.short)
+    return Advice(text, f"Python {better.python.short}")
+
+
+def _fewer_gpus(question: Question, choice: Choice) -> Advice | None:
+    """Name the oldest kind of GPU where leaving it out would bring a newer torch."""
+    capabilities = sorted({gpu.capability for gpu in question.target.gpus})
+    if len(capabilities) < 2:  # noqa: PLR2004
+        return None
+    kept = tuple(gpu for gpu in question.target.gpus if gpu.capability != capabilities[0])
+    better = _newer(question.with_target(question.target.only(kept)), choice)
+    if better is None:
+        return None
+    left_out = next(gpu for gpu in question.target.gpus if gpu.capability == capabilities[0])
+    devices = " ".join(f"--device {gpu.gpu.index}" for gpu in kept)
+    text = tr("without {gpu} it would be torch {version}", gpu=left_out.label, version=better.case.torch)
+    return Advice(text, devices)
+
+
+def _index(decision: Decision, choice: Choice) -> Advice | None:
+    """Name the newest build that only an index which did not answer stands before."""
+    out_of_reach = [
+        judged
+        for judged in decision.rejected
+        if judged.case.torch > choice.case.torch
+        and judged.failures
+        and all(failure.key[:1] == ("reach",) and failure.key[-1] == "down" for failure in judged.failures)
+    ]
+    if not out_of_reach:
+        return None
+    best = out_of_reach[0]
+    page = best.failures[0].fact("page")
+    text = tr("{build} would fit, but {page} could not be read", build=best.case.label, page=page)
+    return Advice(text, page)
+
+
+def _stated_driver(question: Question, choice: Choice) -> Advice | None:
+    """State the least driver where the machine was described without one."""
+    if not question.target.gpus or all(gpu.machine.driver for gpu in question.target.gpus):
+        return None
+    floor = least_driver_of(question, choice)
+    if floor is None:
+        return None
+    text = tr("the machine was described without a driver: this plan needs {floor} or newer", floor=floor)
+    return Advice(text, tr("driver {floor} or newer", floor=floor))
+
+
+def least_driver_of(question: Question, choice: Choice) -> Version | None:
+    """Return the least driver that the chosen build itself needs."""
+    pin = f"torch=={choice.case.torch}"
+    request = replace(question.request.with_requirement(pin), variant=choice.case.variant)
+    return least_driver_for(question.with_request(request))

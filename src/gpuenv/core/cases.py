@@ -1,0 +1,72 @@
+"""The builds that come into question: those the matrix knows and those that indexes list."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from packaging.version import Version
+
+from gpuenv.core.case import Case, Found, release_of
+from gpuenv.core.knowledge import Knowledge
+from gpuenv.core.request import COMPANIONS
+from gpuenv.core.rules.companion import Shelf
+from gpuenv.core.rules.platform import fitting, for_platform
+from gpuenv.core.target import Target
+from gpuenv.values.build import IndexKind, WheelFile
+from gpuenv.values.index import Listing
+from gpuenv.values.variant import Variant
+
+_Key = tuple[Version, Variant, IndexKind]
+
+
+def collect_cases(listings: tuple[Listing, ...], target: Target, knowledge: Knowledge) -> tuple[Case, ...]:
+    """Return every build for the target's platform, each with the files that are listed of it."""
+    files: dict[_Key, list[Found]] = defaultdict(list)
+    for row in knowledge.builds_of(target.platform):
+        files[row.torch, row.variant, row.index] = []
+    for item in _found(listings, "torch", target):
+        variant = _variant(item, target, knowledge)
+        if variant is not None:
+            key = (item.release, variant, _kind(item.file, item.listing))
+            files[key].append(item)
+    return tuple(
+        Case(torch, variant, kind, knowledge.find_build(torch, variant, target.platform, kind), tuple(found))
+        for (torch, variant, kind), found in files.items()
+    )
+
+
+def collect_shelf(listings: tuple[Listing, ...], target: Target) -> Shelf:
+    """Return the companions' files that fit the target's systems."""
+    places: dict[tuple[str, Version], list[Found]] = defaultdict(list)
+    for project in COMPANIONS:
+        for item in fitting(_found(listings, project, target), target):
+            places[project, item.release].append(item)
+    return Shelf({key: tuple(items) for key, items in places.items()})
+
+
+def unknown_files(listings: tuple[Listing, ...], target: Target, knowledge: Knowledge) -> tuple[WheelFile, ...]:
+    """Return torch files of which neither their name, their place nor the matrix tells the variant."""
+    return tuple(
+        item.file for item in _found(listings, "torch", target) if _variant(item, target, knowledge) is None
+    )
+
+
+def _found(listings: tuple[Listing, ...], project: str, target: Target) -> tuple[Found, ...]:
+    return tuple(
+        Found(file, listing, order, release_of(file.version))
+        for order, listing in enumerate(listings)
+        if listing.project == project
+        for file in listing.files
+        if not file.yanked and for_platform(file, target)
+    )
+
+
+def _variant(item: Found, target: Target, knowledge: Knowledge) -> Variant | None:
+    return item.file.variant or knowledge.pypi_variant(item.release, target.platform)
+
+
+def _kind(file: WheelFile, listing: Listing) -> IndexKind:
+    """A file without a local version is PyPI's build, unless its folder on the PyTorch index names a variant."""
+    if file.version.local or (file.variant is not None and listing.source.kind in ("pytorch", "snapshot", "flat")):
+        return "pytorch"
+    return "pypi"

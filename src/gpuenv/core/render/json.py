@@ -1,0 +1,27 @@
+"""Format `json`: the plan as data (design, section 2)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from gpuenv.core.machine_json import render_machine
+from gpuenv.values.plan import Plan
+
+
+def render_plan_data(plan: Plan) -> dict[str, Any]:
+    """Return the JSON form of a plan; `null` where a field is not known."""
+    return {
+        "machines": [render_machine(machine) for machine in plan.machines],
+        "python": plan.python,
+        "variant": plan.variant,
+        "manager": plan.manager,
+        "packages": [asdict(package) for package in plan.packages],
+        "pins": list(plan.pins),
+        "requirements": list(plan.requirements),
+        "constraints": list(plan.constraints),
+        "steps": [{"argv": list(step.argv), "why": step.why} for step in plan.steps],
+        "why": [asdict(reason) for reason in plan.why],
+        "rejected": [asdict(rejection) for rejection in plan.rejected],
+        "advice": [asdict(advice) for advice in plan.advice],
+    }

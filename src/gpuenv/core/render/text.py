@@ -1,0 +1,88 @@
+"""Format `text`: the plan for a person."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from gpuenv.values.machine import Gpu, Machine
+from gpuenv.values.plan import Plan, PlannedPackage
+from gpuenv.values.text import tr
+
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+_KILO = 1000
+
+
+def render_text(plan: Plan, *, verbose: bool = False) -> str:
+    """Return the plan in a few lines; `verbose` adds the reasons and what was rejected."""
+    lines = [*summary(plan), f"  {_origin(plan)}"]
+    lines += [f"  {item.text}" for item in plan.advice]
+    if verbose:
+        lines += [f"  {tr('because')} {reason.text} [{reason.source}]" for reason in plan.why]
+        lines += [
+            f"  {tr('not')} {item.name} {item.version} ({item.variant}): {item.rule}: {item.detail} [{item.source}]"
+            for item in plan.rejected
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def summary(plan: Plan) -> tuple[str, ...]:
+    """Return what the machine is and what it gets, a line each; a CPU build is said in the first line."""
+    lines = [describe(machine) for machine in plan.machines]
+    if plan.variant == "cpu":
+        lines.insert(0, tr("a CPU build: torch will not use a GPU"))
+    stack = [f"{package.name} {package.version}{_plain_variant(package)}" for package in _stack(plan)]
+    others = len(plan.packages) - len(stack)
+    parts = [*stack, *([tr("{count} other packages", count=others)] if others else plan.requirements)]
+    parts += [f"`{text}`" for text in plan.constraints]
+    return (*lines, " · ".join([*parts, f"Python {plan.python}", plan.manager]))
+
+
+def _stack(plan: Plan) -> tuple[PlannedPackage, ...]:
+    return plan.packages[: len(plan.pins)]
+
+
+def _plain_variant(package: PlannedPackage) -> str:
+    """PyPI's builds do not carry their variant in the version."""
+    return "" if "+" in package.version or not package.variant else f" ({package.variant})"
+
+
+def describe(machine: Machine) -> str:
+    """Return a machine in one line: its GPUs and driver."""
+    if not machine.gpus:
+        return tr("no NVIDIA GPU, {os} {arch}", os=machine.system.os, arch=machine.system.arch)
+    gpus = ", ".join(dict.fromkeys(_gpu(gpu, machine.gpus) for gpu in machine.gpus))
+    if machine.driver is None:
+        return tr("{gpus}, driver not stated", gpus=gpus)
+    if machine.driver.cuda is None:
+        return tr("{gpus}, driver {driver}", gpus=gpus, driver=machine.driver.version)
+    return tr("{gpus}, driver {driver} (up to CUDA {cuda})", gpus=gpus, driver=machine.driver.version, cuda=machine.driver.cuda)
+
+
+def _gpu(gpu: Gpu, among: tuple[Gpu, ...]) -> str:
+    alike = sum((other.name, other.compute_capability) == (gpu.name, gpu.compute_capability) for other in among)
+    count = f"{alike} x " if alike > 1 else ""
+    return f"{count}{gpu.name or 'GPU'} ({gpu.compute_capability or '?'})"
+
+
+def _origin(plan: Plan) -> str:
+    places = ", ".join(dict.fromkeys(_place(package) for package in plan.packages if package.index))
+    sizes = [package.size for package in plan.packages]
+    known = sum(size for size in sizes if size)
+    total = tr("{size} to fetch", size=render_size(known)) if known else tr("size not known")
+    if known and None in sizes:
+        total = tr("at least {size} to fetch", size=render_size(known))
+    return tr("from {places}, {count} files, {total}, and what they depend on", places=places, count=len(plan.packages), total=total)
+
+
+def _place(package: PlannedPackage) -> str:
+    return urlsplit(package.index or "").hostname or str(package.index)
+
+
+def render_size(size: int) -> str:
+    """Return bytes as a person reads them, in powers of 1000: 2.9 GB."""
+    power = 0
+    while size >= _KILO ** (power + 1) and power < len(_UNITS) - 1:
+        power += 1
+    amount = size / _KILO**power
+    return f"{amount:.0f} {_UNITS[power]}" if power <= 1 else f"{amount:.1f} {_UNITS[power]}"
+

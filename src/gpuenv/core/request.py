@@ -1,0 +1,136 @@
+"""What the user asked for, parsed."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.text import tr
+from gpuenv.values.variant import Variant, parse_variant
+
+COMPANIONS = ("torchvision", "torchaudio", "torchtext", "torchdata")
+STACK = ("torch", *COMPANIONS)
+DEFAULT_REQUIREMENTS = ("torch", "torchvision")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The user's wishes: requirements, Python, variant (None: auto), devices, manager.
+
+    `program` and `options` are the command as typed, without the requirements, so that a fix can repeat it.
+    """
+
+    requirements: tuple[Requirement, ...]
+    python: SpecifierSet | None = None
+    variant: Variant | None = None
+    devices: tuple[int, ...] = ()
+    manager: str = "uv"
+    offline: bool = False
+    program: tuple[str, ...] = ("gpuenv", "plan")
+    options: tuple[tuple[str, str], ...] = ()
+
+    def specifier(self, project: str) -> SpecifierSet:
+        """All that is asked of `project`, joined."""
+        wanted = SpecifierSet()
+        for requirement in self.requirements:
+            if canonicalize_name(requirement.name) == project:
+                wanted &= requirement.specifier
+        return wanted
+
+    @property
+    def companions(self) -> tuple[str, ...]:
+        named = {canonicalize_name(requirement.name) for requirement in self.requirements}
+        return tuple(project for project in COMPANIONS if project in named)
+
+    @property
+    def others(self) -> tuple[Requirement, ...]:
+        """The requirements outside the torch stack: a resolver's business."""
+        return tuple(item for item in self.requirements if canonicalize_name(item.name) not in STACK)
+
+    def with_requirement(self, text: str) -> Request:
+        """Return the request with the requirements on one project replaced by `text`."""
+        new = Requirement(text)
+        name = canonicalize_name(new.name)
+        kept = tuple(item for item in self.requirements if canonicalize_name(item.name) != name)
+        return replace(self, requirements=(new, *kept))
+
+    def without_project(self, project: str) -> Request:
+        kept = tuple(item for item in self.requirements if canonicalize_name(item.name) != project)
+        return replace(self, requirements=kept)
+
+    def with_option(self, name: str, *values: str) -> Request:
+        """Return the request typed with `name` given as `values` (none: without the option)."""
+        kept = tuple(option for option in self.options if option[0] != name)
+        return replace(self, options=(*kept, *((name, value) for value in values)))
+
+    def command(self) -> str:
+        """The command line that asks for this, quoted for a POSIX shell."""
+        words = [*self.program, *(str(item) for item in self.requirements)]
+        if tuple(map(str, self.requirements)) == DEFAULT_REQUIREMENTS:
+            words = list(self.program)
+        for name, value in self.options:
+            words += [name, value] if value else [name]
+        return shlex.join(words)
+
+
+def parse_requirements(texts: tuple[str, ...]) -> tuple[Requirement, ...]:
+    """Parse PEP 508 requirements; without any, `torch torchvision`; torch is always among them.
+
+    Raises UsageError for text that is no requirement, and for direct URLs of the torch stack.
+    """
+    parsed = tuple(_parse_requirement(text) for text in (texts or DEFAULT_REQUIREMENTS))
+    names = {canonicalize_name(requirement.name) for requirement in parsed}
+    return parsed if "torch" in names else (Requirement("torch"), *parsed)
+
+
+def _parse_requirement(text: str) -> Requirement:
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement as error:
+        raise UsageError(
+            tr("`{text}` is no requirement: {error}", text=text, error=str(error).splitlines()[0]),
+            code="bad-requirement",
+            fixes=(Fix(tr("write it as `torch==2.7.1` or `numpy>=1.26`")),),
+        ) from None
+    if requirement.url and canonicalize_name(requirement.name) in STACK:
+        raise UsageError(
+            tr("`{name}` is asked for by address, which leaves nothing to decide", name=requirement.name),
+            code="url-requirement",
+            fixes=(Fix(tr("name the version instead, or give the folder of the file with --find-links")),),
+        )
+    return requirement
+
+
+def parse_python(text: str) -> SpecifierSet:
+    """Parse `3.11`, `3.11.4` or `>=3.10,<3.13`; raise UsageError for anything else."""
+    try:
+        if text[:1].isdigit():
+            version = Version(text)
+            return SpecifierSet(f"=={version}" if version.release[2:] else f"=={version}.*")
+        return SpecifierSet(text)
+    except (InvalidVersion, InvalidSpecifier):
+        raise UsageError(
+            tr("`{text}` is no Python version", text=text),
+            code="bad-python",
+            fixes=(Fix(tr("write it as `3.11` or `>=3.10,<3.13`")),),
+        ) from None
+
+
+def parse_cuda_option(text: str) -> Variant | None:
+    """Parse `--cuda`: None for `auto`; raise UsageError for what names no variant."""
+    if text.strip().lower() == "auto":
+        return None
+    try:
+        return parse_variant(text)
+    except ValueError as error:
+        raise UsageError(
+            str(error),
+            code="bad-cuda",
+            fixes=(Fix(tr("write it as `12.6`, `cu126`, `cpu` or `auto`")),),
+        ) from None

@@ -1,0 +1,89 @@
+"""Rule `driver`: the driver is at least the floor of the build's CUDA version.
+
+From CUDA 11 on the floor of the major family is enough (minor-version compatibility); older CUDA needs the
+release's own floor. https://docs.nvidia.com/deploy/cuda-compatibility/
+"""
+
+from __future__ import annotations
+
+from gpuenv.core.case import Case, Failure
+from gpuenv.core.knowledge import DriverFloor, DriverOs, Knowledge
+from gpuenv.core.target import Target, driver_os
+from gpuenv.values.machine import Machine
+from gpuenv.values.text import tr
+from gpuenv.values.variant import CudaVersion
+
+
+def least_driver(cuda: CudaVersion, system: DriverOs, knowledge: Knowledge) -> DriverFloor | None:
+    """Return the least driver that runs builds of `cuda` on `system` or None if unknown."""
+    floors = [
+        floor
+        for floor in (knowledge.family_floor(cuda.major, system), knowledge.release_floor(cuda, system))
+        if floor is not None
+    ]
+    return min(floors, key=lambda floor: floor.version) if floors else None
+
+
+def is_native(cuda: CudaVersion, machine: Machine, knowledge: Knowledge) -> bool:
+    """Whether the driver itself supports `cuda`, without leaning on minor-version compatibility."""
+    if machine.driver is None:
+        return True
+    supported = machine.driver.cuda or knowledge.driver_cuda(machine.driver.version, driver_os(machine))
+    return supported is not None and supported >= cuda
+
+
+def check(case: Case, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
+    """Return a failure for each machine with GPUs whose driver is below the build's floor."""
+    if case.cuda is None:
+        return ()
+    machines = dict.fromkeys(gpu.machine for gpu in target.gpus)
+    failures = (_check_machine(case.cuda, machine, knowledge) for machine in machines)
+    return tuple(failure for failure in failures if failure)
+
+
+def _check_machine(cuda: CudaVersion, machine: Machine, knowledge: Knowledge) -> Failure | None:
+    floor = least_driver(cuda, driver_os(machine), knowledge)
+    if floor is None:
+        return Failure(
+            "driver",
+            ("driver", "unknown", str(cuda)),
+            tr("the least driver for CUDA {cuda} is not known", cuda=cuda),
+            "matrix cuda.json",
+            (("cuda", str(cuda)),),
+        )
+    if machine.driver is None or machine.driver.version >= floor.version:
+        return None
+    return Failure(
+        "driver",
+        ("driver", str(machine.driver.version)),
+        tr("CUDA {cuda} needs driver {floor} or newer, this machine has {driver}", cuda=cuda, floor=floor.version, driver=machine.driver.version),
+        f"{floor.source}; {machine.source_of('driver.version')}",
+        (("cuda", str(cuda)), ("floor", str(floor.version)), ("driver", str(machine.driver.version))),
+    )
+
+
+def sentence(failures: tuple[Failure, ...]) -> str:
+    """Say which CUDA versions need which driver, and which one is there."""
+    first = failures[0]
+    if first.key[1] == "unknown":
+        return first.detail
+    floors: dict[str, set[str]] = {}
+    for failure in failures:
+        floors.setdefault(failure.fact("floor"), set()).add(failure.fact("cuda"))
+    needs = [
+        tr("CUDA {cuda} need driver {floor} or newer", cuda=_join(sorted(versions, key=_version_key)), floor=floor)
+        for floor, versions in sorted(floors.items(), key=lambda item: _version_key(item[0]))
+    ]
+    return tr("builds for {needs}; this machine has {driver}", needs=_join_clauses(needs), driver=first.fact("driver"))
+
+
+def _version_key(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(".")))
+
+
+def _join_clauses(clauses: list[str]) -> str:
+    return tr(", those for ").join(clauses)
+
+
+def _join(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

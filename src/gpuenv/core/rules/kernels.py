@@ -1,0 +1,123 @@
+"""Rule `kernels`: the wheel holds code that each GPU can run.
+
+Machine code runs on its own capability and on later ones of the same major version; PTX runs on anything
+later once the driver has compiled it, which it can't under minor-version compatibility.
+https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from gpuenv.core.case import Case, Failure
+from gpuenv.core.knowledge import Knowledge
+from gpuenv.core.rules.driver import is_native
+from gpuenv.core.target import Target, TargetGpu
+from gpuenv.values.capability import Architecture, ComputeCapability
+from gpuenv.values.text import tr
+from gpuenv.values.variant import CudaVersion
+
+Code = Literal["machine code", "ptx", "ptx-needs-driver"]
+
+
+def code_for(case: Case, gpu: TargetGpu, knowledge: Knowledge) -> Code | None:
+    """Return what `gpu` would run of the build, None where nothing in it fits."""
+    if case.row is None or case.cuda is None:
+        return None
+    cuda = case.cuda
+    if any(runs_machine_code(item, gpu.capability, cuda, knowledge) for item in case.row.architectures):
+        return "machine code"
+    if any(runs_ptx(item, gpu.capability) for item in case.row.architectures):
+        return "ptx" if is_native(cuda, gpu.machine, knowledge) else "ptx-needs-driver"
+    return None
+
+
+def runs_machine_code(
+    architecture: Architecture, capability: ComputeCapability, cuda: CudaVersion, knowledge: Knowledge
+) -> bool:
+    """Whether machine code for `architecture` runs on `capability`.
+
+    Code for an integrated device (Tegra) runs on that device alone, and that device runs no other code
+    before the CUDA version that the matrix names.
+    """
+    if architecture.kind != "sm":
+        return False
+    if architecture.suffix == "a" or architecture.capability == capability:
+        return architecture.capability == capability
+    if knowledge.is_integrated(architecture.capability, None) or knowledge.is_integrated(capability, cuda):
+        return False
+    return architecture.capability.major == capability.major and architecture.capability.minor <= capability.minor
+
+
+def runs_ptx(architecture: Architecture, capability: ComputeCapability) -> bool:
+    """Whether the driver can compile PTX for `architecture` on `capability`."""
+    if architecture.kind != "compute":
+        return False
+    match architecture.suffix:
+        case "a":
+            return architecture.capability == capability
+        case "f":
+            return (
+                architecture.capability.major == capability.major
+                and architecture.capability.minor <= capability.minor
+            )
+        case _:
+            return architecture.capability <= capability
+
+
+def check(case: Case, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
+    """Return a failure for each kind of GPU that finds no code in the wheel."""
+    if case.variant.is_cpu or not target.gpus:
+        return ()
+    if case.row is None or not case.row.architectures:
+        return (_unknown(case),)
+    distinct = {gpu.capability: gpu for gpu in reversed(target.gpus)}
+    failures = (_check_gpu(case, gpu, knowledge) for gpu in distinct.values())
+    return tuple(failure for failure in failures if failure)
+
+
+def _unknown(case: Case) -> Failure:
+    return Failure(
+        "kernels",
+        ("kernels", "unknown"),
+        tr("what {build} is compiled for is not in the matrix", build=case.label),
+        "matrix torch.json",
+        (("build", case.label), ("gpu", ""), ("list", "")),
+    )
+
+
+def _check_gpu(case: Case, gpu: TargetGpu, knowledge: Knowledge) -> Failure | None:
+    code = code_for(case, gpu, knowledge)
+    if code in ("machine code", "ptx"):
+        return None
+    listed = " ".join(map(str, case.row.architectures)) if case.row else ""
+    detail = (
+        tr("{build} reaches {gpu} through PTX alone, which needs a driver that supports CUDA {cuda}", build=case.label, gpu=gpu.label, cuda=case.cuda)
+        if code
+        else tr("{build} has code for {list}, none of which runs on {gpu}", build=case.label, list=listed, gpu=gpu.label)
+    )
+    return Failure(
+        "kernels",
+        ("kernels", "ptx" if code else "code", str(gpu.capability)),
+        detail,
+        f"{case.source}; {gpu.source}",
+        (("build", case.label), ("gpu", gpu.label), ("list", listed)),
+    )
+
+
+def sentence(failures: tuple[Failure, ...]) -> str:
+    """Say for which GPU there is no code."""
+    if len(failures) == 1:
+        return failures[0].detail
+    first = failures[0]
+    if first.key[1] == "unknown":
+        return tr("what {builds} are compiled for is not in the matrix", builds=_builds(failures))
+    if first.key[1] == "ptx":
+        return tr("{builds} reach {gpu} through PTX alone, which this driver can't compile", builds=_builds(failures), gpu=first.fact("gpu"))
+    return tr("{builds} have no code for {gpu}", builds=_builds(failures), gpu=first.fact("gpu"))
+
+
+def _builds(failures: tuple[Failure, ...]) -> str:
+    names = list(dict.fromkeys(failure.fact("build") for failure in failures))
+    shown = ", ".join(names[:4])
+    return shown if len(names) <= 4 else tr("{shown} and {more} more builds", shown=shown, more=len(names) - 4)  # noqa: PLR2004

@@ -1,0 +1,98 @@
+"""Rule `platform`: the wheel's platform tag fits the system.
+
+Tags: https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
+"""
+
+from __future__ import annotations
+
+import re
+
+from gpuenv.core.case import Case, Failure, Found
+from gpuenv.core.target import Target
+from gpuenv.values.build import WheelFile
+from gpuenv.values.machine import Machine, System
+from gpuenv.values.text import tr
+
+_MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_(\w+)")
+# PEP 513, 571 and 599: the glibc behind the old names
+_LEGACY = {"manylinux1_": "manylinux_2_5_", "manylinux2010_": "manylinux_2_12_", "manylinux2014_": "manylinux_2_17_"}
+
+
+def fits(file: WheelFile, target: Target) -> bool:
+    """Whether one of the file's tags fits every machine."""
+    tags = {tag.platform for tag in file.tags}
+    return all(any(_fits_system(tag, machine.system) for tag in tags) for machine in target.machines)
+
+
+def fitting(found: tuple[Found, ...], target: Target) -> tuple[Found, ...]:
+    return tuple(item for item in found if fits(item.file, target))
+
+
+def for_platform(file: WheelFile, target: Target) -> bool:
+    """Whether the file is for the system and architecture, whatever its glibc."""
+    system = target.machines[0].system
+    return any(_of_family(tag.platform, system) for tag in file.tags)
+
+
+def least_glibc(tag: str) -> tuple[int, int] | None:
+    """Return the glibc that a manylinux tag needs, None for other tags."""
+    for old, new in _LEGACY.items():
+        if tag.startswith(old):
+            tag = new + tag.removeprefix(old)
+    found = _MANYLINUX.fullmatch(tag)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def _of_family(tag: str, system: System) -> bool:
+    if tag == "any":
+        return True
+    if system.os == "windows":
+        return tag == "win_amd64" and system.arch == "x86_64"
+    return tag.endswith(f"_{system.arch}") and tag.startswith(("linux_", "manylinux"))
+
+
+def _fits_system(tag: str, system: System) -> bool:
+    if not _of_family(tag, system):
+        return False
+    needed = least_glibc(tag)
+    if needed is None:
+        return system.libc != "musl" or tag == "any"
+    if system.libc == "musl":
+        return False
+    return system.libc_version is None or _parse_glibc(system.libc_version) >= needed
+
+
+def _parse_glibc(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".")[:2])
+
+
+def check(case: Case, target: Target) -> tuple[Failure, ...]:
+    """Return a failure where files exist but none fits the system."""
+    if not case.found or fitting(case.found, target):
+        return ()
+    machine = next(item for item in target.machines if not any(fits(f.file, _alone(target, item)) for f in case.found))
+    floors = [floor for item in case.found for tag in item.file.tags if (floor := least_glibc(tag.platform))]
+    needed = ".".join(map(str, min(floors))) if floors else ""
+    facts = (("build", case.label), ("needed", needed), ("there", _libc(machine)))
+    detail = (
+        tr("{build} needs glibc {needed} or newer; this machine has {there}", **dict(facts))
+        if needed
+        else tr("{build} has no file for this system ({there})", **dict(facts))
+    )
+    return (Failure("platform", ("platform", needed, _libc(machine)), detail, machine.source_of("system.libc_version"), facts),)
+
+
+def _alone(target: Target, machine: Machine) -> Target:
+    return Target((machine,), (), target.platform)
+
+
+def _libc(machine: Machine) -> str:
+    return f"{machine.system.libc or 'libc'} {machine.system.libc_version or '?'}"
+
+
+def sentence(failures: tuple[Failure, ...]) -> str:
+    """Say which glibc the builds need and which one is there."""
+    first = failures[0]
+    if len(failures) == 1 or not first.fact("needed"):
+        return first.detail
+    return tr("its builds need glibc {needed} or newer; this machine has {there}", needed=first.fact("needed"), there=first.fact("there"))

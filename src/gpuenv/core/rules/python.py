@@ -1,0 +1,123 @@
+"""Rule `python`: a wheel for that Python exists, and the manager can provide that Python."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.tags import Tag
+from packaging.version import Version
+
+from gpuenv.core.case import Case, Failure, Found
+from gpuenv.values.build import WheelFile
+from gpuenv.values.python import PythonOffer, parse_python_tag
+from gpuenv.values.text import tr
+
+_ANY_PATCH = 99  # stands for the newest patch release, which a manager would bring
+
+
+def runs_on(file: WheelFile, python: PythonOffer) -> bool:
+    """Whether the file's tags and its Requires-Python admit `python`."""
+    return _admits(file.tags, file.requires_python, python)
+
+
+@cache
+def _admits(tags: frozenset[Tag], requires_python: str | None, python: PythonOffer) -> bool:
+    """The same few tags stand on hundreds of files."""
+    return any(_tag_admits(tag, python) for tag in tags) and _requires_admits(requires_python, python)
+
+
+def _tag_admits(tag: Tag, python: PythonOffer) -> bool:
+    if tag.interpreter.startswith("py"):
+        return tag.interpreter in ("py3", f"py{python.minor[0]}{python.minor[1]}") and tag.abi == "none"
+    if tag.abi == "abi3":
+        return not python.free_threaded and _minor_of(tag.interpreter) <= python.minor
+    wanted = f"cp{python.minor[0]}{python.minor[1]}"
+    free_threaded = tag.abi.endswith("t")
+    return tag.interpreter == wanted and free_threaded == python.free_threaded
+
+
+def _minor_of(interpreter: str) -> tuple[int, int]:
+    try:
+        return parse_python_tag(interpreter).minor
+    except ValueError:
+        return (99, 0)
+
+
+def _requires_admits(requires_python: str | None, python: PythonOffer) -> bool:
+    if not requires_python:
+        return True
+    try:
+        specifier = SpecifierSet(requires_python)
+    except InvalidSpecifier:
+        return True
+    return specifier.contains(full_version(python), prereleases=True)
+
+
+def full_version(python: PythonOffer) -> Version:
+    """Return the version with a patch part; where it is open, the newest."""
+    parts = python.version.split(".")
+    return Version(python.version if len(parts) > 2 else f"{python.version}.{_ANY_PATCH}")  # noqa: PLR2004
+
+
+def admitted(offers: tuple[PythonOffer, ...], asked: SpecifierSet | None) -> tuple[PythonOffer, ...]:
+    """Return the offers that the request admits, the preferred first: installed, then newest."""
+    chosen = [
+        offer
+        for offer in offers
+        if not offer.free_threaded and (asked is None or _asked_admits(asked, offer))
+    ]
+    return tuple(sorted(chosen, key=lambda offer: (not offer.installed, *(-part for part in full_version(offer).release))))
+
+
+def _asked_admits(asked: SpecifierSet, offer: PythonOffer) -> bool:
+    """A request for an exact patch release can't be judged by an offer that leaves the patch open."""
+    if len(offer.version.split(".")) > 2:  # noqa: PLR2004
+        return asked.contains(offer.version, prereleases=True)
+    exact = [item.version for item in asked if item.operator == "==" and not item.version.endswith(".*")]
+    return any(".".join(version.split(".")[:2]) == offer.short for version in exact) or asked.contains(
+        full_version(offer), prereleases=True
+    )
+
+
+def pythons_of(found: tuple[Found, ...]) -> tuple[str, ...]:
+    """Return the Pythons that the files are for, oldest first, as MAJOR.MINOR; `3` for any."""
+    minors: set[tuple[int, ...]] = set()
+    for item in found:
+        for tag in item.file.tags:
+            if tag.interpreter == "py3":
+                minors.add((3,))
+            elif tag.interpreter.startswith("cp") and not tag.abi.endswith("t"):
+                minors.add(_minor_of(tag.interpreter))
+    return tuple(".".join(map(str, minor)) for minor in sorted(minors) if minor[0] >= 3)  # noqa: PLR2004
+
+
+def check(case: Case, fitting: tuple[Found, ...], offers: tuple[PythonOffer, ...], asked: str, source: str) -> tuple[Failure, ...]:
+    """Return a failure where the build has files, but none for a Python on offer; `asked` names those."""
+    if not fitting or any(runs_on(item.file, offer) for item in fitting for offer in offers):
+        return ()
+    has = ", ".join(pythons_of(fitting)) or tr("no Python 3")
+    facts = (("build", case.label), ("has", has), ("asked", asked))
+    return (
+        Failure(
+            "python",
+            ("python", asked),
+            tr("{build} has files for Python {has}, not for {asked}", **dict(facts)),
+            f"{fitting[0].listing.page}; {source}",
+            facts,
+        ),
+    )
+
+
+def sentence(failures: tuple[Failure, ...]) -> str:
+    """Say for which Pythons there are files."""
+    if len({failure.fact("has") for failure in failures}) == 1 and len(failures) > 1:
+        first = failures[0]
+        return tr("its builds have files for Python {has}, not for {asked}", has=first.fact("has"), asked=first.fact("asked"))
+    if len(failures) == 1:
+        return failures[0].detail
+    versions = sorted(
+        {word for failure in failures for word in failure.fact("has").split(", ")},
+        key=lambda text: tuple(int(part) if part.isdigit() else -1 for part in text.split(".")),
+    )
+    return tr("the builds in question have files for Python {has}, not for {asked}", has=", ".join(versions), asked=failures[0].fact("asked"))

@@ -1,0 +1,77 @@
+"""What the reader of a plan should know although the plan holds."""
+
+from __future__ import annotations
+
+from gpuenv.core.resolve import Choice, Question
+from gpuenv.values.plan import Warn
+from gpuenv.values.text import tr
+
+
+def warn(question: Question, choice: Choice) -> tuple[Warn, ...]:
+    """Return the warnings of a plan, each with a stable code."""
+    return (
+        *_cpu(question, choice),
+        *_ptx(choice),
+        *_assumed(choice),
+        *_system(question),
+        *_indexes(question),
+        *_python(choice),
+    )
+
+
+def _cpu(question: Question, choice: Choice) -> list[Warn]:
+    if choice.case.variant.is_cpu:
+        reason = (
+            tr("as asked")
+            if question.request.variant is not None
+            else tr("there is no NVIDIA GPU on this machine")
+        )
+        return [Warn("cpu", tr("this is a CPU build: {reason}", reason=reason))]
+    if not question.target.gpus:
+        return [Warn("no-gpu-here", tr("this is a CUDA build, as asked, but there is no GPU here to prove it on"))]
+    return []
+
+
+def _ptx(choice: Choice) -> list[Warn]:
+    return [
+        Warn(
+            "ptx",
+            tr("{gpu} runs this build through PTX, which the driver compiles: the first start takes minutes", gpu=gpu.label),
+        )
+        for gpu in choice.through_ptx
+    ]
+
+
+def _assumed(choice: Choice) -> list[Warn]:
+    names = [item.file.filename for item in choice.files if item.file.assumed]
+    if not names:
+        return []
+    return [Warn("assumed", tr("no page that was read lists {names}: they follow from the release matrix", names=", ".join(names)))]
+
+
+def _system(question: Question) -> list[Warn]:
+    warnings = [
+        Warn(problem.code, problem.message) for machine in question.target.machines for problem in machine.problems
+    ]
+    for machine in question.target.machines:
+        if machine.system.os == "linux" and machine.system.libc_version is None:
+            warnings.append(Warn("glibc-unknown", tr("the machine's glibc is not known; it is taken to be new enough")))
+        if machine.gpus and not machine.visible_gpus:
+            warnings.append(Warn("all-devices-hidden", tr("CUDA_VISIBLE_DEVICES hides every GPU: torch will see none until it is unset")))
+    return list(dict.fromkeys(warnings))
+
+
+def _indexes(question: Question) -> list[Warn]:
+    warnings = []
+    for listing in question.listings:
+        if listing.problem and listing.project == "torch":
+            warnings.append(Warn("index-unreadable", tr("{page} could not be read: {problem}", page=listing.page, problem=listing.problem)))
+        if listing.unparsed:
+            warnings.append(Warn("files-unparsed", tr("{count} files on {page} have names that could not be parsed, such as {name}", count=len(listing.unparsed), page=listing.page, name=listing.unparsed[0])))
+    return warnings
+
+
+def _python(choice: Choice) -> list[Warn]:
+    if choice.python.installed:
+        return []
+    return [Warn("python-download", tr("Python {version} is not on this machine; it will be downloaded", version=choice.python.short))]

@@ -1,0 +1,52 @@
+"""What a plan is asked for on the command line, before anything of it is parsed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """The options of `plan` and its kin as typed; `program` is the command they belong to."""
+
+    requirements: tuple[str, ...] = ()
+    requirement_files: tuple[Path, ...] = ()
+    python: str | None = None
+    cuda: str = "auto"
+    machines: tuple[Path, ...] = ()
+    driver: str | None = None
+    gpus: tuple[str, ...] = ()
+    platform: str | None = None
+    glibc: str | None = None
+    devices: tuple[int, ...] = ()
+    manager: str = "auto"
+    mirrors: tuple[str, ...] = ()
+    find_links: tuple[str, ...] = ()
+    offline: bool = False
+    program: tuple[str, ...] = ("gpuenv", "plan")
+
+    @property
+    def as_typed(self) -> tuple[tuple[str, str], ...]:
+        """The options that differ from their defaults, to repeat the command in a fix."""
+        single = (
+            ("--python", self.python),
+            ("--cuda", None if self.cuda == "auto" else self.cuda),
+            ("--driver", self.driver),
+            ("--platform", self.platform),
+            ("--glibc", self.glibc),
+            ("--manager", None if self.manager == "auto" else self.manager),
+            ("--offline", "" if self.offline else None),
+        )
+        repeated = (
+            ("-r", self.requirement_files),
+            ("--machine", self.machines),
+            ("--gpu", self.gpus),
+            ("--device", self.devices),
+            ("--mirror", self.mirrors),
+            ("--find-links", self.find_links),
+        )
+        return (
+            *((name, value) for name, value in single if value is not None),
+            *((name, str(value)) for name, values in repeated for value in values),
+        )

@@ -1,0 +1,117 @@
+"""`gpuenv plan`: the edges obtain what a decision depends on, the core decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gpuenv.core.assemble import assemble
+from gpuenv.core.refusal import refuse
+from gpuenv.core.request import Request, parse_cuda_option, parse_python
+from gpuenv.core.resolve import Choice, Decision, Question, ask, decide
+from gpuenv.core.target import Target, choose_target
+from gpuenv.managers import get_manager
+from gpuenv.managers import resolver
+from gpuenv.managers.manager import Wanted
+from gpuenv.values.machine import Machine
+from gpuenv.values.plan import Plan, PlannedPackage
+from gpuenv.values.python import PythonOffer
+from gpuenv.workflow.joint import resolve_jointly
+from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.workflow.listings import Listed, list_files, with_sizes
+from gpuenv.workflow.machines import choose_machines, is_here
+from gpuenv.workflow.options import PlanOptions
+from gpuenv.workflow.requirements import gather_requirements
+
+
+def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) -> Plan:
+    """Return the plan for an environment at `target`.
+
+    Raises UsageError, Refused (nothing satisfies the request) or Unreachable (no index could be read).
+    """
+    request = _request(options)
+    knowledge = load_knowledge()
+    machines = choose_machines(options, environ, knowledge)
+    cpu = request.variant is not None and request.variant.is_cpu
+    place = choose_target(machines, options.devices, cpu=cpu)
+    listed = list_files(options, request, place, knowledge, environ)
+    pythons = _pythons(options, request.manager, machines, environ)
+    question = ask(request, place, knowledge, listed.listings, pythons)
+    decision = decide(question)
+    if not decision.choices:
+        raise refuse(question, decision)
+    plan = _decided(question, decision, listed, options, environ)
+    return _with_steps(with_sizes(plan, options, environ), target)
+
+
+def _request(options: PlanOptions) -> Request:
+    manager = "uv" if options.manager == "auto" else options.manager
+    return Request(
+        requirements=gather_requirements(options),
+        python=parse_python(options.python) if options.python else None,
+        variant=parse_cuda_option(options.cuda),
+        devices=options.devices,
+        manager=manager,
+        offline=options.offline,
+        program=options.program,
+        options=options.as_typed,
+    )
+
+
+def _pythons(
+    options: PlanOptions, manager: str, machines: tuple[Machine, ...], environ: Mapping[str, str]
+) -> tuple[PythonOffer, ...]:
+    """Return the Pythons on offer; interpreters of another machine are known by version only."""
+    here = is_here(options, machines)
+    offers = get_manager(manager).available_pythons(
+        machines[0].pythons if here else (), environ, offline=options.offline and here
+    )
+    if here:
+        return offers
+    there = set.intersection(*({python.version for python in machine.pythons} for machine in machines))
+    installed = tuple(PythonOffer(version, installed=True) for version in there)
+    known = {offer.short for offer in installed}
+    others = (replace(offer, path=None, installed=False) for offer in offers if offer.short not in known)
+    return (*installed, *others)
+
+
+def _decided(
+    question: Question, decision: Decision, listed: Listed, options: PlanOptions, environ: Mapping[str, str]
+) -> Plan:
+    def plan_for(choice: Choice, resolved: tuple[PlannedPackage, ...]) -> Plan:
+        return assemble(question, decision, choice, listed.configuration, resolved)
+
+    def compile_plan(plan: Plan) -> resolver.Resolved | resolver.Unresolvable:
+        return resolver.compile_requirements(_resolver_question(plan, question.target, options), environ)
+
+    if not question.request.others:
+        return plan_for(decision.choices[0], ())
+    return resolve_jointly(decision.choices, plan_for, compile_plan)
+
+
+def _resolver_question(plan: Plan, target: Target, options: PlanOptions) -> resolver.Question:
+    here = is_here(options, plan.machines)
+    return resolver.Question(
+        pins=plan.pins,
+        requirements=plan.requirements,
+        constraints=plan.constraints,
+        sources=plan.sources,
+        python=plan.python,
+        platform=None if here else target.platform,
+        glibc=target.machines[0].system.libc_version,
+        offline=options.offline,
+    )
+
+
+def _with_steps(plan: Plan, target: str) -> Plan:
+    wanted = Wanted(
+        pins=plan.pins,
+        requirements=plan.requirements,
+        constraints=plan.constraints,
+        sources=plan.sources,
+        python=plan.python,
+        python_path=plan.python_path,
+        target=target,
+        system=plan.machines[0].system.os,
+    )
+    return replace(plan, steps=get_manager(plan.manager).steps(wanted))
