@@ -1,0 +1,108 @@
+"""Find an installed CUDA toolkit: it matters only for building extensions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from gpuenv import process
+from gpuenv.machine.executables import find_executable, find_executables, read_text
+from gpuenv.values.machine import Problem, Toolkit
+from gpuenv.values.text import tr
+from gpuenv.values.variant import CudaVersion, parse_cuda_version
+
+_VARIABLES = ("CUDA_HOME", "CUDA_PATH")
+_USUAL_PLACE = "usr/local/cuda"
+_TEXT = re.compile(r"CUDA Version (\d{1,2}\.\d{1,2})")
+_RELEASE = re.compile(r"release (\d{1,2}\.\d{1,2}),")
+_LIMIT_S = 10.0
+
+FoundToolkit = tuple[Toolkit | None, str, tuple[Problem, ...]]
+
+
+def detect_toolkit(environ: Mapping[str, str], root: Path) -> FoundToolkit:
+    """Return the toolkit that builds would use, where its version was read, and what could not be read.
+
+    Looked for as torch's extension builder does: CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda.
+    """
+    nvcc = next(_candidates(environ, root), None)
+    if nvcc is None:
+        return None, "", ()
+    version, source = _version(nvcc, environ)
+    problems = () if version else (_unreadable(nvcc),)
+    return Toolkit(version, str(nvcc)), source, problems
+
+
+def _candidates(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
+    for variable in _VARIABLES:
+        home = environ.get(variable)
+        if home and Path(home).is_absolute():
+            yield from find_executables("nvcc", (Path(home, "bin"),))
+    on_path = find_executable("nvcc", environ)
+    if on_path:
+        yield on_path
+    yield from find_executables("nvcc", (root / _USUAL_PLACE / "bin",))
+
+
+def _version(nvcc: Path, environ: Mapping[str, str]) -> tuple[CudaVersion | None, str]:
+    """Read the version from the file beside it; run nvcc only where there is none, as in Debian's package."""
+    folder = _resolved(nvcc).parent.parent
+    for name, parse in (("version.json", parse_version_json), ("version.txt", parse_version_text)):
+        text = read_text(folder / name)
+        try:
+            if text is not None:
+                return parse(text), str(folder / name)
+        except ValueError:
+            continue
+    told = process.run([str(nvcc), "--version"], timeout_s=_LIMIT_S, environ=environ)
+    try:
+        return parse_nvcc(told.stdout), f"{nvcc} --version"
+    except ValueError:
+        return None, f"{nvcc} --version"
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # RuntimeError: a loop of links, before Python 3.13
+        return path
+
+
+def parse_version_json(text: str) -> CudaVersion:
+    """Parse a toolkit's version.json; raise ValueError for anything else.
+
+    Sample: `{"cuda": {"name": "CUDA SDK", "version": "12.4.20240301"}, ...}`
+    """
+    try:
+        return parse_cuda_version(str(json.loads(text)["cuda"]["version"]))
+    except (KeyError, TypeError, RecursionError) as error:
+        raise ValueError("it names no CUDA version") from error
+
+
+def parse_version_text(text: str) -> CudaVersion:
+    """Parse version.txt of toolkits before 11.1, `CUDA Version 10.2.89`; raise ValueError otherwise."""
+    return _found(_TEXT, text)
+
+
+def parse_nvcc(text: str) -> CudaVersion:
+    """Parse `nvcc --version`; raise ValueError for anything else.
+
+    Sample: `Cuda compilation tools, release 11.5, V11.5.119`
+    """
+    return _found(_RELEASE, text)
+
+
+def _found(pattern: re.Pattern[str], text: str) -> CudaVersion:
+    found = pattern.search(text)
+    if not found:
+        raise ValueError("it names no CUDA version")
+    return parse_cuda_version(found[1])
+
+
+def _unreadable(nvcc: Path) -> Problem:
+    message = tr(
+        "`{nvcc}` does not tell its version: reinstall the CUDA toolkit or take it off PATH", nvcc=nvcc
+    )
+    return Problem("toolkit-unreadable", message)
