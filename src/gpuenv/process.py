@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import IO
 
 _GRACE_S = 5.0
+_PASSWORD = re.compile(r"(https?://)[^/@\s]+@")  # in an index address
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ class Completed:
 
     @property
     def ok(self) -> bool:
+        """Whether it ended by itself with status 0."""
         return self.returncode == 0 and not self.timed_out
 
 
@@ -66,44 +71,94 @@ def stream(
     environ: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     show: bool = True,
+    keep_open: tuple[int, ...] = (),
 ) -> Completed:
     """Run a long `argv`, append all it prints to `log`, and pass it on to stderr when `show` is true.
 
     On a terminal the child draws its own progress: it is given the terminal (through a pseudo-terminal where
     the system has one), so that bars stay bars. Ctrl-C ends the child and its children before it is raised.
+    On POSIX the child inherits the descriptors in `keep_open`, and with them the locks they hold.
     """
     with log.open("ab") as sink:
-        sink.write(f"$ {' '.join(argv)}\n".encode())
+        shown = _PASSWORD.sub(r"\1***@", " ".join(argv))
+        sink.write(f"$ {shown}\n".encode(errors="surrogateescape"))
         sink.flush()
         start = sink.tell()
         if show and sys.stderr.isatty() and os.name == "posix":
-            returncode, error = _stream_through_terminal(argv, environ, cwd, sink)
+            returncode, error = _stream_through_terminal(argv, environ, cwd, sink, keep_open)
         else:
-            returncode, error = _stream_through_pipe(argv, environ, cwd, sink, show=show)
+            returncode, error = _stream_through_pipe(argv, environ, cwd, sink, keep_open, show=show)
     with log.open("rb") as written:
         written.seek(start)
         return Completed(returncode, _decode(written.read()), "", error=error)
 
 
+def hand_over(argv: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Run `argv` in the foreground with our own stdin, stdout and stderr; return its exit code.
+
+    Ctrl-C is the child's business; SIGTERM and SIGHUP are passed on. A child ended by signal N returns 128+N,
+    as in a shell. Raises OSError when it can't be started.
+    """
+    # Windows would look for the program on our PATH, not on the one it is given.
+    program = shutil.which(argv[0], path=environ.get("PATH", os.defpath)) or argv[0]
+    child = subprocess.Popen([program, *argv[1:]], env=dict(environ))
+    previous = {number: signal.signal(number, _pass_to(child)) for number in _forwarded()}
+    previous[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        returncode = child.wait()
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    return 128 - returncode if returncode < 0 else returncode
+
+
+def _forwarded() -> tuple[signal.Signals, ...]:
+    return (signal.SIGTERM, signal.SIGHUP) if sys.platform != "win32" else (signal.SIGTERM,)
+
+
+def _pass_to(child: subprocess.Popen[bytes]) -> Callable[[int, FrameType | None], None]:
+    return lambda number, _frame: child.send_signal(number)
+
+
 def _stream_through_pipe(
-    argv: Sequence[str], environ: Mapping[str, str] | None, cwd: Path | None, sink: IO[bytes], *, show: bool
+    argv: Sequence[str],
+    environ: Mapping[str, str] | None,
+    cwd: Path | None,
+    sink: IO[bytes],
+    keep_open: tuple[int, ...],
+    *,
+    show: bool,
 ) -> tuple[int | None, str | None]:
     try:
-        child = _start(argv, environ, cwd, has_stdin=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        child = _start(
+            argv,
+            environ,
+            cwd,
+            has_stdin=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            keep_open=keep_open,
+        )
     except OSError as error:
         return None, str(error)
+    assert child.stdout is not None  # noqa: S101 - a pipe was asked for
     try:
-        assert child.stdout is not None  # noqa: S101 - a pipe was asked for
         for line in child.stdout:
             _pass_on(line, sink, show=show)
         return child.wait(), None
     except BaseException:
         _end(child)
         raise
+    finally:
+        child.stdout.close()
 
 
 def _stream_through_terminal(
-    argv: Sequence[str], environ: Mapping[str, str] | None, cwd: Path | None, sink: IO[bytes]
+    argv: Sequence[str],
+    environ: Mapping[str, str] | None,
+    cwd: Path | None,
+    sink: IO[bytes],
+    keep_open: tuple[int, ...],
 ) -> tuple[int | None, str | None]:
     import fcntl  # noqa: PLC0415 - these exist on POSIX only
     import pty  # noqa: PLC0415
@@ -113,7 +168,7 @@ def _stream_through_terminal(
     try:
         size = fcntl.ioctl(sys.stderr.fileno(), termios.TIOCGWINSZ, b"\0" * 8)
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, size)
-        child = _start(argv, environ, cwd, has_stdin=False, stdout=theirs, stderr=theirs)
+        child = _start(argv, environ, cwd, has_stdin=False, stdout=theirs, stderr=theirs, keep_open=keep_open)
     except OSError as error:
         os.close(ours)
         os.close(theirs)
@@ -152,6 +207,7 @@ def _start(
     has_stdin: bool,
     stdout: int,
     stderr: int,
+    keep_open: tuple[int, ...] = (),
 ) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         list(argv),
@@ -161,6 +217,7 @@ def _start(
         env=dict(environ) if environ is not None else None,
         cwd=cwd,
         start_new_session=os.name == "posix",  # so that its children end with it
+        pass_fds=keep_open if os.name == "posix" else (),
     )
 
 

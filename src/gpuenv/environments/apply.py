@@ -1,0 +1,164 @@
+"""Make an environment in place, so that at every moment what was there before can be brought back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from gpuenv.environments import journal as journals
+from gpuenv.environments.failures import not_undone, os_error_told, telling_os_errors
+from gpuenv.environments.journal import Journal
+from gpuenv.environments.lock import locked
+from gpuenv.environments.store import Place
+from gpuenv.environments.trees import identity_of
+from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.text import tr
+
+
+class Change:
+    """A change to one environment that is under way; what is not committed is undone."""
+
+    def __init__(self, place: Place, journal: Journal, *, replaces: bool) -> None:
+        self.place = place
+        self.replaces = replaces  # an environment, not nothing or an empty directory
+        self._journal = journal
+        self._open = True
+
+    def make_directory(self) -> None:
+        """Move aside what is there and put an empty directory in its place.
+
+        It is ours, not the installer's, so that after a crash we know which directory may be removed.
+        """
+        path = self.place.path
+        if self._journal.old is not None:
+            path.rename(self._journal.old)
+        path.mkdir()
+        self._journal = journals.write_journal(self.place, replace(self._journal, identity=identity_of(path)))
+
+    def mark(self) -> None:
+        """Mark the environment as being built, once its first step has made a directory tree."""
+        if self._open and not self._journal.marked and self.place.path.is_dir():
+            self._journal = journals.mark(self.place, self._journal)
+
+    def commit(self) -> None:
+        """Keep the new environment and remove what was there before."""
+        self._journal = journals.write_journal(self.place, replace(self._journal, state="committed"))
+        self._open = False
+        (self.place.path / journals.MARKER).unlink(missing_ok=True)
+        with suppress(OSError):  # what is left of the old one goes with the next command
+            journals.undo_or_finish(self.place, self._journal)
+
+    def roll_back(self) -> None:
+        """Bring back what was there before; do nothing after a commit."""
+        if not self._open:
+            return
+        self._open = False
+        try:
+            journals.undo_or_finish(self.place, self._journal)
+        except OSError as error:
+            raise not_undone(self.place, error) from error
+
+
+@contextmanager
+def changing(place: Place, *, force: bool) -> Iterator[Change]:
+    """Begin a change; undo it unless it was committed. The place must be locked and recovered.
+
+    Raises UsageError `environment-exists` without `force`, or where what is there is no environment. OSError
+    on the way is raised as InstallFailed.
+    """
+    check_free(place, force=force)
+    with telling_os_errors(place):
+        change = _begin(place)
+        try:
+            change.make_directory()
+            yield change
+        finally:
+            change.roll_back()
+
+
+def check_free(place: Place, *, force: bool) -> None:
+    """Raise UsageError unless an environment may be made at the place; an empty directory is free."""
+    if _is_free(place.path):
+        return
+    if not is_environment(place.path):
+        raise UsageError(
+            tr("`{path}` is there and is no environment: gpuenv does not touch it", path=place.path),
+            code="not-an-environment",
+            fixes=(Fix(tr("choose another name")),),
+        )
+    if not force:
+        raise UsageError(
+            tr("there is an environment `{name}` already", name=place.name),
+            code="environment-exists",
+            fixes=(
+                Fix(tr("replace it with --force (it stays until the new one works)")),
+                Fix(tr("or choose another name")),
+            ),
+        )
+
+
+def _is_free(path: Path) -> bool:
+    try:
+        return not os.path.lexists(path) or (identity_of(path) is not None and not any(path.iterdir()))
+    except OSError as error:
+        raise os_error_told(path, error) from None
+
+
+def is_environment(path: Path) -> bool:
+    """Tell whether a directory is an environment of any manager."""
+    return identity_of(path) is not None and (
+        (path / "pyvenv.cfg").is_file() or (path / "conda-meta").is_dir()
+    )
+
+
+def _begin(place: Place) -> Change:
+    place.path.parent.mkdir(parents=True, exist_ok=True)
+    there, replaces = os.path.lexists(place.path), is_environment(place.path)
+    journal = journals.write_journal(place, journals.new_journal(place, replaces=there))
+    return Change(place, journal, replaces=replaces)
+
+
+def is_pending(place: Place) -> bool:
+    """Tell whether a change at the place is under way, or was left by a killed gpuenv."""
+    return journals.journal_file(place).exists()
+
+
+def recover(place: Place) -> bool:
+    """Finish or undo a change that a killed gpuenv left behind; tell whether there was one.
+
+    The place must be locked.
+    """
+    left = journals.read_journal(place)
+    if left is None:
+        return False
+    try:
+        journals.undo_or_finish(place, left)
+    except OSError as error:
+        if left.state == "building":
+            raise not_undone(place, error) from error
+    return True
+
+
+def recover_if_idle(place: Place) -> bool:
+    """Recover a place unless another gpuenv is at work on it; tell whether nobody is."""
+    try:
+        with locked(place, wait_s=0):
+            recover(place)
+    except UsageError as error:
+        if error.code == "environment-busy":
+            return False
+        raise
+    return True
+
+
+def remove(place: Place) -> None:
+    """Remove an environment; a crash on the way leaves all of it or, after the next command, nothing."""
+    with telling_os_errors(place):
+        journal = replace(journals.new_journal(place, replaces=True), state="committed")
+        journals.write_journal(place, journal)
+        assert journal.old is not None  # noqa: S101 - it replaces
+        place.path.rename(journal.old)
+        journals.undo_or_finish(place, journal)

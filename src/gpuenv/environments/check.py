@@ -1,0 +1,115 @@
+"""Look into an environment: does it hold what was planned?"""
+
+from __future__ import annotations
+
+import re
+from email.parser import HeaderParser
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from gpuenv.values.errors import Because, Fix, InstallFailed
+from gpuenv.values.plan import Plan
+from gpuenv.values.text import tr
+from gpuenv.values.variant import CudaVersion, Variant, parse_cuda_version
+
+_CUDA = re.compile(r"""^cuda(?:\s*:[^=\n]*)?\s*=\s*(?:None|['"]([^'"\n]*)['"])""", re.MULTILINE)
+_LARGEST = 1024 * 1024  # bytes; version.py has some hundred
+
+
+def site_packages(environment: Path) -> tuple[Path, ...]:
+    """Return where an environment keeps its packages."""
+    if (environment / "Lib" / "site-packages").is_dir():
+        return (environment / "Lib" / "site-packages",)
+    return tuple(sorted(environment.glob("lib/*/site-packages")))
+
+
+def installed_versions(environment: Path) -> dict[str, str]:
+    """Map the normalized names of all that is installed in an environment to versions, read from metadata."""
+    versions: dict[str, str] = {}
+    for distribution in distributions(path=[str(path) for path in site_packages(environment)]):
+        name, version = _identity(distribution)
+        if name and version:
+            versions.setdefault(canonicalize_name(name), version)
+    return versions
+
+
+def _identity(distribution: Distribution) -> tuple[str | None, str | None]:
+    # Not `.metadata`: what it does for a broken dist-info directory without METADATA depends on the Python.
+    try:
+        text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""
+    except ValueError:  # no UTF-8
+        return None, None
+    headers = HeaderParser().parsestr(text)
+    return headers.get("Name"), headers.get("Version")
+
+
+def check_installed(plan: Plan, environment: Path, log: Path) -> None:
+    """Raise InstallFailed `not-as-planned` unless each pin's very version, local part too, is installed."""
+    installed = installed_versions(environment)
+    for pin in plan.pins:
+        problem = _mismatch(pin, installed)
+        if problem:
+            raise not_as_planned(problem, str(environment), log)
+    _check_cuda(plan, environment, log)
+
+
+def _mismatch(pin: str, installed: dict[str, str]) -> str | None:
+    try:
+        requirement = Requirement(pin)
+        wanted = {Version(one.version) for one in requirement.specifier if one.operator in {"==", "==="}}
+    except (InvalidRequirement, InvalidVersion):
+        return None  # `torch==2.*`: the installer alone can judge it
+    found = installed.get(canonicalize_name(requirement.name))
+    if found is None:
+        return tr("{name} is not there", name=requirement.name)
+    if wanted and _version(found) not in wanted:
+        return tr("{name} is {found}, not {wanted}", name=requirement.name, found=found, wanted=min(wanted))
+    return None
+
+
+def _version(text: str) -> Version | None:
+    try:
+        return Version(text)
+    except InvalidVersion:
+        return None
+
+
+def _check_cuda(plan: Plan, environment: Path, log: Path) -> None:
+    """A build from PyPI does not tell its variant by its version: torch/version.py does."""
+    for packages in site_packages(environment):
+        file = packages / "torch" / "version.py"
+        if not file.is_file() or file.stat().st_size > _LARGEST:
+            continue
+        try:
+            cuda = parse_torch_cuda(file.read_text(encoding="utf-8"))
+        except ValueError:
+            continue  # not a fact that contradicts the plan
+        if cuda != Variant(plan.variant).cuda:
+            problem = tr("torch is for {found}, not for {wanted}", found=cuda or "cpu", wanted=plan.variant)
+            raise not_as_planned(problem, str(file), log)
+
+
+def parse_torch_cuda(text: str) -> CudaVersion | None:
+    """Parse torch/version.py: `cuda = '12.6'`, `cuda: Optional[str] = None`; raise ValueError without it."""
+    found = _CUDA.search(text)
+    if not found:
+        raise ValueError("torch/version.py does not name its CUDA")
+    return parse_cuda_version(found[1]) if found[1] is not None else None
+
+
+def not_as_planned(problem: str, where: str, log: Path) -> InstallFailed:
+    """Say in what an environment differs from its plan."""
+    return InstallFailed(
+        tr("the installer did not install what was planned: {problem}", problem=problem),
+        code="not-as-planned",
+        because=(Because(problem, where),),
+        fixes=(
+            Fix(tr("see in {log} where it came from", log=log)),
+            Fix(tr("look for pip or uv configuration that overrides the plan"), "pip config debug"),
+        ),
+        data={"log": str(log)},
+    )

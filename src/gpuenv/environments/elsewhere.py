@@ -1,0 +1,41 @@
+"""Environments that were made at a path of the user's: notes in the store, so that they can be listed."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+from gpuenv.environments.record import read_record, replace_file
+from gpuenv.environments.store import Place, Store, make_directory, unwritable
+
+
+def remember(place: Place) -> None:
+    """Note an environment that lies outside the store."""
+    if not place.is_elsewhere:
+        return
+    make_directory(place.store.elsewhere)
+    try:
+        replace_file(_note(place), json.dumps(str(place.path)))
+    except OSError as error:
+        raise unwritable(place.store.elsewhere, error) from None
+
+
+def forget(place: Place) -> None:
+    """Drop the note of an environment."""
+    _note(place).unlink(missing_ok=True)
+
+
+def _note(place: Place) -> Path:
+    return place.store.elsewhere / f"{place.key}.json"
+
+
+def places_elsewhere(store: Store) -> tuple[Place, ...]:
+    """Return the noted places that still hold an environment of gpuenv's."""
+    places = []
+    for note in sorted(store.elsewhere.glob("*.json")) if store.elsewhere.is_dir() else ():
+        with suppress(OSError, ValueError):
+            path = Path(str(json.loads(note.read_text(encoding="utf-8"))))
+            if path.is_absolute() and read_record(path) is not None:
+                places.append(Place(store, str(path), path))
+    return tuple(places)

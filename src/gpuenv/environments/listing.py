@@ -1,0 +1,43 @@
+"""The environments that gpuenv made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuenv.environments.elsewhere import places_elsewhere
+from gpuenv.environments.record import Record, read_record
+from gpuenv.environments.store import Place, Store, find_place
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """An environment and its record."""
+
+    place: Place
+    record: Record
+
+
+def list_environments(store: Store) -> tuple[Environment, ...]:
+    """Return the environments of a store by name, then those made at other paths."""
+    inside = (Place(store, path.name, path) for path in _directories(store))
+    found = ((place, read_record(place.path)) for place in (*inside, *places_elsewhere(store)))
+    return tuple(Environment(place, record) for place, record in found if record is not None)
+
+
+def _directories(store: Store) -> tuple[Path, ...]:
+    try:
+        return tuple(sorted(path for path in store.environments.iterdir() if not path.name.startswith(".")))
+    except OSError:
+        return ()
+
+
+def find_environment(name: str, environ: Mapping[str, str]) -> Environment | None:
+    """Return the environment of that name or at that path, None when gpuenv made none there.
+
+    Raises UsageError for a bad name.
+    """
+    place = find_place(name, environ)
+    record = read_record(place.path)
+    return Environment(place, record) if record is not None else None

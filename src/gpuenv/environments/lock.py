@@ -1,0 +1,97 @@
+"""Locks: one change at a time to an environment."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from filelock import FileLock, Timeout
+
+from gpuenv.environments.store import Place, make_directory, unwritable
+from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.text import tr
+
+WAIT_S = 10.0
+
+
+@contextmanager
+def locked(
+    place: Place, *, wait_s: float = WAIT_S, tell: Callable[[str], None] = lambda _: None
+) -> Iterator[tuple[int, ...]]:
+    """Hold the lock of a place; yield descriptors that the installer must keep open.
+
+    The installer holds a second lock through them: when gpuenv is killed, its orphan still has it, and nobody
+    touches the place before it has ended. Raises UsageError `environment-busy` when the lock is not free
+    within `wait_s` seconds; `tell` is called before waiting.
+    """
+    make_directory(place.store.locks)
+    lock = FileLock(place.store.locks / f"{place.key}.lock")
+    try:
+        _acquire(lock, place, wait_s, tell)
+    except OSError as error:
+        raise unwritable(place.store.locks, error) from None
+    try:
+        with _installer_lock(place, wait_s) as descriptors:
+            yield descriptors
+    finally:
+        lock.release()
+
+
+def _acquire(lock: FileLock, place: Place, wait_s: float, tell: Callable[[str], None]) -> None:
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        if wait_s:
+            tell(tr("another gpuenv is at work on `{name}`; waiting for it", name=place.name))
+    else:
+        return
+    try:
+        lock.acquire(timeout=wait_s, poll_interval=0.1)
+    except Timeout:
+        raise busy(place) from None
+
+
+@contextmanager
+def _installer_lock(place: Place, wait_s: float) -> Iterator[tuple[int, ...]]:
+    if os.name != "posix":  # Windows hands on no locks; there an installer ends with its console
+        yield ()
+        return
+    try:
+        descriptor = os.open(place.store.locks / f"{place.key}.installer", os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise unwritable(place.store.locks, error) from None
+    try:
+        _wait_for_installer(descriptor, place, time.monotonic() + wait_s)
+        yield (descriptor,)
+    finally:
+        os.close(descriptor)
+
+
+def _wait_for_installer(descriptor: int, place: Place, until: float) -> None:
+    while not _flock(descriptor):
+        if time.monotonic() >= until:
+            raise busy(place)
+        time.sleep(0.05)
+
+
+def _flock(descriptor: int) -> bool:
+    import fcntl  # noqa: PLC0415 - exists on POSIX only
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
+def busy(place: Place) -> UsageError:
+    """Say that another gpuenv is at work on the place."""
+    return UsageError(
+        tr("another gpuenv is at work on `{name}`", name=place.name),
+        code="environment-busy",
+        fixes=(Fix(tr("wait until it has ended, then run the command again")),),
+    )

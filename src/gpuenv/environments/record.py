@@ -1,0 +1,132 @@
+"""What gpuenv keeps inside each environment: `gpuenv.json`, with its plan, machine and last verify report."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SCHEMA_VERSION = 1
+FILE_NAME = "gpuenv.json"
+_PASSWORD = re.compile(r"(https?://)[^/@\s\"]+@")
+_LARGEST = 64 * 1024 * 1024  # bytes; a plan with its rejections has some hundred thousand
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One environment's record; `plan`, `machine` and `verify` are data of the JSON envelope.
+
+    `created` is UTC in ISO 8601, `verified` None where verify has not run.
+    """
+
+    name: str
+    created: str
+    manager: str
+    plan: dict[str, Any]
+    machine: dict[str, Any] | None = None
+    verify: dict[str, Any] | None = None
+    verified: bool | None = None
+
+    def package(self, name: str) -> dict[str, Any] | None:
+        """Return what the plan says of a package."""
+        packages = self.plan.get("packages")
+        for package in packages if isinstance(packages, list) else ():
+            if isinstance(package, dict) and package.get("name") == name:
+                return package
+        return None
+
+    def planned(self, field: str) -> str | None:
+        """Return a text of the plan, such as `variant` or `python`."""
+        value = self.plan.get(field)
+        return value if isinstance(value, str) else None
+
+
+def render_record(record: Record) -> str:
+    """Render the record as the text of gpuenv.json, without the passwords in index addresses."""
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "name": record.name,
+        "created": record.created,
+        "manager": record.manager,
+        "state": "complete",
+        "verified": record.verified,
+        "verify": record.verify,
+        "machine": record.machine,
+        "plan": record.plan,
+    }
+    # ASCII: paths may hold bytes that are no UTF-8
+    return _PASSWORD.sub(r"\1***@", json.dumps(document, indent=1)) + "\n"
+
+
+def parse_record(text: str) -> Record:
+    """Parse the text of a gpuenv.json; raise ValueError for anything that is none of this version.
+
+    {"schema_version": 1, "name": "paper", "created": "2026-11-20T10:00:00+00:00", "manager": "uv",
+     "state": "complete", "verified": true, "verify": {...}, "machine": {...}, "plan": {...}}
+    """
+    try:
+        document = json.loads(text)
+    except RecursionError:
+        raise ValueError("the record is nested too deeply") from None
+    if not isinstance(document, dict):
+        raise ValueError("the record is no JSON object")  # noqa: TRY004 - text
+    if document.get("schema_version") != SCHEMA_VERSION or document.get("state") != "complete":
+        raise ValueError(f"the record is not of version {SCHEMA_VERSION}")
+    verified = document.get("verified")
+    if verified is not None and not isinstance(verified, bool):
+        raise ValueError("`verified` of the record is neither true, false nor null")
+    return Record(
+        name=_field(document, "name", str),
+        created=_field(document, "created", str),
+        manager=_field(document, "manager", str),
+        plan=_field(document, "plan", dict),
+        machine=_optional(document, "machine"),
+        verify=_optional(document, "verify"),
+        verified=verified,
+    )
+
+
+def _field(document: dict[str, Any], name: str, kind: type) -> Any:
+    if not isinstance(document.get(name), kind):
+        raise ValueError(f"`{name}` of the record is missing or of the wrong kind")  # noqa: TRY004 - text
+    return document[name]
+
+
+def _optional(document: dict[str, Any], name: str) -> dict[str, Any] | None:
+    return None if document.get(name) is None else _field(document, name, dict)
+
+
+def read_record(environment: Path) -> Record | None:
+    """Return the record inside an environment, None where there is none that can be read."""
+    file = environment / FILE_NAME
+    try:
+        if file.stat().st_size > _LARGEST:
+            return None
+        return parse_record(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def write_record(environment: Path, record: Record) -> None:
+    """Write gpuenv.json; after a crash it is the old one or the new one, whole."""
+    replace_file(environment / FILE_NAME, render_record(record))
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Put `text` at `path` in one step that survives a crash; raise OSError."""
+    temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    try:
+        with temporary.open("x", encoding="utf-8") as sink:
+            sink.write(text)
+            sink.flush()
+            os.fsync(sink.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise

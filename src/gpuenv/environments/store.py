@@ -1,0 +1,175 @@
+"""Where environments live: their names, their paths, and what gpuenv keeps beside them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuenv.values.errors import Fix, GpuenvError, UsageError
+from gpuenv.values.text import tr
+
+_LONGEST_NAME = 100  # bytes: it stands in lock and log names too
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?", re.IGNORECASE)
+_UNWANTED = re.compile(r"[^\w.+-]")
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The directory in which gpuenv keeps its environments, their locks, journals and logs."""
+
+    root: Path
+
+    @property
+    def environments(self) -> Path:
+        """Where an environment lies under its name."""
+        return self.root / "envs"
+
+    @property
+    def journals(self) -> Path:
+        """What is known of the changes under way."""
+        return self.root / "journals"
+
+    @property
+    def locks(self) -> Path:
+        """One lock an environment."""
+        return self.root / "locks"
+
+    @property
+    def logs(self) -> Path:
+        """What installers printed."""
+        return self.root / "logs"
+
+    @property
+    def elsewhere(self) -> Path:
+        """Notes of the environments that were made at a path of the user's."""
+        return self.root / "elsewhere"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one environment is or will be; `name` is what the user calls it."""
+
+    store: Store
+    name: str
+    path: Path
+
+    @property
+    def key(self) -> str:
+        """A file name that stands for the path, on file systems that fold case too."""
+        text = unicodedata.normalize("NFC", str(self.path)).casefold()
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the user named a path outside the store."""
+        return self.path.parent != self.store.environments
+
+
+def find_store(environ: Mapping[str, str]) -> Store:
+    """Return GPUENV_DATA_DIR, else the platform's user data directory."""
+    if environ.get("GPUENV_DATA_DIR"):
+        return Store(Path(environ["GPUENV_DATA_DIR"]).absolute())
+    from platformdirs import user_data_dir  # noqa: PLC0415 - only where no directory was named
+
+    return Store(Path(user_data_dir("gpuenv", appauthor=False)))
+
+
+def find_place(name: str, environ: Mapping[str, str]) -> Place:
+    """Return where `name` is: a path when it has a separator or starts with `.` or `~`, else in the store.
+
+    Raises UsageError for a name that can't be one on every system.
+    """
+    store = find_store(environ)
+    if is_path(name):
+        return Place(store, name, _path(name))
+    name = unicodedata.normalize("NFC", name)
+    check_name(name)
+    return Place(store, name, store.environments / name)
+
+
+def is_path(name: str) -> bool:
+    """Tell whether `name` is a path: it has a separator, or starts with `.` or `~`."""
+    return name.startswith((".", "~")) or os.sep in name or (os.altsep or os.sep) in name
+
+
+def _path(name: str) -> Path:
+    if "\0" in name or any(unicodedata.category(letter) == "Cc" for letter in name):
+        raise bad_name(name, tr("it has control characters"))
+    try:
+        # the directory itself may be a link: what is replaced or removed is what it points to
+        path = Path(os.path.realpath(Path(name).expanduser()))
+        home = Path(os.path.realpath(Path("~").expanduser()))
+    except (RuntimeError, OSError, ValueError) as error:
+        raise bad_name(name, str(error)) from None
+    if path == path.parent:
+        raise bad_name(name, tr("it is the root of a file system"))
+    if path == home:
+        raise bad_name(name, tr("it is the home directory"))
+    if _length(path.name) > _LONGEST_NAME:
+        raise bad_name(name, tr("it is longer than {longest} bytes", longest=_LONGEST_NAME))
+    return path
+
+
+def check_name(name: str) -> None:
+    """Raise UsageError unless `name` is a file name on every system that no program takes for an option."""
+    problem = _problem_of(name)
+    if problem:
+        raise bad_name(name, problem)
+
+
+def _problem_of(name: str) -> str | None:
+    problems = (
+        (not name.strip(), tr("it is empty")),
+        (_UNWANTED.search(name), tr("it has characters other than letters, digits and `-_.+`")),
+        (name.startswith(("-", "+")), tr("it starts like an option")),
+        (name.endswith("."), tr("it ends in a dot, which Windows drops")),
+        (_RESERVED.fullmatch(name), tr("Windows keeps that name for itself")),
+        (_length(name) > _LONGEST_NAME, tr("it is longer than {longest} bytes", longest=_LONGEST_NAME)),
+    )
+    return next((problem for is_so, problem in problems if is_so), None)
+
+
+def _length(name: str) -> int:
+    return len(name.encode("utf-8", "surrogatepass"))
+
+
+def bad_name(name: str, problem: str) -> UsageError:
+    """Say what is wrong with a name, and a better one."""
+    shown = name if name.isprintable() and len(name) <= _LONGEST_NAME else ascii(name[:_LONGEST_NAME])
+    better = _better_name(name)
+    fixes = (Fix(tr("call it `{name}`", name=better)),) if better else ()
+    return UsageError(
+        tr("`{name}` can't name an environment: {problem}", name=shown, problem=problem),
+        code="bad-name",
+        fixes=(*fixes, Fix(tr("or give a path: `./NAME`"))),
+    )
+
+
+def _better_name(name: str) -> str | None:
+    if is_path(name):
+        return None
+    better = re.sub(r"[^\w.+]+", "-", name).strip("-+._")[:40]
+    return better if better and _problem_of(better) is None else None
+
+
+def make_directory(path: Path) -> Path:
+    """Make a directory of the store; raise UsageError where that can't be done."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(path, error) from None
+    return path
+
+
+def unwritable(path: Path, error: OSError) -> GpuenvError:
+    """Say that gpuenv's own directory can't be written."""
+    return UsageError(
+        tr("`{path}` can't be written: {error}", path=path, error=error.strerror or error),
+        code="data-dir-unwritable",
+        fixes=(Fix(tr("set GPUENV_DATA_DIR to a directory that can be written")),),
+    )

@@ -1,0 +1,101 @@
+"""What every manager offers: one module each, all of this shape."""
+
+from __future__ import annotations
+
+import ntpath
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from gpuenv.values.machine import FoundPython
+from gpuenv.values.plan import Sources, Step
+from gpuenv.values.python import PythonOffer
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a manager is told to make.
+
+    `python` is MAJOR.MINOR (`3.13t`: free-threaded), `python_path` the interpreter to use where one is there.
+    `target` is where the environment goes; `system` is linux, windows or macos.
+    """
+
+    pins: tuple[str, ...]
+    requirements: tuple[str, ...]
+    constraints: tuple[str, ...]
+    sources: Sources
+    python: str
+    python_path: str | None
+    target: str
+    system: str
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """All that is asked for, each once.
+
+        Neither uv nor pip takes constraints on its command line, so they stand among the requirements.
+        """
+        asked = tuple(dict.fromkeys((*self.pins, *self.requirements, *self.constraints)))
+        for text in asked:
+            if text.startswith("-"):
+                raise ValueError(f"`{text}` is an option, not a requirement")
+        return asked
+
+    @property
+    def target_python(self) -> str:
+        """The interpreter of the environment to be made."""
+        return environment_python(self.target, self.system)
+
+
+class Manager(Protocol):
+    """A module that knows one package manager."""
+
+    NAME: str
+
+    def steps(self, wanted: Wanted) -> tuple[Step, ...]:
+        """Return the commands that, pasted into a shell, do what `create` does."""
+
+    def executables(self) -> Mapping[str, str]:
+        """Map the program names that stand first in the steps to the files to run, where they differ."""
+
+    def environment(self, environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
+        """Return the variables to run the steps with."""
+
+    def available_pythons(
+        self, found: tuple[FoundPython, ...], environ: Mapping[str, str], *, offline: bool = False
+    ) -> tuple[PythonOffer, ...]:
+        """Return the Pythons an environment can have, newest first, installed ones before the others."""
+
+
+def environment_python(target: str, system: str) -> str:
+    """Return where an environment of uv or pip has its interpreter."""
+    if system == "windows":
+        return ntpath.join(target, "Scripts", "python.exe")
+    return posixpath.join(target, "bin", "python")
+
+
+def installed_offers(found: tuple[FoundPython, ...]) -> tuple[PythonOffer, ...]:
+    """Return the interpreters that were found, as offers."""
+    offers = (
+        PythonOffer(one.version, one.path, installed=True, free_threaded=one.free_threaded) for one in found
+    )
+    return sort_offers(tuple(offers))
+
+
+def sort_offers(offers: tuple[PythonOffer, ...]) -> tuple[PythonOffer, ...]:
+    """Newest first; of one release the installed ones first, and free-threaded ones last."""
+    return tuple(
+        sorted(
+            offers, key=lambda offer: (offer.minor, offer.installed, not offer.free_threaded), reverse=True
+        )
+    )
+
+
+def without(environ: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+    """Return the variables except those named: they would send an installer elsewhere."""
+    return {name: value for name, value in environ.items() if name not in names}
+
+
+# Under a foreign PYTHONPATH pip takes what lies there for installed; PYTHONHOME breaks any other interpreter.
+MISLEADING = ("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__")

@@ -1,0 +1,180 @@
+"""The uv manager: `uv venv`, `uv pip install`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from gpuenv import process
+from gpuenv.managers.manager import MISLEADING, Wanted, installed_offers, sort_offers, without
+from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.machine import FoundPython
+from gpuenv.values.plan import Sources, Step
+from gpuenv.values.python import PythonOffer
+from gpuenv.values.text import tr
+
+NAME = "uv"
+_LIST_LIMIT_S = 20.0
+# `--torch-backend` sends torch to download.pytorch.org whatever the index options say (facts: B1 to B3).
+_MISLEADING = (*MISLEADING, "UV_TORCH_BACKEND", "UV_SYSTEM_PYTHON", "UV_VENV_CLEAR")
+_TIMEOUT_S = "120"  # uv's own 30 s is short for files of gigabytes on a slow mirror
+
+
+def steps(wanted: Wanted) -> tuple[Step, ...]:
+    """Return the commands that make the environment."""
+    python = wanted.python_path or wanted.python
+    why = tr("install torch from where its build lies, everything else from the index")
+    if wanted.constraints:
+        why += "; " + tr(
+            "{constraints} keeps out what is known to break it", constraints=" ".join(wanted.constraints)
+        )
+    return (
+        Step(
+            ("uv", "venv", "--python", python, wanted.target),
+            tr("make an environment with Python {version}", version=wanted.python),
+        ),
+        Step(
+            (
+                "uv", "pip", "install", "--python", wanted.target,
+                *wanted.packages, *source_options(wanted.sources),
+            ),
+            why,
+        ),
+    )  # fmt: skip
+
+
+def source_options(sources: Sources) -> tuple[str, ...]:
+    """Return the options that tell uv where to look.
+
+    Extra indexes are the user's own; pip would take the best version of all of them, so uv is told to.
+    """
+    options: list[str] = ["--no-index"] if sources.no_index else []
+    if sources.index_url and not sources.no_index:
+        options += ["--default-index", sources.index_url]
+    if sources.extra_index_urls and not sources.no_index:
+        for url in sources.extra_index_urls:
+            options += ["--index", url]
+        options += ["--index-strategy", "unsafe-best-match"]
+    for place in sources.find_links:
+        options += ["--find-links", place]
+    return tuple(options)
+
+
+def find() -> str:
+    """Return the path of the embedded uv, else of the one on PATH; raise UsageError without either."""
+    found = _embedded() or shutil.which("uv")
+    if found is None:
+        raise UsageError(
+            tr("uv is not there"),
+            code="manager-missing",
+            fixes=(
+                Fix(tr("install it beside gpuenv"), "pip install uv"),
+                Fix(tr("or use another manager: --manager pip")),
+            ),
+        )
+    return found
+
+
+@cache
+def _embedded() -> str | None:
+    try:
+        from uv import find_uv_bin  # noqa: PLC0415 - only where uv is used
+    except ImportError:
+        return None
+    try:
+        return str(find_uv_bin())
+    except FileNotFoundError:
+        return None
+
+
+def executables() -> Mapping[str, str]:
+    """Return where `uv` of the steps is."""
+    return {"uv": find()}
+
+
+def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
+    """Return the variables to run uv with: the user's, a CA bundle that pip knows, and patience."""
+    variables = without(environ, _MISLEADING)
+    if sources.ca_bundle:
+        variables.setdefault("SSL_CERT_FILE", sources.ca_bundle)
+    variables.setdefault("UV_HTTP_TIMEOUT", variables.get("UV_REQUEST_TIMEOUT", _TIMEOUT_S))
+    return variables
+
+
+def available_pythons(
+    found: tuple[FoundPython, ...],
+    environ: Mapping[str, str],
+    *,
+    offline: bool = False,
+    uv: str | None = None,
+) -> tuple[PythonOffer, ...]:
+    """Return the Pythons found, those uv manages, and, unless offline, those it can download."""
+    managed = _managed(uv or find(), tuple(sorted(environ.items())))
+    if offline or _downloads_refused(environ):
+        managed = tuple(offer for offer in managed if offer.installed)
+    there = installed_offers(found)
+    releases = {(offer.minor, offer.free_threaded) for offer in there}
+    return sort_offers((*there, *(one for one in managed if (one.minor, one.free_threaded) not in releases)))
+
+
+def _downloads_refused(environ: Mapping[str, str]) -> bool:
+    return environ.get("UV_PYTHON_DOWNLOADS", "") in {"never", "manual", "false", "0"} or bool(
+        environ.get("UV_OFFLINE", "") not in {"", "0", "false"}
+    )
+
+
+@cache
+def _managed(uv: str, environ: tuple[tuple[str, str], ...]) -> tuple[PythonOffer, ...]:
+    # `--managed-python` keeps uv from running every interpreter on PATH, broken pyenv shims among them.
+    argv = (uv, "python", "list", "--managed-python", "--output-format", "json")
+    listed = process.run(argv, timeout_s=_LIST_LIMIT_S, environ=dict(environ))
+    try:
+        return parse_python_list(listed.stdout) if listed.ok else ()
+    except ValueError:
+        return ()  # an older or newer uv: the Pythons that detect found remain
+
+
+def parse_python_list(text: str) -> tuple[PythonOffer, ...]:
+    """Parse what `uv python list --output-format json` prints; only final releases of CPython count.
+
+        [{"key": "cpython-3.13.18+freethreaded-linux-x86_64-gnu", "version": "3.13.18", "path": null,
+          "version_parts": {"major": 3, "minor": 13, "patch": 18}, "variant": "freethreaded",
+          "implementation": "cpython", "url": "https://..."}]
+
+    Of several with one MAJOR.MINOR, an installed one is kept, else the newest. Raises ValueError.
+    """
+    try:
+        rows = json.loads(text)
+    except RecursionError:
+        raise ValueError("uv's list of Pythons is nested too deeply") from None
+    if not isinstance(rows, list):
+        raise ValueError("uv's list of Pythons is no list")  # noqa: TRY004 - text
+    best: dict[tuple[tuple[int, int], bool], tuple[bool, int, PythonOffer]] = {}
+    for row in rows:
+        patch, offer = _parse_row(row)
+        if offer is None:
+            continue
+        key = (offer.minor, offer.free_threaded)
+        if key not in best or (offer.installed, patch) > best[key][:2]:
+            best[key] = (offer.installed, patch, offer)
+    return sort_offers(tuple(offer for _, _, offer in best.values()))
+
+
+def _parse_row(row: Any) -> tuple[int, PythonOffer | None]:
+    try:
+        parts = row["version_parts"]
+        major, minor, patch = int(parts["major"]), int(parts["minor"]), int(parts["patch"])
+        version, variant, path = row["version"], row.get("variant", "default"), row.get("path")
+        implementation = row["implementation"]
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        raise ValueError(f"`{str(row)[:80]}` is no entry of uv's list of Pythons") from None
+    known = implementation == "cpython" and variant in {"default", "freethreaded"}
+    if not known or version != f"{major}.{minor}.{patch}":
+        return 0, None
+    offer = PythonOffer(
+        f"{major}.{minor}", path, installed=isinstance(path, str), free_threaded=variant == "freethreaded"
+    )
+    return patch, offer

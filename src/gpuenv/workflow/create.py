@@ -1,0 +1,179 @@
+"""Create an environment: apply a plan, look whether it holds, verify."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from gpuenv.environments import apply
+from gpuenv.environments.check import check_installed
+from gpuenv.environments.elsewhere import remember
+from gpuenv.environments.lock import WAIT_S, locked
+from gpuenv.environments.record import Record, write_record
+from gpuenv.environments.steps import Running, check_space, new_log, run_steps
+from gpuenv.environments.store import Place, find_place
+from gpuenv.managers import get_manager
+from gpuenv.managers.manager import environment_python
+from gpuenv.values.errors import InstallFailed
+from gpuenv.values.plan import Plan
+from gpuenv.values.text import tr
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What verify said: whether the environment does what the plan promised, and verify's data."""
+
+    ok: bool
+    data: dict[str, Any]
+
+
+Verify = Callable[[Path], Verified]  # takes the environment's interpreter
+
+
+@dataclass(frozen=True, slots=True)
+class CreateResult:
+    """What came of it: `restored` tells that verify failed and the replaced environment is back."""
+
+    name: str
+    path: Path
+    python: Path
+    log: Path
+    verified: Verified | None
+    restored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to create: replace an environment, show the installer's output, tell what goes on."""
+
+    force: bool = False
+    show: bool = True
+    tell: Callable[[str], None] = lambda _: None
+    wait_s: float = WAIT_S
+    executables: Mapping[str, str] | None = None  # None: where the manager finds them
+
+
+def check_name(name: str, *, environ: Mapping[str, str], force: bool) -> Place:
+    """Return where the environment would go; raise UsageError early where `create` would refuse."""
+    place = find_place(name, environ)
+    if not apply.is_pending(place):
+        apply.check_free(place, force=force)
+    return place
+
+
+def create(
+    name: str,
+    plan: Plan,
+    plan_data: dict[str, Any],
+    *,
+    environ: Mapping[str, str],
+    verify: Verify | None = None,
+    options: Options | None = None,
+) -> CreateResult:
+    """Apply the plan, whose steps were made for this name's path, and verify it.
+
+    A failed verify leaves a fresh environment in place, recorded as not working, and brings back a replaced
+    one. Raises UsageError (name taken or busy) and InstallFailed (what was there before is back).
+    """
+    options = options or Options()
+    place = find_place(name, environ)
+    with _ending_cleanly(), locked(place, wait_s=options.wait_s, tell=options.tell) as descriptors:
+        if apply.recover(place):
+            options.tell(tr("undid what an interrupted gpuenv had left of `{name}`", name=place.name))
+        apply.check_free(place, force=options.force)
+        log = new_log(place)
+        running = _running(plan, environ, options, log, descriptors)
+        with apply.changing(place, force=options.force) as change:
+            return _build(place, plan, plan_data, change, running, verify)
+
+
+def _running(
+    plan: Plan, environ: Mapping[str, str], options: Options, log: Path, descriptors: tuple[int, ...]
+) -> Running:
+    manager = get_manager(plan.manager)
+    executables = manager.executables() if options.executables is None else options.executables
+    return Running(
+        environ=manager.environment(environ, plan.sources),
+        log=log,
+        executables=executables,
+        show=options.show,
+        keep_open=descriptors,
+        tell=options.tell,
+    )
+
+
+def _build(
+    place: Place,
+    plan: Plan,
+    plan_data: dict[str, Any],
+    change: apply.Change,
+    running: Running,
+    verify: Verify | None,
+) -> CreateResult:
+    check_space(place, sum(package.size or 0 for package in plan.packages))
+    run_steps(plan.steps, running, change.mark)
+    python = _interpreter(place, running.log)
+    check_installed(plan, place.path, running.log)
+    record = _record(place, plan, plan_data)
+    write_record(place.path, record)
+    remember(place)
+    if not change.replaces:  # it is whole, and nothing waits to come back
+        change.commit()
+    verified = verify(python) if verify else None
+    if verified:
+        write_record(place.path, replace(record, verified=verified.ok, verify=verified.data))
+    restored = change.replaces and verified is not None and not verified.ok
+    if restored:
+        change.roll_back()
+    elif change.replaces:
+        change.commit()
+    return CreateResult(place.name, place.path, python, running.log, verified, restored)
+
+
+def _interpreter(place: Place, log: Path) -> Path:
+    python = Path(environment_python(str(place.path), "windows" if os.name == "nt" else "linux"))
+    if not python.exists():
+        raise InstallFailed(
+            tr("the installer made no interpreter at `{path}`", path=python),
+            code="not-as-planned",
+            data={"log": str(log)},
+        )
+    return python
+
+
+def _record(place: Place, plan: Plan, plan_data: dict[str, Any]) -> Record:
+    machines = plan_data.get("machines") or [None]
+    return Record(
+        name=place.name,
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        manager=plan.manager,
+        plan=plan_data,
+        machine=machines[0],
+    )
+
+
+@contextmanager
+def _ending_cleanly() -> Iterator[None]:
+    """Treat SIGTERM and SIGHUP (a job's end, a closed terminal) as Ctrl-C, so that what is half-made goes."""
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = {number: signal.signal(number, _interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt(number)
