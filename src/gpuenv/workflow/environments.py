@@ -67,14 +67,20 @@ def activated(path: Path, environ: Mapping[str, str]) -> dict[str, str]:
     return variables
 
 
+def check_removable(name: str, environ: Mapping[str, str]) -> Place:
+    """Return what `remove` would remove; raise UsageError early where it would refuse."""
+    place = find_place(name, environ)
+    if not apply.is_pending(place):
+        _known(name, environ)
+    return place
+
+
 def remove(name: str, environ: Mapping[str, str], *, wait_s: float = WAIT_S) -> Place:
     """Remove an environment that gpuenv made, or what a killed gpuenv left of one.
 
     Raises UsageError for an unknown or busy one, InstallFailed where the system refuses.
     """
-    place = find_place(name, environ)
-    if not apply.is_pending(place):
-        _known(name, environ)
+    place = check_removable(name, environ)
     with locked(place, wait_s=wait_s):
         recovered = apply.recover(place)
         if find_environment(name, environ) is None:

@@ -65,7 +65,7 @@ def _apply(name: str, plan: Plan, devices: tuple[int, ...], chosen: CreateOption
             proofs.append(proof.error)
         if not common.as_json and not common.quiet:
             print_data("\n".join(proof.lines))
-        return creating.Verified(proof.data, ok=proof.ok)
+        return creating.Verified(ok=proof.ok, data=proof.data)
 
     data = render_plan_data(plan)
     result = creating.create(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import confirm, envelope, note, print_data, print_json
 from gpuenv.cli.table import render_table
+from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import tr
 from gpuenv.workflow import environments
 
@@ -29,7 +31,14 @@ def list_environments(common: Common) -> int:
 
 def run(name: str, argv: list[str]) -> int:
     """Run a command in an environment; its exit code is ours."""
-    return environments.run(name, argv, os.environ)
+    command = argv[1:] if argv[0] == "--" else argv
+    if not command:
+        raise UsageError(
+            tr("no command to run in `{name}`", name=name),
+            code="no-command",
+            fixes=(Fix(tr("name one"), f"gpuenv run {shlex.quote(name)} -- python"),),
+        )
+    return environments.run(name, command, os.environ)
 
 
 def remove(name: str, common: Common, *, yes: bool) -> int:

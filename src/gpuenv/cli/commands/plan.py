@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpuenv.cli.options import Common, PlanArguments
 from gpuenv.cli.output import envelope, json_text, note, print_data, print_json, print_warnings, working
-from gpuenv.core.render import FORMATS
+from gpuenv.core.render.formats import FORMATS
 from gpuenv.core.render.json import render_plan_data
 from gpuenv.core.render.text import render_text
 from gpuenv.values.plan import Plan

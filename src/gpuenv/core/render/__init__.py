@@ -1,18 +1,1 @@
-"""One module a format of the plan; FORMATS lists them by the name that `--format` takes."""
-
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping
-
-from gpuenv.core.render.commands import render_commands
-from gpuenv.core.render.requirements import render_requirements
-from gpuenv.core.render.text import render_text
-from gpuenv.values.plan import Plan
-
-# `json` stands for itself: the envelope around it is the cli's.
-FORMATS: Mapping[str, Callable[[Plan], str]] = {
-    "text": render_text,
-    "requirements.txt": render_requirements,
-    "pip": render_commands,
-    "uv": render_commands,
-}
+"""One module a format of the plan; `formats` lists them."""

@@ -30,7 +30,8 @@ def _gpus(machine: Machine) -> list[str]:
             name=gpu.name or "GPU",
             capability=gpu.compute_capability or tr("not known"),
             memory=f"{gpu.memory_mib} MiB" if gpu.memory_mib else tr("memory not known"),
-            state=(tr(", MIG on") if gpu.mig else "") + ("" if gpu.visible else tr(", hidden by CUDA_VISIBLE_DEVICES")),
+            state=(tr(", MIG on") if gpu.mig else "")
+            + ("" if gpu.visible else tr(", hidden by CUDA_VISIBLE_DEVICES")),
         )
         for gpu in machine.gpus
     ]

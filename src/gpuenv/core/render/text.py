@@ -55,11 +55,18 @@ def describe(machine: Machine) -> str:
         return tr("{gpus}, driver not stated", gpus=gpus)
     if machine.driver.cuda is None:
         return tr("{gpus}, driver {driver}", gpus=gpus, driver=machine.driver.version)
-    return tr("{gpus}, driver {driver} (up to CUDA {cuda})", gpus=gpus, driver=machine.driver.version, cuda=machine.driver.cuda)
+    return tr(
+        "{gpus}, driver {driver} (up to CUDA {cuda})",
+        gpus=gpus,
+        driver=machine.driver.version,
+        cuda=machine.driver.cuda,
+    )
 
 
 def _gpu(gpu: Gpu, among: tuple[Gpu, ...]) -> str:
-    alike = sum((other.name, other.compute_capability) == (gpu.name, gpu.compute_capability) for other in among)
+    alike = sum(
+        (other.name, other.compute_capability) == (gpu.name, gpu.compute_capability) for other in among
+    )
     count = f"{alike} x " if alike > 1 else ""
     return f"{count}{gpu.name or 'GPU'} ({gpu.compute_capability or '?'})"
 
@@ -71,7 +78,12 @@ def _origin(plan: Plan) -> str:
     total = tr("{size} to fetch", size=render_size(known)) if known else tr("size not known")
     if known and None in sizes:
         total = tr("at least {size} to fetch", size=render_size(known))
-    return tr("from {places}, {count} files, {total}, and what they depend on", places=places, count=len(plan.packages), total=total)
+    return tr(
+        "from {places}, {count} files, {total}, and what they depend on",
+        places=places,
+        count=len(plan.packages),
+        total=total,
+    )
 
 
 def _place(package: PlannedPackage) -> str:
@@ -85,4 +97,3 @@ def render_size(size: int) -> str:
         power += 1
     amount = size / _KILO**power
     return f"{amount:.0f} {_UNITS[power]}" if power <= 1 else f"{amount:.1f} {_UNITS[power]}"
-

@@ -61,13 +61,16 @@ def full_version(python: PythonOffer) -> Version:
 
 
 def admitted(offers: tuple[PythonOffer, ...], asked: SpecifierSet | None) -> tuple[PythonOffer, ...]:
-    """Return the offers that the request admits, the preferred first: installed, then newest."""
+    """Return the offers that the request admits, the preferred first: installed, then newest.
+
+    Of several interpreters of one release the order in which they were found stays.
+    """
     chosen = [
         offer
         for offer in offers
         if not offer.free_threaded and (asked is None or _asked_admits(asked, offer))
     ]
-    return tuple(sorted(chosen, key=lambda offer: (not offer.installed, *(-part for part in full_version(offer).release))))
+    return tuple(sorted(chosen, key=lambda offer: (not offer.installed, *(-part for part in offer.minor))))
 
 
 def _asked_admits(asked: SpecifierSet, offer: PythonOffer) -> bool:
@@ -92,7 +95,9 @@ def pythons_of(found: tuple[Found, ...]) -> tuple[str, ...]:
     return tuple(".".join(map(str, minor)) for minor in sorted(minors) if minor[0] >= 3)  # noqa: PLR2004
 
 
-def check(case: Case, fitting: tuple[Found, ...], offers: tuple[PythonOffer, ...], asked: str, source: str) -> tuple[Failure, ...]:
+def check(
+    case: Case, fitting: tuple[Found, ...], offers: tuple[PythonOffer, ...], asked: str, source: str
+) -> tuple[Failure, ...]:
     """Return a failure where the build has files, but none for a Python on offer; `asked` names those."""
     if not fitting or any(runs_on(item.file, offer) for item in fitting for offer in offers):
         return ()
@@ -113,11 +118,19 @@ def sentence(failures: tuple[Failure, ...]) -> str:
     """Say for which Pythons there are files."""
     if len({failure.fact("has") for failure in failures}) == 1 and len(failures) > 1:
         first = failures[0]
-        return tr("its builds have files for Python {has}, not for {asked}", has=first.fact("has"), asked=first.fact("asked"))
+        return tr(
+            "its builds have files for Python {has}, not for {asked}",
+            has=first.fact("has"),
+            asked=first.fact("asked"),
+        )
     if len(failures) == 1:
         return failures[0].detail
     versions = sorted(
         {word for failure in failures for word in failure.fact("has").split(", ")},
         key=lambda text: tuple(int(part) if part.isdigit() else -1 for part in text.split(".")),
     )
-    return tr("the builds in question have files for Python {has}, not for {asked}", has=", ".join(versions), asked=failures[0].fact("asked"))
+    return tr(
+        "the builds in question have files for Python {has}, not for {asked}",
+        has=", ".join(versions),
+        asked=failures[0].fact("asked"),
+    )
