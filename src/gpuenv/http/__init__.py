@@ -1,0 +1,17 @@
+"""The one room that speaks HTTP."""
+
+from gpuenv.http.client import (
+    HttpClient,
+    Page,
+    Pending,
+    cache_directory,
+    fetch_page,
+    fetch_size,
+    fetch_sizes,
+)
+from gpuenv.http.problems import HttpProblem, Limits
+
+__all__ = [
+    "HttpClient", "HttpProblem", "Limits", "Page", "Pending",
+    "cache_directory", "fetch_page", "fetch_size", "fetch_sizes",
+]  # fmt: skip

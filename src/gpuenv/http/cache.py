@@ -1,0 +1,122 @@
+"""Pages on disk: CacheControl, made tolerant of broken disks, wrong clocks and servers that tell nothing."""
+
+from __future__ import annotations
+
+import time
+from contextlib import nullcontext, suppress
+from email.utils import formatdate
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import requests
+from cachecontrol import CacheControlAdapter
+from cachecontrol.caches import FileCache
+from cachecontrol.controller import CacheController
+from cachecontrol.heuristics import BaseHeuristic
+from urllib3 import HTTPResponse
+from urllib3.exceptions import ReadTimeoutError
+from urllib3.util import Retry
+
+from gpuenv.http.problems import MISSING, NotCachedError
+
+_CACHED_STATUSES = (200, 203, *MISSING)  # no redirects: a captive portal's would be followed for ever
+_KEEP_UNDATED_S = 600
+_KEEP_MISSING_S = 120
+_DIGEST_BYTES = sha256().digest_size
+
+
+class CachingAdapter(CacheControlAdapter):
+    """Answers from the cache, asks, and keeps the answer; offline, answers from the cache alone."""
+
+    def __init__(self, store: Store, *, offline: bool) -> None:
+        retries = _Retry(
+            total=2, connect=1, read=1, status=2, backoff_factor=0.2, status_forcelist=(500, 502, 503, 504),
+            raise_on_status=False, respect_retry_after_header=False,
+        )  # fmt: skip
+        super().__init__(store, heuristic=_Freshness(), max_retries=retries)
+        self.controller = CacheController(store, status_codes=_CACHED_STATUSES)
+        self._offline = offline
+
+    def send(self, request: requests.PreparedRequest, *args: Any, **options: Any) -> requests.Response:
+        """Answer one request; raise NotCachedError offline for a page that was never read."""
+        if not self._offline:
+            return super().send(request, *args, **options)
+        kept = self.cache.get(self.controller.cache_url(request.url or ""))
+        cached = self.controller.serializer.loads(request, kept) if kept else None
+        if cached is None:
+            raise NotCachedError
+        return self.build_response(request, cached, from_cache=True)
+
+
+class _Retry(Retry):
+    """A second try for what passes quickly; a server that stalled once is not waited for again."""
+
+    def increment(self, *args: Any, **facts: Any) -> Retry:  # type: ignore[override]
+        """Count one failure; raise it where another try would only cost time."""
+        if isinstance(facts.get("error"), ReadTimeoutError):
+            raise facts["error"]
+        return super().increment(*args, **facts)
+
+
+class _Freshness(BaseHeuristic):
+    """Makes CacheControl's decisions safe: our clock, and a short life for what tells nothing of its own.
+
+    An answer with `ETag` or `Last-Modified` is revalidated at once unless it says how long it lasts; one
+    with neither is kept for minutes, so that a plan made twice reads it once.
+    """
+
+    def apply(self, response: HTTPResponse) -> HTTPResponse:
+        """Rewrite the headers that CacheControl reads."""
+        headers = response.headers
+        headers["Date"] = formatdate(time.time(), usegmt=True)  # clocks of servers are wrong, or missing
+        expires = headers.pop("Expires", None)  # CacheControl raises on garbled ones
+        told = headers.get("Cache-Control", "").lower()
+        if response.status == requests.codes.not_modified or "ETag" in headers or "no-store" in told:
+            return response
+        if "Last-Modified" in headers:
+            if "max-age" not in told:
+                headers["Cache-Control"] = "max-age=1"  # only what has an age is kept: one that is over
+                headers["Date"] = formatdate(time.time() - 2, usegmt=True)
+        elif not told and expires is None:
+            kept_s = _KEEP_MISSING_S if response.status in MISSING else _KEEP_UNDATED_S
+            headers["Cache-Control"] = f"max-age={kept_s}"
+        return response
+
+
+class Store(FileCache):
+    """A cache on disk that never fails a request; each entry carries its digest.
+
+    `forever` keeps what is stale, to revalidate it and for offline use. No locks: entries are moved into
+    place whole, and a lock held by a process that died must not stop us.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory, forever=True, lock_class=nullcontext)  # type: ignore[arg-type]
+
+    def get(self, key: str) -> bytes | None:
+        """Return an entry that is whole, else None."""
+        try:
+            entry = super().get(key) or b""
+        except OSError:
+            return None
+        value = entry[_DIGEST_BYTES:]
+        return value if sha256(value).digest() == entry[:_DIGEST_BYTES] else None
+
+    def set(self, key: str, value: bytes, expires: Any = None) -> None:
+        """Keep an entry, where the disk lets us."""
+        with suppress(OSError):
+            super().set(key, sha256(value).digest() + value, expires)
+
+    def drop(self, url: str) -> None:
+        """Remove a page, which `delete` does not do for a store that keeps what is stale."""
+        with suppress(OSError):
+            Path(self._fn(CacheController.cache_url(url))).unlink(missing_ok=True)
+
+
+def discard(response: requests.Response) -> None:
+    """Close an answer, read to its end or not, and the file in which CacheControl collects its body."""
+    response.close()
+    collected = getattr(response.raw._fp, "_CallbackFileWrapper__buf", None)  # noqa: SLF001
+    if collected is not None:
+        collected.close()

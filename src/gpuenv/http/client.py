@@ -1,0 +1,226 @@
+"""Pages and sizes over HTTP: within a time budget, side by side."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import re
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from http.cookiejar import DefaultCookiePolicy
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import platformdirs
+import requests
+from urllib3.exceptions import HTTPError
+
+from gpuenv import __version__
+from gpuenv.http.cache import CachingAdapter, Store, discard
+from gpuenv.http.problems import HttpProblem, Limits, reason_of, timed_out
+from gpuenv.http.sizes import SizeStore
+from gpuenv.values.text import tr
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+T = TypeVar("T")
+
+_CHUNK = 1 << 16
+_SIZES_AT_A_TIME = 16
+_CREDENTIALS = re.compile(r"(?<=://)[^/?#\s]*@")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What an address answered; `url` is the final one, after redirects."""
+
+    url: str
+    text: str
+    content_type: str
+    status: int
+
+
+class Pending(Generic[T]):
+    """Work that goes on beside the caller's, for at most so many seconds.
+
+    A thread of its own, because no timeout of a socket bounds a name look-up or a server that trickles its
+    headers; a daemon, because what hangs there must not keep the program from ending.
+    """
+
+    def __init__(self, work: Callable[[], T], limit_s: float) -> None:
+        self._answer: concurrent.futures.Future[T] = concurrent.futures.Future()
+        self._limit_s = limit_s
+        self._ends = time.monotonic() + limit_s
+        threading.Thread(target=self._settle, args=(work,), daemon=True).start()
+
+    def _settle(self, work: Callable[[], T]) -> None:
+        try:
+            self._answer.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            self._answer.set_exception(error)
+
+    def result(self) -> T:
+        """Wait for the answer; raise HttpProblem when the time is up."""
+        try:
+            return self._answer.result(timeout=max(0.0, self._ends - time.monotonic()))
+        except concurrent.futures.TimeoutError:
+            raise HttpProblem(timed_out(self._limit_s)) from None
+
+
+class HttpClient:
+    """Keeps connections, the cache on disk and the limits; safe to use from several threads."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        *,
+        ca_bundle: str | None = None,
+        limits: Limits | None = None,
+        offline: bool = False,
+    ) -> None:
+        """Take the cache's place from GPUENV_CACHE_DIR; proxies and CA bundles come from the environment.
+
+        `ca_bundle` is what pip's configuration names; REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE go before it,
+        SSL_CERT_FILE after it. With `offline`, pages come from the cache alone, however old.
+        """
+        self.limits = limits or Limits()
+        self.offline = offline
+        self._ca_bundle = ca_bundle or environ.get("SSL_CERT_FILE") or True
+        directory = cache_directory(environ)
+        self._store = Store(directory / "http")
+        self._sizes = SizeStore(directory / "sizes.json")
+        self._idle: deque[requests.Session] = deque()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close idle connections."""
+        while self._idle:
+            self._idle.pop().close()
+
+    def begin_page(self, url: str, accept: str) -> Pending[Page]:
+        """Start to read a page; `result()` returns it or raises HttpProblem."""
+        return Pending(lambda: self._page(url, accept), self.limits.whole_s)
+
+    def begin_size(self, url: str, turn: threading.Semaphore | None = None) -> Pending[int | None]:
+        """Start to ask for a file's size in bytes; `result()` is None where the server does not tell it."""
+        return Pending(lambda: self._size(url, turn), self.limits.whole_s)
+
+    def forget(self, url: str) -> None:
+        """Drop a page from the cache: it answered, but not with what was asked for."""
+        self._store.drop(url)
+
+    def _page(self, url: str, accept: str) -> Page:
+        with self._asked("GET", url, {"Accept": accept}) as response:
+            body = _read(response, self.limits)
+        if response.status_code != requests.codes.ok:
+            raise HttpProblem(tr("answered {status}", status=response.status_code), response.status_code)
+        content_type = response.headers.get("Content-Type", "")
+        return Page(response.url or url, _decode(body, content_type), content_type, response.status_code)
+
+    def _size(self, url: str, turn: threading.Semaphore | None) -> int | None:
+        key = _CREDENTIALS.sub("", url.partition("#")[0])
+        known = self._sizes.get(key)
+        if known is not None or self.offline:
+            return known
+        headers = {"Accept-Encoding": "identity"}
+        with turn or nullcontext(), self._asked("HEAD", url, headers) as response:
+            length = response.headers.get("Content-Length", "")
+        if response.status_code != requests.codes.ok or not length.isdecimal():
+            return None
+        self._sizes.add(key, int(length))
+        return int(length)
+
+    @contextmanager
+    def _asked(self, method: str, url: str, headers: dict[str, str]) -> Iterator[requests.Response]:
+        """Send one request; whatever stops it, then or while the answer is read, is an HttpProblem."""
+        session = self._borrow()
+        kept = False
+        timeout = (self.limits.connect_s, self.limits.read_s)
+        response = None
+        try:
+            response = session.request(method, url, headers=headers, timeout=timeout, stream=True)
+            yield response
+        except (OSError, HTTPError, ValueError) as error:
+            raise HttpProblem(reason_of(error, self.limits)) from error
+        else:
+            self._idle.append(session)
+            kept = True
+        finally:
+            if response is not None:
+                discard(response)
+            if not kept:
+                session.close()
+
+    def _borrow(self) -> requests.Session:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._open()
+
+    def _open(self) -> requests.Session:
+        session = requests.Session()
+        session.headers["User-Agent"] = f"gpuenv/{__version__}"
+        session.max_redirects = self.limits.redirects
+        session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        session.verify = self._ca_bundle
+        for scheme in ("https://", "http://"):
+            session.mount(scheme, CachingAdapter(self._store, offline=self.offline))
+        return session
+
+
+def fetch_page(client: HttpClient, url: str, accept: str) -> Page:
+    """Read one page; raise HttpProblem for anything but 200."""
+    return client.begin_page(url, accept).result()
+
+
+def fetch_size(client: HttpClient, url: str) -> int | None:
+    """Ask for a file's size in bytes, once for ever; None where the server does not tell it."""
+    return fetch_sizes(client, (url,))[0]
+
+
+def fetch_sizes(client: HttpClient, urls: tuple[str, ...]) -> tuple[int | None, ...]:
+    """Ask for the sizes of many files side by side; a size that is not told is None, never an error."""
+    turn = threading.Semaphore(_SIZES_AT_A_TIME)
+    asked = [client.begin_size(url, turn) for url in urls]
+    return tuple(_size_or_none(pending) for pending in asked)
+
+
+def _size_or_none(pending: Pending[int | None]) -> int | None:
+    try:
+        return pending.result()
+    except HttpProblem:
+        return None
+
+
+def cache_directory(environ: Mapping[str, str]) -> Path:
+    """Return where pages and sizes are kept: GPUENV_CACHE_DIR, else the platform's cache directory."""
+    named = environ.get("GPUENV_CACHE_DIR")
+    return Path(named) if named else platformdirs.user_cache_path("gpuenv", appauthor=False)
+
+
+def _read(response: requests.Response, limits: Limits) -> bytes:
+    ends = time.monotonic() + limits.whole_s
+    body = bytearray()
+    for chunk in response.iter_content(_CHUNK):
+        body += chunk
+        if len(body) > limits.page_bytes:
+            raise HttpProblem(tr("is larger than {size} MB", size=limits.page_bytes >> 20))
+        if time.monotonic() > ends:
+            raise HttpProblem(timed_out(limits.whole_s))
+    return bytes(body)
+
+
+def _decode(body: bytes, content_type: str) -> str:
+    """Decode a page, without guessing: but for UTF-16, links to wheels are ASCII in every encoding."""
+    told = re.search(r"charset=[\"']?(utf-?16)", content_type, re.IGNORECASE)
+    wide = told is not None or body.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return body.decode("utf-16" if wide else "utf-8", errors="replace").removeprefix("\ufeff")

@@ -1,0 +1,70 @@
+"""What the installer itself takes for the default index, so that PyPI's address need not be written down."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+
+from gpuenv import process
+
+_TIMEOUT_S = 20.0
+_KEPT = (
+    "PATH",
+    "HOME",
+    "SYSTEMROOT",
+    "SYSTEMDRIVE",
+    "TEMP",
+    "TMP",
+    "TMPDIR",
+    "USERPROFILE",
+    "APPDATA",
+    "LOCALAPPDATA",
+)
+_EMITTED = re.compile(r"^(?:-i|--index-url)[ =](https?://\S+)\s*$", re.MULTILINE)
+
+
+def default_index(environ: Mapping[str, str], *, uv: str | None = None) -> str | None:
+    """Ask the installer which index it uses when nothing names one; None if neither uv nor pip can tell.
+
+    `uv` is its executable, the embedded one if left out. Configuration files and variables do not count, and
+    no request is made.
+    """
+    return _ask_uv(environ, uv or _embedded_uv()) or _ask_pip()
+
+
+def parse_emitted_index(text: str) -> str | None:
+    """Read the index from what uv prints with `--emit-index-url`: `--index-url https://example.com/simple`."""
+    found = _EMITTED.search(text)
+    return found[1].rstrip("/") if found else None
+
+
+def _ask_uv(environ: Mapping[str, str], uv: str | None) -> str | None:
+    if uv is None:
+        return None
+    argv = [uv, "pip", "compile", "--no-config", "--offline", "--no-cache", "--no-header", "--emit-index-url"]
+    asked = process.run(
+        [*argv, "--python", sys.executable, "--quiet", "-"],  # an empty list of requirements on stdin
+        timeout_s=_TIMEOUT_S,
+        environ={name: environ[name] for name in _KEPT if name in environ},
+        stdin=os.linesep,
+    )
+    return parse_emitted_index(asked.stdout) if asked.ok else None
+
+
+def _embedded_uv() -> str | None:
+    import uv  # noqa: PLC0415 - looked for only when it is asked
+
+    try:
+        return str(uv.find_uv_bin())
+    except FileNotFoundError:
+        return None
+
+
+def _ask_pip() -> str | None:
+    try:
+        from pip._internal.models.index import PyPI  # noqa: PLC0415 - only where uv cannot be run
+    except ImportError:
+        return None
+    return str(PyPI.simple_url)

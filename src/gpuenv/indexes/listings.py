@@ -1,0 +1,146 @@
+"""What many sources list for some projects, read side by side; one that is down stops no other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from packaging.utils import NormalizedName
+
+from gpuenv.http import HttpClient, HttpProblem, Page, Pending
+from gpuenv.indexes.addresses import PAGE_ENDINGS, project_page
+from gpuenv.indexes.link import LinkPage
+from gpuenv.indexes.parse_html import parse_html
+from gpuenv.indexes.parse_json import parse_json
+from gpuenv.indexes.wheel_files import select_wheels
+from gpuenv.indexes.wheelhouse import read_wheelhouse
+from gpuenv.values.index import IndexSource, Listing
+from gpuenv.values.text import tr
+
+# as pip asks: JSON tells sizes, HTML is what every index has
+_ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.1, text/html;q=0.01"
+_JSON = ("application/vnd.pypi.simple.", "application/json")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A page on its way, and the projects that it is to list."""
+
+    source: IndexSource
+    projects: tuple[NormalizedName, ...]
+    address: str
+    page: Pending[Page]
+
+
+class _Pages:
+    """The pages of one round; one that two sources name is asked for once."""
+
+    def __init__(self, client: HttpClient) -> None:
+        self._client = client
+        self._begun: dict[str, Pending[Page]] = {}
+
+    def begin(self, address: str) -> Pending[Page]:
+        if address not in self._begun:
+            self._begun[address] = self._client.begin_page(address, _ACCEPT)
+        return self._begun[address]
+
+    def forget(self, address: str) -> None:
+        self._client.forget(address)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The listings that a page gave; `absent` if there is no such page, or it lists none of the projects."""
+
+    listings: tuple[Listing, ...]
+    absent: bool = False
+
+
+def read_listings(
+    sources: tuple[IndexSource, ...], projects: tuple[NormalizedName, ...], client: HttpClient
+) -> tuple[Listing, ...]:
+    """Return a listing for each source and project, in the order of the sources.
+
+    Makes at most one request for each source and project, and one for a flat page. A source that turned out
+    to be a flat page is `flat` in its listings. Nothing is raised: what could not be read is the listing's
+    `problem`. With a client that is offline, pages come from the cache.
+    """
+    pages = _Pages(client)
+    asked = {source: _ask(source, projects, pages) for source in dict.fromkeys(sources)}
+    answers = {source: _collect(source, projects, requests, pages) for source, requests in asked.items()}
+    again = {source: _ask_flat(source, projects, pages) for source in asked if _falls_back(source, answers)}
+    for source, request in again.items():
+        answer = _answer(request, pages)
+        answers[source] = answers[source] if answer.absent else (answer,)
+    return tuple(listing for given in answers.values() for answer in given for listing in answer.listings)
+
+
+def flat_page(url: str) -> str:
+    """Return the address of a flat page: a folder's ends in a slash, so that relative links are found."""
+    parts = urlsplit(url)
+    is_file = parts.path.lower().endswith(PAGE_ENDINGS)
+    return url if is_file or parts.query or url.endswith("/") else f"{url}/"
+
+
+def _ask(source: IndexSource, projects: tuple[NormalizedName, ...], pages: _Pages) -> tuple[_Asked, ...]:
+    if source.kind in ("directory", "snapshot"):
+        return ()
+    if source.kind == "flat":
+        return (_ask_flat(source, projects, pages),)
+    addresses = [(project, project_page(source.url, project)) for project in projects]
+    return tuple(_Asked(source, (project,), address, pages.begin(address)) for project, address in addresses)
+
+
+def _ask_flat(source: IndexSource, projects: tuple[NormalizedName, ...], pages: _Pages) -> _Asked:
+    flat, address = replace(source, kind="flat", maybe_flat=False), flat_page(source.url)
+    return _Asked(flat, projects, address, pages.begin(address))
+
+
+def _collect(
+    source: IndexSource, projects: tuple[NormalizedName, ...], asked: tuple[_Asked, ...], pages: _Pages
+) -> tuple[_Answer, ...]:
+    if source.kind == "directory":
+        return (_Answer(read_wheelhouse(source, projects)),)
+    return tuple(_answer(request, pages) for request in asked)
+
+
+def _falls_back(source: IndexSource, answers: dict[IndexSource, tuple[_Answer, ...]]) -> bool:
+    """Whether a guessed index has no page for any of the projects."""
+    return source.maybe_flat and all(answer.absent for answer in answers[source])
+
+
+def _answer(request: _Asked, pages: _Pages) -> _Answer:
+    try:
+        page = request.page.result()
+        links = _parse(page)
+    except HttpProblem as problem:
+        reason = None if problem.missing and request.source.kind != "flat" else problem.reason
+        return _Answer(_empty(request, reason), absent=problem.missing)
+    except ValueError as error:
+        pages.forget(request.address)
+        reason = tr("answers with a page that is no index: {error}", error=error)
+        return _Answer(_empty(request, reason))
+    if not links.is_index:
+        pages.forget(request.address)
+        return _Answer(_empty(request, tr("answers with a page that is no index")), absent=True)
+    listings = tuple(_listing(request, project, page, links) for project in request.projects)
+    return _Answer(listings, absent=not any(listing.files or listing.unparsed for listing in listings))
+
+
+def _parse(page: Page) -> LinkPage:
+    kind = page.content_type.strip().lower()
+    return (parse_json if kind.startswith(_JSON) else parse_html)(page.text, page.url)
+
+
+def _listing(request: _Asked, project: NormalizedName, page: Page, links: LinkPage) -> Listing:
+    found = select_wheels(links.links, project, page.url)
+    garbled = links.garbled if project == request.projects[0] else ()
+    return Listing(
+        request.source, project, found.files, request.address, unparsed=(*found.unparsed, *garbled)
+    )
+
+
+def _empty(request: _Asked, problem: str | None) -> tuple[Listing, ...]:
+    return tuple(
+        Listing(request.source, project, (), request.address, problem=problem) for project in request.projects
+    )

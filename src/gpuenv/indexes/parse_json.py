@@ -1,0 +1,67 @@
+"""Project pages in JSON, as PEP 691 has them.
+
+{"meta": {"api-version": "1.1"}, "name": "torch", "files": [
+  {"filename": "torch-2.15.0-cp312-cp312-win_amd64.whl", "url": "../../packages/…/torch-2.15.0-….whl",
+   "hashes": {"sha256": "72b7…"}, "requires-python": ">=3.10", "size": 127024483, "yanked": false}]}
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urldefrag, urljoin
+
+from gpuenv.indexes.link import Link, LinkPage, parse_hashes
+
+_API_MAJOR = "1"
+
+
+def parse_json(text: str, url: str) -> LinkPage:
+    """Read the links of a PEP 691 page that was found at `url`; ValueError if it is none.
+
+    https://packaging.python.org/en/latest/specifications/simple-repository-api/
+    """
+    files = _files(_load(text))
+    links = [_link(file, url) for file in files]
+    garbled = (_shown(file) for file, link in zip(files, links, strict=True) if link is None)
+    return LinkPage(tuple(link for link in links if link), is_index=True, garbled=tuple(garbled))
+
+
+def _load(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (RecursionError, ValueError):
+        raise ValueError("the page is no JSON") from None
+
+
+def _files(page: object) -> list[Any]:
+    meta = page.get("meta") if isinstance(page, dict) else None
+    version = meta.get("api-version") if isinstance(meta, dict) else None
+    if not isinstance(version, str) or version.partition(".")[0] != _API_MAJOR:
+        raise ValueError("the page is no simple index in a version that is known")
+    files = page.get("files") if isinstance(page, dict) else None
+    if not isinstance(files, list):
+        raise ValueError("the page has no list of files")
+    return files
+
+
+def _link(file: Any, base: str) -> Link | None:
+    try:
+        filename, url = file["filename"], urldefrag(urljoin(base, file["url"])).url
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+    if not isinstance(filename, str):
+        return None
+    size, requires = file.get("size"), file.get("requires-python")
+    return Link(
+        url=url,
+        filename=filename,
+        sha256=parse_hashes(file.get("hashes")),
+        size=size if type(size) is int and size >= 0 else None,
+        requires_python=requires if isinstance(requires, str) and requires else None,
+        yanked=file.get("yanked") not in (None, False),
+    )
+
+
+def _shown(file: Any) -> str:
+    return str(file.get("filename", file) if isinstance(file, dict) else file)[:200]

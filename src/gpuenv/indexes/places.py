@@ -1,0 +1,103 @@
+"""Where pip and uv keep their configuration files, by operating system."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The directories from which configuration is found.
+
+    `home` is the user's, `root` the file system's, `prefix` the Python environment's whose pip.conf counts;
+    `platform` is as `sys.platform` has it.
+    """
+
+    environ: Mapping[str, str]
+    home: Path
+    root: Path
+    prefix: Path
+    platform: str
+
+    @property
+    def windows(self) -> bool:
+        """Whether files lie where Windows has them."""
+        return self.platform == "win32"
+
+    @property
+    def mac(self) -> bool:
+        """Whether files lie where macOS has them."""
+        return self.platform == "darwin"
+
+    def pip_files(self) -> tuple[Path, ...]:
+        """List pip's files, those that count most last.
+
+        https://pip.pypa.io/en/stable/topics/configuration/
+        """
+        named = self.environ.get("PIP_CONFIG_FILE")
+        if named == os.devnull:
+            return ()
+        user = () if named and Path(named).exists() else self._pip_user()
+        site = self.prefix / self._pip_name
+        return (*self._pip_global(), *user, site, *((Path(named),) if named else ()))
+
+    def uv_files(self) -> tuple[Path, ...]:
+        """List uv's files, those that count most first.
+
+        https://docs.astral.sh/uv/concepts/configuration-files/
+        """
+        if self.environ.get("UV_NO_CONFIG", "0").lower() not in ("", "0", "false", "no", "off"):
+            return ()
+        if named := self.environ.get("UV_CONFIG_FILE"):
+            return (Path(named),)
+        if self.windows:
+            return tuple(folder / "uv" / "uv.toml" for folder in (self._roaming, self._program_data))
+        system = [folder / "uv" / "uv.toml" for folder in self._shared] if not self.mac else []
+        system.append(self.root / "etc" / "uv" / "uv.toml")
+        first = next((path for path in system if path.exists()), system[-1])
+        return (self._config_home / "uv" / "uv.toml", first)
+
+    @property
+    def _pip_name(self) -> str:
+        return "pip.ini" if self.windows else "pip.conf"
+
+    def _pip_global(self) -> tuple[Path, ...]:
+        if self.windows:
+            return (self._program_data / "pip" / self._pip_name,)
+        if self.mac:
+            return (self.root / "Library" / "Application Support" / "pip" / self._pip_name,)
+        shared = (folder / "pip" / self._pip_name for folder in self._shared)
+        return (*shared, self.root / "etc" / self._pip_name)
+
+    def _pip_user(self) -> tuple[Path, ...]:
+        legacy = self.home / ("pip" if self.windows else ".pip") / self._pip_name
+        return (legacy, self._pip_own / self._pip_name)
+
+    @property
+    def _pip_own(self) -> Path:
+        if self.windows:
+            return self._roaming / "pip"
+        support = self.home / "Library" / "Application Support" / "pip"
+        if self.mac and support.is_dir():
+            return support
+        return (self.home / ".config" if self.mac else self._config_home) / "pip"
+
+    @property
+    def _config_home(self) -> Path:
+        return Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config")
+
+    @property
+    def _shared(self) -> list[Path]:
+        named = [Path(part) for part in self.environ.get("XDG_CONFIG_DIRS", "").split(os.pathsep) if part]
+        return named or [self.root / "etc" / "xdg"]
+
+    @property
+    def _roaming(self) -> Path:
+        return Path(self.environ.get("APPDATA") or self.home / "AppData" / "Roaming")
+
+    @property
+    def _program_data(self) -> Path:
+        return Path(self.environ.get("PROGRAMDATA") or self.root / "ProgramData")

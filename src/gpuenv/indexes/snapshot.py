@@ -1,0 +1,161 @@
+"""The listing that ships with gpuenv: what is known to be published, for when no index can be asked."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote
+
+from packaging.utils import NormalizedName, canonicalize_name
+from packaging.version import Version
+
+from gpuenv.indexes.addresses import project_page
+from gpuenv.indexes.link import Link
+from gpuenv.indexes.wheel_files import parse_wheel_link
+from gpuenv.values.build import IndexKind, Platform, TorchBuild, WheelFile
+from gpuenv.values.index import IndexSource, Listing
+from gpuenv.values.text import tr
+from gpuenv.values.variant import Variant
+
+_TORCH = canonicalize_name("torch")
+_TAG_ENDINGS: dict[Platform, tuple[str, str]] = {
+    "linux-64": ("linux", "_x86_64"),
+    "linux-aarch64": ("linux", "_aarch64"),
+    "win-64": ("win", "_amd64"),
+}
+_Row = Mapping[str, Any]
+_Release = tuple[NormalizedName, Version]
+
+
+@dataclass(frozen=True, slots=True)
+class Bases:
+    """Where the two kinds of index are; the PyTorch index has its files at addresses that can be told."""
+
+    pytorch: str
+    pypi: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """A companion's version that goes with a torch release, as the release matrix says."""
+
+    torch: Version
+    project: NormalizedName
+    version: Version
+
+
+def read_snapshot(
+    rows: Iterable[_Row],
+    builds: Iterable[TorchBuild],
+    pairings: Iterable[Pairing],
+    projects: tuple[NormalizedName, ...],
+    bases: Bases,
+) -> tuple[Listing, ...]:
+    """Return what is known to be published: a listing for each kind of index and project.
+
+    `rows` are those of matrices/wheels.json. Of `builds` whose evidence is `assumed`, and of their companions
+    by `pairings`, the files are named as the nearest that were seen, where no row has any of that variant.
+    The sources are named `pytorch` and `pypi`; names in rows that are no wheel's are in `unparsed`.
+    """
+    shelved: dict[tuple[str, str], list[_Row]] = defaultdict(list)
+    for row in rows:
+        shelved[row["index"], row["project"]].append(row)
+    seen = {
+        kind: [_listing(shelved[kind, project], kind, project, bases) for project in projects]
+        for kind in _KINDS
+    }
+    assumed = [build for build in builds if build.evidence == "assumed" and build.index == "pytorch"]
+    names = _assumed_names(assumed, tuple(pairings), [*seen["pytorch"], *seen["pypi"]])
+    pytorch = [_extended(listing, names[listing.project], bases) for listing in seen["pytorch"]]
+    return (*pytorch, *seen["pypi"])
+
+
+_KINDS: tuple[IndexKind, ...] = ("pytorch", "pypi")
+
+
+def _listing(rows: list[_Row], kind: IndexKind, project: NormalizedName, bases: Bases) -> Listing:
+    index = bases.pytorch if kind == "pytorch" else bases.pypi
+    source = IndexSource("snapshot", index.rstrip("/"), tr("the listing shipped with gpuenv"), kind)
+    page = project_page(index, project)
+    read = [_file(row, page, bases) for row in rows]
+    files = tuple(file for file in read if isinstance(file, WheelFile))
+    return Listing(
+        source, project, files, page, unparsed=tuple(name for name in read if isinstance(name, str))
+    )
+
+
+def _file(row: _Row, page: str, bases: Bases) -> WheelFile | str:
+    """The file of `{"filename": …, "index": "pytorch", "subdir": "cu126"}`; the name if no wheel's."""
+    filename = row["filename"]
+    link = Link(
+        url=_join(bases.pytorch, row.get("subdir"), filename) if row["index"] == "pytorch" else "",
+        filename=filename,
+        sha256=row.get("sha256"),
+        requires_python=row.get("requires_python"),
+        yanked=bool(row.get("yanked")),
+    )
+    try:
+        return parse_wheel_link(link, page)
+    except ValueError:
+        return str(filename)
+
+
+def _join(base: str, folder: str | None, filename: str) -> str:
+    return "/".join(part for part in (base.rstrip("/"), folder, quote(filename)) if part)
+
+
+def _assumed_names(
+    builds: list[TorchBuild], pairings: tuple[Pairing, ...], seen: list[Listing]
+) -> dict[NormalizedName, dict[str, Variant]]:
+    """File names that the builds and their companions must have, by project, each with its variant."""
+    shelf: dict[_Release, list[WheelFile]] = defaultdict(list)
+    for listing in seen:
+        for file in listing.files:
+            shelf[listing.project, Version(file.version.public)].append(file)
+    names: dict[NormalizedName, dict[str, Variant]] = defaultdict(dict)
+    for build in builds:
+        names[_TORCH] |= dict.fromkeys(_names_of_torch(build), build.variant)
+        for pairing in pairings:
+            if pairing.torch == build.torch:
+                files = shelf[pairing.project, pairing.version]
+                names[pairing.project] |= dict.fromkeys(
+                    _names_of_companion(pairing, build, files), build.variant
+                )
+    return names
+
+
+def _names_of_torch(build: TorchBuild) -> Iterator[str]:
+    for python in build.pythons:
+        for tag in build.tags:
+            yield f"torch-{build.torch}+{build.variant}-{python.rstrip('t')}-{python}-{tag}.whl"
+
+
+def _names_of_companion(pairing: Pairing, build: TorchBuild, files: list[WheelFile]) -> Iterator[str]:
+    """Names with the tags of the release's other files for the platform; none if the variant was seen."""
+    fitting = [file for file in files if _is_for(file, build.platform)]
+    if any(file.variant == build.variant for file in fitting):
+        return
+    prefix = f"{pairing.project}-{pairing.version}+{build.variant}"
+    for file in fitting:
+        tags = file.filename.removesuffix(".whl").split("-")[-3:]
+        yield "-".join((prefix, *tags)) + ".whl"
+
+
+def _is_for(file: WheelFile, platform: Platform) -> bool:
+    start, end = _TAG_ENDINGS[platform]
+    places = [tag.platform for tag in file.tags]
+    return any(start in place and place.endswith(end) for place in places)
+
+
+def _extended(listing: Listing, names: dict[str, Variant], bases: Bases) -> Listing:
+    known = {file.filename for file in listing.files}
+    assumed = (
+        replace(
+            parse_wheel_link(Link(_join(bases.pytorch, str(variant), name), name), listing.page), assumed=True
+        )
+        for name, variant in names.items()
+        if name not in known
+    )
+    return replace(listing, files=(*listing.files, *assumed))

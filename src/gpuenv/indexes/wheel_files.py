@@ -1,0 +1,90 @@
+"""Links to wheels, and which variant each is a build for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from packaging.utils import InvalidWheelFilename, NormalizedName, canonicalize_name, parse_wheel_filename
+
+from gpuenv.indexes.link import Link
+from gpuenv.values.build import WheelFile
+from gpuenv.values.variant import Variant
+
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9._+!-]+\.whl")
+_VARIANT_NAME = re.compile(r"(?:cu\d{2,3}|cpu|rocm\d[\d.]*|xpu)(?:[-_.]\w[\w.-]*)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFiles:
+    """The wheels of one project among some links, and the names that should have been wheels and are not."""
+
+    files: tuple[WheelFile, ...]
+    unparsed: tuple[str, ...]
+
+
+def select_wheels(links: Iterable[Link], project: NormalizedName, page: str) -> ProjectFiles:
+    """Return the project's wheels; other projects' files and what is no wheel are passed over."""
+    files, unparsed = [], []
+    for link in links:
+        if link.filename.endswith(".whl") and _project_of(link.filename) == project:
+            try:
+                files.append(parse_wheel_link(link, page))
+            except ValueError:
+                unparsed.append(link.filename)
+    return ProjectFiles(tuple(files), tuple(unparsed))
+
+
+def parse_wheel_link(link: Link, page: str) -> WheelFile:
+    """Read a wheel's name, and its variant from its place; ValueError for a name that is no wheel's.
+
+    `page` is the address of the page that has the link.
+    """
+    if not _PLAIN_NAME.fullmatch(link.filename):
+        raise InvalidWheelFilename(f"`{link.filename}` is no wheel's name")
+    name, version, _, tags = parse_wheel_filename(link.filename)
+    local = version.local
+    if local and is_variant(local):
+        variant: Variant | None = Variant(local)
+    else:  # a commit is no variant, but it is no build of PyPI's either
+        variant = variant_of_place(link.url, page) or (Variant(local) if local else None)
+    return WheelFile(
+        name=name,
+        version=version,
+        tags=tags,
+        filename=link.filename,
+        url=link.url,
+        variant=variant,
+        sha256=link.sha256,
+        size=link.size,
+        requires_python=link.requires_python,
+        yanked=link.yanked,
+    )
+
+
+def variant_of_place(url: str, page: str) -> Variant | None:
+    """Tell a variant from the folder a file lies in (`/whl/cu101/torch-1.4.0-….whl`), else from its page's.
+
+    Up to torch 1.1 the folder is the only sign, and some companions have no other to this day.
+    """
+    for path in (_folders(url)[-1:], _folders(page)[-2:]):
+        for folder in reversed(path):
+            if is_variant(folder):
+                return Variant(folder)
+    return None
+
+
+def is_variant(name: str) -> bool:
+    """Whether a folder or local version names a variant: `cu126`, `cpu`, `cu121_full`, `rocm6.3`."""
+    return _VARIANT_NAME.match(name) is not None
+
+
+def _folders(url: str) -> list[str]:
+    """The folders of a URL: whl, cu126 and torch for `https://…/whl/cu126/torch/` and files in it."""
+    return [unquote(part) for part in urlsplit(url).path.split("/")[:-1] if part]
+
+
+def _project_of(filename: str) -> NormalizedName:
+    return canonicalize_name(filename.partition("-")[0])

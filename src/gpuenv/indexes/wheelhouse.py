@@ -1,0 +1,102 @@
+"""Local wheelhouses: directories of wheels, PEP 503 trees on disk, pages of links in a file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+from packaging.utils import NormalizedName, canonicalize_name
+
+from gpuenv.indexes.addresses import is_remote, local_path
+from gpuenv.indexes.link import Link
+from gpuenv.indexes.parse_html import parse_html
+from gpuenv.indexes.torch_wheel import read_torch_variant
+from gpuenv.indexes.wheel_files import is_variant, select_wheels
+from gpuenv.values.build import WheelFile
+from gpuenv.values.index import IndexSource, Listing
+from gpuenv.values.text import tr
+
+_TORCH = canonicalize_name("torch")
+_LARGEST_PAGE = 64 << 20
+
+
+def read_wheelhouse(source: IndexSource, projects: tuple[NormalizedName, ...]) -> tuple[Listing, ...]:
+    """List the projects' wheels in a directory; sizes come from the disk, hashes only from a page."""
+    return tuple(_read(source, project) for project in projects)
+
+
+def hash_file(path: Path) -> str:
+    """Return a file's SHA-256 digest in hexadecimal; may raise OSError."""
+    digest = sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _read(source: IndexSource, project: NormalizedName) -> Listing:
+    root = local_path(source.url).absolute()
+    try:
+        place = _place_of(root, project)
+        links = _links_at(place)
+    except (OSError, ValueError) as error:
+        return Listing(source, project, (), str(root), problem=_reason(error))
+    found = select_wheels(links, project, place.as_uri())
+    read = [_with_variant(file) for file in found.files]
+    files = tuple(file for file in read if isinstance(file, WheelFile))
+    unparsed = (*found.unparsed, *(name for name in read if isinstance(name, str)))
+    return Listing(source, project, files, str(place), unparsed=unparsed)
+
+
+def _place_of(root: Path, project: NormalizedName) -> Path:
+    """The directory or page that lists a project: `ROOT`, else `ROOT/torch/` or `ROOT/simple/torch/`."""
+    if root.is_file() or select_wheels(_links_at(root), project, root.as_uri()).files:
+        return root
+    for folder in (root / project, root / "simple" / project):
+        page = folder / "index.html"
+        if page.is_file():
+            return page
+        if folder.is_dir():
+            return folder
+    return root
+
+
+def _links_at(place: Path) -> tuple[Link, ...]:
+    if place.is_dir() or not place.exists():
+        return tuple(Link(path.as_uri(), path.name, size=path.stat().st_size) for path in _wheels_in(place))
+    if place.stat().st_size > _LARGEST_PAGE:
+        raise ValueError(tr("is larger than {size} MB", size=_LARGEST_PAGE >> 20))
+    page = parse_html(place.read_text(encoding="utf-8", errors="replace"), place.as_uri())
+    return tuple(_sized(link) for link in page.links)
+
+
+def _wheels_in(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.suffix == ".whl" and path.is_file())
+
+
+def _sized(link: Link) -> Link:
+    if is_remote(link.url):
+        return link
+    try:
+        return replace(link, size=local_path(link.url).stat().st_size)
+    except OSError:
+        return link
+
+
+def _with_variant(file: WheelFile) -> WheelFile | str:
+    """Let a torch wheel say itself which variant it is where its name does not; a text if it can't."""
+    if file.name != _TORCH or is_remote(file.url) or is_variant(file.version.local or ""):
+        return file
+    try:
+        return replace(file, variant=read_torch_variant(local_path(file.url)))
+    except (OSError, ValueError) as error:
+        return f"{file.filename} ({_reason(error)})"
+
+
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return tr("does not exist")
+    if isinstance(error, PermissionError):
+        return tr("may not be read")
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
