@@ -62,8 +62,8 @@ class _Retry(Retry):
 class _Freshness(BaseHeuristic):
     """Makes CacheControl's decisions safe: our clock, and a short life for what tells nothing of its own.
 
-    An answer with `ETag` or `Last-Modified` is revalidated at once unless it says how long it lasts; one
-    with neither is kept for minutes, so that a plan made twice reads it once.
+    An answer with `ETag` or `Last-Modified` is revalidated at once unless it says how long it lasts, also where
+    it asks not to be stored; one with neither is kept for minutes, so that a plan made twice reads it once.
     """
 
     def apply(self, response: HTTPResponse) -> HTTPResponse:
@@ -72,6 +72,10 @@ class _Freshness(BaseHeuristic):
         headers["Date"] = formatdate(time.time(), usegmt=True)  # clocks of servers are wrong, or missing
         expires = headers.pop("Expires", None)  # CacheControl raises on garbled ones
         told = headers.get("Cache-Control", "").lower()
+        if "no-store" in told and ("ETag" in headers or "Last-Modified" in headers):
+            # the PyTorch index says so of all its pages; kept for revalidation only, they cost a 304, and are
+            # there for `--offline`
+            told = headers["Cache-Control"] = "no-cache"
         if response.status == requests.codes.not_modified or "ETag" in headers or "no-store" in told:
             return response
         if "Last-Modified" in headers:

@@ -21,6 +21,8 @@ _KEPT = (
     "USERPROFILE",
     "APPDATA",
     "LOCALAPPDATA",
+    "XDG_CACHE_HOME",
+    "UV_CACHE_DIR",
 )
 _EMITTED = re.compile(r"^(?:-i|--index-url)[ =](https?://\S+)\s*$", re.MULTILINE)
 
@@ -43,7 +45,13 @@ def parse_emitted_index(text: str) -> str | None:
 def _ask_uv(environ: Mapping[str, str], uv: str | None) -> str | None:
     if uv is None:
         return None
-    argv = [uv, "pip", "compile", "--no-config", "--offline", "--no-cache", "--no-header", "--emit-index-url"]
+    # uv's cache remembers the interpreter, which it would run every time without; it may not be writable.
+    answers = (_emitted(environ, uv, *options) for options in ((), ("--no-cache",)))
+    return next(filter(None, answers), None)
+
+
+def _emitted(environ: Mapping[str, str], uv: str, *options: str) -> str | None:
+    argv = [uv, "pip", "compile", "--no-config", "--offline", *options, "--no-header", "--emit-index-url"]
     asked = process.run(
         [*argv, "--python", sys.executable, "--quiet", "-"],  # an empty list of requirements on stdin
         timeout_s=_TIMEOUT_S,

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
-from urllib.parse import urldefrag, urljoin
+from functools import cache
+from html import unescape
+from urllib.parse import urldefrag, urljoin, urlsplit
 
 from gpuenv.indexes.link import Link, LinkPage, file_name, parse_sha256
 
-# html.parser alone needs quadratic time for pages full of tags that never end; these bounds keep it linear.
+# html.parser needs quadratic time for pages full of tags that never end; these bounds keep it linear.
 _START = re.compile(r"<!--|<(?:a|base|meta|h1|title)(?=[\s/>])", re.IGNORECASE)
 _REST_OF_TAG = re.compile(r"""(?:[^"'<>]|"[^"]*"|'[^']*')*>""")
+_ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+)))?""")
 _LONGEST_TAG = 8192
 _MOST_BROKEN_TAGS = 1000
 
@@ -30,32 +32,38 @@ _FILE = re.compile(
 _SCHEMES = ("http://", "https://", "file://")
 
 
-class _Tags(HTMLParser):
-    """Collects the links of one page, fed with whole tags."""
+class _Tags:
+    """Collects the links of one page from its whole tags."""
 
     def __init__(self, url: str) -> None:
-        super().__init__()
         self.base = url
         self.based = False
         self.links: list[Link] = []
         self.garbled: list[str] = []
         self.versioned = False
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = {name: value or "" for name, value in reversed(attrs)}  # the first of two counts
-        if tag == "a":
-            self._add(told)
-        elif tag == "base" and told.get("href") and not self.based:
-            self.base, self.based = urljoin(self.base, told["href"].strip()), True
-        elif tag == "meta" and told.get("name", "").lower() == "pypi:repository-version":
-            self.versioned = True
+    def take(self, name: str, rest: str) -> None:
+        """Take a tag: its name, and what follows it up to the closing bracket."""
+        match name:
+            case "a":
+                self._add(parse_attributes(rest))
+            case "base" if not self.based:
+                self._move(parse_attributes(rest).get("href", "").strip())
+            case "meta":
+                kind = parse_attributes(rest).get("name", "").lower()
+                self.versioned = self.versioned or kind == "pypi:repository-version"
+
+    def _move(self, href: str) -> None:
+        if href:
+            self.base, self.based = urljoin(self.base, href), True
 
     def _add(self, told: dict[str, str]) -> None:
+        href = told.get("href", "").strip()
         try:
-            url, fragment = urldefrag(urljoin(self.base, told.get("href", "").strip()))
+            url, fragment = urldefrag(_join(self.base, href))
             filename = file_name(url)
         except ValueError:
-            self.garbled.append(told.get("href", ""))
+            self.garbled.append(href)
             return
         if not url.lower().startswith(_SCHEMES) or not _FILE.search(filename):
             return
@@ -71,19 +79,46 @@ class _Tags(HTMLParser):
         )
 
 
+def parse_attributes(text: str) -> dict[str, str]:
+    """Parse the attributes of one tag; of two with one name the first counts.
+
+    href="/whl/torch-2.7.1%2Bcu126-cp312-cp312-win_amd64.whl" data-requires-python="&gt;=3.9" data-yanked
+    """
+    found: dict[str, str] = {}
+    for name, double, single, bare in _ATTRIBUTE.findall(text):
+        found.setdefault(name.lower(), unescape(double or single or bare))
+    return found
+
+
+def _join(base: str, href: str) -> str:
+    """Join as urljoin does; the two forms that pages are full of take no parsing."""
+    if href.startswith(_SCHEMES):
+        return href
+    if href.startswith("/") and not href.startswith("//") and "/." not in href:
+        return _origin(base) + href
+    return urljoin(base, href)
+
+
+@cache
+def _origin(base: str) -> str:
+    parts = urlsplit(base)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
 def parse_html(text: str, url: str) -> LinkPage:
     """Read the links to files on a page that was found at `url`; ValueError for a page full of broken tags.
 
     https://peps.python.org/pep-0503/, https://packaging.python.org/en/latest/specifications/simple-repository-api/
     """
     tags = _Tags(url)
-    tags.feed("".join(_tags_of(text)))
+    for name, rest in _tags_of(text):
+        tags.take(name, rest)
     is_index = bool(tags.links) or tags.versioned or _HEADING.search(text) is not None
     return LinkPage(tuple(tags.links), is_index, tuple(tags.garbled))
 
 
-def _tags_of(text: str) -> Iterator[str]:
-    """Yield the tags that matter, outside comments, each whole."""
+def _tags_of(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the names of the tags that matter, outside comments, each with the rest of the tag."""
     at, broken, comments_end = 0, 0, True
     while found := _START.search(text, at):
         at = found.end()
@@ -95,7 +130,7 @@ def _tags_of(text: str) -> Iterator[str]:
         rest = _REST_OF_TAG.match(text, at, at + _LONGEST_TAG)
         if rest:
             at = rest.end()
-            yield found[0] + rest[0]
+            yield found[0][1:].lower(), rest[0][:-1]
             continue
         broken += 1
         if broken > _MOST_BROKEN_TAGS:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from urllib.parse import unquote, urlsplit
 
+from packaging.tags import Tag
 from packaging.utils import InvalidWheelFilename, NormalizedName, canonicalize_name, parse_wheel_filename
+from packaging.version import Version
 
 from gpuenv.indexes.link import Link
 from gpuenv.values.build import WheelFile
@@ -44,7 +47,7 @@ def parse_wheel_link(link: Link, page: str) -> WheelFile:
     """
     if not _PLAIN_NAME.fullmatch(link.filename):
         raise InvalidWheelFilename(f"`{link.filename}` is no wheel's name")
-    name, version, _, tags = parse_wheel_filename(link.filename)
+    name, version, tags = _parse_name(link.filename)
     local = version.local
     if local and is_variant(local):
         variant: Variant | None = Variant(local)
@@ -64,12 +67,29 @@ def parse_wheel_link(link: Link, page: str) -> WheelFile:
     )
 
 
+def _parse_name(filename: str) -> tuple[NormalizedName, Version, frozenset[Tag]]:
+    """Parse a wheel's name in two parts: a page repeats each of them dozens of times."""
+    head, *tags = filename.removesuffix(".whl").rsplit("-", 3)
+    return (*_parse_head(head), _parse_tags("-".join(tags)))
+
+
+@cache
+def _parse_head(head: str) -> tuple[NormalizedName, Version]:
+    name, version, _, _ = parse_wheel_filename(f"{head}-py3-none-any.whl")
+    return name, version
+
+
+@cache
+def _parse_tags(tags: str) -> frozenset[Tag]:
+    return parse_wheel_filename(f"any-1-{tags}.whl")[3]
+
+
 def variant_of_place(url: str, page: str) -> Variant | None:
     """Tell a variant from the folder a file lies in (`/whl/cu101/torch-1.4.0-….whl`), else from its page's.
 
     Up to torch 1.1 the folder is the only sign, and some companions have no other to this day.
     """
-    for path in (_folders(url)[-1:], _folders(page)[-2:]):
+    for path in (_folders(url.rpartition("/")[0])[-1:], _folders(page.rpartition("/")[0])[-2:]):
         for folder in reversed(path):
             if is_variant(folder):
                 return Variant(folder)
@@ -81,10 +101,16 @@ def is_variant(name: str) -> bool:
     return _VARIANT_NAME.match(name) is not None
 
 
-def _folders(url: str) -> list[str]:
-    """The folders of a URL: whl, cu126 and torch for `https://…/whl/cu126/torch/` and files in it."""
-    return [unquote(part) for part in urlsplit(url).path.split("/")[:-1] if part]
+@cache
+def _folders(place: str) -> tuple[str, ...]:
+    """The folders of a URL without its last part: whl, cu126 and torch for `https://…/whl/cu126/torch`."""
+    return tuple(unquote(part) for part in urlsplit(place).path.split("/") if part)
 
 
 def _project_of(filename: str) -> NormalizedName:
-    return canonicalize_name(filename.partition("-")[0])
+    return _as_project(filename.partition("-")[0])
+
+
+@cache
+def _as_project(name: str) -> NormalizedName:
+    return canonicalize_name(name)

@@ -6,17 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpuenv.machine import problems
+from gpuenv.machine.beside import Beside
 from gpuenv.machine.conda_tools import conda_prefixes, detect_managers
 from gpuenv.machine.hardware import find_hardware
 from gpuenv.machine.join import KnowledgeSource, join
 from gpuenv.machine.pythons import detect_pythons
 from gpuenv.machine.system import detect_system
 from gpuenv.machine.tegra import detect_tegra
-from gpuenv.machine.toolkit import detect_toolkit
+from gpuenv.machine.toolkit import FoundToolkit, detect_toolkit
 from gpuenv.machine.visible import VARIABLE
-from gpuenv.values.machine import Machine, Problem
+from gpuenv.values.machine import FoundManager, FoundPython, Machine, Problem
 
 NVIDIA_SMI_LIMIT_S = 30.0
+
+_Software = tuple[FoundToolkit, tuple[FoundManager, ...], tuple[FoundPython, ...]]
 
 
 def detect_machine(
@@ -33,18 +36,20 @@ def detect_machine(
     nvidia-smi's. A field that no source tells is None; what is broken stands in `problems`.
     """
     system, system_facts = detect_system(environ, root)
+    software = Beside(lambda: _detect_software(environ, root))
+    # nvidia-smi takes its time; it is waited for here, where Ctrl-C arrives
     hardware = find_hardware(environ, root, system, timeout_s)
     on_windows = system.wsl or system.os == "windows"  # under WSL2 the driver is Windows'
     joined = join(hardware, knowledge, "windows" if on_windows else "linux", environ.get(VARIABLE))
-    toolkit, toolkit_source, toolkit_problems = detect_toolkit(environ, root)
+    (toolkit, toolkit_source, toolkit_problems), managers, pythons = software.result()
     tegra_problems = _tegra_problems(root, system.arch)
     return Machine(
         system=system,
         driver=joined.driver,
         gpus=joined.gpus,
         toolkit=toolkit,
-        managers=detect_managers(environ, root),
-        pythons=detect_pythons(environ, conda_prefixes(environ, root)),
+        managers=managers,
+        pythons=pythons,
         facts=(
             *system_facts,
             *joined.facts,
@@ -52,6 +57,11 @@ def detect_machine(
         ),
         problems=(*tegra_problems, *joined.problems, *toolkit_problems),
     )
+
+
+def _detect_software(environ: Mapping[str, str], root: Path) -> _Software:
+    pythons = detect_pythons(environ, conda_prefixes(environ, root))
+    return detect_toolkit(environ, root), detect_managers(environ, root), pythons
 
 
 def _tegra_problems(root: Path, arch: str) -> tuple[Problem, ...]:

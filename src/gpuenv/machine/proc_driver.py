@@ -6,10 +6,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from packaging.version import Version
-
 from gpuenv.machine.executables import read_text
 from gpuenv.machine.reading import GpuReading, Reading, parse_bus_id, parse_driver_version, parse_uuid
+from gpuenv.values.driver import DriverVersion
 
 SOURCE = "/proc/driver/nvidia"
 _PLACE = "proc/driver/nvidia"
@@ -26,14 +25,14 @@ def read_proc_driver(root: Path) -> Reading | None:
     return Reading(SOURCE, driver=_driver(text), gpus=_read_gpus(root / _PLACE / "gpus"))
 
 
-def _driver(text: str) -> Version | None:
+def _driver(text: str) -> DriverVersion | None:
     try:
         return parse_proc_version(text)
     except ValueError:
         return None
 
 
-def parse_proc_version(text: str) -> Version:
+def parse_proc_version(text: str) -> DriverVersion:
     """Parse /proc/driver/nvidia/version; raise ValueError where it names no driver.
 
     Samples:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from packaging.version import Version
-
 from gpuenv.values.capability import ComputeCapability
+from gpuenv.values.driver import DriverVersion
 from gpuenv.values.variant import CudaVersion
 
 _DRIVER = re.compile(r"\d{2,4}(\.\d{1,4}){1,3}")
@@ -41,17 +40,17 @@ class Reading:
     """All that one source tells; `unread` counts lines that looked like a GPU and could not be read."""
 
     source: str
-    driver: Version | None = None
+    driver: DriverVersion | None = None
     cuda: CudaVersion | None = None
     gpus: tuple[GpuReading, ...] = ()
     unread: int = 0
 
 
-def parse_driver_version(text: str) -> Version:
+def parse_driver_version(text: str) -> DriverVersion:
     """Parse `535.104.05`; raise ValueError for anything else."""
     if not _DRIVER.fullmatch(text.strip()) or not text.isascii():
         raise ValueError(f"`{text}` is no driver version such as 535.104.05")
-    return Version(text.strip())
+    return DriverVersion(text)
 
 
 def parse_uuid(text: str) -> str:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from packaging.version import Version
-
 from gpuenv.machine.reading import (
     GpuReading,
     Reading,
@@ -18,6 +16,7 @@ from gpuenv.machine.reading import (
 )
 from gpuenv.machine.smi_words import field_state
 from gpuenv.values.capability import parse_compute_capability
+from gpuenv.values.driver import DriverVersion
 
 SOURCE = "nvidia-smi --query-gpu"
 
@@ -70,7 +69,7 @@ def _header(row: Sequence[str]) -> tuple[str, ...]:
     return names if known and known >= len(names) / 2 else ()
 
 
-def _read(row: Sequence[str], columns: Sequence[str]) -> tuple[GpuReading, Version | None] | None:
+def _read(row: Sequence[str], columns: Sequence[str]) -> tuple[GpuReading, DriverVersion | None] | None:
     """Read one row; None where it can't be told what its values are."""
     if len(row) == len(columns) or _starts(row, columns):
         values = {column: _value(column, cell) for column, cell in zip(columns, row, strict=False)}

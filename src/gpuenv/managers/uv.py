@@ -128,9 +128,10 @@ def _downloads_refused(environ: Mapping[str, str]) -> bool:
 
 @cache
 def _managed(uv: str, environ: tuple[tuple[str, str], ...]) -> tuple[PythonOffer, ...]:
-    # `--managed-python` keeps uv from running every interpreter on PATH, broken pyenv shims among them.
+    # Without a PATH uv runs none of the interpreters on it, broken and slow pyenv shims among them, which
+    # `--managed-python` only leaves out of what it prints.
     argv = (uv, "python", "list", "--managed-python", "--output-format", "json")
-    listed = process.run(argv, timeout_s=_LIST_LIMIT_S, environ=dict(environ))
+    listed = process.run(argv, timeout_s=_LIST_LIMIT_S, environ={**dict(environ), "PATH": ""})
     try:
         return parse_python_list(listed.stdout) if listed.ok else ()
     except ValueError:
@@ -151,7 +152,7 @@ def parse_python_list(text: str) -> tuple[PythonOffer, ...]:
     except RecursionError:
         raise ValueError("uv's list of Pythons is nested too deeply") from None
     if not isinstance(rows, list):
-        raise ValueError("uv's list of Pythons is no list")  # noqa: TRY004 - text
+        raise ValueError("uv's list of Pythons is no list")
     best: dict[tuple[tuple[int, int], bool], tuple[bool, int, PythonOffer]] = {}
     for row in rows:
         patch, offer = _parse_row(row)

@@ -1,0 +1,185 @@
+"""What the replica serves: the torch stack as the matrices list it, tiny packages for what it depends on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from urllib.parse import quote
+
+from packaging.utils import NormalizedName, canonicalize_name
+from packaging.version import Version
+from wheels import make_wheel
+
+from gpuenv import matrices
+from gpuenv.indexes.snapshot import Bases, Pairing, read_snapshot
+from gpuenv.values.build import PLATFORMS, TorchBuild
+from gpuenv.workflow.knowledge import load_knowledge
+
+STACK = ("torch", "torchvision", "torchaudio")
+_RELEASES = 40  # of each dependency; the real ones have about as many
+_PLAIN = ("filelock", "typing-extensions", "setuptools", "sympy", "networkx", "jinja2", "fsspec")
+_NVIDIA = (
+    "cublas", "cuda-cupti", "cuda-nvrtc", "cuda-runtime", "cudnn", "cufft", "cufile", "curand", "cusolver",
+    "cusparse", "cusparselt", "nccl", "nvjitlink", "nvshmem", "nvtx",
+)  # fmt: skip
+_NEEDS = {"sympy": ("mpmath",), "jinja2": ("markupsafe",)}
+_OTHERS = ("mpmath", "markupsafe", "numpy", "pillow", "triton")
+
+
+@dataclass(frozen=True)
+class File:
+    """A wheel on an index: where it lies, what it needs."""
+
+    filename: str
+    path: str  # as in links: with `+` as `%2B`
+    needs: tuple[str, ...]
+    requires_python: str | None = None
+
+    @property
+    def metadata(self) -> str:
+        """The text of its METADATA."""
+        name, version, _ = self.filename.split("-", 2)
+        lines = ["Metadata-Version: 2.1", f"Name: {canonicalize_name(name)}", f"Version: {version}"]
+        lines += [f"Requires-Python: {self.requires_python}"] if self.requires_python else []
+        return "\n".join([*lines, *(f"Requires-Dist: {need}" for need in self.needs)]) + "\n"
+
+
+class Shelf:
+    """All pages and files by path; where `weighs` is set, wheels of torch have `weight_mb`."""
+
+    def __init__(self, weight_mb: int = 0) -> None:
+        self.weight_mb = weight_mb
+        self.weighs = False
+        self._pages: dict[str, list[File]] = defaultdict(list)
+        self._files: dict[str, File] = {}
+        for page, file in (*_stack_files(), *_dependencies()):
+            self._pages[page].append(file)
+            self._files[file.path.replace("%2B", "+")] = file
+
+    def page(self, path: str, *, as_json: bool) -> bytes | None:
+        """Return the page of a project, None where there is none."""
+        files = self._pages.get(path)
+        return _render(path, tuple(files), as_json) if files else None
+
+    def file(self, path: str) -> bytes | None:
+        """Return a wheel, or the METADATA beside it (PEP 658)."""
+        path = path.replace("%2B", "+")
+        if path.endswith(".metadata"):
+            file = self._files.get(path.removesuffix(".metadata"))
+            return file.metadata.encode() if file else None
+        file = self._files.get(path)
+        return _wheel(file, self._weight(file)) if file else None
+
+    def _weight(self, file: File) -> int:
+        return self.weight_mb if self.weighs and file.filename.startswith("torch-") else 0
+
+
+@cache
+def _wheel(file: File, weight_mb: int) -> bytes:
+    return make_wheel(file.filename, file.metadata, weight_mb)
+
+
+@cache
+def _render(path: str, files: tuple[File, ...], as_json: bool) -> bytes:
+    return (_render_json if as_json else _render_html)(path.split("/")[-2], files).encode()
+
+
+def _render_html(project: str, files: Iterable[File]) -> str:
+    links = "".join(
+        f'    <a href="{file.path}{_fragment(file)}" data-dist-info-metadata="true" '
+        f'data-core-metadata="true"{_requires(file)}>{escape(file.filename)}</a><br/>\n'
+        for file in files
+    )
+    return f"<!DOCTYPE html>\n<html>\n  <body>\n    <h1>Links for {project}</h1>\n{links}  </body>\n</html>\n"
+
+
+def _fragment(file: File) -> str:
+    # the wheel of torch may be weighed down, which would change its hash
+    return "" if file.filename.startswith("torch-") else f"#sha256={_sha256(file)}"
+
+
+def _requires(file: File) -> str:
+    return f' data-requires-python="{escape(file.requires_python)}"' if file.requires_python else ""
+
+
+def _render_json(project: str, files: Iterable[File]) -> str:
+    rows = [
+        {
+            "filename": file.filename,
+            "url": file.path,
+            "hashes": {} if file.filename.startswith("torch-") else {"sha256": _sha256(file)},
+            "requires-python": file.requires_python,
+            "size": len(_wheel(file, 0)),
+            "yanked": False,
+            "core-metadata": True,
+        }
+        for file in files
+    ]
+    return json.dumps({"meta": {"api-version": "1.1"}, "name": project, "files": rows})
+
+
+def _sha256(file: File) -> str:
+    return hashlib.sha256(_wheel(file, 0)).hexdigest()
+
+
+def _stack_files() -> Iterable[tuple[str, File]]:
+    """The torch stack: each file on its index, on the PyTorch index also on its variant's own."""
+    rows, builds, pairs = matrices.load("wheels"), _assumed_builds(), tuple(_pairings())
+    projects = tuple(canonicalize_name(name) for name in STACK)
+    torch_of = {(pair.project, pair.version): pair.torch for pair in pairs}
+    for listing in read_snapshot(rows, builds, pairs, projects, Bases("/whl", "/simple")):
+        for found in listing.files:
+            version = Version(found.version.public)
+            torch = version if listing.project == "torch" else torch_of.get((listing.project, version))
+            local = f"+{found.version.local}" if found.version.local else ""
+            path = found.url or f"/packages/{quote(found.filename)}"
+            file = File(found.filename, path, _needs(listing.project, torch, local), found.requires_python)
+            yield f"{listing.page}", file
+            if found.url:
+                yield f"/whl/{found.url.split('/')[2]}/{listing.project}/", file
+
+
+def _assumed_builds() -> tuple[TorchBuild, ...]:
+    knowledge = load_knowledge()
+    return tuple(build for platform in PLATFORMS for build in knowledge.builds_of(platform))
+
+
+def _pairings() -> Iterable[Pairing]:
+    knowledge = load_knowledge()
+    for torch in dict.fromkeys(build.torch for build in _assumed_builds()):
+        for project, versions in knowledge.companions_of(torch).items():
+            for version in versions:
+                yield Pairing(torch, canonicalize_name(project), version)
+
+
+def _needs(project: NormalizedName, torch: Version | None, local: str) -> tuple[str, ...]:
+    if project != "torch":
+        return ("numpy", "pillow", *((f"torch=={torch}",) if torch else ()))
+    if local.startswith("+cpu"):
+        return _PLAIN
+    suffix = "-cu13" if local.startswith("+cu13") or not local else "-cu12"
+    bound = (f"nvidia-{name}{suffix}==7.0.0" for name in _NVIDIA)
+    on_linux = '; platform_system == "Linux"'
+    return (*_PLAIN, *(f"{need}{on_linux}" for need in (*bound, "triton==7.0.0")))
+
+
+def _dependencies() -> Iterable[tuple[str, File]]:
+    """Every dependency on PyPI, and its own copy under each folder of the PyTorch index."""
+    nvidia = tuple(f"nvidia-{name}-cu{major}" for name in _NVIDIA for major in (12, 13))
+    folders = ("", *(f"{variant}/" for variant in _variants()))
+    for project in (*_PLAIN, *_OTHERS, *nvidia):
+        for release in range(1, _RELEASES + 1):
+            filename = f"{project.replace('-', '_')}-{release}.0.0-py3-none-any.whl"
+            file = File(filename, f"/packages/{filename}", _NEEDS.get(project, ()), ">=3.8")
+            yield f"/simple/{project}/", file
+            for folder in folders:
+                yield f"/whl/{folder}{project}/", file
+
+
+def _variants() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(build.variant) for build in _assumed_builds()))
