@@ -1,8 +1,8 @@
 """A replica of PyPI and of the PyTorch index on 127.0.0.1, reached under their own names.
 
-It is a proxy that answers itself: whoever sets HTTPS_PROXY and trusts its certificate authority reads
-`https://pypi.org/simple/` and `https://download.pytorch.org/whl/` from here, programs that write those
-addresses down (such as `uv --torch-backend`) among them. Every answer can be delayed.
+It is a proxy that answers itself: whoever sets HTTPS_PROXY and trusts its certificate authority reads PyPI's
+`/simple/` and PyTorch's `/whl/` from here, programs that write those addresses down (such as
+`uv --torch-backend`) among them. Every answer can be delayed.
 """
 
 from __future__ import annotations

@@ -7,11 +7,19 @@ import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from replica import Replica
 from uv import find_uv_bin
 
-HOSTS = ("pypi.org", "download.pytorch.org")
+from gpuenv import matrices
+from gpuenv.indexes.installer import default_index
+
+# PyPI's host is asked of the installer, PyTorch's is the product's own data
+HOSTS = tuple(
+    str(urlsplit(url).hostname)
+    for url in (default_index(os.environ), next(row["url"] for row in matrices.load("indexes")))
+)
 GPUENV = (sys.executable, "-m", "gpuenv")
 UV = str(find_uv_bin())
 _FIELDS = (

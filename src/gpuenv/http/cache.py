@@ -30,11 +30,7 @@ class CachingAdapter(CacheControlAdapter):
     """Answers from the cache, asks, and keeps the answer; offline, answers from the cache alone."""
 
     def __init__(self, store: Store, *, offline: bool) -> None:
-        retries = _Retry(
-            total=2, connect=1, read=1, status=2, backoff_factor=0.2, status_forcelist=(500, 502, 503, 504),
-            raise_on_status=False, respect_retry_after_header=False,
-        )  # fmt: skip
-        super().__init__(store, heuristic=_Freshness(), max_retries=retries)
+        super().__init__(store, heuristic=_Freshness(), max_retries=retries())
         self.controller = CacheController(store, status_codes=_CACHED_STATUSES)
         self._offline = offline
 
@@ -47,6 +43,14 @@ class CachingAdapter(CacheControlAdapter):
         if cached is None:
             raise NotCachedError
         return self.build_response(request, cached, from_cache=True)
+
+
+def retries() -> Retry:
+    """Return how often a request is made again."""
+    return _Retry(
+        total=2, connect=1, read=1, status=2, backoff_factor=0.2, status_forcelist=(500, 502, 503, 504),
+        raise_on_status=False, respect_retry_after_header=False,
+    )  # fmt: skip
 
 
 class _Retry(Retry):
@@ -62,8 +66,9 @@ class _Retry(Retry):
 class _Freshness(BaseHeuristic):
     """Makes CacheControl's decisions safe: our clock, and a short life for what tells nothing of its own.
 
-    An answer with `ETag` or `Last-Modified` is revalidated at once unless it says how long it lasts, also where
-    it asks not to be stored; one with neither is kept for minutes, so that a plan made twice reads it once.
+    An answer with `ETag` or `Last-Modified` is revalidated at once unless it says how long it lasts, also
+    where it asks not to be stored; one with neither is kept for minutes, so that a plan made twice reads it
+    once.
     """
 
     def apply(self, response: HTTPResponse) -> HTTPResponse:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import platformdirs
 import requests
+from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
 
 from gpuenv import __version__
-from gpuenv.http.cache import CachingAdapter, Store, discard
+from gpuenv.http.cache import CachingAdapter, Store, discard, retries
 from gpuenv.http.problems import HttpProblem, Limits, reason_of, timed_out
 from gpuenv.http.sizes import SizeStore
 from gpuenv.values.text import tr
@@ -166,14 +167,25 @@ class HttpClient:
         except IndexError:
             return self._open()
 
+    def open_uncached(self) -> requests.Session:
+        """Open a session of the same manners that keeps nothing: for parts of large files."""
+        session = self._new()
+        for scheme in ("https://", "http://"):
+            session.mount(scheme, HTTPAdapter(max_retries=retries()))
+        return session
+
     def _open(self) -> requests.Session:
+        session = self._new()
+        for scheme in ("https://", "http://"):
+            session.mount(scheme, CachingAdapter(self._store, offline=self.offline))
+        return session
+
+    def _new(self) -> requests.Session:
         session = requests.Session()
         session.headers["User-Agent"] = f"gpuenv/{__version__}"
         session.max_redirects = self.limits.redirects
         session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         session.verify = self._ca_bundle
-        for scheme in ("https://", "http://"):
-            session.mount(scheme, CachingAdapter(self._store, offline=self.offline))
         return session
 
 

@@ -1,4 +1,4 @@
-"""Work that goes on beside the caller's. (concurrent.futures would take as long to load as most of it takes.)"""
+"""Work that goes on beside the caller's; concurrent.futures would take as long to load as it takes to do."""
 
 from __future__ import annotations
 

@@ -1,0 +1,126 @@
+"""Parts of a file on a server, by ranged requests; every byte received is counted.
+
+https://www.rfc-editor.org/rfc/rfc9110#name-range-requests
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import requests
+from urllib3.exceptions import HTTPError
+
+from gpuenv.http.client import HttpClient
+from gpuenv.http.problems import HttpProblem, reason_of
+from gpuenv.values.text import tr
+
+_CHUNK = 1 << 16
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+
+
+class NoRangesError(Exception):
+    """The server answers with whole files only."""
+
+
+class BrokenFileError(Exception):
+    """The file is not what its server says it is; the text reads after its name."""
+
+
+class ByteRanges:
+    """One file on a server, of which parts are read; `received` counts the bytes of all bodies so far.
+
+    `length` is that of the file, known after the first part. Raises HttpProblem where the server can't be
+    read, NoRangesError, and BrokenFileError where it contradicts itself. For one thread at a time.
+    """
+
+    def __init__(self, client: HttpClient, url: str, *, length: int | None = None) -> None:
+        """Take what the index says is the file's `length`; nothing is asked yet."""
+        self.url = url
+        self.length: int | None = None
+        self.received = 0
+        self._told = length
+        self._limits = client.limits
+        self._session = client.open_uncached()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._session.close()
+
+    def read_tail(self, count: int) -> bytes:
+        """Read the last `count` bytes, or the whole file where it has less."""
+        try:
+            return self._part(f"bytes=-{count}")[1]
+        except NoRangesError:  # some servers know ranges, but not those that count from the end
+            length = self._ask_length()
+            return self.read(max(0, length - count), length)
+
+    def read(self, start: int, end: int) -> bytes:
+        """Read the bytes from `start` up to, not including, `end`."""
+        if not 0 <= start < end or (self.length is not None and end > self.length):
+            raise BrokenFileError(tr("names a part that it does not have"))
+        begins, part = self._part(f"bytes={start}-{end - 1}")
+        if begins != start or len(part) != end - start:
+            raise BrokenFileError(tr("is not as long as its server says"))
+        return part
+
+    def _part(self, wanted: str) -> tuple[int, bytes]:
+        with self._asked("GET", {"Range": wanted}) as response:
+            first, last = self._check(response)
+            part = self._body(response, last - first + 1)
+        return first, part
+
+    def _check(self, response: requests.Response) -> tuple[int, int]:
+        status = response.status_code
+        if status in (requests.codes.ok, requests.codes.requested_range_not_satisfiable):
+            raise NoRangesError
+        if status != requests.codes.partial_content:
+            raise HttpProblem(tr("answered {status}", status=status), status)
+        found = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
+        if not found or response.headers.get("Content-Encoding", "identity") != "identity":
+            raise NoRangesError
+        first, last, length = (int(number) for number in found.groups())
+        if not first <= last < length:
+            raise BrokenFileError(tr("is not as long as its server says"))
+        self._learn(length)
+        return first, last
+
+    def _learn(self, length: int) -> None:
+        if self._told is not None and length != self._told:
+            raise BrokenFileError(
+                tr("has {length} bytes, where its index says {told}", length=length, told=self._told)
+            )
+        if self.length is not None and length != self.length:
+            raise BrokenFileError(tr("was replaced while it was read"))
+        self.length = length
+
+    def _body(self, response: requests.Response, count: int) -> bytes:
+        """Read as much as was announced and no more: the rest is no part of the file."""
+        body = bytearray()
+        while len(body) < count:
+            chunk = response.raw.read(min(_CHUNK, count - len(body)))
+            if not chunk:
+                raise BrokenFileError(tr("is not as long as its server says"))
+            body += chunk
+            self.received += len(chunk)
+        return bytes(body)
+
+    def _ask_length(self) -> int:
+        with self._asked("HEAD", {}) as response:
+            told = response.headers.get("Content-Length", "")
+        if response.status_code != requests.codes.ok or not told.isdecimal() or not int(told):
+            raise NoRangesError
+        return int(told)
+
+    @contextmanager
+    def _asked(self, method: str, headers: dict[str, str]) -> Iterator[requests.Response]:
+        timeout = (self._limits.connect_s, self._limits.read_s)
+        named = {"Accept-Encoding": "identity", **headers}
+        try:
+            with self._session.request(
+                method, self.url, headers=named, timeout=timeout, stream=True
+            ) as response:
+                yield response
+        except (OSError, HTTPError, ValueError) as error:
+            raise HttpProblem(reason_of(error, self._limits)) from error
