@@ -7,11 +7,11 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from packaging.version import Version
 
 from gpuenv.core.described import describe_machine
 from gpuenv.core.knowledge import parse_knowledge
 from gpuenv.values.capability import ComputeCapability
+from gpuenv.values.driver import DriverVersion
 from gpuenv.values.errors import UsageError
 from gpuenv.values.machine import Driver, FoundPython, Gpu, Machine, Problem, System
 from gpuenv.values.variant import CudaVersion
@@ -31,7 +31,7 @@ KNOWLEDGE = parse_knowledge(
 )  # fmt: skip
 BROKEN = Machine(
     System("linux", "x86_64", "glibc", "2.35"),
-    Driver(Version("418.39")),
+    Driver(DriverVersion("418.39")),
     pythons=(FoundPython("3.12.4", "/usr/bin/python3.12"),),
     facts=(
         ("driver.version", "/proc/driver/nvidia"),
@@ -74,7 +74,7 @@ def test_gpus_are_numbered_in_the_order_given() -> None:
 def test_a_driver_brings_its_cuda() -> None:
     machine = describe(driver="535.104.05", gpus=("9.0",))
 
-    assert machine.driver == Driver(Version("535.104.05"), CudaVersion(12, 2))
+    assert machine.driver == Driver(DriverVersion("535.104.05"), CudaVersion(12, 2))
     assert machine.source_of("driver.version") == "option --driver"
     assert machine.source_of("driver.cuda") == "matrix: driver branch 535"
 

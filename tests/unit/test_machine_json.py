@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from packaging.version import Version
 
-from gpuenv.core.machine_json import parse_machine, render_machine
+from gpuenv.core.machine_json import parse_driver, parse_machine, render_machine
 from gpuenv.values.capability import ComputeCapability
+from gpuenv.values.driver import DriverVersion
 from gpuenv.values.machine import (
     Driver,
     FoundManager,
@@ -22,14 +22,15 @@ from gpuenv.values.machine import (
     Problem,
     System,
     Toolkit,
-    render_driver_version,
 )
 from gpuenv.values.variant import CudaVersion
 
 NUMBERS = st.integers(0, 99)
 CUDA = st.builds(CudaVersion, NUMBERS, NUMBERS)
 CAPABILITIES = st.builds(ComputeCapability, NUMBERS, st.integers(0, 9))
-DRIVERS = st.builds("{}.{}.{:02d}".format, st.integers(10, 999), st.integers(0, 999), NUMBERS).map(Version)
+DRIVERS = st.builds("{}.{}.{:02d}".format, st.integers(10, 999), st.integers(0, 999), NUMBERS).map(
+    DriverVersion
+)
 MAYBE_TEXT = st.none() | st.text()
 SYSTEMS = st.builds(
     System, st.text(), st.text(), MAYBE_TEXT, st.none() | st.builds("{}.{}".format, NUMBERS, NUMBERS),
@@ -54,7 +55,7 @@ MACHINES = st.builds(
 )
 H100 = Machine(
     System("linux", "x86_64", "glibc", "2.35"),
-    Driver(Version("450.80.02"), CudaVersion(11, 0)),
+    Driver(DriverVersion("450.80.02"), CudaVersion(11, 0)),
     (Gpu(0, "NVIDIA H100", ComputeCapability(9, 0), 81559),),
 )
 
@@ -83,7 +84,7 @@ def test_the_form_is_the_documented_one() -> None:
 
 @pytest.mark.parametrize("text", ["450.80.02", "570.133.07", "531.79", "418.226.00", "390.87"])
 def test_drivers_are_written_as_nvidia_does(text: str) -> None:
-    assert render_driver_version(Version(text)) == text
+    assert str(parse_driver(text)) == text
 
 
 def test_missing_and_unknown_keys_are_no_error() -> None:

@@ -19,7 +19,7 @@ from gpuenv.machine.system import parse_architecture_name, parse_cgroup, parse_g
 from gpuenv.machine.tegra import parse_chip, parse_release
 from gpuenv.machine.toolkit import parse_nvcc, parse_version_json, parse_version_text
 from gpuenv.machine.visible import parse_visible
-from gpuenv.values.machine import Gpu, render_driver_version
+from gpuenv.values.machine import Gpu
 
 PROC = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  450.80.02  Wed Sep 23 01:13:39 UTC 2020\nGCC version:"
 PROC_OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.133.07  Release Build  (dvs)"
@@ -31,7 +31,7 @@ INFORMATION = (
 
 
 def test_the_kernel_module_tells_its_version() -> None:
-    assert render_driver_version(parse_proc_version(PROC)) == "450.80.02"
+    assert str(parse_proc_version(PROC)) == "450.80.02"
     assert parse_proc_version(PROC_OPEN) == Version("570.133.07")
 
 

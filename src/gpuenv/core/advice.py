@@ -1,12 +1,11 @@
-"""Advice: what a newer driver, another Python, another index or fewer GPUs would change."""
+"""Advice: what a newer driver or glibc, another Python, another index or fewer GPUs would change."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from packaging.version import Version
-
-from gpuenv.core.fixes import least_driver_for
+from gpuenv.core.circumstances import glibc_of, with_any_glibc
+from gpuenv.core.drivers import least_driver_for, least_driver_of
 from gpuenv.core.resolve import Choice, Decision, Question, decide
 from gpuenv.values.plan import Advice
 from gpuenv.values.text import tr
@@ -17,6 +16,7 @@ def give_advice(question: Question, decision: Decision, choice: Choice) -> tuple
     advice = (
         _driver(question, choice),
         _python(question, choice),
+        _glibc(question, decision, choice),
         _fewer_gpus(question, choice),
         _index(decision, choice),
         _stated_driver(question, choice),
@@ -53,6 +53,22 @@ def _python(question: Question, choice: Choice) -> Advice | None:
     return Advice(text, f"Python {better.python.short}")
 
 
+def _glibc(question: Question, decision: Decision, choice: Choice) -> Advice | None:
+    """Name the glibc of the newest torch, where the machine's is what it lacks."""
+    if not any(
+        judged.case.torch > choice.case.torch
+        and all(failure.rule == "platform" for failure in judged.failures)
+        for judged in decision.rejected
+    ):
+        return None
+    better = _newer(with_any_glibc(question), choice)
+    if better is None:
+        return None
+    needed = glibc_of(better)
+    text = tr("torch {version} needs glibc {needed} or newer", version=better.case.torch, needed=needed)
+    return Advice(text, tr("glibc {needed} or newer", needed=needed))
+
+
 def _fewer_gpus(question: Question, choice: Choice) -> Advice | None:
     """Name the oldest kind of GPU where leaving it out would bring a newer torch."""
     capabilities = sorted({gpu.capability for gpu in question.target.gpus})
@@ -63,9 +79,10 @@ def _fewer_gpus(question: Question, choice: Choice) -> Advice | None:
     if better is None:
         return None
     left_out = next(gpu for gpu in question.target.gpus if gpu.capability == capabilities[0])
-    devices = " ".join(f"--device {gpu.gpu.index}" for gpu in kept)
     text = tr("without {gpu} it would be torch {version}", gpu=left_out.label, version=better.case.torch)
-    return Advice(text, devices)
+    if len(question.target.machines) > 1:  # an index would mean a device of each of them
+        return Advice(text, tr("a plan without {gpu}", gpu=left_out.label))
+    return Advice(text, " ".join(f"--device {gpu.gpu.index}" for gpu in kept))
 
 
 def _index(decision: Decision, choice: Choice) -> Advice | None:
@@ -75,7 +92,7 @@ def _index(decision: Decision, choice: Choice) -> Advice | None:
         for judged in decision.rejected
         if judged.case.torch > choice.case.torch
         and judged.failures
-        and all(failure.key[:1] == ("reach",) and failure.key[-1] == "down" for failure in judged.failures)
+        and all(failure.key[-1] == "down" for failure in judged.failures)
     ]
     if not out_of_reach:
         return None
@@ -89,15 +106,8 @@ def _stated_driver(question: Question, choice: Choice) -> Advice | None:
     """State the least driver where the machine was described without one."""
     if not question.target.gpus or all(gpu.machine.driver for gpu in question.target.gpus):
         return None
-    floor = least_driver_of(question, choice)
+    floor = least_driver_of(choice, question.target, question.knowledge)
     if floor is None:
         return None
     text = tr("the machine was described without a driver: this plan needs {floor} or newer", floor=floor)
     return Advice(text, tr("driver {floor} or newer", floor=floor))
-
-
-def least_driver_of(question: Question, choice: Choice) -> Version | None:
-    """Return the least driver that the chosen build itself needs."""
-    pin = f"torch=={choice.case.torch}"
-    request = replace(question.request.with_requirement(pin), variant=choice.case.variant)
-    return least_driver_for(question.with_request(request))

@@ -43,14 +43,18 @@ class Case:
 
     @property
     def cuda(self) -> CudaVersion | None:
+        """The CUDA release it was built with; None for a CPU build."""
         return self.row.cuda if self.row and self.row.cuda else self.variant.cuda
 
     @property
     def label(self) -> str:
-        return f"torch {self.torch}+{self.variant}" if self.kind == "pytorch" else f"torch {self.torch} ({self.variant})"
+        """The build in words: PyPI's do not carry their variant in the version."""
+        name = f"torch {self.torch}"
+        return f"{name}+{self.variant}" if self.kind == "pytorch" else f"{name} ({self.variant})"
 
     @property
     def source(self) -> str:
+        """Where it is known from."""
         return f"matrix torch.json: {self.row.source}" if self.row else "index"
 
 
@@ -69,4 +73,5 @@ class Failure:
     facts: tuple[tuple[str, str], ...] = ()
 
     def fact(self, name: str) -> str:
+        """One of the words; KeyError where the rule has no such word."""
         return dict(self.facts)[name]

@@ -41,10 +41,13 @@ def collect_shelf(listings: tuple[Listing, ...], target: Target) -> Shelf:
     for project in COMPANIONS:
         for item in fitting(_found(listings, project, target), target):
             places[project, item.release].append(item)
-    return Shelf({key: tuple(items) for key, items in places.items()})
+    down = {str(listing.project): listing for listing in reversed(listings) if listing.problem}
+    return Shelf({key: tuple(items) for key, items in places.items()}, down)
 
 
-def unknown_files(listings: tuple[Listing, ...], target: Target, knowledge: Knowledge) -> tuple[WheelFile, ...]:
+def unknown_files(
+    listings: tuple[Listing, ...], target: Target, knowledge: Knowledge
+) -> tuple[WheelFile, ...]:
     """Return torch files of which neither their name, their place nor the matrix tells the variant."""
     return tuple(
         item.file for item in _found(listings, "torch", target) if _variant(item, target, knowledge) is None
@@ -62,11 +65,12 @@ def _found(listings: tuple[Listing, ...], project: str, target: Target) -> tuple
 
 
 def _variant(item: Found, target: Target, knowledge: Knowledge) -> Variant | None:
+    if item.file.version.local and item.file.variant is None:
+        return None  # somebody's own build
     return item.file.variant or knowledge.pypi_variant(item.release, target.platform)
 
 
 def _kind(file: WheelFile, listing: Listing) -> IndexKind:
-    """A file without a local version is PyPI's build, unless its folder on the PyTorch index names a variant."""
-    if file.version.local or (file.variant is not None and listing.source.kind in ("pytorch", "snapshot", "flat")):
-        return "pytorch"
-    return "pypi"
+    """A file without a local version is PyPI's, unless its folder on the PyTorch index names a variant."""
+    named_by_place = file.variant is not None and listing.source.kind in ("pytorch", "snapshot", "flat")
+    return "pytorch" if file.version.local or named_by_place else "pypi"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from packaging.version import Version
-
 from gpuenv.core.knowledge import DriverOs, Knowledge
 from gpuenv.core.machine_json import parse_driver
 from gpuenv.values.build import PLATFORMS
 from gpuenv.values.capability import ComputeCapability, parse_compute_capability
+from gpuenv.values.driver import DriverVersion
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.machine import HARMLESS_PROBLEMS, Driver, Gpu, Machine, Problem, System
 from gpuenv.values.text import tr
@@ -131,7 +130,7 @@ def _read_gpu(index: int, text: str, knowledge: Knowledge) -> tuple[Gpu, str]:
                 Fix(tr("say which one by its compute capability, such as --gpu {one}", one=fact.capability)),
             ),
         )
-    return Gpu(index, fact.name, fact.capability), tr("matrix: product name `{name}`", name=fact.name)
+    return Gpu(index, text.strip(), fact.capability), tr("matrix: product name `{name}`", name=fact.name)
 
 
 def _capability(text: str) -> ComputeCapability | None:
@@ -172,7 +171,7 @@ def _with_driver(machine: Machine, driver: str, knowledge: Knowledge) -> Machine
     return replace(machine, driver=Driver(version, cuda), facts=facts, problems=_harmless(machine))
 
 
-def _read_driver(text: str) -> Version:
+def _read_driver(text: str) -> DriverVersion:
     try:
         return parse_driver(text)
     except ValueError:

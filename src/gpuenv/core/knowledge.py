@@ -112,6 +112,11 @@ class Knowledge:
         """Find the GPU generation of a compute capability."""
         return self._architectures.get(capability)
 
+    @property
+    def generations(self) -> Mapping[ComputeCapability, ArchitectureSupport]:
+        """All compute capabilities, with the GPU generation of each."""
+        return self._architectures
+
     def first_cuda_of_generation(self, capability: ComputeCapability) -> FirstCuda | None:
         """Tell the first CUDA that knew any GPU of the capability's major version."""
         return self._first_cudas.get(capability.major)
@@ -191,6 +196,10 @@ class Knowledge:
     def capability_by_pci(self, pci_id: str) -> GpuFact | None:
         """Find a GPU by its PCI device id: `2208`, `0x2208` or, as nvidia-smi prints it, `0x220810DE`."""
         return self._by_pci.get(parse_pci_id(pci_id))
+
+    def names_of(self, capability: ComputeCapability) -> tuple[str, ...]:
+        """The product names of a compute capability."""
+        return tuple(gpu.name for gpu in self._gpus if gpu.capability == capability and gpu.preferred)
 
     def suggest_names(self, text: str) -> tuple[str, ...]:
         """Product names that `text` may mean, likeliest first, three at most."""

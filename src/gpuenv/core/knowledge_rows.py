@@ -17,6 +17,7 @@ from gpuenv.values.capability import (
     parse_architecture,
     parse_compute_capability,
 )
+from gpuenv.values.driver import DriverVersion
 from gpuenv.values.variant import CudaVersion, Variant, parse_cuda_version
 
 Row = Mapping[str, Any]
@@ -30,7 +31,7 @@ WORDS = frozenset({"os", "channel"})
 class DriverFloor:
     """The least driver that something runs on."""
 
-    version: Version
+    version: DriverVersion
     source: str
 
 
@@ -155,7 +156,7 @@ def parse_driver_floors(row: Row) -> Iterator[tuple[DriverOs, DriverFloor]]:
     """
     for system in SYSTEMS:
         if row[system] is not None:
-            yield system, DriverFloor(as_version(row[system]), row["source"])
+            yield system, DriverFloor(DriverVersion(row[system]), row["source"])
 
 
 def parse_architecture_support(row: Row) -> ArchitectureSupport:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import InvalidVersion
 
 from gpuenv.values.capability import ComputeCapability, parse_compute_capability
+from gpuenv.values.driver import DriverVersion
 from gpuenv.values.machine import (
     Driver,
     FoundManager,
@@ -18,7 +19,6 @@ from gpuenv.values.machine import (
     Problem,
     System,
     Toolkit,
-    render_driver_version,
 )
 from gpuenv.values.variant import CudaVersion, parse_cuda_version
 
@@ -65,7 +65,7 @@ def _render_driver(driver: Driver | None) -> dict[str, Any] | None:
     return (
         None
         if driver is None
-        else {"version": render_driver_version(driver.version), "cuda": _text(driver.cuda)}
+        else {"version": str(driver.version), "cuda": _text(driver.cuda)}
     )
 
 
@@ -233,10 +233,10 @@ def _parse_driver(fields: _Fields) -> Driver:
     return Driver(version, fields.optional_parsed("cuda", parse_cuda_version, "12.2"))
 
 
-def parse_driver(text: str) -> Version:
+def parse_driver(text: str) -> DriverVersion:
     """Parse `535.104.05`; raise ValueError for anything else."""
     try:
-        return Version(_matching(_DRIVER)(text.strip()))
+        return DriverVersion(_matching(_DRIVER)(text.strip()))
     except InvalidVersion:  # digits of other scripts
         raise ValueError(f"`{text}` is no driver version such as 535.104.05") from None
 

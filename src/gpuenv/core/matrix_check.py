@@ -41,6 +41,18 @@ def check_matrices(tables: Mapping[str, Sequence[Any]]) -> tuple[MatrixFault, ..
     return (*faults, *_compare(sound))
 
 
+def sound_rows(table: str, rows: Sequence[Any]) -> tuple[tuple[Row, ...], tuple[MatrixFault, ...]]:
+    """Return the rows that are sound by themselves, and what is wrong with the others."""
+    sound: list[Row] = []
+    faults: list[MatrixFault] = []
+    for position, row in enumerate(rows):
+        messages = tuple(_check_row(table, row))
+        faults += (MatrixFault(table, _key(table, row, position), message) for message in messages)
+        if not messages:
+            sound.append(row)
+    return tuple(sound), tuple(faults)
+
+
 def _check_rows(table: str, rows: Sequence[Any]) -> Iterator[MatrixFault]:
     for position, row in enumerate(rows):
         for message in _check_row(table, row):

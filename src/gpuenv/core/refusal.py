@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 
 from packaging.version import Version
 
 from gpuenv.core.case import Failure
 from gpuenv.core.fixes import find_fixes
+from gpuenv.core.reasons import fewest_reasons
 from gpuenv.core.resolve import Decision, Judged, Question
 from gpuenv.core.rules import companion, driver, kernels, known_bad, library, platform, python, reach
 from gpuenv.core.rules import request as request_rule
 from gpuenv.values.errors import Because, Fix, Refused, Unreachable
 from gpuenv.values.plan import Rejection
 from gpuenv.values.text import tr
+from gpuenv.values.variant import Variant
 
 _SENTENCES: dict[str, Callable[[tuple[Failure, ...]], str]] = {
     "driver": driver.sentence,
@@ -27,12 +28,13 @@ _SENTENCES: dict[str, Callable[[tuple[Failure, ...]], str]] = {
     "reach": reach.sentence,
     "request": request_rule.sentence,
 }
+_RANKS = {rule: rank for rank, rule in enumerate(_SENTENCES)}
 
 
 def refuse(question: Question, decision: Decision) -> Refused | Unreachable:
     """Return the error that says why no build is left, with fixes that were tried and hold."""
-    unreadable = tuple(listing for listing in question.listings if listing.problem)
-    if question.listings and len(unreadable) == len(question.listings):
+    pages = [listing for listing in question.listings if listing.project == "torch"]
+    if pages and all(listing.problem for listing in pages):
         return _nothing_read(question)
     judged = asked_for(decision)
     because = explain_failures(judged) if judged else _no_such_release(question)
@@ -40,7 +42,7 @@ def refuse(question: Question, decision: Decision) -> Refused | Unreachable:
         _headline(question),
         code="no-build",
         because=because,
-        fixes=find_fixes(question),
+        fixes=find_fixes(question, decision),
         data={"rejected": [rejection_data(item) for item in rejections(judged)]},
     )
 
@@ -55,25 +57,8 @@ def asked_for(decision: Decision) -> tuple[Judged, ...]:
 
 
 def explain_failures(judged: tuple[Judged, ...]) -> tuple[Because, ...]:
-    """Return the smallest set of sentences, found greedily, such that each build fails by one of them."""
-    groups: dict[tuple[str, ...], dict[int, Failure]] = defaultdict(dict)
-    for number, item in enumerate(judged):
-        for failure in item.failures:
-            groups[failure.key].setdefault(number, failure)
-    left = set(range(len(judged)))
-    chosen = []
-    while left:
-        key = max(groups, key=lambda key: (len(left & groups[key].keys()), -_rank(key)))
-        covered = left & groups[key].keys()
-        if not covered:
-            break
-        chosen.append(_because(tuple(groups[key][number] for number in sorted(covered))))
-        left -= covered
-    return tuple(chosen)
-
-
-def _rank(key: tuple[str, ...]) -> int:
-    return list(_SENTENCES).index(key[0])
+    """Return the fewest sentences such that each build fails by one of them."""
+    return tuple(_because(failures) for failures in fewest_reasons(judged, _RANKS))
 
 
 def _because(failures: tuple[Failure, ...]) -> Because:
@@ -84,7 +69,12 @@ def rejections(judged: tuple[Judged, ...]) -> tuple[Rejection, ...]:
     """Return a rejection for each failure of each build."""
     return tuple(
         Rejection(
-            "torch", str(item.case.torch), str(item.case.variant), failure.rule, failure.detail, failure.source
+            "torch",
+            str(item.case.torch),
+            str(item.case.variant),
+            failure.rule,
+            failure.detail,
+            failure.source,
         )
         for item in judged
         for failure in item.failures
@@ -107,59 +97,69 @@ def _headline(question: Question) -> str:
     request = question.request
     specifier = request.specifier("torch")
     exact = [item.version for item in specifier if item.operator in ("==", "===")]
-    wanted = f"torch {exact[0]}" if exact else f"torch {specifier}" if specifier else "torch"
+    wanted = f"torch {exact[0]}" if len(exact) == 1 else f"torch{specifier}"
     if request.variant is not None:
         wanted = tr("{torch} for {variant}", torch=wanted, variant=request.variant)
     if request.python is not None:
-        short = str(request.python).removeprefix("==").removesuffix(".*")
-        wanted = tr("{torch} with Python {python}", torch=wanted, python=short)
+        wanted = tr("{torch} with Python {python}", torch=wanted, python=request.python_asked)
     place = tr("these machines") if len(question.target.machines) > 1 else tr("this machine")
     return tr("no build of {wanted} runs on {place}", wanted=wanted, place=place)
 
 
 def _no_such_release(question: Question) -> tuple[Because, ...]:
     known = sorted({case.torch for case in question.cases})
-    specifier = question.request.specifier("torch")
-    matching = [version for version in known if specifier.contains(version)]
+    matching = [version for version in known if question.request.admits("torch", version)]
     if question.request.variant is not None and matching:
-        variants = _variants_of(question, matching)
-        text = tr(
-            "torch {versions} has no build for {variant} on {platform}; it has {variants}",
-            versions=", ".join(map(str, matching[-3:])),
-            variant=question.request.variant,
-            platform=question.target.platform,
-            variants=", ".join(variants),
-        )
-        return (Because(text, "matrix torch.json"),)
-    newest = known[-1] if known else tr("none")
-    text = tr(
-        "no known release of torch matches `{specifier}`; the newest is {newest}",
-        specifier=specifier or "torch",
-        newest=newest,
+        return (_no_such_variant(question, matching),)
+    specifier = question.request.specifier("torch")
+    facts = {
+        "specifier": specifier,
+        "newest": known[-1] if known else "",
+        "platform": question.target.platform,
+    }
+    text = (
+        tr("no known release of torch matches `{specifier}`; the newest is {newest}", **facts)
+        if known
+        else tr("no release of torch is known for {platform}", **facts)
     )
     return (Because(text, "matrix torch.json"),)
 
 
-def _variants_of(question: Question, versions: list[Version]) -> list[str]:
-    found = {case.variant for case in question.cases if case.torch in versions and case.variant.is_known}
-    ordered = sorted(found, key=lambda variant: (variant.cuda.major, variant.cuda.minor) if variant.cuda else (0, 0))
-    return [str(variant) for variant in ordered]
+def _no_such_variant(question: Question, matching: list[Version]) -> Because:
+    specifier = question.request.specifier("torch")
+    found = {case.variant for case in question.cases if case.torch in matching and case.variant.is_known}
+    facts = {
+        "torch": f"torch{specifier}",
+        "variant": question.request.variant,
+        "platform": question.target.platform,
+        "variants": ", ".join(str(variant) for variant in sorted(found, key=_cuda_key)),
+    }
+    text = (
+        tr("{torch} has no build for {variant} on {platform}; it has {variants}", **facts)
+        if specifier
+        else tr("no torch has a build for {variant} on {platform}; there are {variants}", **facts)
+    )
+    return Because(text, "matrix torch.json")
+
+
+def _cuda_key(variant: Variant) -> tuple[int, int]:
+    return (variant.cuda.major, variant.cuda.minor) if variant.cuda else (0, 0)
 
 
 def _nothing_read(question: Question) -> Unreachable:
+    fixes = [Fix(tr("check the network, or name a mirror with --mirror or a wheelhouse with --find-links"))]
+    if not question.request.offline:
+        command = question.request.with_option("--offline", "").command()
+        fixes.append(Fix(tr("or decide from what is shipped with gpuenv"), command))
     return Unreachable(
         tr("none of the indexes could be read"),
         code="no-index",
         because=tuple(
-            Because(tr("{page}: {problem}", page=listing.page, problem=listing.problem), listing.source.origin)
+            Because(
+                tr("{page}: {problem}", page=listing.page, problem=listing.problem), listing.source.origin
+            )
             for listing in question.listings
             if listing.project == "torch"
         ),
-        fixes=(
-            Fix(tr("check the network, or name a mirror with --mirror or a wheelhouse with --find-links")),
-            Fix(
-                tr("or decide from what is shipped with gpuenv"),
-                question.request.with_option("--offline", "").command(),
-            ),
-        ),
+        fixes=tuple(fixes),
     )

@@ -10,6 +10,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from gpuenv.core.markers import marker_environment
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import tr
 from gpuenv.values.variant import Variant, parse_variant
@@ -43,8 +44,23 @@ class Request:
                 wanted &= requirement.specifier
         return wanted
 
+    def admits(self, project: str, version: Version) -> bool:
+        """Whether `version` is among what is asked of `project`; pre-releases only where one is named."""
+        return admits(self.specifier(project), version)
+
+    def extras(self, project: str) -> tuple[str, ...]:
+        """The extras of `project` that are asked for: `torch[opt-einsum]`."""
+        asked = (item.extras for item in self.requirements if canonicalize_name(item.name) == project)
+        return tuple(sorted({extra for extras in asked for extra in extras}))
+
+    @property
+    def python_asked(self) -> str:
+        """The Python asked for as a person would say it: `3.11`, `>=3.10`."""
+        return str(self.python).removeprefix("==").removesuffix(".*") if self.python else "3"
+
     @property
     def companions(self) -> tuple[str, ...]:
+        """The companions of torch that are asked for."""
         named = {canonicalize_name(requirement.name) for requirement in self.requirements}
         return tuple(project for project in COMPANIONS if project in named)
 
@@ -54,13 +70,17 @@ class Request:
         return tuple(item for item in self.requirements if canonicalize_name(item.name) not in STACK)
 
     def with_requirement(self, text: str) -> Request:
-        """Return the request with the requirements on one project replaced by `text`."""
+        """Return the request with the requirements on one project replaced by `text`; its extras stay."""
         new = Requirement(text)
         name = canonicalize_name(new.name)
-        kept = tuple(item for item in self.requirements if canonicalize_name(item.name) != name)
-        return replace(self, requirements=(new, *kept))
+        new.extras |= set(self.extras(name))
+        names = [canonicalize_name(item.name) for item in self.requirements]
+        place = names.index(name) if name in names else 0
+        kept = [item for item, other in zip(self.requirements, names, strict=True) if other != name]
+        return replace(self, requirements=(*kept[:place], new, *kept[place:]))
 
     def without_project(self, project: str) -> Request:
+        """Return the request without the requirements on one project."""
         kept = tuple(item for item in self.requirements if canonicalize_name(item.name) != project)
         return replace(self, requirements=kept)
 
@@ -70,13 +90,30 @@ class Request:
         return replace(self, options=(*kept, *((name, value) for value in values)))
 
     def command(self) -> str:
-        """The command line that asks for this, quoted for a POSIX shell."""
+        """The command line that asks for this, quoted for a POSIX shell.
+
+        The requirements of files are spelled out: what is changed in them would not hold beside the files.
+        """
         words = [*self.program, *(str(item) for item in self.requirements)]
         if tuple(map(str, self.requirements)) == DEFAULT_REQUIREMENTS:
             words = list(self.program)
         for name, value in self.options:
-            words += [name, value] if value else [name]
+            if name != "-r":
+                words += [name, value] if value else [name]
         return shlex.join(words)
+
+
+def admits(specifier: SpecifierSet, version: Version) -> bool:
+    """Whether `version` fits; pre-releases only where the specifier names one."""
+    named = any(_is_prerelease(item.version) for item in specifier)
+    return (named or not version.is_prerelease) and specifier.contains(version, prereleases=True)
+
+
+def _is_prerelease(text: str) -> bool:
+    try:
+        return Version(text).is_prerelease
+    except InvalidVersion:  # `2.7.*`, and anything after `===`
+        return False
 
 
 def parse_requirements(texts: tuple[str, ...]) -> tuple[Requirement, ...]:
@@ -98,6 +135,11 @@ def _parse_requirement(text: str) -> Requirement:
             code="bad-requirement",
             fixes=(Fix(tr("write it as `torch==2.7.1` or `numpy>=1.26`")),),
         ) from None
+    if not str(requirement).isprintable():
+        raise UsageError(
+            tr("{text} has characters that do not print", text=repr(text)), code="bad-requirement"
+        )
+    _refuse_marker(text, requirement)
     if requirement.url and canonicalize_name(requirement.name) in STACK:
         raise UsageError(
             tr("`{name}` is asked for by address, which leaves nothing to decide", name=requirement.name),
@@ -105,6 +147,18 @@ def _parse_requirement(text: str) -> Requirement:
             fixes=(Fix(tr("name the version instead, or give the folder of the file with --find-links")),),
         )
     return requirement
+
+
+def _refuse_marker(text: str, requirement: Requirement) -> None:
+    """Raise UsageError for a marker that compares what can't be compared: `os_name ~= 'posix'`."""
+    try:
+        if requirement.marker:
+            requirement.marker.evaluate(marker_environment("linux-64", "3.12.0"))
+    except ValueError as error:
+        raise UsageError(
+            tr("the marker of `{text}` can't be evaluated: {error}", text=text, error=error),
+            code="bad-requirement",
+        ) from None
 
 
 def parse_python(text: str) -> SpecifierSet:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from gpuenv.core.applicable import by_python
 from gpuenv.core.case import Case, Failure, Found
 from gpuenv.core.cases import collect_cases, collect_shelf
-from gpuenv.core.knowledge import KnownBad, Knowledge
+from gpuenv.core.knowledge import Knowledge, KnownBad
 from gpuenv.core.request import Request
 from gpuenv.core.rules import companion, driver, kernels, known_bad, library, platform, python, reach
 from gpuenv.core.rules import request as request_rule
@@ -30,9 +31,11 @@ class Question:
     shelf: companion.Shelf
 
     def with_request(self, request: Request) -> Question:
+        """Return the question with another request."""
         return replace(self, request=request)
 
     def with_target(self, target: Target) -> Question:
+        """Return the question for another target of the same platform."""
         return replace(self, target=target)
 
 
@@ -50,6 +53,7 @@ class Choice:
 
     @property
     def files(self) -> tuple[Found, ...]:
+        """The files of the torch stack, torch's first."""
         return (self.torch, *self.companions)
 
 
@@ -84,21 +88,33 @@ def ask(
 def decide(question: Question) -> Decision:
     """Judge every build of the kind in question."""
     offers = python.admitted(question.pythons, question.request.python)
+    parts = [
+        (question.with_request(request), pythons)
+        for request, pythons in by_python(question.request, question.target, offers)
+    ]
     choices: list[Choice] = []
     rejected: list[Judged] = []
     for case in question.cases:
         if not request_rule.in_question(case, question.request, question.target):
             continue
-        failures = _judge_build(case, question) + _judge_files(case, question, offers)
-        good, companion_failures = ([], ()) if failures else _judge_together(case, question, offers)
+        outcomes = [_judge(case, part, pythons) for part, pythons in parts]
+        good = [choice for found, _ in outcomes for choice in found]
         choices += good
         if not good:
-            rejected.append(Judged(case, failures + companion_failures))
+            failures = dict.fromkeys(failure for _, found in outcomes for failure in found)
+            rejected.append(Judged(case, tuple(failures)))
     rejected.sort(key=lambda judged: (judged.case.torch, judged.case.cuda or _NO_CUDA), reverse=True)
     return Decision(_in_order_of_preference(choices, offers), tuple(rejected))
 
 
 _NO_CUDA = CudaVersion(0, 0)
+
+
+def _judge(
+    case: Case, question: Question, offers: tuple[PythonOffer, ...]
+) -> tuple[list[Choice], tuple[Failure, ...]]:
+    failures = _judge_build(case, question) + _judge_files(case, question, offers)
+    return ([], failures) if failures else _judge_together(case, question, offers)
 
 
 def _judge_build(case: Case, question: Question) -> tuple[Failure, ...]:
@@ -113,19 +129,23 @@ def _judge_build(case: Case, question: Question) -> tuple[Failure, ...]:
 
 def _judge_files(case: Case, question: Question, offers: tuple[PythonOffer, ...]) -> tuple[Failure, ...]:
     fitting = platform.fitting(case.found, question.target)
-    asked, source = _asked_python(question)
     return (
         reach.check(case, tuple(item for item in question.listings if item.project == "torch"))
         + platform.check(case, question.target)
-        + python.check(case, fitting, offers, asked, source)
+        + _judge_python(case, question, fitting, offers)
     )
 
 
-def _asked_python(question: Question) -> tuple[str, str]:
-    if question.request.python is not None:
-        return str(question.request.python).removeprefix("==").removesuffix(".*"), "option --python"
-    provided = ", ".join(dict.fromkeys(offer.short for offer in question.pythons)) or tr("any Python")
-    return provided, tr("the Pythons that {manager} can provide", manager=question.request.manager)
+def _judge_python(
+    case: Case, question: Question, fitting: tuple[Found, ...], offers: tuple[PythonOffer, ...]
+) -> tuple[Failure, ...]:
+    request = question.request
+    if not offers:
+        return (python.not_provided(request.python_asked, question.pythons, request.manager),)
+    if request.python is not None:
+        return python.check(case, fitting, offers, request.python_asked, "option --python")
+    source = tr("the Pythons that {manager} can provide", manager=request.manager)
+    return python.check(case, fitting, offers, python.in_words(offers), source)
 
 
 def _judge_together(
@@ -147,7 +167,7 @@ def _judge_together(
             good.append(outcome)
         else:
             failures.update(dict.fromkeys(outcome))
-    return good, tuple(failures)
+    return good, companion.merged(tuple(failures))
 
 
 def _judge_with_python(
@@ -172,7 +192,7 @@ def _file_preference(item: Found) -> tuple[object, ...]:
 
 
 def _in_order_of_preference(choices: list[Choice], offers: tuple[PythonOffer, ...]) -> tuple[Choice, ...]:
-    """Sort: newest torch, listed before assumed, native before minor-version compatibility, newest CUDA, Python.
+    """Sort: newest torch, listed before assumed, native before compatible, newest CUDA, Python, index.
 
     Sorts are stable, so the criteria are applied from the least to the most important.
     """

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from gpuenv.core.knowledge import DriverOs
+from gpuenv.core.knowledge import DriverOs, Knowledge
 from gpuenv.values.build import Platform
 from gpuenv.values.capability import ComputeCapability
+from gpuenv.values.driver import DriverVersion
 from gpuenv.values.errors import Because, Fix, Refused, UsageError
-from gpuenv.values.machine import Gpu, Machine
+from gpuenv.values.machine import Driver, Gpu, Machine
 from gpuenv.values.text import tr
 
 _PLATFORMS: dict[tuple[str, str], Platform] = {
@@ -33,10 +35,12 @@ class TargetGpu:
 
     @property
     def label(self) -> str:
+        """The GPU in words: its name and compute capability."""
         return f"{self.gpu.name} ({self.capability})" if self.gpu.name else str(self.capability)
 
     @property
     def source(self) -> str:
+        """Where its compute capability was read."""
         return self.machine.source_of(f"gpus.{self.gpu.index}.compute_capability")
 
 
@@ -48,14 +52,44 @@ class Target:
     gpus: tuple[TargetGpu, ...]
     platform: Platform
 
+    @property
+    def place(self) -> str:
+        """What to call the machine that a fact is about."""
+        return tr("this machine") if len(self.machines) == 1 else tr("one of the machines")
+
     def only(self, gpus: tuple[TargetGpu, ...]) -> Target:
+        """Return the target with some of its GPUs."""
         return replace(self, gpus=gpus)
 
     def with_driver_assumed(self) -> Target:
         """Return the target as if every machine had a driver new enough."""
-        machines = {id(machine): replace(machine, driver=None) for machine in self.machines}
+        return self._changed(lambda machine: replace(machine, driver=None))
+
+    def with_driver(self, version: DriverVersion, knowledge: Knowledge) -> Target:
+        """Return the target as if every driver older than `version` were that one."""
+
+        def updated(machine: Machine) -> Machine:
+            if machine.driver is None or machine.driver.version >= version:
+                return machine
+            cuda = knowledge.driver_cuda(version, driver_os(machine))
+            return replace(machine, driver=Driver(version, cuda))
+
+        return self._changed(updated)
+
+    def with_glibc_assumed(self) -> Target:
+        """Return the target as if every machine had a glibc new enough."""
+        return self._changed(_with_any_glibc)
+
+    def _changed(self, change: Callable[[Machine], Machine]) -> Target:
+        machines = {id(machine): change(machine) for machine in self.machines}
         gpus = tuple(replace(gpu, machine=machines[id(gpu.machine)]) for gpu in self.gpus)
         return replace(self, machines=tuple(machines.values()), gpus=gpus)
+
+
+def _with_any_glibc(machine: Machine) -> Machine:
+    if machine.system.os != "linux":
+        return machine
+    return replace(machine, system=replace(machine.system, libc="glibc", libc_version=None))
 
 
 def driver_os(machine: Machine) -> DriverOs:
@@ -96,7 +130,10 @@ def platform_of(machine: Machine) -> Platform:
             tr("there are no CUDA builds of torch for {os} on {arch}", os=system.os, arch=system.arch),
             code="platform-unsupported",
             because=(
-                Because(tr("this machine is {os} on {arch}", os=system.os, arch=system.arch), machine.source_of("system.arch")),
+                Because(
+                    tr("this machine is {os} on {arch}", os=system.os, arch=system.arch),
+                    machine.source_of("system.arch"),
+                ),
             ),
             fixes=(Fix(tr("plan for another machine with --machine FILE or --platform")),),
         )
@@ -114,7 +151,9 @@ def _usable_gpus(machine: Machine, devices: tuple[int, ...]) -> tuple[TargetGpu,
     if unknown:
         raise _capability_unknown(machine, unknown[0])
     return tuple(
-        TargetGpu(gpu, gpu.compute_capability, machine) for gpu in chosen if gpu.compute_capability is not None
+        TargetGpu(gpu, gpu.compute_capability, machine)
+        for gpu in chosen
+        if gpu.compute_capability is not None
     )
 
 
@@ -134,7 +173,10 @@ def _no_such_device(missing: tuple[int, ...], machine: Machine) -> UsageError:
         code="no-such-device",
         because=(
             Because(
-                tr("it has {devices}", devices=", ".join(f"{gpu.index}: {gpu.name}" for gpu in machine.gpus) or tr("no GPU")),
+                tr(
+                    "it has {devices}",
+                    devices=", ".join(f"{gpu.index}: {gpu.name}" for gpu in machine.gpus) or tr("no GPU"),
+                ),
                 machine.source_of("gpus"),
             ),
         ),
@@ -169,5 +211,16 @@ def _capability_unknown(machine: Machine, gpu: Gpu) -> Refused:
                 machine.source_of(f"gpus.{gpu.index}.compute_capability"),
             ),
         ),
-        fixes=(Fix(tr("say it yourself: --gpu 8.6 (NVIDIA lists it by product name)")),),
+        fixes=(
+            Fix(
+                tr(
+                    "say it yourself: --gpu 8.6 --driver {driver} (8.6 is an example)",
+                    driver=_driver(machine),
+                )
+            ),
+        ),
     )
+
+
+def _driver(machine: Machine) -> str:
+    return str(machine.driver.version) if machine.driver else "535.104.05"

@@ -28,50 +28,87 @@ def _cpu(question: Question, choice: Choice) -> list[Warn]:
         )
         return [Warn("cpu", tr("this is a CPU build: {reason}", reason=reason))]
     if not question.target.gpus:
-        return [Warn("no-gpu-here", tr("this is a CUDA build, as asked, but there is no GPU here to prove it on"))]
+        return [
+            Warn("no-gpu-here", tr("this is a CUDA build, as asked, but there is no GPU here to prove it on"))
+        ]
     return []
 
 
 def _ptx(choice: Choice) -> list[Warn]:
-    return [
-        Warn(
-            "ptx",
-            tr("{gpu} runs this build through PTX, which the driver compiles: the first start takes minutes", gpu=gpu.label),
-        )
-        for gpu in choice.through_ptx
-    ]
+    template = "{gpu} runs this build through PTX, which the driver compiles: the first start takes minutes"
+    labels = dict.fromkeys(gpu.label for gpu in choice.through_ptx)
+    return [Warn("ptx", tr(template, gpu=label)) for label in labels]
 
 
 def _assumed(choice: Choice) -> list[Warn]:
     names = [item.file.filename for item in choice.files if item.file.assumed]
     if not names:
         return []
-    return [Warn("assumed", tr("no page that was read lists {names}: they follow from the release matrix", names=", ".join(names)))]
+    return [
+        Warn(
+            "assumed",
+            tr(
+                "no page that was read lists {names}: they follow from the release matrix",
+                names=", ".join(names),
+            ),
+        )
+    ]
 
 
 def _system(question: Question) -> list[Warn]:
     warnings = [
-        Warn(problem.code, problem.message) for machine in question.target.machines for problem in machine.problems
+        Warn(problem.code, problem.message)
+        for machine in question.target.machines
+        for problem in machine.problems
     ]
     for machine in question.target.machines:
         if machine.system.os == "linux" and machine.system.libc_version is None:
-            warnings.append(Warn("glibc-unknown", tr("the machine's glibc is not known; it is taken to be new enough")))
+            warnings.append(
+                Warn("glibc-unknown", tr("the machine's glibc is not known; it is taken to be new enough"))
+            )
+        if question.target.gpus and not machine.gpus:
+            warnings.append(Warn("machine-without-gpu", tr("one of the machines has no NVIDIA GPU")))
         if machine.gpus and not machine.visible_gpus:
-            warnings.append(Warn("all-devices-hidden", tr("CUDA_VISIBLE_DEVICES hides every GPU: torch will see none until it is unset")))
+            warnings.append(
+                Warn(
+                    "all-devices-hidden",
+                    tr("CUDA_VISIBLE_DEVICES hides every GPU: torch will see none until it is unset"),
+                )
+            )
     return list(dict.fromkeys(warnings))
 
 
 def _indexes(question: Question) -> list[Warn]:
     warnings = []
     for listing in question.listings:
-        if listing.problem and listing.project == "torch":
-            warnings.append(Warn("index-unreadable", tr("{page} could not be read: {problem}", page=listing.page, problem=listing.problem)))
+        if listing.problem and listing.project in ("torch", *question.request.companions):
+            warnings.append(
+                Warn(
+                    "index-unreadable",
+                    tr("{page} could not be read: {problem}", page=listing.page, problem=listing.problem),
+                )
+            )
         if listing.unparsed:
-            warnings.append(Warn("files-unparsed", tr("{count} files on {page} have names that could not be parsed, such as {name}", count=len(listing.unparsed), page=listing.page, name=listing.unparsed[0])))
+            warnings.append(
+                Warn(
+                    "files-unparsed",
+                    tr(
+                        "{count} files on {page} have names that could not be parsed, such as {name}",
+                        count=len(listing.unparsed),
+                        page=listing.page,
+                        name=listing.unparsed[0],
+                    ),
+                )
+            )
     return warnings
 
 
 def _python(choice: Choice) -> list[Warn]:
     if choice.python.installed:
         return []
-    return [Warn("python-download", tr("Python {version} is not on this machine; it will be downloaded", version=choice.python.short))]
+    return [
+        Warn(
+            "python-download",
+            tr("Python {version} is not on this machine; it will be downloaded", version=choice.python.short),
+        )
+    ]

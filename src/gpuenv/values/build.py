@@ -46,7 +46,7 @@ class WheelFile:
     version: Version  # with its local part, as the file is named
     tags: frozenset[Tag]
     filename: str
-    url: str
+    url: str  # empty where only the page is known: PyPI's files in the snapshot
     variant: Variant | None  # None: a file whose variant neither its name nor its place tells
     sha256: str | None = None
     size: int | None = None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from packaging.version import Version
-
 from gpuenv.values.capability import ComputeCapability
+from gpuenv.values.driver import DriverVersion
 from gpuenv.values.variant import CudaVersion
 
 
@@ -26,14 +25,8 @@ class System:
 class Driver:
     """The NVIDIA driver; `cuda` is the newest CUDA it supports, not an installed toolkit."""
 
-    version: Version
+    version: DriverVersion
     cuda: CudaVersion | None = None
-
-
-def render_driver_version(version: Version) -> str:
-    """Write a driver's version as NVIDIA does, `450.80.02`; `str` would drop the zero."""
-    first, *others = version.release
-    return ".".join((str(first), *(f"{part:02d}" for part in others)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpuenv.core.render.shell import one_line
 from gpuenv.core.render.text import describe
 from gpuenv.values.machine import Machine
 from gpuenv.values.text import tr
@@ -19,7 +20,7 @@ def render_machine_text(machine: Machine, *, verbose: bool = False) -> str:
     if verbose:
         lines += [f"  {field}: {source}" for field, source in machine.facts]
         lines += [f"  {item.version}: {item.path}" for item in machine.pythons]
-    return "\n".join(lines) + "\n"
+    return "\n".join("  " * line.startswith("  ") + one_line(line) for line in lines) + "\n"
 
 
 def _gpus(machine: Machine) -> list[str]:
@@ -56,7 +57,7 @@ def _toolkit(machine: Machine) -> list[str]:
     if machine.driver is None or machine.driver.cuda is None:
         return [line]
     told = tr(
-        "  the driver's CUDA {cuda} is the newest it supports; the toolkit matters only for building extensions",
+        "  the driver's CUDA {cuda} is the newest it supports; the toolkit serves to build extensions",
         cuda=machine.driver.cuda,
     )
     return [line, told]

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import shlex
+
+from gpuenv.core.render.shell import one_line
 from gpuenv.core.render.text import summary
+from gpuenv.values.errors import UsageError
 from gpuenv.values.plan import Plan
+from gpuenv.values.text import tr
 
 
 def render_requirements(plan: Plan) -> str:
-    """Return a requirements file: where from, the pinned torch stack, the user's others, the workarounds."""
+    """Return a requirements file: where from, the pinned torch stack, the user's others, the workarounds.
+
+    Raises UsageError for an address that would not stay in its line.
+    """
     sources = plan.sources
     options = ["--no-index"] if sources.no_index else []
     if sources.index_url and not sources.no_index:
-        options.append(f"--index-url {sources.index_url}")
-    options += [f"--extra-index-url {url}" for url in sources.extra_index_urls if not sources.no_index]
-    options += [f"--find-links {place}" for place in sources.find_links]
-    lines = [f"# {line}" for line in summary(plan)]
+        options.append(_option("--index-url", sources.index_url))
+    options += [_option("--extra-index-url", url) for url in sources.extra_index_urls if not sources.no_index]
+    options += [_option("--find-links", place) for place in sources.find_links]
+    lines = [f"# {one_line(line)}" for line in summary(plan)]
     return "\n".join([*lines, *options, *plan.pins, *plan.requirements, *plan.constraints]) + "\n"
+
+
+def _option(name: str, value: str) -> str:
+    """Write an option as a POSIX shell would read it: pip and uv do so too."""
+    if not value.isprintable():
+        raise UsageError(
+            tr("{value} can't be written into a requirements file", value=repr(value)), code="unprintable"
+        )
+    return f"{name} {shlex.quote(value)}"

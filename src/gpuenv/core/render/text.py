@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from gpuenv.core.render.shell import one_line
 from gpuenv.values.machine import Gpu, Machine
 from gpuenv.values.plan import Plan, PlannedPackage
 from gpuenv.values.text import tr
@@ -19,10 +20,11 @@ def render_text(plan: Plan, *, verbose: bool = False) -> str:
     if verbose:
         lines += [f"  {tr('because')} {reason.text} [{reason.source}]" for reason in plan.why]
         lines += [
-            f"  {tr('not')} {item.name} {item.version} ({item.variant}): {item.rule}: {item.detail} [{item.source}]"
+            f"  {tr('not')} {item.name} {item.version} ({item.variant}): {item.rule}: {item.detail}"
+            f" [{item.source}]"
             for item in plan.rejected
         ]
-    return "\n".join(lines) + "\n"
+    return "\n".join("  " * line.startswith("  ") + one_line(line) for line in lines) + "\n"
 
 
 def summary(plan: Plan) -> tuple[str, ...]:
@@ -48,8 +50,11 @@ def _plain_variant(package: PlannedPackage) -> str:
 
 def describe(machine: Machine) -> str:
     """Return a machine in one line: its GPUs and driver."""
+    facts = {"os": machine.system.os, "arch": machine.system.arch}
+    if machine.without_gpu:
+        return tr("no NVIDIA GPU, {os} {arch}", **facts)
     if not machine.gpus:
-        return tr("no NVIDIA GPU, {os} {arch}", os=machine.system.os, arch=machine.system.arch)
+        return tr("an NVIDIA driver or GPU that can't be used, {os} {arch}", **facts)
     gpus = ", ".join(dict.fromkeys(_gpu(gpu, machine.gpus) for gpu in machine.gpus))
     if machine.driver is None:
         return tr("{gpus}, driver not stated", gpus=gpus)

@@ -8,16 +8,18 @@ that the matrix names) the major version only.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from gpuenv.core.case import Case, Failure, Found
 from gpuenv.core.knowledge import Knowledge
-from gpuenv.core.request import Request
+from gpuenv.core.request import Request, admits
 from gpuenv.core.rules import python as python_rule
+from gpuenv.core.rules.wording import releases
 from gpuenv.core.target import Target
+from gpuenv.values.index import Listing
 from gpuenv.values.python import PythonOffer
 from gpuenv.values.text import tr
 from gpuenv.values.variant import Variant
@@ -27,11 +29,16 @@ _WITHOUT_CUDA = ("torchtext", "torchdata")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shelf:
-    """The files of the companions that indexes list and that fit the systems, by project and release."""
+    """The files of the companions that indexes list and that fit the systems, by project and release.
+
+    `down` are the pages that could not be read, by project.
+    """
 
     found: Mapping[tuple[str, Version], tuple[Found, ...]]
+    down: Mapping[str, Listing]
 
-    def of(self, project: str, releases: list[Version]) -> list[Found]:
+    def of(self, project: str, releases: tuple[Version, ...]) -> list[Found]:
+        """The files of some releases of a project."""
         return [item for release in releases for item in self.found.get((project, release), ())]
 
 
@@ -74,68 +81,142 @@ def _match_one(
     project: str, case: Case, specifier: SpecifierSet, target: Target, knowledge: Knowledge, shelf: Shelf
 ) -> Match | Failure:
     paired = knowledge.companions_of(case.torch).get(project, ())
-    facts = {"project": project, "torch": case.torch, "variant": case.variant}
     if not paired:
-        return _failure(project, case, "unknown", tr("no {project} is known to match torch {torch}", **facts))
-    asked = [version for version in paired if specifier.contains(version, prereleases=True)]
-    facts["versions"] = ", ".join(map(str, asked or paired))
+        detail = tr("no {project} is known to match torch {torch}", project=project, torch=case.torch)
+        return _failure(project, case, "unknown", detail)
+    asked = tuple(version for version in paired if _may_be_asked(version, case, specifier))
     if not asked:
-        detail = tr("torch {torch} goes with {project} {versions}, not {specifier}", **facts, specifier=specifier)
-        return _failure(project, case, "request", detail)
+        return _not_asked(project, case, specifier, paired)
     ranked = [
         (closeness, asked.index(item.release), item.order, number, item)
         for number, item in enumerate(shelf.of(project, asked))
-        if (closeness := _closeness(project, item, case, target, knowledge)) is not None
+        if admits(specifier, item.file.version)
+        and (closeness := _closeness(item, case, target, knowledge)) is not None
     ]
     if not ranked:
-        return _failure(project, case, "absent", tr("no index lists {project} {versions} for {variant}", **facts))
+        return _not_listed(project, case, asked, shelf)
     return Match(project, tuple(item for *_, item in sorted(ranked, key=lambda entry: entry[:4])))
 
 
-def _without_python(found: Match, case: Case, python: PythonOffer) -> Failure:
+def _may_be_asked(version: Version, case: Case, specifier: SpecifierSet) -> bool:
+    """Whether the release, or its build for the case's variant (`==0.15.2+cu118`), is among what is asked."""
+    if not specifier or admits(specifier, version):
+        return True
+    return admits(specifier, Version(f"{version}+{case.variant}"))
+
+
+def _not_asked(project: str, case: Case, specifier: SpecifierSet, paired: tuple[Version, ...]) -> Failure:
     detail = tr(
-        "{project} {versions} for {variant} has files for Python {has}, not {python}",
-        project=found.project,
-        versions=", ".join(dict.fromkeys(str(item.release) for item in found.files)),
-        variant=case.variant,
-        has=", ".join(python_rule.pythons_of(found.files)),
-        python=python.short,
+        "torch {torch} goes with {project} {versions}, not {specifier}",
+        torch=case.torch,
+        project=project,
+        versions=", ".join(map(str, paired)),
+        specifier=specifier,
     )
-    return _failure(found.project, case, "python", detail)
+    return _failure(project, case, "request", detail)
 
 
-def _closeness(project: str, item: Found, case: Case, target: Target, knowledge: Knowledge) -> int | None:
-    """Return 0 for the same variant, 1 for one that is close enough, None for one that does not fit."""
-    if project in _WITHOUT_CUDA or any(tag.platform == "any" for tag in item.file.tags):
+def _not_listed(project: str, case: Case, asked: tuple[Version, ...], shelf: Shelf) -> Failure:
+    facts = {
+        "project": project,
+        "versions": ", ".join(map(str, asked)),
+        "variant": case.variant,
+    }
+    down = shelf.down.get(project)
+    if down is None:
+        return _failure(
+            project, case, "absent", tr("no index lists {project} {versions} for {variant}", **facts)
+        )
+    detail = tr(
+        "{page}, where {project} {versions} for {variant} may be, could not be read ({problem})",
+        page=down.page,
+        problem=down.problem,
+        **facts,
+    )
+    return _failure(project, case, "down", detail, ("page", down.page), ("problem", down.problem or ""))
+
+
+def _without_python(found: Match, case: Case, python: PythonOffer) -> Failure:
+    versions = ", ".join(dict.fromkeys(str(item.release) for item in found.files))
+    has = ", ".join(python_rule.pythons_of(found.files))
+    return _failure(
+        found.project,
+        case,
+        "python",
+        _say_python(found.project, versions, case.variant, has, python.short),
+        ("versions", versions),
+        ("has", has),
+        ("python", python.short),
+    )
+
+
+def _say_python(project: str, versions: str, variant: Variant | str, has: str, pythons: str) -> str:
+    return tr(
+        "{project} {versions} for {variant} has files for Python {has}, not {python}",
+        project=project,
+        versions=versions,
+        variant=variant,
+        has=has,
+        python=pythons,
+    )
+
+
+def merged(failures: tuple[Failure, ...]) -> tuple[Failure, ...]:
+    """Return the failures of one build with those of a companion's Pythons told as one."""
+    groups: dict[tuple[str, ...], list[Failure]] = {}
+    for failure in failures:
+        groups.setdefault(failure.key, []).append(failure)
+    return tuple(
+        _merge_pythons(group) if key[0] == "companion" and key[-1] == "python" else group[0]
+        for key, group in groups.items()
+    )
+
+
+def _merge_pythons(group: list[Failure]) -> Failure:
+    first = group[0]
+    pythons = ", ".join(failure.fact("python") for failure in reversed(group))
+    words = (first.fact("project"), first.fact("versions"), first.fact("variant"), first.fact("has"))
+    return replace(first, detail=_say_python(*words, pythons))
+
+
+def _closeness(item: Found, case: Case, target: Target, knowledge: Knowledge) -> int | None:
+    """Return 0 for the same variant, more for one that is close enough, None for one that does not fit."""
+    if _has_no_variant(item):
         return 0
-    variant = item.file.variant or companion_variant(project, item, target, knowledge)
+    variant = item.file.variant or companion_variant(item, target, knowledge)
     if variant is None:
         return None
     if variant == case.variant:
         return 0 if bool(item.file.version.local) == (case.kind == "pytorch") else 1
     same_major = variant.cuda and case.cuda and variant.cuda.major == case.cuda.major
-    loose = knowledge.matches_by_major(project, item.release)
+    loose = knowledge.matches_by_major(item.file.name, item.release)
     return 2 if same_major and loose else None
 
 
-def companion_variant(project: str, item: Found, target: Target, knowledge: Knowledge) -> Variant | None:
-    """Return the variant of a companion on PyPI, whose name does not tell it."""
-    version = item.release
-    stated = knowledge.companion_pypi_variant(project, version, target.platform)
+def companion_variant(item: Found, target: Target, knowledge: Knowledge) -> Variant | None:
+    """Return the variant of a companion on PyPI, not told by its name; None without CUDA code."""
+    project = str(item.file.name)
+    if _has_no_variant(item):
+        return None
+    stated = knowledge.companion_pypi_variant(project, item.release, target.platform)
     if stated is not None:
         return stated
-    paired = knowledge.torches_of(project, version)
+    paired = knowledge.torches_of(project, item.release)
     variants = (knowledge.pypi_variant(torch, target.platform) for torch in sorted(paired))
     return next((variant for variant in variants if variant), None)
 
 
-def _failure(project: str, case: Case, what: str, detail: str) -> Failure:
+def _has_no_variant(item: Found) -> bool:
+    return item.file.name in _WITHOUT_CUDA or any(tag.platform == "any" for tag in item.file.tags)
+
+
+def _failure(project: str, case: Case, what: str, detail: str, *facts: tuple[str, str]) -> Failure:
     return Failure(
         "companion",
         ("companion", project, what),
         detail,
         f"matrix companions.json; {case.source}",
-        (("project", project), ("torch", str(case.torch)), ("variant", str(case.variant))),
+        (("project", project), ("torch", str(case.torch)), ("variant", str(case.variant)), *facts),
     )
 
 
@@ -144,10 +225,20 @@ def sentence(failures: tuple[Failure, ...]) -> str:
     if len({failure.detail for failure in failures}) == 1:
         return failures[0].detail
     first = failures[0]
-    torches = ", ".join(dict.fromkeys(failure.fact("torch") for failure in failures))
-    return {
-        "unknown": tr("no {project} is known to match torch {torches}", project=first.fact("project"), torches=torches),
-        "request": tr("torch {torches} goes with other releases of {project} than asked", project=first.fact("project"), torches=torches),
-        "absent": tr("no index lists a {project} for torch {torches}", project=first.fact("project"), torches=torches),
-        "python": tr("{project} for torch {torches} has no file for this Python", project=first.fact("project"), torches=torches),
-    }[first.key[2]]
+    facts = {"project": first.fact("project"), "builds": releases(failures)}
+    match first.key[2]:
+        case "unknown":
+            return tr("no {project} is known to match {builds}", **facts)
+        case "request":
+            return tr("{builds} go with other releases of {project} than asked", **facts)
+        case "python":
+            return tr("{project} for {builds} has no files for the Pythons in question", **facts)
+        case "down":
+            page, problem = first.fact("page"), first.fact("problem")
+            return tr(
+                "{page}, where {project} for {builds} may be, could not be read ({problem})",
+                page=page,
+                problem=problem,
+                **facts,
+            )
+    return tr("no index lists a {project} for {builds}", **facts)

@@ -37,11 +37,13 @@ def check(case: Case, target: Target, knowledge: Knowledge) -> tuple[Failure, ..
     if case.cuda is None:
         return ()
     machines = dict.fromkeys(gpu.machine for gpu in target.gpus)
-    failures = (_check_machine(case.cuda, machine, knowledge) for machine in machines)
+    failures = (_check_machine(case.cuda, machine, target, knowledge) for machine in machines)
     return tuple(failure for failure in failures if failure)
 
 
-def _check_machine(cuda: CudaVersion, machine: Machine, knowledge: Knowledge) -> Failure | None:
+def _check_machine(
+    cuda: CudaVersion, machine: Machine, target: Target, knowledge: Knowledge
+) -> Failure | None:
     floor = least_driver(cuda, driver_os(machine), knowledge)
     if floor is None:
         return Failure(
@@ -53,12 +55,18 @@ def _check_machine(cuda: CudaVersion, machine: Machine, knowledge: Knowledge) ->
         )
     if machine.driver is None or machine.driver.version >= floor.version:
         return None
+    facts = {
+        "cuda": str(cuda),
+        "floor": str(floor.version),
+        "driver": str(machine.driver.version),
+        "place": target.place,
+    }
     return Failure(
         "driver",
         ("driver", str(machine.driver.version)),
-        tr("CUDA {cuda} needs driver {floor} or newer, this machine has {driver}", cuda=cuda, floor=floor.version, driver=machine.driver.version),
+        tr("CUDA {cuda} needs driver {floor} or newer, {place} has {driver}", **facts),
         f"{floor.source}; {machine.source_of('driver.version')}",
-        (("cuda", str(cuda)), ("floor", str(floor.version)), ("driver", str(machine.driver.version))),
+        tuple(facts.items()),
     )
 
 
@@ -67,22 +75,36 @@ def sentence(failures: tuple[Failure, ...]) -> str:
     first = failures[0]
     if first.key[1] == "unknown":
         return first.detail
+    needs = _needs(failures)
+    if len(needs) > _MOST_NEEDS:  # the least says what an older driver misses; the rest only rises
+        needs = [needs[0], tr("newer CUDA need newer drivers still")]
+    return tr(
+        "builds for {needs}; {place} has {driver}",
+        needs=tr(", those for ").join(needs),
+        place=first.fact("place"),
+        driver=first.fact("driver"),
+    )
+
+
+_MOST_NEEDS = 3
+
+
+def _needs(failures: tuple[Failure, ...]) -> list[str]:
     floors: dict[str, set[str]] = {}
     for failure in failures:
         floors.setdefault(failure.fact("floor"), set()).add(failure.fact("cuda"))
-    needs = [
-        tr("CUDA {cuda} need driver {floor} or newer", cuda=_join(sorted(versions, key=_version_key)), floor=floor)
-        for floor, versions in sorted(floors.items(), key=lambda item: _version_key(item[0]))
+    return [
+        tr(
+            "CUDA {cuda} need driver {floor} or newer",
+            cuda=_join(sorted(cuda, key=_version_key)),
+            floor=floor,
+        )
+        for floor, cuda in sorted(floors.items(), key=lambda item: _version_key(item[0]))
     ]
-    return tr("builds for {needs}; this machine has {driver}", needs=_join_clauses(needs), driver=first.fact("driver"))
 
 
 def _version_key(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(".")))
-
-
-def _join_clauses(clauses: list[str]) -> str:
-    return tr(", those for ").join(clauses)
 
 
 def _join(words: list[str]) -> str:

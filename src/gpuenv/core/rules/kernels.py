@@ -12,6 +12,7 @@ from typing import Literal
 from gpuenv.core.case import Case, Failure
 from gpuenv.core.knowledge import Knowledge
 from gpuenv.core.rules.driver import is_native
+from gpuenv.core.rules.wording import builds
 from gpuenv.core.target import Target, TargetGpu
 from gpuenv.values.capability import Architecture, ComputeCapability
 from gpuenv.values.text import tr
@@ -46,7 +47,10 @@ def runs_machine_code(
         return architecture.capability == capability
     if knowledge.is_integrated(architecture.capability, None) or knowledge.is_integrated(capability, cuda):
         return False
-    return architecture.capability.major == capability.major and architecture.capability.minor <= capability.minor
+    return (
+        architecture.capability.major == capability.major
+        and architecture.capability.minor <= capability.minor
+    )
 
 
 def runs_ptx(architecture: Architecture, capability: ComputeCapability) -> bool:
@@ -71,9 +75,9 @@ def check(case: Case, target: Target, knowledge: Knowledge) -> tuple[Failure, ..
         return ()
     if case.row is None or not case.row.architectures:
         return (_unknown(case),)
-    distinct = {gpu.capability: gpu for gpu in reversed(target.gpus)}
-    failures = (_check_gpu(case, gpu, knowledge) for gpu in distinct.values())
-    return tuple(failure for failure in failures if failure)
+    failures = (_check_gpu(case, gpu, knowledge) for gpu in reversed(target.gpus))
+    distinct = {failure.key: failure for failure in failures if failure}  # the first GPU of a kind speaks
+    return tuple(reversed(distinct.values()))
 
 
 def _unknown(case: Case) -> Failure:
@@ -92,9 +96,19 @@ def _check_gpu(case: Case, gpu: TargetGpu, knowledge: Knowledge) -> Failure | No
         return None
     listed = " ".join(map(str, case.row.architectures)) if case.row else ""
     detail = (
-        tr("{build} reaches {gpu} through PTX alone, which needs a driver that supports CUDA {cuda}", build=case.label, gpu=gpu.label, cuda=case.cuda)
+        tr(
+            "{build} reaches {gpu} through PTX alone, which needs a driver that supports CUDA {cuda}",
+            build=case.label,
+            gpu=gpu.label,
+            cuda=case.cuda,
+        )
         if code
-        else tr("{build} has code for {list}, none of which runs on {gpu}", build=case.label, list=listed, gpu=gpu.label)
+        else tr(
+            "{build} has code for {list}, none of which runs on {gpu}",
+            build=case.label,
+            list=listed,
+            gpu=gpu.label,
+        )
     )
     return Failure(
         "kernels",
@@ -111,13 +125,11 @@ def sentence(failures: tuple[Failure, ...]) -> str:
         return failures[0].detail
     first = failures[0]
     if first.key[1] == "unknown":
-        return tr("what {builds} are compiled for is not in the matrix", builds=_builds(failures))
+        return tr("what {builds} are compiled for is not in the matrix", builds=builds(failures))
     if first.key[1] == "ptx":
-        return tr("{builds} reach {gpu} through PTX alone, which this driver can't compile", builds=_builds(failures), gpu=first.fact("gpu"))
-    return tr("{builds} have no code for {gpu}", builds=_builds(failures), gpu=first.fact("gpu"))
-
-
-def _builds(failures: tuple[Failure, ...]) -> str:
-    names = list(dict.fromkeys(failure.fact("build") for failure in failures))
-    shown = ", ".join(names[:4])
-    return shown if len(names) <= 4 else tr("{shown} and {more} more builds", shown=shown, more=len(names) - 4)  # noqa: PLR2004
+        return tr(
+            "{builds} reach {gpu} through PTX alone, which this driver can't compile",
+            builds=builds(failures),
+            gpu=first.fact("gpu"),
+        )
+    return tr("{builds} have no code for {gpu}", builds=builds(failures), gpu=first.fact("gpu"))

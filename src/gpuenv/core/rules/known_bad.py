@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from gpuenv.core.case import Case, Failure, Found
-from gpuenv.core.knowledge import KnownBad, Knowledge
+from gpuenv.core.knowledge import Knowledge, KnownBad
 from gpuenv.core.rules.python import full_version
 from gpuenv.core.target import Target
 from gpuenv.values.python import PythonOffer
@@ -77,4 +77,5 @@ def constraints(rows: tuple[KnownBad, ...], installed: frozenset[str]) -> tuple[
 
 
 def sentence(failures: tuple[Failure, ...]) -> str:
+    """Say what the combination does, and what helps."""
     return failures[0].detail

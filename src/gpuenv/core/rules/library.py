@@ -6,7 +6,7 @@ of GPUs that came after it.
 
 from __future__ import annotations
 
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from gpuenv.core.case import Case, Failure
 from gpuenv.core.knowledge import Knowledge, LibraryFloor
@@ -28,8 +28,8 @@ def check(case: Case, target: Target, knowledge: Knowledge) -> tuple[Failure, ..
 def _too_old(case: Case, gpu: TargetGpu, knowledge: Knowledge) -> list[Failure]:
     if case.row is None or not case.row.cudnn:
         return []
-    version = Version(case.row.cudnn)
-    floor = _floor(version, knowledge)
+    version = _parse(case.row.cudnn)
+    floor = _floor(version, knowledge) if version else None
     if floor is None or gpu.capability >= floor.min_capability:
         return []
     facts = (("version", str(version)), ("least", str(floor.min_capability)), ("gpu", gpu.label))
@@ -42,6 +42,13 @@ def _too_old(case: Case, gpu: TargetGpu, knowledge: Knowledge) -> list[Failure]:
             facts,
         )
     ]
+
+
+def _parse(cudnn: str) -> Version | None:
+    try:
+        return Version(cudnn)
+    except InvalidVersion:  # a fact that can't be compared rules nothing out
+        return None
 
 
 def _floor(version: Version, knowledge: Knowledge) -> LibraryFloor | None:
@@ -58,7 +65,10 @@ def _too_new(cuda: CudaVersion, gpu: TargetGpu, knowledge: Knowledge) -> list[Fa
         Failure(
             "library",
             ("library", "cuda", str(gpu.capability)),
-            tr("the libraries of CUDA {cuda} came before {gpu}, which CUDA {first} was the first to serve", **dict(facts)),
+            tr(
+                "the libraries of CUDA {cuda} came before {gpu}, which CUDA {first} was the first to serve",
+                **dict(facts),
+            ),
             f"{first.source}; {gpu.source}",
             facts,
         )
@@ -71,5 +81,13 @@ def sentence(failures: tuple[Failure, ...]) -> str:
         return failures[0].detail
     first = failures[0]
     if first.key[1] == "cuda":
-        return tr("builds for CUDA before {first} have nothing for {gpu}", first=first.fact("first"), gpu=first.fact("gpu"))
-    return tr("the cuDNN in the newer builds supports compute capability {least} and later, not {gpu}", least=first.fact("least"), gpu=first.fact("gpu"))
+        return tr(
+            "builds for CUDA before {first} have nothing for {gpu}",
+            first=first.fact("first"),
+            gpu=first.fact("gpu"),
+        )
+    return tr(
+        "the cuDNN in the newer builds supports compute capability {least} and later, not {gpu}",
+        least=first.fact("least"),
+        gpu=first.fact("gpu"),
+    )

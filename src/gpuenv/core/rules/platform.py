@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from gpuenv.core.case import Case, Failure, Found
+from gpuenv.core.rules.wording import releases
 from gpuenv.core.target import Target
 from gpuenv.values.build import WheelFile
 from gpuenv.values.machine import Machine, System
@@ -15,7 +16,11 @@ from gpuenv.values.text import tr
 
 _MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_(\w+)")
 # PEP 513, 571 and 599: the glibc behind the old names
-_LEGACY = {"manylinux1_": "manylinux_2_5_", "manylinux2010_": "manylinux_2_12_", "manylinux2014_": "manylinux_2_17_"}
+_LEGACY = {
+    "manylinux1_": "manylinux_2_5_",
+    "manylinux2010_": "manylinux_2_12_",
+    "manylinux2014_": "manylinux_2_17_",
+}
 
 
 def fits(file: WheelFile, target: Target) -> bool:
@@ -25,6 +30,7 @@ def fits(file: WheelFile, target: Target) -> bool:
 
 
 def fitting(found: tuple[Found, ...], target: Target) -> tuple[Found, ...]:
+    """Return the files that fit every machine."""
     return tuple(item for item in found if fits(item.file, target))
 
 
@@ -70,16 +76,32 @@ def check(case: Case, target: Target) -> tuple[Failure, ...]:
     """Return a failure where files exist but none fits the system."""
     if not case.found or fitting(case.found, target):
         return ()
-    machine = next(item for item in target.machines if not any(fits(f.file, _alone(target, item)) for f in case.found))
-    floors = [floor for item in case.found for tag in item.file.tags if (floor := least_glibc(tag.platform))]
-    needed = ".".join(map(str, min(floors))) if floors else ""
-    facts = (("build", case.label), ("needed", needed), ("there", _libc(machine)))
-    detail = (
-        tr("{build} needs glibc {needed} or newer; this machine has {there}", **dict(facts))
-        if needed
-        else tr("{build} has no file for this system ({there})", **dict(facts))
+    unfit = (
+        item for item in target.machines if not any(fits(f.file, _alone(target, item)) for f in case.found)
     )
-    return (Failure("platform", ("platform", needed, _libc(machine)), detail, machine.source_of("system.libc_version"), facts),)
+    machine = next(unfit, target.machines[0])
+    needed = needed_glibc(case.found) if machine.system.libc != "musl" else None
+    facts = {
+        "build": case.label,
+        "torch": str(case.torch),
+        "needed": needed or "",
+        "there": _libc(machine),
+        "place": target.place,
+    }
+    detail = (
+        tr("{build} needs glibc {needed} or newer; {place} has {there}", **facts)
+        if needed
+        else tr("{build} has no file that runs with {there}", **facts)
+    )
+    key = ("platform", "glibc" if needed else "system", _libc(machine))
+    source = machine.source_of("system.libc_version")
+    return (Failure("platform", key, detail, source, tuple(facts.items())),)
+
+
+def needed_glibc(found: tuple[Found, ...]) -> str | None:
+    """Return the least glibc, MAJOR.MINOR, that one of the files needs; None where no tag tells."""
+    floors = [floor for item in found for tag in item.file.tags if (floor := least_glibc(tag.platform))]
+    return ".".join(map(str, min(floors))) if floors else None
 
 
 def _alone(target: Target, machine: Machine) -> Target:
@@ -87,12 +109,17 @@ def _alone(target: Target, machine: Machine) -> Target:
 
 
 def _libc(machine: Machine) -> str:
-    return f"{machine.system.libc or 'libc'} {machine.system.libc_version or '?'}"
+    system = machine.system
+    return f"{system.libc or 'libc'} {system.libc_version or '?'}"
 
 
 def sentence(failures: tuple[Failure, ...]) -> str:
     """Say which glibc the builds need and which one is there."""
     first = failures[0]
-    if len(failures) == 1 or not first.fact("needed"):
+    if len(failures) == 1:
         return first.detail
-    return tr("its builds need glibc {needed} or newer; this machine has {there}", needed=first.fact("needed"), there=first.fact("there"))
+    facts = {"builds": releases(failures), "there": first.fact("there"), "place": first.fact("place")}
+    if first.key[1] == "system":
+        return tr("{builds} have no file that runs with {there}", **facts)
+    needed = min((failure.fact("needed") for failure in failures), key=_parse_glibc)
+    return tr("{builds} need at least glibc {needed}; {place} has {there}", needed=needed, **facts)

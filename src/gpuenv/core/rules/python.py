@@ -9,6 +9,7 @@ from packaging.tags import Tag
 from packaging.version import Version
 
 from gpuenv.core.case import Case, Failure, Found
+from gpuenv.core.rules.wording import releases
 from gpuenv.values.build import WheelFile
 from gpuenv.values.python import PythonOffer, parse_python_tag
 from gpuenv.values.text import tr
@@ -102,35 +103,57 @@ def check(
     if not fitting or any(runs_on(item.file, offer) for item in fitting for offer in offers):
         return ()
     has = ", ".join(pythons_of(fitting)) or tr("no Python 3")
-    facts = (("build", case.label), ("has", has), ("asked", asked))
+    facts = {"build": case.label, "torch": str(case.torch), "has": has, "asked": asked}
+    detail = tr("{build} has files for Python {has}, not for {asked}", **facts)
     return (
         Failure(
             "python",
-            ("python", asked),
-            tr("{build} has files for Python {has}, not for {asked}", **dict(facts)),
+            ("python", "files", asked),
+            detail,
             f"{fitting[0].listing.page}; {source}",
-            facts,
+            tuple(facts.items()),
         ),
     )
 
 
+def in_words(offers: tuple[PythonOffer, ...]) -> str:
+    """Name the Pythons, oldest first; a row of neighbours as a range."""
+    minors = sorted({offer.minor for offer in offers})
+    names = [f"{major}.{minor}" for major, minor in minors]
+    (major, first), last = minors[0], minors[-1]
+    if len(minors) > 2 and minors == [(major, minor) for minor in range(first, last[1] + 1)]:  # noqa: PLR2004
+        return tr("{first} to {last}", first=names[0], last=names[-1])
+    return ", ".join(names)
+
+
+def not_provided(asked: str, provided: tuple[PythonOffer, ...], manager: str) -> Failure:
+    """Return what is wrong with every build where the manager has no Python of those asked for."""
+    detail = (
+        tr(
+            "{manager} can provide Python {has}, not {asked}",
+            manager=manager,
+            has=in_words(provided),
+            asked=asked,
+        )
+        if provided
+        else tr("{manager} can provide no Python", manager=manager)
+    )
+    return Failure("python", ("python", "provided", asked), detail, f"{manager}; option --python")
+
+
 def sentence(failures: tuple[Failure, ...]) -> str:
     """Say for which Pythons there are files."""
-    if len({failure.fact("has") for failure in failures}) == 1 and len(failures) > 1:
-        first = failures[0]
-        return tr(
-            "its builds have files for Python {has}, not for {asked}",
-            has=first.fact("has"),
-            asked=first.fact("asked"),
-        )
-    if len(failures) == 1:
-        return failures[0].detail
-    versions = sorted(
-        {word for failure in failures for word in failure.fact("has").split(", ")},
-        key=lambda text: tuple(int(part) if part.isdigit() else -1 for part in text.split(".")),
-    )
+    first = failures[0]
+    if len(failures) == 1 or first.key[1] == "provided":
+        return first.detail
+    versions = {word for failure in failures for word in failure.fact("has").split(", ")}
     return tr(
-        "the builds in question have files for Python {has}, not for {asked}",
-        has=", ".join(versions),
-        asked=failures[0].fact("asked"),
+        "{builds} have files for Python {has}, not for {asked}",
+        builds=releases(failures),
+        has=", ".join(sorted(versions, key=_in_order)),
+        asked=first.fact("asked"),
     )
+
+
+def _in_order(python: str) -> tuple[int, ...]:
+    return tuple(int(part) if part.isdigit() else -1 for part in python.split("."))

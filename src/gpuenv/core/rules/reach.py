@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpuenv.core.case import Case, Failure
+from gpuenv.core.rules.wording import builds, pages
 from gpuenv.values.index import Listing
 from gpuenv.values.text import tr
 
@@ -11,17 +12,30 @@ def check(case: Case, listings: tuple[Listing, ...]) -> tuple[Failure, ...]:
     """Return a failure where no index lists a file of the build (yanked files are none)."""
     if case.found:
         return ()
-    down = [listing for listing in listings if listing.problem and listing.source.kind in (case.kind, "flat")]
-    place = case.kind
-    facts: tuple[tuple[str, str], ...] = (("build", case.label),)
+    down = [listing for listing in listings if listing.problem and _may_hold(listing, case)]
     if down:
-        facts += (("page", down[0].page), ("problem", down[0].problem or ""))
-        detail = tr("{build} is not on any index that answers; {page} could not be read: {problem}", **dict(facts))
-        return (Failure("reach", ("reach", place, "down"), detail, down[0].page, facts),)
-    pages = ", ".join(dict.fromkeys(listing.page for listing in listings)) or tr("no index")
-    facts += (("page", pages), ("problem", ""))
-    detail = tr("{build} is known to the matrix, but {page} does not list a file of it", **dict(facts))
-    return (Failure("reach", ("reach", place, "absent"), detail, f"{case.source}; {pages}", facts),)
+        facts = {"page": down[0].page, "problem": down[0].problem or ""}
+        return (_failure(case, "down", down[0].page, facts),)
+    read = pages(tuple(listing.page for listing in listings if not listing.problem))
+    return (_failure(case, "absent", f"{case.source}; {read}", {"page": read, "problem": ""}),)
+
+
+def _may_hold(listing: Listing, case: Case) -> bool:
+    """A wheelhouse or a flat page may hold builds of either kind."""
+    return listing.source.kind in (case.kind, "flat", "directory")
+
+
+def _failure(case: Case, what: str, source: str, facts: dict[str, str]) -> Failure:
+    told = {"build": case.label, **facts}
+    return Failure("reach", ("reach", facts["page"], what), _say(what, told), source, tuple(told.items()))
+
+
+def _say(what: str, facts: dict[str, str]) -> str:
+    if what == "down":
+        return tr("{build}: {page}, where it may be, could not be read ({problem})", **facts)
+    if not facts["page"]:
+        return tr("{build} is known to the matrix, but no index was read", **facts)
+    return tr("{build} is known to the matrix, but not listed on {page}", **facts)
 
 
 def sentence(failures: tuple[Failure, ...]) -> str:
@@ -29,8 +43,9 @@ def sentence(failures: tuple[Failure, ...]) -> str:
     if len(failures) == 1:
         return failures[0].detail
     first = failures[0]
-    builds = list(dict.fromkeys(failure.fact("build") for failure in failures))
-    named = ", ".join(builds[:3]) if len(builds) <= 3 else tr("{shown} and {more} more builds", shown=", ".join(builds[:2]), more=len(builds) - 2)  # noqa: PLR2004
+    facts = {"builds": builds(failures), "page": first.fact("page"), "problem": first.fact("problem")}
     if first.key[2] == "down":
-        return tr("{builds} are not on any index that answers; {page} could not be read: {problem}", builds=named, page=first.fact("page"), problem=first.fact("problem"))
-    return tr("{builds} are known to the matrix, but {page} does not list files of them", builds=named, page=first.fact("page"))
+        return tr("{builds}: {page}, where they may be, could not be read ({problem})", **facts)
+    if not facts["page"]:
+        return tr("{builds} are known to the matrix, but no index was read", **facts)
+    return tr("{builds} are known to the matrix, but not listed on {page}", **facts)

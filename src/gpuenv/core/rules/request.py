@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from packaging.version import Version
 
 from gpuenv.core.case import Case, Failure
@@ -12,11 +14,16 @@ from gpuenv.values.text import tr
 
 def version_of(case: Case) -> Version:
     """Return the version as the file carries it: with a local part on the PyTorch index."""
-    return Version(f"{case.torch.public}+{case.variant}") if case.kind == "pytorch" else case.torch
+    return _with_local(case.torch, str(case.variant)) if case.kind == "pytorch" else case.torch
+
+
+@cache
+def _with_local(torch: Version, variant: str) -> Version:
+    return Version(f"{torch.public}+{variant}")
 
 
 def in_question(case: Case, request: Request, target: Target) -> bool:
-    """Whether the build is of the kind that is looked for: a GPU's, unless the CPU was asked or is all there is.
+    """Whether the build is of the kind that is looked for: a GPU's, unless CPU was asked or there is none.
 
     This is the promise that a CPU build is never chosen by surprise.
     """
@@ -29,28 +36,21 @@ def in_question(case: Case, request: Request, target: Target) -> bool:
 
 def check(case: Case, request: Request) -> tuple[Failure, ...]:
     """Return a failure for a version or a variant that was not asked for."""
-    failures = []
-    specifier = request.specifier("torch")
-    if not specifier.contains(version_of(case)):
-        failures.append(
-            Failure(
-                "request",
-                ("request", "torch"),
-                tr("{build} is not torch{specifier}", build=case.label, specifier=specifier),
-                "the request",
-            )
+    failures: tuple[Failure, ...] = ()
+    if not request.admits("torch", version_of(case)):
+        specifier = request.specifier("torch")
+        detail = (
+            tr("{build} is not torch{specifier}", build=case.label, specifier=specifier)
+            if specifier
+            else tr("{build} is a pre-release, which nobody asked for", build=case.label)
         )
+        failures += (Failure("request", ("request", "torch"), detail, "the request"),)
     if request.variant is not None and case.variant != request.variant:
-        failures.append(
-            Failure(
-                "request",
-                ("request", "variant"),
-                tr("{build} is not for {variant}", build=case.label, variant=request.variant),
-                "option --cuda",
-            )
-        )
-    return tuple(failures)
+        detail = tr("{build} is not for {variant}", build=case.label, variant=request.variant)
+        failures += (Failure("request", ("request", "variant"), detail, "option --cuda"),)
+    return failures
 
 
 def sentence(failures: tuple[Failure, ...]) -> str:
+    """Say what was not asked for."""
     return failures[0].detail

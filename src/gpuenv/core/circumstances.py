@@ -1,0 +1,102 @@
+"""Fixes that leave the request as it is: a newer driver or glibc, an index that answers, a larger build."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpuenv.core.case import Failure
+from gpuenv.core.drivers import least_driver_for
+from gpuenv.core.resolve import Choice, Decision, Question, ask, decide
+from gpuenv.core.rules.platform import needed_glibc
+from gpuenv.values.errors import Fix
+from gpuenv.values.text import tr
+from gpuenv.values.variant import Variant
+
+
+def newer_driver(question: Question) -> Fix | None:
+    """Return the least driver that would do, where the GPUs still get drivers of its branch."""
+    if not any(gpu.machine.driver for gpu in question.target.gpus):
+        return None
+    floor = least_driver_for(question)
+    return Fix(tr("update the driver to {floor} or newer", floor=floor)) if floor else None
+
+
+def newer_glibc(question: Question, decision: Decision) -> Fix | None:
+    """Return the least glibc that would do."""
+    if not any(failure.rule == "platform" for judged in decision.rejected for failure in judged.failures):
+        return None
+    choices = decide(with_any_glibc(question)).choices
+    if not choices:
+        return None
+    needed = min((glibc_of(choice) for choice in choices), key=_numbers)
+    text = (
+        tr("a system with glibc {needed} or newer would do, such as a newer container image", needed=needed)
+        if needed
+        else tr("a system with glibc would do, such as another container image")
+    )
+    return Fix(text)
+
+
+def with_any_glibc(question: Question) -> Question:
+    """Return the question as if every machine had a glibc new enough."""
+    return ask(
+        question.request,
+        question.target.with_glibc_assumed(),
+        question.knowledge,
+        question.listings,
+        question.pythons,
+    )
+
+
+def glibc_of(choice: Choice) -> str:
+    """Return the least glibc, MAJOR.MINOR, that all files of a choice run with; empty where no tag tells."""
+    return max((needed_glibc((item,)) or "" for item in choice.files), key=_numbers)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split("."))) if version else ()
+
+
+def cuda_build(question: Question) -> Fix | None:
+    """Name a CUDA build where no CPU build is listed and there is no GPU: it runs there too."""
+    request = question.request
+    if question.target.gpus or request.variant is not None:
+        return None
+    for variant in _cuda_variants(question):
+        choices = decide(question.with_request(replace(request, variant=variant))).choices
+        if choices:
+            text = tr(
+                "torch {torch} for {variant} runs without a GPU too, though it is far larger",
+                torch=choices[0].case.torch,
+                variant=variant,
+            )
+            return Fix(text, request.with_option("--cuda", str(variant)).command())
+    return None
+
+
+def _cuda_variants(question: Question) -> tuple[Variant, ...]:
+    """The variants with files, those of the newest torch first."""
+    listed = [case for case in question.cases if case.found and case.variant.cuda]
+    listed.sort(key=lambda case: case.torch, reverse=True)
+    return tuple(dict.fromkeys(case.variant for case in listed))
+
+
+def another_index(decision: Decision) -> Fix | None:
+    """Say where to look, where nothing but the indexes stands in the way of a build."""
+    reached = (
+        judged.failures for judged in decision.rejected if all(map(_is_about_indexes, judged.failures))
+    )
+    failures = next(reached, ())
+    if not failures:
+        return None
+    down = next((failure for failure in failures if failure.key[-1] == "down"), None)
+    if down is None:
+        return Fix(tr("name an index that lists it with --mirror, or a wheelhouse with --find-links"))
+    page = down.fact("page")
+    return Fix(
+        tr("make {page} answer, or name a mirror with --mirror, then run the command again", page=page)
+    )
+
+
+def _is_about_indexes(failure: Failure) -> bool:
+    return failure.rule == "reach" or failure.key[-1] in ("down", "absent")

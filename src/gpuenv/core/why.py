@@ -1,0 +1,63 @@
+"""Why a plan holds: the facts that carry it, each with its source."""
+
+from __future__ import annotations
+
+from gpuenv.core.resolve import Choice, Question
+from gpuenv.core.rules import driver
+from gpuenv.core.target import TargetGpu, driver_os
+from gpuenv.values.errors import Because
+from gpuenv.values.machine import Machine
+from gpuenv.values.text import tr
+from gpuenv.values.variant import CudaVersion
+
+
+def reasons(question: Question, choice: Choice) -> tuple[Because, ...]:
+    """Return why the chosen build runs on the target."""
+    cuda, gpus = choice.case.cuda, question.target.gpus
+    if not gpus or cuda is None:
+        return (_cpu(question),)
+    machines = dict.fromkeys(gpu.machine for gpu in gpus)
+    drivers = tuple(reason for machine in machines if (reason := _driver(cuda, machine, question)))
+    kinds = {gpu.capability: gpu for gpu in reversed(gpus)}.values()
+    return (*drivers, *_compatibility(cuda, choice), *(_code(choice, gpu) for gpu in kinds))
+
+
+def _cpu(question: Question) -> Because:
+    variant = question.request.variant
+    if variant is None:
+        return Because(tr("this machine has no NVIDIA GPU"), "detect")
+    if variant.is_cpu:
+        return Because(tr("a CPU build was asked for"), "option --cuda")
+    return Because(tr("a CUDA build was asked for, though no GPU is here"), "option --cuda")
+
+
+def _driver(cuda: CudaVersion, machine: Machine, question: Question) -> Because | None:
+    floor = driver.least_driver(cuda, driver_os(machine), question.knowledge)
+    if machine.driver is None or floor is None:
+        return None
+    text = tr(
+        "CUDA {cuda} needs driver {floor} or newer; {place} has {driver}",
+        place=question.target.place,
+        cuda=cuda,
+        floor=floor.version,
+        driver=machine.driver.version,
+    )
+    return Because(text, f"{floor.source}; {machine.source_of('driver.version')}")
+
+
+def _compatibility(cuda: CudaVersion, choice: Choice) -> tuple[Because, ...]:
+    if choice.native:
+        return ()
+    text = tr(
+        "the driver is older than CUDA {cuda}, but within CUDA {major} older drivers run newer builds",
+        cuda=cuda,
+        major=cuda.major,
+    )
+    return (Because(text, "matrix cuda.json"),)
+
+
+def _code(choice: Choice, gpu: TargetGpu) -> Because:
+    row = choice.case.row
+    listed = " ".join(map(str, row.architectures)) if row else ""
+    text = tr("{build} has code for {gpu}: {list}", build=choice.case.label, gpu=gpu.label, list=listed)
+    return Because(text, f"{choice.case.source}; {gpu.source}")

@@ -1,0 +1,183 @@
+"""Decide in memory: machines in short form, a request, what is published; a plan or a refusal."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, field
+from typing import Any
+
+from packaging.version import Version
+from published import Published, listings
+
+from gpuenv.core.assemble import assemble
+from gpuenv.core.machine_json import parse_machine
+from gpuenv.core.refusal import refuse
+from gpuenv.core.request import Request, parse_cuda_option, parse_python, parse_requirements
+from gpuenv.core.resolve import Choice, Decision, Question, ask, decide
+from gpuenv.core.target import choose_target, driver_os, platform_of
+from gpuenv.values.capability import parse_compute_capability
+from gpuenv.values.driver import DriverVersion
+from gpuenv.values.errors import GpuenvError
+from gpuenv.values.index import IndexConfiguration
+from gpuenv.values.machine import Driver, Gpu, Machine, Problem, System
+from gpuenv.values.plan import Plan
+from gpuenv.values.python import PythonOffer
+from gpuenv.values.variant import parse_cuda_version
+from gpuenv.workflow.knowledge import load_knowledge
+
+NOTHING_CONFIGURED = IndexConfiguration(None, (), ())
+PYTHONS = tuple(f"3.{minor}" for minor in range(8, 16))
+_SYSTEMS = {"linux-64": ("linux", "x86_64"), "linux-aarch64": ("linux", "aarch64"), "win-64": ("windows", "x86_64")}
+_MACHINE_KEYS = {
+    "driver", "cuda", "gpus", "platform", "os", "arch", "libc", "glibc", "wsl", "container", "hidden", "problems",
+}  # fmt: skip
+
+
+def machine(short: dict[str, Any]) -> Machine:
+    """Make a machine of the short form of scenarios, or of the whole JSON of `gpuenv detect`."""
+    if "system" in short:
+        return parse_machine(short)
+    unknown = set(short) - _MACHINE_KEYS
+    if unknown:
+        raise ValueError(f"a machine has no {sorted(unknown)}")
+    system = _system(short)
+    gpus = tuple(
+        _gpu(index, one, visible=index not in short.get("hidden", ()))
+        for index, one in enumerate(short.get("gpus", ()))
+    )
+    problems = tuple(Problem(code, f"{code}: repair it") for code in short.get("problems", ()))
+    made = Machine(system, gpus=gpus, problems=problems)
+    facts = [("system.arch", "uname"), ("problems", "nvidia-smi")]
+    facts += [(f"gpus.{gpu.index}.compute_capability", "nvidia-smi") for gpu in gpus]
+    if "driver" in short:
+        version = DriverVersion(short["driver"])
+        cuda = parse_cuda_version(short["cuda"]) if "cuda" in short else None
+        driver = Driver(version, cuda or load_knowledge().driver_cuda(version, driver_os(made)))
+        facts.append(("driver.version", "nvidia-smi"))
+    return Machine(
+        system, driver if "driver" in short else None, gpus, facts=tuple(facts), problems=problems
+    )
+
+
+def _system(short: dict[str, Any]) -> System:
+    os, arch = _SYSTEMS[short.get("platform", "linux-64")]
+    libc = short.get("libc", "glibc" if os == "linux" else None)
+    return System(
+        short.get("os", os),
+        short.get("arch", arch),
+        libc,
+        short.get("glibc", "2.35" if libc == "glibc" else None),
+        wsl=short.get("wsl", False),
+        container=short.get("container"),
+    )
+
+
+def _gpu(index: int, text: str, *, visible: bool) -> Gpu:
+    """A product name, a compute capability, or a name that nothing is known of, after a question mark."""
+    if text.startswith("?"):
+        return Gpu(index, text[1:], None, visible=visible)
+    if text.replace(".", "").isdigit():
+        return Gpu(index, None, parse_compute_capability(text), visible=visible)
+    fact = load_knowledge().capability_by_name(text)
+    if fact is None or fact.ambiguous:
+        raise ValueError(f"`{text}` names no GPU")
+    return Gpu(index, fact.name, fact.capability, visible=visible)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One scenario's question in short form."""
+
+    machines: tuple[Machine, ...]
+    requirements: tuple[str, ...] = ()
+    python: str | None = None
+    cuda: str | None = None
+    devices: tuple[int, ...] = ()
+    published: Published = field(default_factory=Published)
+    pythons: tuple[str, ...] = PYTHONS
+
+    def request(self) -> Request:
+        options = (("--python", self.python), ("--cuda", self.cuda))
+        typed = tuple((name, value) for name, value in options if value is not None)
+        return Request(
+            requirements=parse_requirements(self.requirements),
+            python=parse_python(self.python) if self.python else None,
+            variant=parse_cuda_option(self.cuda) if self.cuda else None,
+            devices=self.devices,
+            offline=self.published.offline,
+            options=(*typed, *(("--device", str(index)) for index in self.devices)),
+        )
+
+    def question(self) -> Question:
+        """Put the question; raises what `choose_target` raises."""
+        request = self.request()
+        cpu = request.variant is not None and request.variant.is_cpu
+        target = choose_target(self.machines, self.devices, cpu=cpu)
+        offers = tuple(PythonOffer(version) for version in self.pythons)
+        published = listings(platform_of(self.machines[0]), self.published)
+        return ask(request, target, load_knowledge(), published, offers)
+
+    def again(self, command: str) -> Asked:
+        """Ask what a fix's command asks, of the same machines."""
+        words = shlex.split(command)
+        if words[:2] != ["gpuenv", "plan"]:
+            raise ValueError(f"`{command}` is no plan")
+        requirements, options = _parse(words[2:])
+        return Asked(
+            self.machines,
+            requirements,
+            next(iter(options.get("--python", [])), None),
+            next(iter(options.get("--cuda", [])), None),
+            tuple(map(int, options.get("--device", []))),
+            Published(offline=True) if "--offline" in options else self.published,
+            self.pythons,
+        )
+
+
+def _parse(words: list[str]) -> tuple[tuple[str, ...], dict[str, list[str]]]:
+    requirements: list[str] = []
+    options: dict[str, list[str]] = {}
+    remaining = iter(words)
+    for word in remaining:
+        if word == "--offline":
+            options[word] = []
+        elif word.startswith("--"):
+            options.setdefault(word, []).append(next(remaining))
+        else:
+            requirements.append(word)
+    return tuple(requirements), options
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A plan with the choice behind it, or the error; the question unless it could not be put."""
+
+    plan: Plan | None = None
+    choice: Choice | None = None
+    error: GpuenvError | None = None
+    question: Question | None = None
+    decision: Decision | None = None
+
+
+def decided(asked: Asked) -> Outcome:
+    """Decide, and assemble the plan or the refusal."""
+    try:
+        question = asked.question()
+    except GpuenvError as error:
+        return Outcome(error=error)
+    decision = decide(question)
+    if not decision.choices:
+        return Outcome(error=refuse(question, decision), question=question, decision=decision)
+    choice = decision.choices[0]
+    plan = assemble(question, decision, choice, NOTHING_CONFIGURED)
+    return Outcome(plan, choice, None, question, decision)
+
+
+def gpu_machine(driver: str, *gpus: str, **short: Any) -> Machine:
+    """Make a machine in one line."""
+    return machine({"driver": driver, "gpus": list(gpus), **short})
+
+
+def releases(decision: Decision) -> set[Version]:
+    """Return the torch releases among the choices."""
+    return {choice.case.torch for choice in decision.choices}

@@ -1,0 +1,66 @@
+"""Plans for tests of formats: whole values, so that a snapshot shows all that is printed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from deciding import gpu_machine, machine
+
+from gpuenv.values.errors import Because
+from gpuenv.values.machine import Machine
+from gpuenv.values.plan import Advice, Plan, PlannedPackage, Rejection, Sources, Step, Warn
+
+H100 = gpu_machine("535.104.05", "NVIDIA H100")
+WINDOWS = gpu_machine("551.61", "RTX 4090", platform="win-64")
+NOWHERE: Machine = machine({})
+INDEX = "https://torch.example.com/whl"
+
+
+def package(name: str, version: str, variant: str | None = "cu126", **facts: Any) -> PlannedPackage:
+    filename = f"{name}-{version}-cp312-cp312-manylinux_2_28_x86_64.whl"
+    given: dict[str, Any] = {
+        "index": INDEX, "filename": filename, "url": f"{INDEX}/{filename}", "sha256": None,
+        "size": None, "evidence": "matrix", **facts,
+    }  # fmt: skip
+    return PlannedPackage(name, version, variant, **given)
+
+
+def plan(**facts: Any) -> Plan:
+    """Return a plan of torch and torchvision with numpy beside them, changed by `facts`."""
+    made = Plan(
+        machines=(H100,),
+        python="3.12",
+        python_path=None,
+        variant="cu126",
+        manager="uv",
+        packages=(package("torch", "2.14.1+cu126", size=2_600_000_000), package("torchvision", "0.29.1+cu126")),
+        pins=("torch==2.14.1+cu126", "torchvision==0.29.1+cu126"),
+        requirements=("numpy>=1.26",),
+        constraints=("setuptools<82",),
+        sources=Sources(None, (), (f"{INDEX}/torch/", f"{INDEX}/torchvision/")),
+        steps=(
+            Step(("uv", "venv", "--python", "3.12", ".venv"), "make an environment with Python 3.12"),
+            Step(
+                ("uv", "pip", "install", "--python", ".venv", "torch==2.14.1+cu126", "numpy>=1.26"),
+                "install torch from where its build lies",
+            ),
+        ),
+        why=(Because("CUDA 12.6 needs driver 525.60.13 or newer", "matrix cuda.json"),),
+        rejected=(Rejection("torch", "2.15.0", "cu130", "driver", "needs driver 580.65.06", "cuda.json"),),
+        advice=(Advice("torch 2.15.0 needs driver 580.65.06 or newer", "driver 580.65.06 or newer"),),
+        warnings=(Warn("assumed", "not seen"),),
+    )
+    return replace(made, **facts)
+
+
+def cpu_plan() -> Plan:
+    return plan(
+        machines=(NOWHERE,),
+        variant="cpu",
+        packages=(package("torch", "2.15.0", "cpu", index="https://pypi.example.com/simple"),),
+        pins=("torch==2.15.0",),
+        requirements=(),
+        constraints=(),
+        advice=(),
+    )

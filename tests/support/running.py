@@ -1,0 +1,136 @@
+"""gpuenv as a user runs it: a process of its own, an environment that a test has made up."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+ENVELOPE = {"schema_version", "command", "ok", "data", "warnings", "error"}
+_NOWHERE = "http://127.0.0.1:1"  # nobody listens on port 1
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a run ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def envelope(self) -> dict[str, Any]:
+        """The one JSON document on stdout, which has the envelope's keys; it fails for anything else."""
+        document = json.loads(self.out)
+        assert set(document) == ENVELOPE, self.out
+        assert document["schema_version"] == 1
+        assert document["ok"] is (document["error"] is None)
+        assert document["ok"] is (self.status == 0)
+        if document["error"] is not None:
+            assert set(document["error"]) == {"code", "message", "because", "fixes"}
+        return dict(document)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        document = self.envelope
+        assert document["ok"], (self.out, self.err)
+        return dict(document["data"])
+
+    @property
+    def error(self) -> dict[str, Any]:
+        return dict(self.envelope["error"])
+
+    @property
+    def torch(self) -> str:
+        """The version of the torch that was planned."""
+        return str(self.package("torch")["version"])
+
+    def package(self, name: str) -> dict[str, Any]:
+        return next(dict(item) for item in self.data["packages"] if item["name"] == name)
+
+
+@dataclass(frozen=True)
+class Program:
+    """gpuenv, and the directories and variables it is run with; nothing of the tester's own is among them."""
+
+    root: Path
+    environ: dict[str, str]
+
+    @property
+    def bin(self) -> Path:
+        """The one directory on the PATH."""
+        return self.root / "bin"
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def environments(self) -> Path:
+        return self.root / "data" / "envs"
+
+    def with_(self, **variables: str | None) -> Program:
+        """Return the program with other variables; None takes one away."""
+        merged = {**self.environ, **{name: value or "" for name, value in variables.items()}}
+        gone = {name for name, value in variables.items() if value is None}
+        return replace(self, environ={name: value for name, value in merged.items() if name not in gone})
+
+    def start(self, *arguments: str | Path, **options: Any) -> subprocess.Popen[str]:
+        """Start gpuenv; its output is read through pipes."""
+        argv = [sys.executable, "-W", "error", "-m", "gpuenv", *map(str, arguments)]
+        settings: dict[str, Any] = {
+            "env": self.environ,
+            "cwd": self.root / "work",
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "encoding": "utf-8",
+        }
+        return subprocess.Popen(argv, **{**settings, **options})
+
+    def run(
+        self, *arguments: str | Path, stdin: str | None = None, timeout_s: float = 60, **options: Any
+    ) -> Done:
+        """Run gpuenv to its end."""
+        if stdin is not None:
+            options["stdin"] = subprocess.PIPE
+        with self.start(*arguments, **options) as process:
+            try:
+                out, err = process.communicate(stdin, timeout=timeout_s)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        return Done(process.returncode, out, err)
+
+
+def make_program(root: Path) -> Program:
+    """Make a home, a work directory and an empty PATH under `root`; no request can leave this machine."""
+    for name in ("home", "work", "bin", "data", "cache", "tmp"):
+        (root / name).mkdir(parents=True)
+    environ = {
+        "PATH": str(root / "bin"),
+        "HOME": str(root / "home"),
+        "XDG_CONFIG_HOME": str(root / "home" / ".config"),
+        "XDG_CONFIG_DIRS": str(root / "etc"),
+        "XDG_DATA_HOME": str(root / "home" / ".local" / "share"),
+        "XDG_CACHE_HOME": str(root / "home" / ".cache"),
+        "TMPDIR": str(root / "tmp"),
+        "GPUENV_DATA_DIR": str(root / "data"),
+        "GPUENV_CACHE_DIR": str(root / "cache"),
+        "PIP_CONFIG_FILE": os.devnull,
+        "UV_NO_CONFIG": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "HTTP_PROXY": _NOWHERE,
+        "HTTPS_PROXY": _NOWHERE,
+        "ALL_PROXY": _NOWHERE,
+        "NO_PROXY": "127.0.0.1",
+        "LANG": "C.UTF-8",
+    }
+    if "PYTHONPATH" in os.environ:  # gpuenv is not installed, but run from its sources
+        places = os.environ["PYTHONPATH"].split(os.pathsep)
+        environ["PYTHONPATH"] = os.pathsep.join(str(Path(place).absolute()) for place in places)
+    return Program(root, environ)

@@ -1,0 +1,264 @@
+"""The decision against an independent one, and what must hold of every decision on every machine.
+
+`runs` says in a few lines, from the raw rows of the matrices, whether a build runs on a GPU under a driver.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from deciding import Asked, Outcome, decided, machine
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from packaging.version import Version
+from published import Published
+
+from gpuenv import matrices
+from gpuenv.core.refusal import asked_for
+from gpuenv.core.resolve import Choice, decide
+from gpuenv.core.rules import driver, kernels, library
+from gpuenv.values.driver import DriverVersion
+from gpuenv.values.machine import Machine
+from gpuenv.values.variant import CudaVersion
+from gpuenv.workflow.knowledge import load_knowledge
+
+KNOWLEDGE = load_knowledge()
+CUDA_ROWS = matrices.load("cuda")
+CAPABILITIES = sorted({cc for row in CUDA_ROWS if row["kind"] == "architecture" for cc in row["compute_capabilities"]})
+DRIVERS = (
+    "384.81", "390.87", "396.37", "410.48", "418.39", "418.87.00", "440.33.01", "450.36.06", "450.51.06",
+    "450.80.02", "460.91.03", "470.57.02", "510.39.01", "525.60.11", "525.60.13", "535.104.05", "550.54.14",
+    "560.28.03", "570.133.07", "575.51.03", "580.65.05", "580.65.06", "590.44.01", "595.45.04", "610.12",
+)  # fmt: skip
+GPUS = st.lists(st.sampled_from(CAPABILITIES), min_size=1, max_size=2)
+SYSTEMS = st.sampled_from(
+    [{}, {"wsl": True}, {"platform": "win-64"}, {"platform": "linux-aarch64"}, {"glibc": "2.17"}]
+)
+MACHINES = st.builds(
+    lambda stated, gpus, system: machine({"driver": stated, "gpus": gpus, **system}),
+    st.sampled_from(DRIVERS), GPUS, SYSTEMS,
+)  # fmt: skip
+REQUIREMENTS = st.sampled_from(
+    [(), ("torch",), ("torch==1.13.1",), ("torch==2.1.2", "torchvision"), ("torch>=2.7",), ("torch==2.15.0",),
+     ("torch<2", "torchvision"), ("torch", "torchaudio"), ("torch==2.6", "torchvision==0.20.0"), ("torch==9.9",),
+     ("torchvision==0.15.2",), ("torch", "torchtext")]
+)  # fmt: skip
+QUESTIONS = st.builds(
+    Asked,
+    st.one_of(st.tuples(MACHINES), st.just((machine({}),))),
+    REQUIREMENTS,
+    st.sampled_from([None, None, "3.11", "3.8", ">=3.12"]),
+    st.sampled_from([None, None, "11.8", "12.6", "cpu"]),
+    published=st.sampled_from([Published(), Published(pytorch="down"), Published(pypi="absent")]),
+)
+SLOW = settings(max_examples=40, deadline=None)
+
+
+# independent
+
+
+def version(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(".")))
+
+
+@cache
+def floor(cuda: str, system: str) -> tuple[int, ...]:
+    family = [row[system] for row in CUDA_ROWS if row["kind"] == "family" and str(row["major"]) == cuda.split(".")[0]]
+    release = [row[system] for row in CUDA_ROWS if row["kind"] == "release" and row["cuda"] == cuda and row[system]]
+    own = [max(release, key=version)] if release else []
+    return min(version(text) for text in [*family, *own] if text)
+
+
+@cache
+def newest_cuda(branch: int, system: str) -> tuple[int, ...]:
+    return max(
+        version(row["cuda"])
+        for row in CUDA_ROWS
+        if row["kind"] == "branch" and row["os"] == system and row["branch"] <= branch
+    )
+
+
+@cache
+def integrated(capability: str) -> str | None:
+    rows = [row for row in CUDA_ROWS if row["kind"] == "integrated" and row["compute_capability"] == capability]
+    return (rows[0]["until_cuda"] or "99.9") if rows else None
+
+
+@cache
+def generation_began(major: str) -> tuple[int, ...]:
+    return min(
+        version(row["first_cuda"])
+        for row in CUDA_ROWS
+        if row["kind"] == "architecture" and any(cc.split(".")[0] == major for cc in row["compute_capabilities"])
+    )
+
+
+def executes(code: str, gpu: str, cuda: str) -> bool:
+    kind, _, number = code.partition("_")
+    suffix, digits = number.lstrip("0123456789"), number.rstrip("af")
+    built, there = (int(digits[:-1]), int(digits[-1])), version(gpu)
+    if kind == "compute":
+        return built == there if suffix == "a" else built <= there and (suffix != "f" or built[0] == there[0])
+    if built == there or suffix == "a":
+        return built == there
+    alone = integrated(f"{built[0]}.{built[1]}") or version(integrated(gpu) or "0.0") > version(cuda)
+    return not alone and built[0] == there[0] and built[1] <= there[1]
+
+
+def cudnn_serves(row: dict[str, Any], gpu: str) -> bool:
+    floors = [
+        version(one["min_compute_capability"])
+        for one in matrices.load("libraries")
+        if row["cudnn"] and Version(one["from"]) <= Version(row["cudnn"])
+    ]
+    return version(gpu) >= max(floors, default=(0,))
+
+
+def runs(row: dict[str, Any], gpu: str, stated: str, system: str) -> bool:
+    cuda = row["cuda"]
+    if version(stated) < floor(cuda, system) or version(cuda) < generation_began(gpu.split(".")[0]):
+        return False
+    native = newest_cuda(version(stated)[0], system) >= version(cuda)
+    codes = [code for code in row["architectures"] if executes(code, gpu, cuda)]
+    return cudnn_serves(row, gpu) and any(code.startswith("sm") or native for code in codes)
+
+
+# properties
+
+
+@SLOW
+@given(MACHINES)
+def test_the_rules_agree_with_an_independent_reading_of_the_matrices(one: Machine) -> None:
+    question = Asked((one,)).question()
+    system = driver.driver_os(one)
+    by_row = {(row["torch"], row["variant"], row["platform"], row["index"]): row for row in matrices.load("torch")}
+    for case in question.cases:
+        if case.row is None or case.variant.is_cpu or one.driver is None:
+            continue
+        row = by_row[str(case.row.torch), str(case.variant), case.row.platform, case.row.index]
+        judged = (
+            *driver.check(case, question.target, KNOWLEDGE),
+            *kernels.check(case, question.target, KNOWLEDGE),
+            *library.check(case, question.target, KNOWLEDGE),
+        )
+        expected = all(runs(row, str(gpu.compute_capability), str(one.driver.version), system) for gpu in one.gpus)
+        assert (not judged) is expected, (case.label, judged)
+
+
+@SLOW
+@given(QUESTIONS)
+def test_the_plan_is_the_best_by_the_documented_order(asked: Asked) -> None:
+    outcome = decided(asked)
+    if outcome.decision is None or outcome.choice is None:
+        return
+    best = max(outcome.decision.choices, key=preference)
+    assert preference(outcome.choice) == preference(best)
+    assert preferences_fall(outcome.decision.choices)
+
+
+def preference(choice: Choice) -> tuple[Any, ...]:
+    """Newest torch, listed over assumed, native over compatible, newest CUDA, newest Python, first index."""
+    listed = not any(item.file.assumed for item in choice.files)
+    cuda = choice.case.cuda or CudaVersion(0, 0)
+    return (choice.case.torch, listed, choice.native, cuda, choice.python.minor, -choice.torch.order)
+
+
+def preferences_fall(choices: tuple[Choice, ...]) -> bool:
+    ranks = [preference(choice) for choice in choices]
+    return ranks == sorted(ranks, reverse=True)
+
+
+@SLOW
+@given(QUESTIONS)
+def test_no_gpu_gets_a_cpu_build_and_no_wish_is_forgotten(asked: Asked) -> None:
+    outcome = decided(asked)
+    if outcome.choice is None or outcome.plan is None:
+        return
+    choice, request = outcome.choice, asked.request()
+    if asked.machines[0].gpus and asked.cuda != "cpu":
+        assert not choice.case.variant.is_cpu
+    assert request.admits("torch", choice.torch.file.version)
+    assert request.variant in (None, choice.case.variant)
+    assert {item.file.name for item in choice.companions} == set(request.companions)
+    assert all(request.admits(item.file.name, item.file.version) for item in choice.companions)
+    torch = choice.case.torch
+    assert all(item.release in KNOWLEDGE.companions_of(torch)[item.file.name] for item in choice.companions)
+    audio = [item for item in choice.companions if item.file.name == "torchaudio"]
+    assert all((item.file.variant or choice.case.variant) == choice.case.variant for item in audio)
+
+
+@SLOW
+@given(QUESTIONS)
+def test_a_refusal_has_reasons_and_fixes_that_hold(asked: Asked) -> None:
+    outcome = decided(asked)
+    if outcome.error is None or outcome.decision is None:
+        return
+    assert outcome.error.because
+    for fix in outcome.error.fixes:
+        if fix.command and fix.command.startswith("gpuenv plan"):
+            assert decided(asked.again(fix.command)).plan is not None, fix
+        if fix.text.startswith("update the driver to"):
+            assert_least(asked, fix.text.split()[4])
+
+
+def assert_least(asked: Asked, told: str) -> None:
+    """The driver that is named does, and none of those known that are older does."""
+    assert with_driver(asked, told).plan is not None
+    older = [one for one in DRIVERS if DriverVersion(one) < DriverVersion(told)]
+    stated = asked.machines[0].driver
+    newer = [one for one in older if stated and DriverVersion(one) > stated.version]
+    assert all(with_driver(asked, one).plan is None for one in newer[-3:])
+
+
+def with_driver(asked: Asked, stated: str) -> Outcome:
+    one = asked.machines[0]
+    short = {
+        "driver": stated,
+        "gpus": [str(gpu.compute_capability) for gpu in one.gpus],
+        "wsl": one.system.wsl,
+        "platform": asked.question().target.platform,
+    }
+    glibc = {} if one.system.libc_version is None else {"glibc": one.system.libc_version}
+    return decided(
+        Asked((machine({**short, **glibc}),), asked.requirements, asked.python, asked.cuda, (), asked.published)
+    )
+
+
+@SLOW
+@given(QUESTIONS)
+def test_advice_is_true(asked: Asked) -> None:
+    outcome = decided(asked)
+    if outcome.plan is None or outcome.choice is None:
+        return
+    for advice in outcome.plan.advice:
+        words = advice.text.split()
+        if " needs driver " in advice.text:
+            better = with_driver(asked, words[4])
+            assert better.choice is not None
+            assert better.choice.case.torch == Version(words[1]) > outcome.choice.case.torch
+        if " needs Python " in advice.text:
+            other = Asked(asked.machines, asked.requirements, words[4], asked.cuda, (), asked.published)
+            choice = decided(other).choice
+            assert choice is not None
+            assert choice.case.torch == Version(words[1]) > outcome.choice.case.torch
+
+
+@SLOW
+@given(QUESTIONS)
+def test_every_build_is_a_choice_or_rejected_with_its_facts(asked: Asked) -> None:
+    outcome = decided(asked)
+    if outcome.decision is None:
+        return
+    chosen = {id(choice.case) for choice in outcome.decision.choices}
+    rejected = {id(item.case) for item in outcome.decision.rejected}
+    assert not chosen & rejected
+    assert all(item.failures for item in outcome.decision.rejected)
+    for item in asked_for(outcome.decision):
+        assert all(failure.detail and failure.source for failure in item.failures)
+
+
+def test_a_question_without_listings_pythons_or_known_builds_is_answered() -> None:
+    nothing = Asked((machine({"driver": "535.104.05", "gpus": ["9.0"]}),), pythons=())
+    assert not decide(nothing.question()).choices
+    assert decided(nothing).error is not None

@@ -1,0 +1,59 @@
+"""The fewest reasons that cover every rejected build: checked against trying all."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from building import case
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuenv.core.case import Failure
+from gpuenv.core.reasons import fewest_reasons
+from gpuenv.core.resolve import Judged
+
+RANKS = {"a": 0, "b": 1, "c": 2, "d": 3}
+KEYS = st.tuples(st.sampled_from("abcd"), st.sampled_from("xyz"))
+BUILDS = st.lists(st.lists(KEYS, min_size=1, max_size=4, unique=True), max_size=8)
+
+
+def judged(builds: list[list[tuple[str, str]]]) -> tuple[Judged, ...]:
+    return tuple(
+        Judged(case(f"1.{number}"), tuple(Failure(key[0], key, f"{key} {number}", "test") for key in keys))
+        for number, keys in enumerate(builds)
+    )
+
+
+def least(builds: list[list[tuple[str, str]]]) -> int:
+    keys = {key for found in builds for key in found}
+    sizes = (
+        count
+        for count in range(len(keys) + 1)
+        for chosen in combinations(keys, count)
+        if all(set(found) & set(chosen) for found in builds)
+    )
+    return next(sizes)
+
+
+@given(BUILDS)
+def test_they_are_as_few_as_can_be_and_tell_each_build_once(builds: list[list[tuple[str, str]]]) -> None:
+    groups = fewest_reasons(judged(builds), RANKS)
+    assert len(groups) == least(builds)
+    assert sum(map(len, groups)) == len(builds)
+    assert all(len({failure.key for failure in group}) == 1 for group in groups)
+
+
+@given(BUILDS)
+def test_the_reason_that_tells_most_stands_first(builds: list[list[tuple[str, str]]]) -> None:
+    sizes = [len(group) for group in fewest_reasons(judged(builds), RANKS)]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_the_greedy_choice_is_not_taken_where_two_reasons_do() -> None:
+    builds = [[("a", "x")], [("a", "x"), ("c", "x")], [("a", "x"), ("c", "x")], [("b", "x"), ("c", "x")], [("b", "x"), ("c", "x")], [("b", "x")]]
+    assert {group[0].rule for group in fewest_reasons(judged(builds), RANKS)} == {"a", "b"}
+
+
+def test_of_equally_few_the_rule_that_ranks_first_speaks() -> None:
+    (group,) = fewest_reasons(judged([[("d", "x"), ("b", "x")], [("b", "x"), ("d", "x")]]), RANKS)
+    assert group[0].rule == "b"

@@ -1,0 +1,125 @@
+"""Rule `companion`: what goes with a torch, by release and by CUDA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from building import case, found, listing, on
+
+from gpuenv.core.case import Case, Failure, Found
+from gpuenv.core.request import Request, parse_requirements
+from gpuenv.core.rules import companion
+from gpuenv.values.python import PythonOffer
+from gpuenv.workflow.knowledge import load_knowledge
+
+KNOWLEDGE = load_knowledge()
+HERE = on("580.95.05", "9.0")
+LINUX = "manylinux_2_28_x86_64"
+
+
+def vision(version: str, tags: str = "cp312-cp312", **facts: Any) -> Found:
+    return found(f"torchvision-{version}-{tags}-{LINUX}.whl", **facts)
+
+
+def audio(version: str, **facts: Any) -> Found:
+    return found(f"torchaudio-{version}-cp312-cp312-{LINUX}.whl", **facts)
+
+
+def match(build: Case, *files: Found, asks: tuple[str, ...], down: Any = None) -> Any:
+    shelf: dict[Any, Any] = {}
+    for item in files:
+        shelf.setdefault((item.file.name, item.release), []).append(item)
+    places = {key: tuple(items) for key, items in shelf.items()}
+    request = Request(parse_requirements(("torch", *asks)))
+    return companion.match(build, request, HERE, KNOWLEDGE, companion.Shelf(places, down or {}))
+
+
+def names(matches: Any) -> list[str]:
+    assert not isinstance(matches, Failure), matches
+    return [item.file.filename.split("-cp")[0] for one in matches for item in one.files]
+
+
+def test_the_release_that_the_matrix_pairs_is_matched_in_the_same_variant() -> None:
+    files = (vision("0.22.1+cu126"), vision("0.22.1+cpu"), vision("0.22.0+cu126"))
+    assert names(match(case(), *files, asks=("torchvision",))) == ["torchvision-0.22.1+cu126"]
+
+
+def test_torchvision_needs_the_same_cuda_major_and_prefers_the_same_variant() -> None:
+    files = (vision("0.22.1+cu128"), vision("0.22.1+cu118"), vision("0.22.1", kind="pypi"), vision("0.22.1+cu126"))
+    assert names(match(case(), *files, asks=("torchvision",))) == [
+        "torchvision-0.22.1+cu126", "torchvision-0.22.1", "torchvision-0.22.1+cu128",
+    ]  # fmt: skip
+
+
+def test_torchaudio_needs_the_very_same_cuda() -> None:
+    build = case("2.15.0", "cu132")
+    failure = match(build, audio("2.11.0+cu130"), audio("2.11.0", kind="pypi"), asks=("torchaudio",))
+    assert failure.detail == "no index lists torchaudio 2.11.0 for cu132"
+    assert names(match(case("2.15.0", "cu130"), audio("2.11.0+cu130"), asks=("torchaudio",))) == ["torchaudio-2.11.0+cu130"]
+
+
+def test_a_cpu_build_takes_no_cuda_companion() -> None:
+    failure = match(case("2.7.1", "cpu", ""), vision("0.22.1+cu126"), vision("0.22.1", kind="pypi"), asks=("torchvision",))
+    assert failure.key == ("companion", "torchvision", "absent")
+
+
+@pytest.mark.parametrize("project", ["torchtext", "torchdata"])
+def test_projects_without_cuda_code_go_with_any_variant(project: str) -> None:
+    version = {"torchtext": "0.18.0", "torchdata": "0.11.0"}[project]
+    file = found(f"{project}-{version}-py3-none-any.whl", kind="pypi")
+    assert not isinstance(match(case("2.3.1", "cu121"), file, asks=(project,)), Failure)
+
+
+@pytest.mark.parametrize(
+    ("asked", "matched"),
+    [
+        ("torchvision==0.22.1", ["torchvision-0.22.1+cu126", "torchvision-0.22.1"]),
+        ("torchvision==0.22.1+cu126", ["torchvision-0.22.1+cu126"]),
+        ("torchvision>=0.20,<0.23", ["torchvision-0.22.1+cu126", "torchvision-0.22.1"]),
+    ],
+)
+def test_pins_hold_with_and_without_a_local_version(asked: str, matched: list[str]) -> None:
+    files = (vision("0.22.1", kind="pypi"), vision("0.22.1+cu126"))
+    assert names(match(case(), *files, asks=(asked,))) == matched
+
+
+def test_an_impossible_pin_names_what_goes_with_the_torch() -> None:
+    failure = match(case(), vision("0.15.2+cu118"), asks=("torchvision==0.15.2",))
+    assert failure.detail == "torch 2.7.1 goes with torchvision 0.22.1, not ==0.15.2"
+
+
+def test_an_unknown_pairing_is_said_to_be_unknown() -> None:
+    assert match(case(), asks=("torchtext",)).detail == "no torchtext is known to match torch 2.7.1"
+
+
+def test_a_page_that_could_not_be_read_is_named() -> None:
+    page = listing(project="torchvision", problem="timed out")
+    failure = match(case(), asks=("torchvision",), down={"torchvision": page})
+    assert failure.key[-1] == "down"
+    assert failure.detail == (
+        "https://pytorch.example.com/torchvision/, where torchvision 0.22.1 for cu126 may be, could not be "
+        "read (timed out)"
+    )
+
+
+def test_the_file_for_the_python_is_picked() -> None:
+    matches = match(case(), vision("0.22.1+cu126", "cp311-cp311"), vision("0.22.1+cu126"), asks=("torchvision",))
+    picked = companion.pick(matches, case(), PythonOffer("3.12"))
+    assert isinstance(picked, tuple)
+    assert picked[0].file.filename.startswith("torchvision-0.22.1+cu126-cp312")
+
+
+def test_pythons_without_files_are_told_together() -> None:
+    matches = match(case(), vision("0.22.1+cu126", "cp311-cp311"), asks=("torchvision",))
+    failures = tuple(companion.pick(matches, case(), PythonOffer(f"3.{minor}")) for minor in (13, 12))
+    (merged,) = companion.merged(failures)  # type: ignore[arg-type]
+    assert merged.detail == "torchvision 0.22.1 for cu126 has files for Python 3.11, not 3.12, 3.13"
+
+
+@pytest.mark.parametrize(
+    ("version", "variant"), [("0.29.2", "cu132"), ("0.29.1", "cu130"), ("0.22.1", "cu126"), ("0.2.2.post3", "cu90")]
+)
+def test_the_variant_of_pypis_companions_is_known(version: str, variant: str) -> None:
+    item = found(f"torchvision-{version}-py3-none-{LINUX}.whl", kind="pypi")
+    assert str(companion.companion_variant(item, HERE, KNOWLEDGE)) == variant

@@ -1,0 +1,69 @@
+"""Rule `library`: cuDNN leaves GPUs behind, and a toolkit has nothing for a generation that came later."""
+
+from __future__ import annotations
+
+import pytest
+from building import case, on
+
+from gpuenv.core.rules import library
+from gpuenv.workflow.knowledge import load_knowledge
+
+KNOWLEDGE = load_knowledge()
+
+
+@pytest.mark.parametrize(
+    ("cudnn", "gpu", "fits"),
+    [
+        ("8.7.0.84", "3.7", True),
+        ("9.1.0.70", "3.7", False),
+        ("9.1.0.70", "5.0", True),
+        ("9.10.2.21", "7.0", True),
+        ("9.11.0", "7.0", False),
+        ("9.11.0", "7.5", True),
+        ("9.26.0.51", "6.1", False),
+        (None, "3.7", True),
+        ("unreadable", "3.7", True),  # what can't be compared rules nothing out
+    ],
+)
+def test_cudnn_leaves_old_gpus_behind(cudnn: str | None, gpu: str, fits: bool) -> None:
+    build = case("2.4", "cu118", "sm_37", cudnn=cudnn)
+    assert bool(library.check(build, on("580.95.05", gpu), KNOWLEDGE)) is not fits
+
+
+@pytest.mark.parametrize(
+    ("variant", "gpu", "fits"),
+    [
+        ("cu102", "8.6", False),
+        ("cu110", "8.6", True),  # CUDA 11.0 knew the generation, though not this member
+        ("cu117", "9.0", False),
+        ("cu118", "9.0", True),
+        ("cu126", "12.0", False),
+        ("cu128", "12.0", True),
+        ("cu128", "15.0", True),  # a generation nothing is known of
+    ],
+)
+def test_a_toolkit_serves_no_generation_that_came_after_it(variant: str, gpu: str, fits: bool) -> None:
+    build = case("2", variant, "compute_50")
+    assert bool(library.check(build, on("610.1", gpu), KNOWLEDGE)) is not fits
+
+
+def test_the_sentences_name_the_gpu_and_what_it_needs() -> None:
+    here = on("580.95.05", "Tesla K80", "RTX 5090")
+    failures = [
+        failure
+        for cudnn in ("9.1.0.70", "9.8.0")
+        for failure in library.check(case("2.4", "cu118", "sm_37", cudnn=cudnn), here, KNOWLEDGE)
+    ]
+    kepler = tuple(failure for failure in failures if failure.key[1] == "cudnn")
+    blackwell = tuple(failure for failure in failures if failure.key[1] == "cuda")
+    assert library.sentence(kepler) == (
+        "the cuDNN in the newer builds supports compute capability 5.0 and later, not Tesla K80 (3.7)"
+    )
+    assert library.sentence(blackwell) == (
+        "the libraries of CUDA 11.8 came before NVIDIA GeForce RTX 5090 (12.0), which CUDA 12.8 was the "
+        "first to serve"
+    )
+
+
+def test_a_cpu_build_brings_no_such_library() -> None:
+    assert not library.check(case("2", "cpu", ""), on("580.95.05", "3.7"), KNOWLEDGE)
