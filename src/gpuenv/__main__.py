@@ -12,9 +12,12 @@ def main() -> None:
 
         print(f"gpuenv {__version__}")  # noqa: T201
         return
-    from gpuenv.cli.main import run  # noqa: PLC0415
+    try:
+        from gpuenv.cli.main import run  # noqa: PLC0415
 
-    sys.exit(run(sys.argv[1:]))
+        sys.exit(run(sys.argv[1:]))
+    except KeyboardInterrupt:  # before there was anything to undo
+        sys.exit(130)
 
 
 if __name__ == "__main__":

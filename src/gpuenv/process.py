@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -196,8 +197,9 @@ def _pass_on(data: bytes, sink: IO[bytes], *, show: bool) -> None:
     sink.write(data)
     sink.flush()
     if show:
-        sys.stderr.write(_decode(data))
-        sys.stderr.flush()
+        with suppress(BrokenPipeError):  # nobody looks any more; the installer goes on
+            sys.stderr.write(_decode(data))
+            sys.stderr.flush()
 
 
 def _start(

@@ -6,15 +6,32 @@ The workflow is imported inside the commands, so that `gpuenv detect` does not l
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from gpuenv.cli import options as o
 
+
+class Interrupted(Exception):  # noqa: N818 - a signal, no error
+    """Ctrl-C, or SIGTERM, while a command ran."""
+
+
+class _Commands(TyperGroup):
+    """Lets Ctrl-C through to the one place that tells it; typer would end with a status alone."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted from None
+
+
 app = typer.Typer(
+    cls=_Commands,
     name="gpuenv",
-    help="A PyTorch environment that really works on the GPU in front of you, with one command: gpuenv create NAME",
+    help="A PyTorch environment that really works on the GPU in front of you: gpuenv create NAME",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -63,11 +80,17 @@ def detect(
 def plan(
     format_name: Annotated[
         o.FormatName,
-        typer.Option("--format", envvar="GPUENV_FORMAT", help="How to print the plan; pip and uv are commands to paste."),
+        typer.Option(
+            "--format",
+            envvar="GPUENV_FORMAT",
+            help="How to print the plan; pip and uv are commands to paste.",
+        ),
     ] = o.FormatName.text,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", envvar="GPUENV_OUTPUT", help="Write the plan to FILE."),
+        typer.Option(
+            "-o", "--output", metavar="FILE", envvar="GPUENV_OUTPUT", help="Write the plan to FILE."
+        ),
     ] = None,
     *,
     wanted: o.PlanArguments,
@@ -88,11 +111,16 @@ def create(
     ] = False,
     yes: o.Yes = False,
     verify: Annotated[
-        bool, typer.Option("--verify/--no-verify", envvar="GPUENV_VERIFY", help="Prove the result on every GPU.")
+        bool,
+        typer.Option("--verify/--no-verify", envvar="GPUENV_VERIFY", help="Prove the result on every GPU."),
     ] = True,
     force: Annotated[
         bool,
-        typer.Option("--force", envvar="GPUENV_FORCE", help="Replace an existing environment; it comes back if this fails."),
+        typer.Option(
+            "--force",
+            envvar="GPUENV_FORCE",
+            help="Replace an existing environment; it comes back if this fails.",
+        ),
     ] = False,
     *,
     wanted: o.PlanArguments,
@@ -118,7 +146,9 @@ def verify(
     ] = False,
     timeout_s: Annotated[
         float,
-        typer.Option("--timeout", metavar="SECONDS", envvar="GPUENV_TIMEOUT", min=1, help="Give up after this long."),
+        typer.Option(
+            "--timeout", metavar="SECONDS", envvar="GPUENV_TIMEOUT", help="Give up after this long."
+        ),
     ] = 300,
     *,
     common: o.Common,
@@ -127,7 +157,8 @@ def verify(
     from gpuenv.cli.commands import verify as command  # noqa: PLC0415
     from gpuenv.workflow.verify import VerifyOptions  # noqa: PLC0415
 
-    options = VerifyOptions(tuple(devices) if devices else None, with_compile, nccl, timeout_s)
+    limit_s = command.check_limit(timeout_s)
+    options = VerifyOptions(tuple(devices) if devices else None, with_compile, nccl, limit_s)
     return command.verify(environment, options, common)
 
 
@@ -143,7 +174,7 @@ def list_environments(
     return command.list_environments(common)
 
 
-@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@app.command(context_settings={"allow_interspersed_args": False})
 def run(
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=o.complete_environment)],
     argv: Annotated[list[str], typer.Argument(metavar="-- CMD...", help="The command and its arguments.")],
@@ -171,7 +202,9 @@ def remove(
 @matrix_app.command("show")
 @o.grouped
 def matrix_show(
-    table: Annotated[str, typer.Argument(metavar="[TABLE]", help="torch, cuda, gpus, companions, known-bad or libraries.")] = "torch",
+    table: Annotated[
+        str, typer.Argument(metavar="[TABLE]", help="torch, cuda, gpus, companions, known-bad or libraries.")
+    ] = "torch",
     *,
     common: o.Common,
 ) -> int:

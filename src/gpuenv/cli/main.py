@@ -8,82 +8,104 @@ import signal
 import sys
 import tempfile
 import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 import typer
 
 from gpuenv.cli import output
+from gpuenv.cli.app import Interrupted, app
 from gpuenv.values.errors import Fix, GpuenvError, UsageError
 from gpuenv.values.text import tr
 
 DEFECT = 70
 INTERRUPTED = 130
+_GROUPS = ("matrix",)  # commands that have commands
+_YES = ("1", "true", "t", "yes", "y", "on")
 
 
 def run(arguments: list[str]) -> int:
     """Run gpuenv with `arguments`; return the exit status of design section 3."""
-    from gpuenv.cli.app import app  # noqa: PLC0415 - after the fast path of --version
-
-    _prepare_streams()
+    output.prepare_streams()
     signal.signal(signal.SIGTERM, _terminated)
-    words = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    command = next((word for word in words if not word.startswith("-")), "")
-    reporter = _Reporter(command, as_json="--json" in words, verbose=bool({"-v", "--verbose"} & set(words)))
+    reporter = _Reporter.of(arguments, os.environ)
     try:
-        status = app(args=arguments, prog_name="gpuenv", standalone_mode=False)
+        return _run_app(arguments)
     except GpuenvError as error:
         return reporter.report(error)
-    except typer.Abort:
-        return reporter.interrupted()
-    except KeyboardInterrupt:
+    except output.Declined:
+        return reporter.declined()
+    except (Interrupted, typer.Abort, KeyboardInterrupt):
         return reporter.interrupted()
     except typer.TyperException as error:
-        return reporter.report(_usage_error(error, command))
-    except BrokenPipeError:
-        # the reader has gone: keep the interpreter from complaining about it at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return reporter.report_usage(error)
     except Exception as error:  # noqa: BLE001 - a defect of gpuenv, told in one line
         return reporter.defect(error)
+
+
+def _run_app(arguments: list[str]) -> int:
+    _check_directory()
+    status = app(args=arguments, prog_name="gpuenv", standalone_mode=False)
     return status if isinstance(status, int) else 0
 
 
-def _prepare_streams() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="replace")
+def _check_directory() -> None:
+    try:
+        os.getcwd()  # noqa: PTH109 - the question is whether it can be told
+    except OSError as error:
+        raise UsageError(
+            tr("the directory this runs in can't be read: {error}", error=error.strerror or error),
+            code="no-directory",
+            fixes=(Fix(tr("change to one that is there"), "cd"),),
+        ) from None
 
 
-def _terminated(number: int, frame: FrameType | None) -> None:
+def _terminated(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _usage_error(error: typer.TyperException, command: str) -> UsageError:
-    message = error.format_message() if hasattr(error, "format_message") else str(error)
-    lowered = message[:1].lower() + message[1:].rstrip(".")
-    return UsageError(lowered, code="usage", fixes=(Fix(tr("see the help"), f"gpuenv {command} --help".replace("  ", " ")),))
-
-
+@dataclass(frozen=True, slots=True)
 class _Reporter:
     """Says how a command ended, in the form that was asked for."""
 
-    def __init__(self, command: str, *, as_json: bool, verbose: bool) -> None:
-        self._command = command
-        self._as_json = as_json
-        self._verbose = verbose
+    command: str
+    as_json: bool
+    verbose: bool
+
+    @classmethod
+    def of(cls, arguments: list[str], environ: Mapping[str, str]) -> _Reporter:
+        """Tell from the bare arguments what is asked for: they may be ones that can't be parsed."""
+        words = _own_words(arguments)
+        positional = [word for word in words if not word.startswith("-")]
+        command = " ".join(positional[: 2 if positional[:1] and positional[0] in _GROUPS else 1])
+        return cls(
+            command,
+            as_json="--json" in words
+            or (command != "run" and environ.get("GPUENV_JSON", "").strip().lower() in _YES),
+            verbose=bool({"-v", "--verbose"} & set(words)),
+        )
 
     def report(self, error: GpuenvError) -> int:
-        if self._as_json:
-            output.print_json(output.envelope(self._command, error.data, error=output.error_data(error)))
-        else:
-            output.print_error(error, verbose=self._verbose)
+        if self.as_json and error.code != output.UNWRITABLE:
+            data = output.without_passwords(error.data)
+            return self._print_json(error.exit_code, data, output.error_data(error))
+        output.print_error(error, verbose=self.verbose)
         return error.exit_code
 
+    def report_usage(self, error: typer.TyperException) -> int:
+        # typer keeps its click, and with it this class, to itself
+        if type(error).__name__ == "NoArgsIsHelpError" and not self.as_json:
+            output.note(error.format_message())
+            return UsageError.exit_code
+        return self.report(_usage_error(error))
+
     def interrupted(self) -> int:
-        self._say("interrupted", tr("interrupted; nothing half-made is left"))
-        return INTERRUPTED
+        return self._say(INTERRUPTED, "interrupted", tr("interrupted; nothing half-made is left"))
+
+    def declined(self) -> int:
+        return self._say(INTERRUPTED, "declined", tr("nothing was changed"))
 
     def defect(self, error: Exception) -> int:
         place = _save_report(error)
@@ -93,19 +115,46 @@ class _Reporter:
             error=str(error).splitlines()[0] if str(error) else "",
             place=place,
         )
-        self._say("defect", text)
-        return DEFECT
+        return self._say(DEFECT, "defect", text)
 
-    def _say(self, code: str, message: str) -> None:
-        if self._as_json:
-            error: dict[str, Any] = {"code": code, "message": message, "because": [], "fixes": []}
-            output.print_json(output.envelope(self._command, None, error=error))
-        else:
-            output.note(message)
+    def _say(self, status: int, code: str, message: str) -> int:
+        if self.as_json:
+            return self._print_json(
+                status, None, {"code": code, "message": message, "because": [], "fixes": []}
+            )
+        output.note(message)
+        return status
+
+    def _print_json(self, status: int, data: Any, error: dict[str, Any]) -> int:
+        try:
+            output.print_json(output.envelope(self.command, data, error=error))
+        except UsageError as unwritable:  # a full disk behind stdout: then at least a person is told
+            output.print_error(unwritable)
+        return status
+
+
+def _own_words(arguments: list[str]) -> list[str]:
+    """Return the arguments that are gpuenv's own, not those of a command that it is to run."""
+    words = arguments[: arguments.index("--")] if "--" in arguments else list(arguments)
+    if words[:1] != ["run"]:
+        return words
+    named = next((place for place, word in enumerate(words[1:], 1) if not word.startswith("-")), len(words))
+    return words[: named + 1]
+
+
+def _usage_error(error: typer.TyperException) -> UsageError:
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        message = tr("no command was given")
+    else:
+        message = error.format_message() if hasattr(error, "format_message") else str(error)
+    path = context.command_path if context is not None else "gpuenv"
+    lowered = message[:1].lower() + message[1:].rstrip(".")
+    return UsageError(lowered, code="usage", fixes=(Fix(tr("see the help"), f"{path} --help"),))
 
 
 def _save_report(error: Exception) -> str:
-    """Save what a maintainer needs; the arguments may name a lab's machines, so the file stays with the user."""
+    """Save what a maintainer needs; it may name a lab's machines, so the file stays with the user."""
     from gpuenv import __version__  # noqa: PLC0415
 
     document = {
@@ -116,7 +165,9 @@ def _save_report(error: Exception) -> str:
         "traceback": traceback.format_exception(error),
     }
     try:
-        with tempfile.NamedTemporaryFile("w", prefix="gpuenv-defect-", suffix=".json", delete=False, encoding="utf-8") as file:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="gpuenv-defect-", suffix=".json", delete=False, encoding="utf-8"
+        ) as file:
             json.dump(document, file, indent=2)
             return file.name
     except OSError:

@@ -50,38 +50,75 @@ def complete_environment(incomplete: str) -> Iterable[str]:
     """Offer the names of the environments that gpuenv made."""
     import os  # noqa: PLC0415 - only while completing
 
+    from gpuenv.values.errors import GpuenvError  # noqa: PLC0415
     from gpuenv.workflow.environments import list_all  # noqa: PLC0415
 
-    return [name for item in list_all(os.environ) if (name := item.place.name).startswith(incomplete)]
+    try:
+        return [name for item in list_all(os.environ) if (name := item.place.name).startswith(incomplete)]
+    except (GpuenvError, OSError):  # nobody wants to read of it in the middle of a command line
+        return []
 
 
 Requirements = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[REQ]...", help="PEP 508 requirements; without any: torch torchvision.", show_default=False),
+    typer.Argument(
+        metavar="[REQ]...", help="PEP 508 requirements; without any: torch torchvision.", show_default=False
+    ),
 ]
 RequirementFiles = Annotated[
     list[Path] | None,
-    typer.Option("-r", "--requirement", metavar="FILE", envvar="GPUENV_REQUIREMENT", help="Read requirements from FILE as well; repeatable."),
+    typer.Option(
+        "-r",
+        "--requirement",
+        metavar="FILE",
+        envvar="GPUENV_REQUIREMENT",
+        help="Read requirements from FILE as well; repeatable.",
+    ),
 ]
 Python = Annotated[
     str | None,
-    typer.Option("--python", metavar="VERSION", envvar="GPUENV_PYTHON", help="A Python version or specifier, such as 3.11 or '>=3.10,<3.13'."),
+    typer.Option(
+        "--python",
+        metavar="VERSION",
+        envvar="GPUENV_PYTHON",
+        help="A Python version or specifier, such as 3.11 or '>=3.10,<3.13'.",
+    ),
 ]
 Cuda = Annotated[
     str,
-    typer.Option("--cuda", metavar="VARIANT", envvar="GPUENV_CUDA", help="12.6, cu126, cpu or auto; auto never means CPU where there is an NVIDIA GPU."),
+    typer.Option(
+        "--cuda",
+        metavar="VARIANT",
+        envvar="GPUENV_CUDA",
+        help="12.6, cu126, cpu or auto; auto never means CPU where there is an NVIDIA GPU.",
+    ),
 ]
 Machines = Annotated[
     list[Path] | None,
-    typer.Option("--machine", metavar="FILE", envvar="GPUENV_MACHINE", help="Plan for a saved `gpuenv detect --json`; several: one plan for all of them."),
+    typer.Option(
+        "--machine",
+        metavar="FILE",
+        envvar="GPUENV_MACHINE",
+        help="Plan for a saved `gpuenv detect --json`; several: one plan for all of them.",
+    ),
 ]
 Driver = Annotated[
     str | None,
-    typer.Option("--driver", metavar="VERSION", envvar="GPUENV_DRIVER", help="Describe the machine: its NVIDIA driver, such as 535.104.05."),
+    typer.Option(
+        "--driver",
+        metavar="VERSION",
+        envvar="GPUENV_DRIVER",
+        help="Describe the machine: its NVIDIA driver, such as 535.104.05.",
+    ),
 ]
 GpuNames = Annotated[
     list[str] | None,
-    typer.Option("--gpu", metavar="NAME|CC", envvar="GPUENV_GPU", help="Describe the machine: a GPU by name or compute capability (8.6); repeatable."),
+    typer.Option(
+        "--gpu",
+        metavar="NAME|CC",
+        help="Describe the machine: a GPU by name or compute capability (8.6); repeatable. "
+        "[env var: GPUENV_GPU, separated by commas]",
+    ),
 ]
 PlatformOption = Annotated[
     PlatformName | None,
@@ -89,7 +126,12 @@ PlatformOption = Annotated[
 ]
 Glibc = Annotated[
     str | None,
-    typer.Option("--glibc", metavar="VERSION", envvar="GPUENV_GLIBC", help="Describe the machine: its glibc, such as 2.17."),
+    typer.Option(
+        "--glibc",
+        metavar="VERSION",
+        envvar="GPUENV_GLIBC",
+        help="Describe the machine: its glibc, such as 2.17.",
+    ),
 ]
 Devices = Annotated[
     list[int] | None,
@@ -101,28 +143,44 @@ Manager = Annotated[
 ]
 Mirrors = Annotated[
     list[str] | None,
-    typer.Option("--mirror", metavar="URL|official", envvar="GPUENV_MIRROR", help="Where from: the address of a package index or of a copy of the PyTorch index, in order; repeatable."),
+    typer.Option(
+        "--mirror",
+        metavar="URL|official",
+        envvar="GPUENV_MIRROR",
+        help="Where from: the address of a package index or of a copy of the PyTorch index; repeatable.",
+    ),
 ]
 FindLinks = Annotated[
     list[str] | None,
-    typer.Option("--find-links", metavar="DIR|URL", envvar="GPUENV_FIND_LINKS", help="A wheelhouse to look into as well; repeatable."),
+    typer.Option(
+        "--find-links",
+        metavar="DIR|URL",
+        envvar="GPUENV_FIND_LINKS",
+        help="A wheelhouse to look into as well; repeatable.",
+    ),
 ]
 Offline = Annotated[
     bool,
-    typer.Option("--offline", envvar="GPUENV_OFFLINE", help="Decide from the matrices, caches and wheelhouses only."),
+    typer.Option(
+        "--offline", envvar="GPUENV_OFFLINE", help="Decide from the matrices, caches and wheelhouses only."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", envvar="GPUENV_JSON", help="Print JSON.")]
 Language = Annotated[
-    LanguageName, typer.Option("--lang", envvar="GPUENV_LANG", help="The language of the texts; English for now.")
+    LanguageName,
+    typer.Option("--lang", envvar="GPUENV_LANG", help="The language of the texts; English for now."),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", envvar="GPUENV_QUIET", help="Say less.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", envvar="GPUENV_VERBOSE", help="Give the reasons as well.")]
+Verbose = Annotated[
+    bool, typer.Option("-v", "--verbose", envvar="GPUENV_VERBOSE", help="Give the reasons as well.")
+]
 Yes = Annotated[bool, typer.Option("-y", "--yes", envvar="GPUENV_YES", help="Ask nothing.")]
 Environment = Annotated[
     str | None,
     typer.Argument(
         metavar="[ENV]",
-        help="A name, a path to an environment, or a path to a Python; left out: the active environment, else the python on PATH.",
+        help="A name, a path to an environment or to a Python; left out: the active environment, else the "
+        "python on PATH.",
         show_default=False,
         autocompletion=complete_environment,
     ),

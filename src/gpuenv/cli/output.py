@@ -1,19 +1,21 @@
-"""How answers reach the user: data on stdout, everything else on stderr, one JSON envelope for all commands."""
+"""How answers reach the user: data on stdout, all else on stderr, one JSON envelope for all commands."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TextIO
 
 from gpuenv.values.errors import Fix, GpuenvError, UsageError
 from gpuenv.values.plan import Warn
 from gpuenv.values.text import tr
 
 SCHEMA_VERSION = 1
+UNWRITABLE = "output-unwritable"  # the error that can't be told on stdout
 
 
 def envelope(
@@ -35,32 +37,82 @@ def envelope(
 
 
 def error_data(error: GpuenvError) -> dict[str, Any]:
+    """Return what the envelope says of an error: without passwords, but for commands that are to be run."""
     return {
         "code": error.code,
-        "message": error.message,
-        "because": [asdict(reason) for reason in error.because],
-        "fixes": [asdict(fix) for fix in error.fixes],
+        "message": without_passwords(error.message),
+        "because": [without_passwords(asdict(reason)) for reason in error.because],
+        "fixes": [{"text": without_passwords(fix.text), "command": fix.command} for fix in error.fixes],
     }
 
 
+def without_passwords(value: Any) -> Any:
+    """Hide what is secret in addresses, in a text or all through a JSON value."""
+    from gpuenv.indexes.addresses import redact  # noqa: PLC0415 - only where something went wrong
+
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {name: without_passwords(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [without_passwords(item) for item in value]
+    return value
+
+
 def json_text(document: dict[str, Any]) -> str:
+    """Return JSON as it is printed: ASCII, indented."""
     return json.dumps(document, indent=2) + "\n"
 
 
 def print_json(document: dict[str, Any]) -> None:
+    """Write the one document of a command to stdout."""
     print_data(json_text(document))
 
 
 def print_data(text: str) -> None:
-    """Write what was asked for to stdout."""
-    sys.stdout.write(text if text.endswith("\n") else text + "\n")
-    sys.stdout.flush()
+    """Write what was asked for to stdout; raise UsageError where it takes no more."""
+    try:
+        _write(sys.stdout, text if text.endswith("\n") else text + "\n")
+    except OSError as error:
+        _turn_to_nothing(sys.stdout)
+        raise UsageError(
+            tr("the output can't be written: {error}", error=error.strerror or error),
+            code=UNWRITABLE,
+        ) from None
 
 
 def note(text: str) -> None:
-    """Write a message to stderr."""
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+    """Write a message to stderr; there is nobody to tell where that can't be done."""
+    try:
+        _write(sys.stderr, text + "\n")
+    except OSError:
+        _turn_to_nothing(sys.stderr)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        # The reader has gone (`| head`): what was begun is done all the same, only unseen.
+        _turn_to_nothing(stream)
+
+
+def _turn_to_nothing(stream: TextIO) -> None:
+    """Let what is still to come, and what Python flushes at its exit, go nowhere."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, stream.fileno())
+    os.close(nothing)
+
+
+def prepare_streams() -> None:
+    """Let every text be printed, whatever the terminal's encoding, and let closed streams be written to."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed: `>&-`, pythonw
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - for good
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
 
 
 @contextmanager
@@ -75,30 +127,41 @@ def working(message: str, *, quiet: bool) -> Iterator[None]:
         yield
 
 
-def confirm(question: str, *, assume: str) -> None:
-    """Ask on the terminal; raise UsageError where there is none, KeyboardInterrupt on a no."""
-    if not sys.stdin.isatty():
+class Declined(Exception):  # noqa: N818 - an answer, no error
+    """The user has said no."""
+
+
+def check_terminal(*, assume: str) -> None:
+    """Raise UsageError where there is no terminal to ask on; `assume` is the option that needs none."""
+    if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
             tr("there is no terminal to ask on"),
             code="no-terminal",
             fixes=(Fix(tr("give {option} to go on without a question", option=assume)),),
         )
+
+
+def confirm(question: str, *, assume: str) -> None:
+    """Ask on the terminal; raise UsageError where there is none, Declined on a no."""
+    check_terminal(assume=assume)
     sys.stderr.write(tr("{question} [y/N] ", question=question))
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise KeyboardInterrupt
+        raise Declined
 
 
 def print_warnings(warnings: tuple[Warn, ...]) -> None:
+    """Write warnings to stderr, a line each."""
     for warning in warnings:
         note(tr("warning: {message}", message=warning.message))
 
 
 def print_error(error: GpuenvError, *, verbose: bool = False) -> None:
     """Write an error as a person reads it: what, why, and what would help."""
-    note(tr("error: {message}", message=error.message))
-    for reason in error.because:
-        note(f"  {reason.text}" + (f" [{reason.source}]" if verbose else ""))
-    for fix in error.fixes:
-        command = f": `{fix.command}`" if fix.command else ""
-        note(tr("hint: {fix}", fix=f"{fix.text}{command}"))
+    told = error_data(error)
+    note(tr("error: {message}", message=told["message"]))
+    for reason in told["because"]:
+        note(f"  {reason['text']}" + (f" [{reason['source']}]" if verbose else ""))
+    for fix in told["fixes"]:
+        command = f": `{fix['command']}`" if fix["command"] else ""
+        note(tr("hint: {fix}", fix=f"{fix['text']}{command}"))

@@ -80,7 +80,10 @@ class Unresolvable:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What to resolve; `platform` None is this machine, `glibc` is MAJOR.MINOR."""
+    """What to resolve; `platform` None is this machine, `glibc` is MAJOR.MINOR.
+
+    uv needs an `interpreter` of any version; None leaves it to find one on the PATH.
+    """
 
     pins: tuple[str, ...]
     requirements: tuple[str, ...]
@@ -90,6 +93,7 @@ class Question:
     platform: Platform | None = None
     glibc: str | None = None
     offline: bool = False
+    interpreter: str | None = None
 
 
 def compile_requirements(
@@ -119,6 +123,7 @@ def compile_arguments(question: Question) -> tuple[str, ...]:
         "--format", "pylock.toml", "--no-header", "--no-annotate",
         # uv would fetch a whole Python only to build with it
         "--no-python-downloads", "--python-version", question.python.rstrip("t"),
+        *(("--python", question.interpreter) if question.interpreter else ()),
         *(("--python-platform", platform) if platform else ()),
         *(("--offline",) if question.offline else ()),
         *uv_manager.source_options(question.sources),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ from gpuenv.values.plan import Plan, PlannedPackage, Rejection
 from gpuenv.values.text import tr
 
 _MOST_TRIES = 25
+_WORD = re.compile(r"[\w.-]+")
 _STACK_NAMES = ("torch", "torchvision", "torchaudio", "torchtext", "torchdata")
 
 
@@ -32,7 +34,7 @@ def resolve_jointly(
 ) -> Plan:
     """Return the plan of the first choice with which everything can be resolved.
 
-    Choices that fail for the same reason are passed over. Raises Refused when none is left.
+    Choices that fail for the same reason are passed over. Raises Refused when none is left, or none can help.
     """
     failures: list[Failed] = []
     for choice in _worth_trying(choices, failures):
@@ -41,6 +43,8 @@ def resolve_jointly(
         if isinstance(outcome, Resolved):
             return _with_failures(plan_for(choice, packages_of(outcome)), failures)
         failures.append(Failed(choice, outcome))
+        if not _may_depend_on_torch(outcome):
+            break
     raise _refuse(failures)
 
 
@@ -55,6 +59,15 @@ def _worth_trying(choices: tuple[Choice, ...], failures: list[Failed]) -> Iterat
             return
         seen.add(key)
         yield choice
+
+
+def _may_depend_on_torch(outcome: Unresolvable) -> bool:
+    """Whether another torch or Python may help: uv's explanation names one of them.
+
+    A requirement that no index has, or two that contradict each other, fail with every torch.
+    """
+    words = {word.lower() for word in _WORD.findall(outcome.message)}
+    return not words.isdisjoint((*_STACK_NAMES, "python"))
 
 
 def _meets(choice: Choice, failed: Failed) -> bool:
@@ -95,13 +108,17 @@ def _with_failures(plan: Plan, failures: list[Failed]) -> Plan:
 
 def _rejection(failed: Failed) -> Rejection:
     case = failed.choice.case
-    return Rejection("torch", str(case.torch), str(case.variant), "request", _reason(failed), "uv pip compile")
+    return Rejection(
+        "torch", str(case.torch), str(case.variant), "request", _reason(failed), "uv pip compile"
+    )
 
 
 def _reason(failed: Failed) -> str:
     demands = failed.outcome.demands_on(_STACK_NAMES) or failed.outcome.demands
     if demands:
-        return "; ".join(tr("{package} needs {needs}", package=one.package, needs=one.needs) for one in demands)
+        return "; ".join(
+            tr("{package} needs {needs}", package=one.package, needs=one.needs) for one in demands
+        )
     return failed.outcome.message
 
 

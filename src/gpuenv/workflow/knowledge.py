@@ -1,15 +1,27 @@
-"""Hands the rows of the matrices to the core."""
+"""Hands the rows of the matrices, and of the overlay over them, to the core."""
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Mapping
+from functools import lru_cache
 
-from gpuenv import matrices
 from gpuenv.core.knowledge import Knowledge, parse_knowledge
+from gpuenv.values.plan import Warn
+from gpuenv.workflow.overlay import Overlay, load_tables
+
+_TABLES = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries")
 
 
-@cache
-def load_knowledge() -> Knowledge:
-    """Read the matrices that decisions need; once, whoever asks."""
-    tables = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries")
-    return parse_knowledge(*(matrices.load(table) for table in tables))
+def load_knowledge(environ: Mapping[str, str] | None = None) -> Knowledge:
+    """Read the matrices that decisions need; without `environ`, those that were shipped alone."""
+    return _parsed(load_tables(environ))
+
+
+def overlay_warnings(environ: Mapping[str, str]) -> tuple[Warn, ...]:
+    """Tell what of the overlay had to be passed over."""
+    return load_tables(environ).warnings
+
+
+@lru_cache(maxsize=2)
+def _parsed(loaded: Overlay) -> Knowledge:
+    return parse_knowledge(*(loaded.tables[table] for table in _TABLES))

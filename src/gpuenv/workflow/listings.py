@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from packaging.utils import NormalizedName, canonicalize_name
 
@@ -13,7 +15,7 @@ from gpuenv.core.knowledge import Knowledge
 from gpuenv.core.request import Request
 from gpuenv.core.target import Target
 from gpuenv.http import HttpClient, fetch_sizes
-from gpuenv.indexes.addresses import guess_source, is_remote
+from gpuenv.indexes.addresses import Role, guess_source, is_remote
 from gpuenv.indexes.configuration import read_configuration
 from gpuenv.indexes.installer import default_index
 from gpuenv.indexes.listings import read_listings
@@ -42,11 +44,9 @@ def list_files(
 ) -> Listed:
     """Read what each source lists of the torch stack; offline, from caches, wheelhouses and the snapshot."""
     projects = tuple(canonicalize_name(name) for name in ("torch", *request.companions))
-    configured = read_configuration(environ, home=Path.home(), cwd=Path.cwd())
+    configured = _configured(environ)
     mirrors = _mirrors(options)
-    wheelhouses = tuple(
-        guess_source(place, tr("option --find-links"), role="find-links") for place in options.find_links
-    )
+    wheelhouses = tuple(_named(place, "--find-links", "find-links") for place in options.find_links)
     configuration = replace(configured, find_links=(*wheelhouses, *configured.find_links))
     sources = (*configuration.find_links, *_indexes(configuration, mirrors, environ))
     with HttpClient(environ, ca_bundle=configuration.ca_bundle, offline=options.offline) as client:
@@ -54,6 +54,54 @@ def list_files(
     if options.offline:
         listings = _offline(listings, projects, target, knowledge, environ)
     return Listed(listings, _for_installer(configuration, mirrors, listings))
+
+
+def choose_sources(
+    indexes: tuple[str, ...], environ: Mapping[str, str]
+) -> tuple[IndexConfiguration, tuple[IndexSource, ...]]:
+    """Return the user's configuration, and the indexes named, else those that a plan reads but for local ones."""
+    configuration = _configured(environ)
+    if indexes:
+        return configuration, tuple(_named(index, "--index", "mirror") for index in indexes)
+    found = (*configuration.find_links, *_indexes(configuration, None, environ))
+    return configuration, tuple(source for source in found if source.kind != "directory")
+
+
+def _configured(environ: Mapping[str, str]) -> IndexConfiguration:
+    try:
+        read = read_configuration(environ, home=_home(), cwd=Path.cwd())
+        for source in (
+            *read.extra_index_urls,
+            *read.find_links,
+            *((read.index_url,) if read.index_url else ()),
+        ):
+            urlsplit(source.url)
+    except ValueError as error:
+        raise UsageError(
+            tr("the configuration of pip or uv names an address that can't be read: {error}", error=error),
+            code="bad-address",
+            fixes=(Fix(tr("see what they are told"), "pip config debug"),),
+        ) from None
+    return read
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:  # no HOME, and nobody of that number in the password file: a container's user
+        return Path(os.devnull)
+
+
+def _named(place: str, option: str, role: Role) -> IndexSource:
+    try:
+        urlsplit(place)
+        return guess_source(place, tr("option {option}", option=option), role=role)
+    except ValueError as error:
+        raise UsageError(
+            tr("`{place}` is no address that can be read: {error}", place=place, error=error),
+            code="bad-address",
+            fixes=(Fix(tr("write it as https://mirror.example/simple")),),
+        ) from None
 
 
 def _mirrors(options: PlanOptions) -> tuple[IndexSource, ...] | None:
@@ -64,8 +112,8 @@ def _mirrors(options: PlanOptions) -> tuple[IndexSource, ...] | None:
     for mirror in options.mirrors:
         if mirror == _OFFICIAL:
             found.append(_pytorch_index())
-        elif is_remote(mirror) or mirror.lower().startswith("file:") or Path(mirror).is_dir():
-            found.append(guess_source(mirror, tr("option --mirror"), role="mirror"))
+        elif is_remote(mirror) or mirror.lower().startswith("file:") or os.path.isdir(mirror):  # noqa: PTH112
+            found.append(_named(mirror, "--mirror", "mirror"))
         else:
             raise _unknown_mirror(mirror)
     return tuple(found)
@@ -87,7 +135,7 @@ def _pytorch_index() -> IndexSource:
 def _indexes(
     configuration: IndexConfiguration, mirrors: tuple[IndexSource, ...] | None, environ: Mapping[str, str]
 ) -> tuple[IndexSource, ...]:
-    """Return the indexes to read, in order: mirrors or PyTorch's own index come after what the user configured."""
+    """Return the indexes to read, in order: mirrors first, PyTorch's own index after what is configured."""
     if configuration.no_index:
         return ()
     own = configuration.index_url or _default_index(environ)
@@ -142,7 +190,8 @@ def _serves_everything(source: IndexSource, listings: tuple[Listing, ...]) -> bo
     """Whether a mirror is one of PyPI: a copy of the PyTorch index carries files with local versions."""
     own = [listing for listing in listings if listing.source.url == source.url]
     carries_variants = any(file.version.local for listing in own for file in listing.files)
-    return source.kind == "pypi" and not carries_variants and all(item.source.kind == "pypi" for item in own)
+    answers = all(item.source.kind == "pypi" and not item.problem for item in own)
+    return source.kind == "pypi" and answers and not carries_variants
 
 
 def with_sizes(plan: Plan, options: PlanOptions, environ: Mapping[str, str]) -> Plan:
@@ -153,5 +202,6 @@ def with_sizes(plan: Plan, options: PlanOptions, environ: Mapping[str, str]) -> 
     with HttpClient(environ, ca_bundle=plan.sources.ca_bundle) as client:
         sizes = dict(zip(unknown, fetch_sizes(client, tuple(unknown)), strict=True))
     return replace(
-        plan, packages=tuple(replace(item, size=item.size or sizes.get(item.url or "")) for item in plan.packages)
+        plan,
+        packages=tuple(replace(item, size=item.size or sizes.get(item.url or "")) for item in plan.packages),
     )

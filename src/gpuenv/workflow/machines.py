@@ -16,6 +16,7 @@ from gpuenv.values.machine import Machine
 from gpuenv.values.text import tr
 from gpuenv.workflow.detect import detect
 from gpuenv.workflow.options import PlanOptions
+from gpuenv.workflow.read import decode, read_text
 
 
 def choose_machines(
@@ -45,9 +46,9 @@ def _described(base: Machine, options: PlanOptions, knowledge: Knowledge) -> Mac
 
 
 def read_machine(path: Path) -> Machine:
-    """Read a machine that `gpuenv detect --json` saved (`-`: standard input); raise UsageError if it can't be."""
+    """Read a machine that `gpuenv detect --json` saved, `-` from standard input; may raise UsageError."""
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8-sig")
+        text = _read_stdin() if str(path) == "-" else read_text(path)
         machine = parse_machine(json.loads(text))
     except OSError as error:
         raise _bad_machine(path, error.strerror or str(error)) from None
@@ -56,6 +57,10 @@ def read_machine(path: Path) -> Machine:
     except ValueError as error:  # JSON, UTF-8 and the fields
         raise _bad_machine(path, str(error)) from None
     return replace(machine, facts=tuple((field, f"{path}: {source}") for field, source in machine.facts))
+
+
+def _read_stdin() -> str:
+    return decode(sys.stdin.buffer.read()) if sys.stdin else ""
 
 
 def _bad_machine(path: Path, reason: str) -> UsageError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,17 +11,16 @@ from gpuenv.core.refusal import refuse
 from gpuenv.core.request import Request, parse_cuda_option, parse_python
 from gpuenv.core.resolve import Choice, Decision, Question, ask, decide
 from gpuenv.core.target import Target, choose_target
-from gpuenv.managers import get_manager
-from gpuenv.managers import resolver
+from gpuenv.managers import get_manager, resolver
 from gpuenv.managers.manager import Wanted
-from gpuenv.values.machine import Machine
-from gpuenv.values.plan import Plan, PlannedPackage
-from gpuenv.values.python import PythonOffer
+from gpuenv.values.plan import Plan, PlannedPackage, Warn
 from gpuenv.workflow.joint import resolve_jointly
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.workflow.knowledge import load_knowledge, overlay_warnings
 from gpuenv.workflow.listings import Listed, list_files, with_sizes
 from gpuenv.workflow.machines import choose_machines, is_here
 from gpuenv.workflow.options import PlanOptions
+from gpuenv.workflow.pythons import offer_pythons
+from gpuenv.workflow.redaction import without_passwords
 from gpuenv.workflow.requirements import gather_requirements
 
 
@@ -30,18 +30,20 @@ def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) 
     Raises UsageError, Refused (nothing satisfies the request) or Unreachable (no index could be read).
     """
     request = _request(options)
-    knowledge = load_knowledge()
+    knowledge = load_knowledge(environ)
     machines = choose_machines(options, environ, knowledge)
     cpu = request.variant is not None and request.variant.is_cpu
     place = choose_target(machines, options.devices, cpu=cpu)
     listed = list_files(options, request, place, knowledge, environ)
-    pythons = _pythons(options, request.manager, machines, environ)
+    pythons = offer_pythons(options, request.manager, place, knowledge, environ)
     question = ask(request, place, knowledge, listed.listings, pythons)
     decision = decide(question)
     if not decision.choices:
         raise refuse(question, decision)
     plan = _decided(question, decision, listed, options, environ)
-    return _with_steps(with_sizes(plan, options, environ), target)
+    return without_passwords(
+        _with_steps(with_sizes(_warned(plan, listed, environ), options, environ), target)
+    )
 
 
 def _request(options: PlanOptions) -> Request:
@@ -58,23 +60,6 @@ def _request(options: PlanOptions) -> Request:
     )
 
 
-def _pythons(
-    options: PlanOptions, manager: str, machines: tuple[Machine, ...], environ: Mapping[str, str]
-) -> tuple[PythonOffer, ...]:
-    """Return the Pythons on offer; interpreters of another machine are known by version only."""
-    here = is_here(options, machines)
-    offers = get_manager(manager).available_pythons(
-        machines[0].pythons if here else (), environ, offline=options.offline and here
-    )
-    if here:
-        return offers
-    there = set.intersection(*({python.version for python in machine.pythons} for machine in machines))
-    installed = tuple(PythonOffer(version, installed=True) for version in there)
-    known = {offer.short for offer in installed}
-    others = (replace(offer, path=None, installed=False) for offer in offers if offer.short not in known)
-    return (*installed, *others)
-
-
 def _decided(
     question: Question, decision: Decision, listed: Listed, options: PlanOptions, environ: Mapping[str, str]
 ) -> Plan:
@@ -89,6 +74,11 @@ def _decided(
     return resolve_jointly(decision.choices, plan_for, compile_plan)
 
 
+def _warned(plan: Plan, listed: Listed, environ: Mapping[str, str]) -> Plan:
+    unread = tuple(Warn("configuration-unreadable", text) for text in listed.configuration.warnings)
+    return replace(plan, warnings=(*plan.warnings, *unread, *overlay_warnings(environ)))
+
+
 def _resolver_question(plan: Plan, target: Target, options: PlanOptions) -> resolver.Question:
     here = is_here(options, plan.machines)
     return resolver.Question(
@@ -100,6 +90,7 @@ def _resolver_question(plan: Plan, target: Target, options: PlanOptions) -> reso
         platform=None if here else target.platform,
         glibc=target.machines[0].system.libc_version,
         offline=options.offline,
+        interpreter=(plan.python_path if here else None) or sys.executable,
     )
 
 

@@ -11,12 +11,10 @@ from gpuenv.workflow.verify import VerifyResult, verify
 
 
 def prove(python: Path, plan: Plan, environ: Mapping[str, str], devices: tuple[int, ...]) -> VerifyResult:
-    """Run verify on the environment of `python`, on the GPUs with these indices of nvidia-smi (none: on all)."""
+    """Run verify on the environment of `python`, on these GPUs as nvidia-smi counts (none: on all)."""
     machine = plan.machines[0]
     chosen = tuple(gpu for gpu in machine.gpus if gpu.index in devices)
-    return verify(
-        str(python), only_devices(environ, chosen), machine=machine, remember=lambda *_: None
-    )
+    return verify(str(python), only_devices(environ, chosen), machine=machine, remember=lambda *_: None)
 
 
 def only_devices(environ: Mapping[str, str], gpus: tuple[Gpu, ...]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -10,6 +11,9 @@ from gpuenv.core.request import parse_requirements
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.text import tr
 from gpuenv.workflow.options import PlanOptions
+from gpuenv.workflow.read import read_text
+
+_COMMENT = re.compile(r"(?:^|\s)#.*")
 
 
 def gather_requirements(options: PlanOptions) -> tuple[Requirement, ...]:
@@ -25,19 +29,20 @@ def read_requirements(path: Path) -> tuple[str, ...]:
     comes from, behind gpuenv's back: they raise UsageError, and so does a file that can't be read.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_text(path)
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise UsageError(
-            tr("`{path}` can't be read: {reason}", path=path, reason=error), code="bad-requirements-file"
+            tr("`{path}` can't be read: {reason}", path=path, reason=reason), code="bad-requirements-file"
         ) from None
     return parse_requirement_lines(text, str(path))
 
 
 def parse_requirement_lines(text: str, name: str) -> tuple[str, ...]:
-    """Parse the text of a requirements file called `name`.
+    r"""Parse the text of a requirements file called `name`.
 
     torch==2.1.2  # the paper's
-    numpy>=1.24 \\
+    numpy>=1.24 \
         ; python_version < "3.13"
     """
     found = []
@@ -51,9 +56,7 @@ def parse_requirement_lines(text: str, name: str) -> tuple[str, ...]:
 
 
 def _without_comment(line: str) -> str:
-    if line.lstrip().startswith("#"):
-        return ""
-    return line.split(" #", 1)[0].strip()
+    return _COMMENT.sub("", line).strip()
 
 
 def _option(line: str, name: str) -> UsageError:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gpuenv.cli.commands.plan import options_of
 from gpuenv.cli.options import Common, PlanArguments
-from gpuenv.cli.output import confirm, envelope, note, print_data, print_json, print_warnings, working
+from gpuenv.cli.output import (
+    check_terminal,
+    confirm,
+    envelope,
+    note,
+    print_data,
+    print_json,
+    print_warnings,
+    working,
+)
 from gpuenv.core.render.json import render_plan_data
 from gpuenv.core.render.text import render_text
 from gpuenv.values.errors import VerificationFailed
@@ -34,10 +44,13 @@ class CreateOptions:
 def create(name: str, wanted: PlanArguments, chosen: CreateOptions, common: Common) -> int:
     """Plan, show, ask, apply, verify."""
     place = creating.check_name(name, environ=os.environ, force=chosen.force)
+    if not (chosen.yes or chosen.dry_run):
+        check_terminal(assume="--yes")
     options = options_of(wanted, ("gpuenv", "create", name))
     with working(tr("reading indexes"), quiet=common.quiet):
         plan = make_plan(options, os.environ, target=str(place.path))
-    _show(plan, common)
+    if not (common.quiet and chosen.yes):
+        _show(plan, common)
     if chosen.dry_run:
         if common.as_json:
             print_json(envelope("create", render_plan_data(plan), warnings=plan.warnings))
@@ -74,7 +87,7 @@ def _apply(name: str, plan: Plan, devices: tuple[int, ...], chosen: CreateOption
         data,
         environ=os.environ,
         verify=verify if chosen.verify else None,
-        options=creating.Options(force=chosen.force, show=_shows_installer(common), tell=note),
+        options=creating.Options(force=chosen.force, show=_shows_installer(common), tell=_teller(common)),
     )
     data |= _outcome(result)
     if proofs:
@@ -84,6 +97,10 @@ def _apply(name: str, plan: Plan, devices: tuple[int, ...], chosen: CreateOption
     elif not common.quiet:
         print_data(tr("created {path}: `gpuenv run {name} -- python`", path=result.path, name=result.name))
     return 0
+
+
+def _teller(common: Common) -> Callable[[str], None]:
+    return (lambda _: None) if common.quiet else note
 
 
 def _shows_installer(common: Common) -> bool:
@@ -97,7 +114,9 @@ def _outcome(result: creating.CreateResult) -> dict[str, Any]:
     }
 
 
-def _not_proven(error: VerificationFailed, result: creating.CreateResult, data: dict[str, Any]) -> VerificationFailed:
+def _not_proven(
+    error: VerificationFailed, result: creating.CreateResult, data: dict[str, Any]
+) -> VerificationFailed:
     kept = (
         tr("the environment that was there before is back")
         if result.restored

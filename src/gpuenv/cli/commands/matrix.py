@@ -13,7 +13,18 @@ from gpuenv.workflow.matrix import check_matrix, show_matrix
 
 _COLUMNS = {
     "torch": ("torch", "variant", "platform", "index", "pythons", "architectures", "cudnn", "evidence"),
-    "cuda": ("kind", "cuda", "release", "major", "os", "branch", "architecture", "linux", "windows", "source"),
+    "cuda": (
+        "kind",
+        "cuda",
+        "release",
+        "major",
+        "os",
+        "branch",
+        "architecture",
+        "linux",
+        "windows",
+        "source",
+    ),
     "gpus": ("name", "compute_capability", "architecture", "pci_ids", "source"),
     "companions": ("kind", "torch", "project", "versions", "version", "specifier", "requires_python"),
     "known-bad": ("id", "effect", "remedy", "source"),
@@ -38,7 +49,10 @@ def check(common: Common) -> int:
         raise UsageError(
             tr("the matrices have {count} faults", count=len(faults)),
             code="matrix-faults",
-            because=tuple(Because(tr("{row}: {message}", row=item.row_key, message=item.message), item.table) for item in faults),
+            because=tuple(
+                Because(tr("{row}: {message}", row=item.row_key, message=item.message), item.table)
+                for item in faults
+            ),
             data={"faults": [asdict(item) for item in faults]},
         )
     if common.as_json:

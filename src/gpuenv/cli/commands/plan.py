@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from gpuenv.cli.output import envelope, json_text, note, print_data, print_json,
 from gpuenv.core.render.formats import FORMATS
 from gpuenv.core.render.json import render_plan_data
 from gpuenv.core.render.text import render_text
+from gpuenv.managers import MANAGERS
+from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.plan import Plan
 from gpuenv.values.text import tr
 from gpuenv.workflow.options import PlanOptions
@@ -29,23 +32,31 @@ def options_of(wanted: PlanArguments, program: tuple[str, ...]) -> PlanOptions:
         cuda=wanted.cuda,
         machines=tuple(wanted.machines or ()),
         driver=wanted.driver,
-        gpus=tuple(wanted.gpus or ()),
+        gpus=tuple(wanted.gpus or _gpus_of(os.environ)),
         platform=wanted.platform.value if wanted.platform else None,
         glibc=wanted.glibc,
         devices=tuple(wanted.devices or ()),
         manager=wanted.manager.value,
-        mirrors=tuple(wanted.mirrors or ()),
-        find_links=tuple(wanted.find_links or ()),
+        mirrors=_given(wanted.mirrors),
+        find_links=_given(wanted.find_links),
         offline=wanted.offline,
         program=program,
     )
 
 
+def _gpus_of(environ: Mapping[str, str]) -> list[str]:
+    """Read GPUENV_GPU, which typer would split at the blanks of `RTX 4090`."""
+    return [name.strip() for name in environ.get("GPUENV_GPU", "").split(",") if name.strip()]
+
+
+def _given(places: list[str] | None) -> tuple[str, ...]:
+    return tuple(place for place in places or () if place.strip())
+
+
 def plan(wanted: PlanArguments, format_name: str, output: Path | None, common: Common) -> int:
-    """Decide, print the plan in the format asked for."""
-    options = options_of(wanted, ("gpuenv", "plan"))
-    if format_name in ("pip", "uv"):
-        options = replace(options, manager=format_name)
+    """Decide, print the plan in the format asked for; `-` as the output is stdout."""
+    options = _for_format(format_name, options_of(wanted, ("gpuenv", "plan")))
+    output = None if str(output) == "-" else output
     with working(tr("reading indexes"), quiet=common.quiet):
         decided = make_plan(options, os.environ, target=DEFAULT_TARGET)
     text = _render(decided, format_name, common)
@@ -61,6 +72,22 @@ def plan(wanted: PlanArguments, format_name: str, output: Path | None, common: C
     elif not common.quiet:
         note(tr("wrote {file}", file=output))
     return 0
+
+
+def _for_format(format_name: str, options: PlanOptions) -> PlanOptions:
+    """Return the options with the manager whose commands the format is made of."""
+    if format_name == "text":
+        return options
+    options = replace(options, program=(*options.program, "--format", format_name))
+    if format_name not in MANAGERS:
+        return options
+    if options.manager not in ("auto", format_name):
+        raise UsageError(
+            tr("--format {format} goes with --manager {format} only", format=format_name),
+            code="usage",
+            fixes=(Fix(tr("leave one of the two out")),),
+        )
+    return replace(options, manager=format_name)
 
 
 def _render(decided: Plan, format_name: str, common: Common) -> str:

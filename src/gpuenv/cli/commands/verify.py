@@ -6,9 +6,23 @@ import os
 
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, print_data, print_json, print_warnings, working
+from gpuenv.values.errors import UsageError
 from gpuenv.values.text import tr
 from gpuenv.workflow.detect import detect
-from gpuenv.workflow.verify import VerifyOptions, verify as verify_environment
+from gpuenv.workflow.verify import VerifyOptions
+from gpuenv.workflow.verify import verify as verify_environment
+
+_LONGEST_S = 1_000_000  # far less than what a timer can take
+
+
+def check_limit(seconds: float) -> float:
+    """Return the limit; raise UsageError for what is no number of seconds, such as `nan`."""
+    if not 1 <= seconds <= _LONGEST_S:
+        message = tr(
+            "--timeout {seconds} is not from 1 to {longest} seconds", seconds=seconds, longest=_LONGEST_S
+        )
+        raise UsageError(message, code="bad-limit")
+    return seconds
 
 
 def verify(environment: str | None, options: VerifyOptions, common: Common) -> int:

@@ -1,0 +1,88 @@
+"""What a shell sees first: version, help, completion, and how little is loaded for them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from fake_nvidia_smi import FakeGpu, fake_nvidia_smi
+from running import Program
+
+import gpuenv
+
+HEAVY = {"requests", "urllib3", "cachecontrol", "yaml", "ruamel", "rich", "uv", "tomli", "idna", "certifi"}
+LIGHT = {"typer", "annotated_doc", "shellingham", "packaging", "platformdirs", "filelock"}
+# what a Python brings along before gpuenv is started: .pth files, coverage of these tests
+_AROUND = {"_distutils_hack", "sitecustomize", "usercustomize", "org", "coverage", "distutils-precedence"}
+
+
+def loaded(program: Program, *arguments: str) -> set[str]:
+    """Return the modules of others that a command loads, by their first names."""
+    argv = [sys.executable, "-X", "importtime", "-m", "gpuenv", *arguments]
+    done = subprocess.run(
+        argv, env=program.environ, cwd=program.root / "work", capture_output=True, text=True, check=True
+    )
+    names = re.findall(r"^import time:[^|]+\|[^|]+\|\s*([\w.]+)$", done.stderr, re.MULTILINE)
+    assert "gpuenv" in names
+    first = {name.partition(".")[0] for name in names}
+    return first - set(sys.stdlib_module_names) - _AROUND - {"gpuenv"}
+
+
+def test_the_version_loads_nothing_else(program: Program) -> None:
+    assert loaded(program, "--version") == set()
+    done = program.run("--version")
+    assert (done.status, done.out) == (0, f"gpuenv {gpuenv.__version__}\n")
+    assert program.run("-V").out == done.out
+
+
+@pytest.mark.parametrize("arguments", [("detect",), ("detect", "--json"), ("--help",), ("plan", "--help")])
+def test_nothing_heavy_is_loaded_to_look_at_the_machine(program: Program, arguments: tuple[str, ...]) -> None:
+    fake_nvidia_smi(program.bin, "535.104.05", FakeGpu("NVIDIA H100 PCIe", "9.0"))
+    assert loaded(program, *arguments) <= LIGHT - {"platformdirs", "filelock"}
+
+
+@pytest.mark.parametrize("arguments", [("list",), ("matrix", "show", "cuda")])
+def test_nothing_heavy_is_loaded_to_list(program: Program, arguments: tuple[str, ...]) -> None:
+    assert loaded(program, *arguments) <= LIGHT
+
+
+def test_help_tells_every_command(program: Program) -> None:
+    done = program.run("--help")
+    assert done.status == 0
+    for command in ("detect", "plan", "create", "verify", "list", "run", "remove", "matrix"):
+        assert re.search(rf"^  {command}\b", done.out, re.MULTILINE)
+        told = program.run(command, "--help")
+        assert told.status == 0
+        assert told.out.startswith(f"Usage: gpuenv {command}")
+    bare = program.run()
+    assert (bare.status, bare.out) == (2, "")
+    assert bare.err.startswith("Usage: gpuenv")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_can_complete(program: Program, shell: str) -> None:
+    if bash := shutil.which("bash"):  # it is asked for its version
+        (program.bin / "bash").symlink_to(bash)
+    elif shell == "bash":
+        pytest.skip("no bash")
+    done = program.with_(_GPUENV_COMPLETE=f"source_{shell}").run()
+    assert (done.status, done.err) == (0, "")
+    assert "_GPUENV_COMPLETE" in done.out
+
+
+def test_completion_offers_commands_and_options(program: Program) -> None:
+    asked = program.with_(_GPUENV_COMPLETE="complete_bash", COMP_WORDS="gpuenv ", COMP_CWORD="1")
+    assert {"detect", "plan", "create"} <= set(asked.run().out.split())
+    option = program.with_(_GPUENV_COMPLETE="complete_bash", COMP_WORDS="gpuenv plan --mir", COMP_CWORD="2")
+    assert option.run().out.split() == ["--mirror"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a device file")
+def test_completion_of_names_is_silent_where_there_are_none(program: Program) -> None:
+    nowhere = program.with_(GPUENV_DATA_DIR=os.devnull + "/data", _GPUENV_COMPLETE="complete_bash")
+    done = nowhere.with_(COMP_WORDS="gpuenv run ", COMP_CWORD="2").run()
+    assert (done.status, done.out.strip(), done.err) == (0, "", "")
