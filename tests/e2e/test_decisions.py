@@ -186,3 +186,29 @@ def test_one_plan_works_on_several_machines(
     done = shared.run("plan", "--json", *saved, *mirrors)
     assert done.torch == "2.14.1+cu126"
     assert len(done.data["machines"]) == 2
+
+
+def test_machines_share_a_python_whatever_its_patch_release(
+    tmp_path: Path, program: Program, shared: Program, mirrors: tuple[str, ...]
+) -> None:
+    fake_nvidia_smi(program.bin, "535.104.05", FakeGpu("NVIDIA H100 PCIe", "9.0"))
+    document = json.loads(program.run("detect", "--json").out)
+    saved: list[str | Path] = []
+    for versions in (("3.12.1", "3.11.4"), ("3.13.0", "3.11.9")):
+        pythons = [{"version": each, "path": f"/{each}", "free_threaded": False} for each in versions]
+        document["data"]["pythons"] = pythons
+        file = tmp_path / f"{versions[0]}.json"
+        file.write_text(json.dumps(document), encoding="utf-8")
+        saved += ["--machine", file]
+    done = shared.run("plan", "--json", *saved, *mirrors)
+    assert done.data["python"] == "3.11"
+    assert done.envelope["warnings"] == []
+
+
+def test_pip_can_be_planned_for_a_machine_whose_pythons_are_not_known(
+    shared: Program, mirrors: tuple[str, ...]
+) -> None:
+    machine = described("580.95.05", ("9.0",))
+    done = shared.run("plan", "--json", "--manager", "pip", "--platform", "win-64", *machine, *mirrors)
+    assert done.torch == "2.15.0+cu130"
+    assert done.package("torch")["filename"].endswith("-win_amd64.whl")

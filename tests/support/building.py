@@ -48,7 +48,11 @@ def build(
 
 
 def case(
-    torch: str = "2.7.1", variant: str = "cu126", architectures: str = "sm_80 sm_90", *files: str, **facts: Any
+    torch: str = "2.7.1",
+    variant: str = "cu126",
+    architectures: str = "sm_80 sm_90",
+    *files: str,
+    **facts: Any,
 ) -> Case:
     """Make a build under judgement, with the files named."""
     row = build(torch, variant, architectures, **facts)

@@ -27,9 +27,14 @@ from gpuenv.workflow.knowledge import load_knowledge
 
 NOTHING_CONFIGURED = IndexConfiguration(None, (), ())
 PYTHONS = tuple(f"3.{minor}" for minor in range(8, 16))
-_SYSTEMS = {"linux-64": ("linux", "x86_64"), "linux-aarch64": ("linux", "aarch64"), "win-64": ("windows", "x86_64")}
+_SYSTEMS = {
+    "linux-64": ("linux", "x86_64"),
+    "linux-aarch64": ("linux", "aarch64"),
+    "win-64": ("windows", "x86_64"),
+}
 _MACHINE_KEYS = {
-    "driver", "cuda", "gpus", "platform", "os", "arch", "libc", "glibc", "wsl", "container", "hidden", "problems",
+    "driver", "cuda", "gpus", "platform", "os", "arch", "libc", "glibc", "wsl", "container", "hidden",
+    "problems",
 }  # fmt: skip
 
 
@@ -54,9 +59,7 @@ def machine(short: dict[str, Any]) -> Machine:
         cuda = parse_cuda_version(short["cuda"]) if "cuda" in short else None
         driver = Driver(version, cuda or load_knowledge().driver_cuda(version, driver_os(made)))
         facts.append(("driver.version", "nvidia-smi"))
-    return Machine(
-        system, driver if "driver" in short else None, gpus, facts=tuple(facts), problems=problems
-    )
+    return Machine(system, driver if "driver" in short else None, gpus, facts=tuple(facts), problems=problems)
 
 
 def _system(short: dict[str, Any]) -> System:

@@ -34,7 +34,10 @@ def plan(**facts: Any) -> Plan:
         python_path=None,
         variant="cu126",
         manager="uv",
-        packages=(package("torch", "2.14.1+cu126", size=2_600_000_000), package("torchvision", "0.29.1+cu126")),
+        packages=(
+            package("torch", "2.14.1+cu126", size=2_600_000_000),
+            package("torchvision", "0.29.1+cu126"),
+        ),
         pins=("torch==2.14.1+cu126", "torchvision==0.29.1+cu126"),
         requirements=("numpy>=1.26",),
         constraints=("setuptools<82",),

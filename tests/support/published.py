@@ -79,7 +79,7 @@ def _seen(platform: Platform) -> dict[_Key, list[WheelFile]]:
     files: dict[_Key, list[WheelFile]] = defaultdict(list)
     for row in matrices.load("wheels"):
         stem = row["filename"].removesuffix(".whl")
-        if stem.endswith(_ENDS[platform]) or stem.endswith("-any"):
+        if stem.endswith((_ENDS[platform], "-any")):
             files[row["index"], row["project"]].append(_file(row["filename"], row["index"], row))
     return files
 
@@ -112,7 +112,9 @@ def _named(platform: Platform, seen: dict[_Key, list[WheelFile]]) -> dict[_Key, 
             for project in ("torchvision", "torchaudio"):
                 names["pytorch", project] |= set(_names_of_companion(project, build, seen))
     return {
-        (kind, project): [_file(name, kind) for name in sorted(those - {file.filename for file in seen[kind, project]})]
+        (kind, project): [
+            _file(name, kind) for name in sorted(those - {file.filename for file in seen[kind, project]})
+        ]
         for (kind, project), those in names.items()
     }
 
@@ -157,6 +159,11 @@ def wheel(filename: str, variant: str | None = None, **facts: object) -> WheelFi
     name, version, _, tags = parse_wheel_filename(filename)
     chosen = variant or version.local
     made = WheelFile(
-        name, version, tags, filename, f"https://files.example.com/{filename}", Variant(chosen) if chosen else None
+        name,
+        version,
+        tags,
+        filename,
+        f"https://files.example.com/{filename}",
+        Variant(chosen) if chosen else None,
     )
     return replace(made, **facts)  # type: ignore[arg-type]

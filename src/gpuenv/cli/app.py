@@ -38,7 +38,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 matrix_app = typer.Typer(
-    help="The compatibility matrices: look and validate.", no_args_is_help=True, rich_markup_mode=None
+    help="The compatibility matrices: look, validate, bring up to date.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 app.add_typer(matrix_app, name="matrix")
 
@@ -224,3 +226,74 @@ def matrix_check(
     from gpuenv.cli.commands import matrix as command  # noqa: PLC0415
 
     return command.check(common)
+
+
+@matrix_app.command("inspect")
+@o.grouped
+def matrix_inspect(
+    wheel: Annotated[str, typer.Argument(metavar="WHEEL", help="A wheel: a path or a URL.")],
+    thorough: Annotated[
+        bool,
+        typer.Option(
+            "--thorough", envvar="GPUENV_THOROUGH", help="Read on to the kernels where no list is found."
+        ),
+    ] = False,
+    *,
+    common: o.Common,
+) -> int:
+    """Tell what a wheel of torch is built for, from the wheel itself, without downloading it."""
+    from gpuenv.cli.commands import matrix_inspect as command  # noqa: PLC0415
+
+    return command.inspect(wheel, common, thorough=thorough)
+
+
+@matrix_app.command("refresh")
+@o.grouped
+def matrix_refresh(
+    indexes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--index",
+            metavar="URL",
+            envvar="GPUENV_INDEX",
+            help="Read this index, not the configured ones; repeatable.",
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only", metavar="REQ", envvar="GPUENV_ONLY", help="Only these, such as torch>=2.12; repeatable."
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", envvar="GPUENV_DRY_RUN", help="Only list what would be read.")
+    ] = False,
+    write: Annotated[
+        Path | None,
+        typer.Option(
+            "--write", metavar="DIR", envvar="GPUENV_WRITE", help="Merge into the matrices in DIR instead."
+        ),
+    ] = None,
+    reread: Annotated[
+        bool,
+        typer.Option(
+            "--reread", envvar="GPUENV_REREAD", help="Read what is known too, unless from the same file."
+        ),
+    ] = False,
+    thorough: Annotated[
+        bool,
+        typer.Option(
+            "--thorough",
+            envvar="GPUENV_THOROUGH",
+            help="Read on to the kernels where no list is found: torch before 1.6, up to 90 MB a wheel.",
+        ),
+    ] = False,
+    *,
+    common: o.Common,
+) -> int:
+    """Find releases that the matrices do not know, and read them from the wheels; plans use them at once."""
+    from gpuenv.cli.commands import matrix_refresh as command  # noqa: PLC0415
+    from gpuenv.workflow.refresh import RefreshOptions  # noqa: PLC0415
+
+    options = RefreshOptions(tuple(indexes or ()), tuple(only or ()), dry_run, write, reread, thorough)
+    return command.run(options, common)

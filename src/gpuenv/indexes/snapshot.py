@@ -55,8 +55,9 @@ def read_snapshot(
 ) -> tuple[Listing, ...]:
     """Return what is known to be published: a listing for each kind of index and project.
 
-    `rows` are those of matrices/wheels.json. Of `builds` whose evidence is `assumed`, and of their companions
-    by `pairings`, the files are named as the nearest that were seen, where no row has any of that variant.
+    `rows` are those of matrices/wheels.json. Files of `builds` whose evidence is `assumed`, and of the companions
+    that `pairings` give to any build, are named as the nearest that were seen, where no row has any of that
+    variant: the companions of a release were always published for each of its variants.
     The sources are named `pytorch` and `pypi`; names in rows that are no wheel's are in `unparsed`.
     """
     shelved: dict[tuple[str, str], list[_Row]] = defaultdict(list)
@@ -66,8 +67,8 @@ def read_snapshot(
         kind: [_listing(shelved[kind, project], kind, project, bases) for project in projects]
         for kind in _KINDS
     }
-    assumed = [build for build in builds if build.evidence == "assumed" and build.index == "pytorch"]
-    names = _assumed_names(assumed, tuple(pairings), [*seen["pytorch"], *seen["pypi"]])
+    own = [build for build in builds if build.index == "pytorch"]
+    names = _assumed_names(own, tuple(pairings), [*seen["pytorch"], *seen["pypi"]])
     pytorch = [_extended(listing, names[listing.project], bases) for listing in seen["pytorch"]]
     return (*pytorch, *seen["pypi"])
 
@@ -114,15 +115,16 @@ def _assumed_names(
     for listing in seen:
         for file in listing.files:
             shelf[listing.project, Version(file.version.public)].append(file)
+    paired: dict[Version, list[Pairing]] = defaultdict(list)
+    for pairing in pairings:
+        paired[pairing.torch].append(pairing)
     names: dict[NormalizedName, dict[str, Variant]] = defaultdict(dict)
     for build in builds:
-        names[_TORCH] |= dict.fromkeys(_names_of_torch(build), build.variant)
-        for pairing in pairings:
-            if pairing.torch == build.torch:
-                files = shelf[pairing.project, pairing.version]
-                names[pairing.project] |= dict.fromkeys(
-                    _names_of_companion(pairing, build, files), build.variant
-                )
+        if build.evidence == "assumed":
+            names[_TORCH] |= dict.fromkeys(_names_of_torch(build), build.variant)
+        for pairing in paired[build.torch]:
+            files = shelf[pairing.project, pairing.version]
+            names[pairing.project] |= dict.fromkeys(_names_of_companion(pairing, build, files), build.variant)
     return names
 
 

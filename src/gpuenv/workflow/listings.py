@@ -59,7 +59,7 @@ def list_files(
 def choose_sources(
     indexes: tuple[str, ...], environ: Mapping[str, str]
 ) -> tuple[IndexConfiguration, tuple[IndexSource, ...]]:
-    """Return the user's configuration, and the indexes named, else those that a plan reads but for local ones."""
+    """Return the user's configuration, and the indexes named, else those a plan reads but local ones."""
     configuration = _configured(environ)
     if indexes:
         return configuration, tuple(_named(index, "--index", "mirror") for index in indexes)
@@ -160,7 +160,7 @@ def _offline(
     environ: Mapping[str, str],
 ) -> tuple[Listing, ...]:
     """Return the listings that could be had without a request, and the snapshot's."""
-    builds = tuple(row for row in knowledge.builds_of(target.platform) if row.evidence == "assumed")
+    builds = knowledge.builds_of(target.platform)
     pairings = tuple(
         Pairing(torch, canonicalize_name(project), version)
         for torch in dict.fromkeys(build.torch for build in builds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 
 from gpuenv.cli.options import Common
@@ -34,7 +35,7 @@ _COLUMNS = {
 
 def show(table: str, common: Common) -> int:
     """Print the rows of a matrix."""
-    rows = show_matrix(table)
+    rows = show_matrix(table, os.environ)
     if common.as_json:
         print_json(envelope("matrix show", {"table": table, "rows": list(rows)}))
     else:
@@ -44,7 +45,7 @@ def show(table: str, common: Common) -> int:
 
 def check(common: Common) -> int:
     """Validate the matrices; faults are bad input (exit 2)."""
-    faults = check_matrix()
+    faults = check_matrix(os.environ)
     if faults:
         raise UsageError(
             tr("the matrices have {count} faults", count=len(faults)),

@@ -1,0 +1,69 @@
+"""What is asked for, told from bare arguments: they may be ones that can't be parsed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuenv.cli.main import _own_words, _Reporter
+from gpuenv.cli.output import json_text
+from gpuenv.cli.table import render_table
+
+WORDS = st.lists(
+    st.sampled_from(["plan", "run", "matrix", "show", "--json", "-v", "--", "x", "-", ""]) | st.text()
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command", "as_json"),
+    [
+        ([], "", False),
+        (["plan", "--json"], "plan", True),
+        (["--json", "plan"], "plan", True),
+        (["matrix", "show", "cuda", "--json"], "matrix show", True),
+        (["matrix", "--json"], "matrix", True),
+        (["plan", "--", "--json"], "plan", False),
+        (["run", "trial", "--json"], "run", False),
+        (["run", "--json", "trial", "x"], "run", True),
+        (["run", "trial", "--", "x", "--json"], "run", False),
+    ],
+)
+def test_the_command_and_the_form_of_its_answer_are_told_apart_from_other_words(
+    arguments: list[str], command: str, as_json: bool
+) -> None:
+    reporter = _Reporter.of(arguments, {})
+    assert (reporter.command, reporter.as_json) == (command, as_json)
+
+
+@pytest.mark.parametrize(("value", "as_json"), [("1", True), ("TRUE ", True), ("0", False), ("", False)])
+def test_a_variable_asks_for_json_too_but_not_of_run(value: str, as_json: bool) -> None:
+    assert _Reporter.of(["plan"], {"GPUENV_JSON": value}).as_json is as_json
+    assert not _Reporter.of(["run", "trial", "x"], {"GPUENV_JSON": value}).as_json
+
+
+@given(WORDS)
+def test_any_arguments_can_be_asked(arguments: list[str]) -> None:
+    own = _own_words(arguments)
+    assert arguments[: len(own)] == own
+    assert "--" not in own
+    _Reporter.of(arguments, {})
+
+
+@given(st.dictionaries(st.text(), st.text() | st.none() | st.integers()))
+def test_json_is_ascii_whatever_is_in_it(document: dict[str, object]) -> None:
+    text = json_text(document)
+    assert text.isascii()
+    assert json.loads(text) == document
+
+
+@given(
+    st.lists(st.fixed_dictionaries({"a": st.text(), "b": st.none() | st.lists(st.integers(), max_size=3)}))
+)
+def test_a_table_has_every_row(rows: list[dict[str, object]]) -> None:
+    shown = render_table(rows, ("a", "b"))
+    assert shown.split("\n")[0].split() == ["a", "b"]
+    if all(str(row["a"]).isprintable() for row in rows):
+        assert len(shown.split("\n")) == len(rows) + 1
