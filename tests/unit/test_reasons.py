@@ -50,7 +50,14 @@ def test_the_reason_that_tells_most_stands_first(builds: list[list[tuple[str, st
 
 
 def test_the_greedy_choice_is_not_taken_where_two_reasons_do() -> None:
-    builds = [[("a", "x")], [("a", "x"), ("c", "x")], [("a", "x"), ("c", "x")], [("b", "x"), ("c", "x")], [("b", "x"), ("c", "x")], [("b", "x")]]
+    builds = [
+        [("a", "x")],
+        [("a", "x"), ("c", "x")],
+        [("a", "x"), ("c", "x")],
+        [("b", "x"), ("c", "x")],
+        [("b", "x"), ("c", "x")],
+        [("b", "x")],
+    ]
     assert {group[0].rule for group in fewest_reasons(judged(builds), RANKS)} == {"a", "b"}
 
 

@@ -56,7 +56,10 @@ def test_powershell_reads_back_the_words(argv: tuple[str, ...]) -> None:
 
 def read_powershell(line: str) -> tuple[str, ...]:
     """Split as PowerShell does what `render_command` may write: bare, in double or in single quotes."""
-    token = re.compile(r"""(?P<bare>[\w+:./\\=-]+)|"(?P<double>[^"$`“”„]*)"|'(?P<single>(?:''|‘‘|’’|‚‚|‛‛|[^'‘’‚‛])*)'""", re.ASCII)
+    token = re.compile(
+        r"""(?P<bare>[\w+:./\\=-]+)|"(?P<double>[^"$`“”„]*)"|'(?P<single>(?:''|‘‘|’’|‚‚|‛‛|[^'‘’‚‛])*)'""",
+        re.ASCII,
+    )
     words, at = [], 2 if line.startswith("& ") else 0
     while at < len(line):
         found = token.match(line, at)

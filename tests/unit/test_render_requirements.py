@@ -45,7 +45,9 @@ def test_without_an_index_only_wheelhouses_are_named() -> None:
     assert lines[2:4] == ["--no-index", "--find-links /srv/wheels"]
 
 
-@pytest.mark.parametrize("place", ["/srv/my wheels", r"C:\wheels", "/srv/it's", "https://x.example.com/?a=1&b=2", "/srv/$(x)"])
+@pytest.mark.parametrize(
+    "place", ["/srv/my wheels", r"C:\wheels", "/srv/it's", "https://x.example.com/?a=1&b=2", "/srv/$(x)"]
+)
 def test_an_address_is_quoted_as_pip_and_uv_read_it(place: str) -> None:
     sources = Sources(None, (), (place,))
     line = render_requirements(plan(sources=sources)).splitlines()[2]

@@ -40,13 +40,15 @@ def test_a_cpu_build_is_said_in_the_first_line_and_pypis_builds_with_their_varia
         "a CPU build: torch will not use a GPU\n"
         "no NVIDIA GPU, linux x86_64\n"
         "torch 2.15.0 (cpu) · Python 3.12 · uv\n"
-        "  from pypi.example.com, 1 files, size not known, and what they depend on\n"
+        "  from pypi.example.com, 1 file, size not known, and what they depend on\n"
     )
 
 
 def test_what_a_resolver_added_is_counted() -> None:
     more = tuple(package(name, "1.0", None, size=1_000_000) for name in ("numpy", "sympy"))
-    assert " · 2 other packages · " in render_text(plan(packages=plan().packages + more))
+    rendered = render_text(plan(packages=plan().packages + more))
+    assert " · 2 other packages · " in rendered
+    assert "4 files, at least 2.6 GB to fetch\n" in rendered
 
 
 def test_several_machines_have_a_line_each_and_gpus_alike_are_counted() -> None:
@@ -73,7 +75,14 @@ def test_no_text_from_outside_breaks_a_line_or_reaches_the_terminal_raw(text: st
 
 @pytest.mark.parametrize(
     ("size", "text"),
-    [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (1_500_000, "1.5 MB"), (2_900_000_000, "2.9 GB"), (10**16, "10000.0 TB")],
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1 kB"),
+        (1_500_000, "1.5 MB"),
+        (2_900_000_000, "2.9 GB"),
+        (10**16, "10000.0 TB"),
+    ],
 )
 def test_sizes_are_told_in_powers_of_1000(size: int, text: str) -> None:
     assert render_size(size) == text
@@ -81,7 +90,9 @@ def test_sizes_are_told_in_powers_of_1000(size: int, text: str) -> None:
 
 def test_a_machine_is_told_with_what_detect_found() -> None:
     known = Machine(
-        replace(H100.system, wsl=True, container="docker"), H100.driver, (*H100.gpus, Gpu(1, None, None, 8192, mig=True, visible=False)),
+        replace(H100.system, wsl=True, container="docker"),
+        H100.driver,
+        (*H100.gpus, Gpu(1, None, None, 8192, mig=True, visible=False)),
         toolkit=Toolkit(CudaVersion(11, 5), "/usr/bin/nvcc"), facts=(("driver.version", "nvidia-smi"),),
     )  # fmt: skip
     assert render_machine_text(known, verbose=True) == (

@@ -46,7 +46,12 @@ def test_the_release_that_the_matrix_pairs_is_matched_in_the_same_variant() -> N
 
 
 def test_torchvision_needs_the_same_cuda_major_and_prefers_the_same_variant() -> None:
-    files = (vision("0.22.1+cu128"), vision("0.22.1+cu118"), vision("0.22.1", kind="pypi"), vision("0.22.1+cu126"))
+    files = (
+        vision("0.22.1+cu128"),
+        vision("0.22.1+cu118"),
+        vision("0.22.1", kind="pypi"),
+        vision("0.22.1+cu126"),
+    )
     assert names(match(case(), *files, asks=("torchvision",))) == [
         "torchvision-0.22.1+cu126", "torchvision-0.22.1", "torchvision-0.22.1+cu128",
     ]  # fmt: skip
@@ -56,11 +61,15 @@ def test_torchaudio_needs_the_very_same_cuda() -> None:
     build = case("2.15.0", "cu132")
     failure = match(build, audio("2.11.0+cu130"), audio("2.11.0", kind="pypi"), asks=("torchaudio",))
     assert failure.detail == "no index lists torchaudio 2.11.0 for cu132"
-    assert names(match(case("2.15.0", "cu130"), audio("2.11.0+cu130"), asks=("torchaudio",))) == ["torchaudio-2.11.0+cu130"]
+    assert names(match(case("2.15.0", "cu130"), audio("2.11.0+cu130"), asks=("torchaudio",))) == [
+        "torchaudio-2.11.0+cu130"
+    ]
 
 
 def test_a_cpu_build_takes_no_cuda_companion() -> None:
-    failure = match(case("2.7.1", "cpu", ""), vision("0.22.1+cu126"), vision("0.22.1", kind="pypi"), asks=("torchvision",))
+    failure = match(
+        case("2.7.1", "cpu", ""), vision("0.22.1+cu126"), vision("0.22.1", kind="pypi"), asks=("torchvision",)
+    )
     assert failure.key == ("companion", "torchvision", "absent")
 
 
@@ -104,7 +113,9 @@ def test_a_page_that_could_not_be_read_is_named() -> None:
 
 
 def test_the_file_for_the_python_is_picked() -> None:
-    matches = match(case(), vision("0.22.1+cu126", "cp311-cp311"), vision("0.22.1+cu126"), asks=("torchvision",))
+    matches = match(
+        case(), vision("0.22.1+cu126", "cp311-cp311"), vision("0.22.1+cu126"), asks=("torchvision",)
+    )
     picked = companion.pick(matches, case(), PythonOffer("3.12"))
     assert isinstance(picked, tuple)
     assert picked[0].file.filename.startswith("torchvision-0.22.1+cu126-cp312")
@@ -118,7 +129,8 @@ def test_pythons_without_files_are_told_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "variant"), [("0.29.2", "cu132"), ("0.29.1", "cu130"), ("0.22.1", "cu126"), ("0.2.2.post3", "cu90")]
+    ("version", "variant"),
+    [("0.29.2", "cu132"), ("0.29.1", "cu130"), ("0.22.1", "cu126"), ("0.2.2.post3", "cu90")],
 )
 def test_the_variant_of_pypis_companions_is_known(version: str, variant: str) -> None:
     item = found(f"torchvision-{version}-py3-none-{LINUX}.whl", kind="pypi")

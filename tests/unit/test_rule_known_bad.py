@@ -50,7 +50,15 @@ def test_what_has_no_workaround_is_a_failure_that_says_what_helps() -> None:
 
 
 def test_a_constraint_concerns_only_what_will_be_installed() -> None:
-    row = KnownBad("x", (("torch", SpecifierSet("<9")),), ("numpy<2",), False, "it breaks", "numpy<2", "here")
+    row = KnownBad(
+        "x",
+        (("torch", SpecifierSet("<9")),),
+        ("numpy<2",),
+        forbid=False,
+        effect="it breaks",
+        remedy="numpy<2",
+        source="here",
+    )
     assert known_bad.constraints((row,), frozenset({"torch"})) == ()
     assert known_bad.constraints((row,), frozenset({"torch", "numpy"})) == (("numpy<2", row),)
 
@@ -68,7 +76,9 @@ def test_a_constraint_concerns_only_what_will_be_installed() -> None:
         (("torch==2.12.0", "setuptools"), ("setuptools<82",)),
     ],
 )
-def test_a_plan_constrains_what_it_brings(requirements: tuple[str, ...], constraints: tuple[str, ...]) -> None:
+def test_a_plan_constrains_what_it_brings(
+    requirements: tuple[str, ...], constraints: tuple[str, ...]
+) -> None:
     plan = decided(Asked((A100,), requirements)).plan
     assert plan is not None
     assert plan.constraints == constraints

@@ -83,7 +83,12 @@ def test_a_build_without_files_is_not_this_rules_business() -> None:
 
 @pytest.mark.parametrize(
     ("tag", "needed"),
-    [("manylinux1_x86_64", (2, 5)), ("manylinux_2_28_aarch64", (2, 28)), ("linux_x86_64", None), ("any", None)],
+    [
+        ("manylinux1_x86_64", (2, 5)),
+        ("manylinux_2_28_aarch64", (2, 28)),
+        ("linux_x86_64", None),
+        ("any", None),
+    ],
 )
 def test_a_tag_tells_its_glibc(tag: str, needed: tuple[int, int] | None) -> None:
     assert platform.least_glibc(tag) == needed

@@ -67,7 +67,12 @@ def test_what_is_there_comes_first_then_the_newest_and_never_a_free_threaded_one
 
 @pytest.mark.parametrize(
     ("asked", "admitted"),
-    [("3.11", ["3.11"]), (">=3.14", ["3.15", "3.14"]), ("3.11.4", ["3.11"]), ("3", [f"3.{minor}" for minor in range(15, 7, -1)])],
+    [
+        ("3.11", ["3.11"]),
+        (">=3.14", ["3.15", "3.14"]),
+        ("3.11.4", ["3.11"]),
+        ("3", [f"3.{minor}" for minor in range(15, 7, -1)]),
+    ],
 )
 def test_a_request_admits_its_pythons(asked: str, admitted: list[str]) -> None:
     assert [offer.short for offer in python.admitted(OFFERS, parse_python(asked))] == admitted
@@ -93,7 +98,8 @@ def test_a_python_that_the_manager_lacks_is_told_as_such() -> None:
 
 
 @pytest.mark.parametrize(
-    ("minors", "words"), [((11,), "3.11"), ((11, 12), "3.11, 3.12"), ((9, 11), "3.9, 3.11"), ((9, 10, 11), "3.9 to 3.11")]
+    ("minors", "words"),
+    [((11,), "3.11"), ((11, 12), "3.11, 3.12"), ((9, 11), "3.9, 3.11"), ((9, 10, 11), "3.9 to 3.11")],
 )
 def test_neighbours_are_told_as_a_range(minors: tuple[int, ...], words: str) -> None:
     assert python.in_words(tuple(PythonOffer(f"3.{minor}") for minor in reversed(minors))) == words

@@ -28,21 +28,24 @@ def test_a_listed_build_is_in_reach() -> None:
     assert not reach.check(case("2.7.1", "cu126", "sm_80", NAME), (listing(problem="down"),))
 
 
-def test_a_build_that_no_page_lists_is_told_with_the_pages_that_were_read() -> None:
+def test_a_build_that_no_page_lists_is_told_with_the_pages_read() -> None:
     pages = (listing(), listing(kind="pypi"))
     (failure,) = reach.check(case(), pages)
     assert failure.detail == (
         "torch 2.7.1+cu126 is known to the matrix, but not listed on https://pytorch.example.com/torch/, "
         "https://pypi.example.com/torch/"
     )
-    assert reach.check(case(), ())[0].detail == "torch 2.7.1+cu126 is known to the matrix, but no index was read"
+    assert (
+        reach.check(case(), ())[0].detail == "torch 2.7.1+cu126 is known to the matrix, but no index was read"
+    )
 
 
 def test_a_page_that_may_hold_the_build_and_did_not_answer_is_named() -> None:
     (failure,) = reach.check(case(), (listing(kind="pypi"), listing(problem="timed out")))
     assert failure.key[-1] == "down"
     assert failure.detail == (
-        "torch 2.7.1+cu126: https://pytorch.example.com/torch/, where it may be, could not be read (timed out)"
+        "torch 2.7.1+cu126: https://pytorch.example.com/torch/, where it may be, could not be read "
+        "(timed out)"
     )
     (failure,) = reach.check(case(), (listing(kind="pypi", problem="timed out"), listing()))
     assert failure.key[-1] == "absent"
@@ -75,7 +78,9 @@ def test_somebodys_own_build_is_never_taken_for_pypis() -> None:
 
 def test_a_file_without_local_version_is_pypis_build_of_that_release() -> None:
     file = wheel("torch-2.7.1-cp312-cp312-manylinux_2_28_x86_64.whl")
-    cases = collect_cases((listing(file, kind="pypi"),), choose_target((H100,), (), cpu=False), load_knowledge())
+    cases = collect_cases(
+        (listing(file, kind="pypi"),), choose_target((H100,), (), cpu=False), load_knowledge()
+    )
     (build,) = (build for build in cases if build.found)
     assert build.label == "torch 2.7.1 (cu126)"
 

@@ -1,4 +1,4 @@
-"""The scenarios: a machine, a request and what is published make the plan or the refusal that is written down.
+"""The scenarios: a machine, a request and what is published make the plan or refusal that is written down.
 
 A new case is a new file in tests/scenarios. Beside what a file expects, what must hold of every decision is
 checked on all of them: no CPU build by surprise, every fix tried, no reason too many.

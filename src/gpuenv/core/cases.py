@@ -45,15 +45,6 @@ def collect_shelf(listings: tuple[Listing, ...], target: Target) -> Shelf:
     return Shelf({key: tuple(items) for key, items in places.items()}, down)
 
 
-def unknown_files(
-    listings: tuple[Listing, ...], target: Target, knowledge: Knowledge
-) -> tuple[WheelFile, ...]:
-    """Return torch files of which neither their name, their place nor the matrix tells the variant."""
-    return tuple(
-        item.file for item in _found(listings, "torch", target) if _variant(item, target, knowledge) is None
-    )
-
-
 def _found(listings: tuple[Listing, ...], project: str, target: Target) -> tuple[Found, ...]:
     return tuple(
         Found(file, listing, order, release_of(file.version))

@@ -26,7 +26,7 @@ SCHEMA_VERSION = 1
 _COMMAND = "detect"
 _LIBC_VERSION = re.compile(r"\d{1,3}\.\d{1,3}")
 _PYTHON = re.compile(r"\d{1,2}\.\d{1,3}(\.\d{1,3})?")
-_DRIVER = re.compile(r"\d{2,4}(\.\d{1,4}){1,3}")
+_DRIVER = re.compile(r"\d{2,4}(\.\d{1,4}){0,3}")  # a bare branch, 535, is its least release
 _SHOWN = 60
 _T = TypeVar("_T")
 
@@ -62,11 +62,7 @@ def _render_system(system: System) -> dict[str, Any]:
 
 
 def _render_driver(driver: Driver | None) -> dict[str, Any] | None:
-    return (
-        None
-        if driver is None
-        else {"version": str(driver.version), "cuda": _text(driver.cuda)}
-    )
+    return None if driver is None else {"version": str(driver.version), "cuda": _text(driver.cuda)}
 
 
 def _render_gpu(gpu: Gpu) -> dict[str, Any]:
@@ -127,7 +123,7 @@ class _Fields:
 
     def __init__(self, data: object, place: str) -> None:
         if not isinstance(data, dict):
-            raise ValueError(_wrong(place or "the document", "an object", data))  # noqa: TRY004
+            raise ValueError(_wrong(place or "the document", "an object", data))
         self.data: Mapping[str, object] = data
         self.place = place
 
@@ -146,7 +142,7 @@ class _Fields:
         if value is None:
             return ()
         if not isinstance(value, list):
-            raise ValueError(_wrong(self.name(key), "a list", value))  # noqa: TRY004
+            raise ValueError(_wrong(self.name(key), "a list", value))
         return tuple(_Fields(item, f"{self.name(key)}[{position}]") for position, item in enumerate(value))
 
     def text(self, key: str) -> str:

@@ -105,6 +105,8 @@ class Request:
 
 def admits(specifier: SpecifierSet, version: Version) -> bool:
     """Whether `version` fits; pre-releases only where the specifier names one."""
+    if not specifier:
+        return not version.is_prerelease
     named = any(_is_prerelease(item.version) for item in specifier)
     return (named or not version.is_prerelease) and specifier.contains(version, prereleases=True)
 

@@ -157,34 +157,41 @@ def _judge_together(
         return [], (matches,)
     good: list[Choice] = []
     failures: dict[Failure, None] = {}
+    target, knowledge, cuda = question.target, question.knowledge, case.cuda
+    native = cuda is None or all(driver.is_native(cuda, gpu.machine, knowledge) for gpu in target.gpus)
+    through_ptx = tuple(gpu for gpu in target.gpus if kernels.code_for(case, gpu, knowledge) == "ptx")
     fitting = platform.fitting(case.found, question.target)
     for offer in offers:
         files = [item for item in fitting if python.runs_on(item.file, offer)]
         if not files:
             continue
-        outcome = _judge_with_python(case, min(files, key=_file_preference), matches, offer, question)
-        if isinstance(outcome, Choice):
-            good.append(outcome)
+        outcome = _complete(case, matches, offer, question)
+        if isinstance(outcome, _Completed):
+            torch = min(files, key=_file_preference)
+            good.append(
+                Choice(case, offer, torch, outcome.companions, native, through_ptx, outcome.known_bad)
+            )
         else:
             failures.update(dict.fromkeys(outcome))
     return good, companion.merged(tuple(failures))
 
 
-def _judge_with_python(
-    case: Case, torch: Found, matches: tuple[companion.Match, ...], offer: PythonOffer, question: Question
-) -> Choice | tuple[Failure, ...]:
-    target, knowledge = question.target, question.knowledge
+@dataclass(frozen=True, slots=True)
+class _Completed:
+    """What a build and a Python are completed with."""
+
+    companions: tuple[Found, ...]
+    known_bad: tuple[KnownBad, ...]
+
+
+def _complete(
+    case: Case, matches: tuple[companion.Match, ...], offer: PythonOffer, question: Question
+) -> _Completed | tuple[Failure, ...]:
     companions = companion.pick(matches, case, offer)
     if isinstance(companions, Failure):
         return (companions,)
-    rows = known_bad.applying(case, companions, offer, target, knowledge)
-    failures = known_bad.check(case, rows)
-    if failures:
-        return failures
-    cuda = case.cuda
-    native = cuda is None or all(driver.is_native(cuda, gpu.machine, knowledge) for gpu in target.gpus)
-    through_ptx = tuple(gpu for gpu in target.gpus if kernels.code_for(case, gpu, knowledge) == "ptx")
-    return Choice(case, offer, torch, companions, native, through_ptx, rows)
+    rows = known_bad.applying(case, companions, offer, question.target, question.knowledge)
+    return known_bad.check(case, rows) or _Completed(companions, rows)
 
 
 def _file_preference(item: Found) -> tuple[object, ...]:

@@ -22,11 +22,13 @@ class PythonOffer:
 
     @property
     def minor(self) -> tuple[int, int]:
+        """MAJOR and MINOR as numbers, so that 3.10 > 3.9."""
         major, minor = self.version.split(".")[:2]
         return int(major), int(minor)
 
     @property
     def short(self) -> str:
+        """MAJOR.MINOR."""
         return f"{self.minor[0]}.{self.minor[1]}"
 
     @property

@@ -42,6 +42,7 @@ class Variant:
 
     @property
     def is_cpu(self) -> bool:
+        """Whether it is the CPU's."""
         return self.name == "cpu"
 
     @property

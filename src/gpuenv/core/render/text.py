@@ -83,12 +83,12 @@ def _origin(plan: Plan) -> str:
     total = tr("{size} to fetch", size=render_size(known)) if known else tr("size not known")
     if known and None in sizes:
         total = tr("at least {size} to fetch", size=render_size(known))
-    return tr(
-        "from {places}, {count} files, {total}, and what they depend on",
-        places=places,
-        count=len(plan.packages),
-        total=total,
-    )
+    count = len(plan.packages)
+    files = tr("1 file") if count == 1 else tr("{count} files", count=count)
+    template = "from {places}, {files}, {total}"
+    if count == len(plan.pins):  # no resolver ran
+        template = "from {places}, {files}, {total}, and what they depend on"
+    return tr(template, places=places, files=files, total=total)
 
 
 def _place(package: PlannedPackage) -> str:

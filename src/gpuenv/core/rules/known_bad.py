@@ -30,7 +30,17 @@ def applying(
         "os": target.machines[0].system.os,
         **{item.file.name: item.release for item in companions},
     }
-    return tuple(row for row in knowledge.known_bad if row.when and _applies(row, facts))
+    return tuple(row for row in _about(case.torch, knowledge) if _applies(row, facts))
+
+
+@cache
+def _about(torch: Version, knowledge: Knowledge) -> tuple[KnownBad, ...]:
+    """The rows that can apply to a torch: most are about others."""
+    return tuple(
+        row
+        for row in knowledge.known_bad
+        if row.when and all(_holds(wanted, torch) for name, wanted in row.when if name == "torch")
+    )
 
 
 def _applies(row: KnownBad, facts: dict[str, Version | str]) -> bool:

@@ -6,6 +6,7 @@ Tags: https://packaging.python.org/en/latest/specifications/platform-compatibili
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from gpuenv.core.case import Case, Failure, Found
 from gpuenv.core.rules.wording import releases
@@ -57,6 +58,7 @@ def _of_family(tag: str, system: System) -> bool:
     return tag.endswith(f"_{system.arch}") and tag.startswith(("linux_", "manylinux"))
 
 
+@cache
 def _fits_system(tag: str, system: System) -> bool:
     if not _of_family(tag, system):
         return False
