@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 
@@ -12,10 +13,14 @@ def main() -> None:
 
         print(f"gpuenv {__version__}")  # noqa: T201
         return
+    # a short run makes many values and throws few away: looking for cycles among them takes longer than deciding
+    gc.set_threshold(50_000, 50, 50)
     try:
         from gpuenv.cli.main import run  # noqa: PLC0415
 
-        sys.exit(run(sys.argv[1:]))
+        status = run(sys.argv[1:])
+        gc.freeze()
+        sys.exit(status)
     except KeyboardInterrupt:  # before there was anything to undo
         sys.exit(130)
 

@@ -25,8 +25,9 @@ def give_advice(question: Question, decision: Decision, choice: Choice) -> tuple
 
 
 def _newer(question: Question, choice: Choice) -> Choice | None:
-    choices = decide(question).choices
-    return choices[0] if choices and choices[0].case.torch > choice.case.torch else None
+    newer = tuple(case for case in question.cases if case.torch > choice.case.torch)
+    choices = decide(replace(question, cases=newer)).choices if newer else ()
+    return choices[0] if choices else None
 
 
 def _driver(question: Question, choice: Choice) -> Advice | None:

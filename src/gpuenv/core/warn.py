@@ -109,6 +109,9 @@ def _python(choice: Choice) -> list[Warn]:
     return [
         Warn(
             "python-download",
-            tr("Python {version} is not on this machine; it will be downloaded", version=choice.python.short),
+            tr(
+                "Python {version} was not found on the machine; the manager brings it",
+                version=choice.python.short,
+            ),
         )
     ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from gpuenv.beside import Beside
 from gpuenv.machine import problems
-from gpuenv.machine.beside import Beside
 from gpuenv.machine.conda_tools import conda_prefixes, detect_managers
 from gpuenv.machine.hardware import find_hardware
 from gpuenv.machine.join import KnowledgeSource, join
