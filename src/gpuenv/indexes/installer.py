@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 
 from gpuenv import process
+from gpuenv.uv_binary import find_embedded_uv
 
 _TIMEOUT_S = 20.0
 _KEPT = (
@@ -33,7 +34,7 @@ def default_index(environ: Mapping[str, str], *, uv: str | None = None) -> str |
     `uv` is its executable, the embedded one if left out. Configuration files and variables do not count, and
     no request is made.
     """
-    return _ask_uv(environ, uv or _embedded_uv()) or _ask_pip()
+    return _ask_uv(environ, uv or find_embedded_uv()) or _ask_pip()
 
 
 def parse_emitted_index(text: str) -> str | None:
@@ -59,15 +60,6 @@ def _emitted(environ: Mapping[str, str], uv: str, *options: str) -> str | None:
         stdin=os.linesep,
     )
     return parse_emitted_index(asked.stdout) if asked.ok else None
-
-
-def _embedded_uv() -> str | None:
-    import uv  # noqa: PLC0415 - looked for only when it is asked
-
-    try:
-        return str(uv.find_uv_bin())
-    except FileNotFoundError:
-        return None
 
 
 def _ask_pip() -> str | None:

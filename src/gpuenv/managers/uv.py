@@ -10,6 +10,7 @@ from typing import Any
 
 from gpuenv import process
 from gpuenv.managers.manager import MISLEADING, Wanted, installed_offers, sort_offers, without
+from gpuenv.uv_binary import find_embedded_uv
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.machine import FoundPython
 from gpuenv.values.plan import Sources, Step
@@ -65,7 +66,7 @@ def source_options(sources: Sources) -> tuple[str, ...]:
 
 def find() -> str:
     """Return the path of the embedded uv, else of the one on PATH; raise UsageError without either."""
-    found = _embedded() or shutil.which("uv")
+    found = find_embedded_uv() or shutil.which("uv")
     if found is None:
         raise UsageError(
             tr("uv is not there"),
@@ -76,18 +77,6 @@ def find() -> str:
             ),
         )
     return found
-
-
-@cache
-def _embedded() -> str | None:
-    try:
-        from uv import find_uv_bin  # noqa: PLC0415 - only where uv is used
-    except ImportError:
-        return None
-    try:
-        return str(find_uv_bin())
-    except FileNotFoundError:
-        return None
 
 
 def executables() -> Mapping[str, str]:
