@@ -13,7 +13,8 @@ def main() -> None:
 
         print(f"gpuenv {__version__}")  # noqa: T201
         return
-    # a short run makes many values and throws few away: looking for cycles among them takes longer than deciding
+    # a short run makes many values and throws few away: looking for cycles among them would take longer than
+    # deciding
     gc.set_threshold(50_000, 50, 50)
     try:
         from gpuenv.cli.main import run  # noqa: PLC0415

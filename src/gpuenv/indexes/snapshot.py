@@ -55,9 +55,9 @@ def read_snapshot(
 ) -> tuple[Listing, ...]:
     """Return what is known to be published: a listing for each kind of index and project.
 
-    `rows` are those of matrices/wheels.json. Files of `builds` whose evidence is `assumed`, and of the companions
-    that `pairings` give to any build, are named as the nearest that were seen, where no row has any of that
-    variant: the companions of a release were always published for each of its variants.
+    `rows` are those of matrices/wheels.json. Files of `builds` whose evidence is `assumed`, and of the
+    companions that `pairings` give to any build, are named as the nearest that were seen, where no row has
+    any of that variant: the companions of a release were always published for each of its variants.
     The sources are named `pytorch` and `pypi`; names in rows that are no wheel's are in `unparsed`.
     """
     shelved: dict[tuple[str, str], list[_Row]] = defaultdict(list)

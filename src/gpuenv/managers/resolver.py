@@ -164,13 +164,13 @@ def parse_pylock(text: str) -> Resolved:
     except RecursionError:
         raise ValueError("the lock is nested too deeply") from None
     if not isinstance(packages, list):
-        raise ValueError("`packages` of the lock is no list")  # noqa: TRY004 - text
+        raise ValueError("`packages` of the lock is no list")
     return Resolved(tuple(_parse_package(package) for package in packages))
 
 
 def _parse_package(package: Any) -> ResolvedFile:
     if not isinstance(package, dict) or not isinstance(package.get("name"), str):
-        raise ValueError(f"`{str(package)[:80]}` is no package of a lock")  # noqa: TRY004 - text
+        raise ValueError(f"`{str(package)[:80]}` is no package of a lock")
     chosen = _chosen_file(package)
     url = chosen.get("url")
     where = url if isinstance(url, str) else chosen.get("path")
