@@ -17,10 +17,12 @@ from matrix_tables.facts import Facts, Row, UnusableFacts
 from matrix_tables.gpus import build_gpus
 from matrix_tables.known_bad import build_known_bad, build_libraries
 from matrix_tables.torch import build_torch
+from matrix_tables.wheel_read import READ, prefer_wheels
 from matrix_tables.wheels import build_wheels
-from matrix_tables.writing import refuse_shrinking, render_table, write_tables
+from matrix_tables.writing import refuse_shrinking, write_tables
 
 from gpuenv.core.matrix_check import check_matrices
+from gpuenv.core.matrix_text import render_table
 
 _MATRICES = Path(__file__).parent.parent / "matrices"
 
@@ -30,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parse(arguments)
     facts = Facts(options.facts)
     try:
-        tables, texts = _build(facts, options.pypi_pages)
+        tables, texts = _build(facts, options)
         _refuse_faults(tables)
         if not options.allow_shrink:
             refuse_shrinking(options.out, tables)
@@ -43,6 +45,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     for line in facts.left_out:
         print(f"left out: {line}")
+    for line in facts.overruled:
+        print(f"overruled: {line}")
     for name, rows in tables.items():
         print(f"{name}: {len(rows)} rows")
     return 0
@@ -53,12 +57,13 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--facts", type=Path, required=True, help="the folder of facts")
     parser.add_argument("--out", type=Path, default=_MATRICES, help="where to write (default: matrices/)")
     parser.add_argument("--pypi-pages", type=Path, help="PyPI's simple pages, saved as PROJECT.html")
+    parser.add_argument("--read", type=Path, default=READ, help="rows read from wheels, which win")
     parser.add_argument("--allow-shrink", action="store_true", help="write a table that lost rows")
     return parser.parse_args(arguments)
 
 
-def _build(facts: Facts, pages: Path | None) -> tuple[dict[str, list[Row]], dict[str, str]]:
-    builds = build_torch(facts)
+def _build(facts: Facts, options: argparse.Namespace) -> tuple[dict[str, list[Row]], dict[str, str]]:
+    builds = prefer_wheels(build_torch(facts), options.read, facts.overruled)
     tables = {
         "torch": builds,
         "cuda": build_cuda(facts),
@@ -68,8 +73,8 @@ def _build(facts: Facts, pages: Path | None) -> tuple[dict[str, list[Row]], dict
         "libraries": build_libraries(facts),
     }
     texts = {name: render_table(rows) for name, rows in tables.items()}
-    if pages is not None:
-        tables["wheels"] = build_wheels(facts, pages)
+    if options.pypi_pages is not None:
+        tables["wheels"] = build_wheels(facts, options.pypi_pages)
         texts["wheels"] = render_table(tables["wheels"], dense=True)
     return tables, texts
 

@@ -106,6 +106,7 @@ class Workshop:
         self.facts = directory / "facts"
         self.out = directory / "matrices"
         self.pages = directory / "pages"
+        self.read = directory / "read"
         self.facts.mkdir()
         for name, rows in TABLES.items():
             self.write(name, rows)
@@ -127,7 +128,8 @@ class Workshop:
             (self.pages / f"{project}.html").write_text(text)
 
     def build(self, *options: str) -> int:
-        status: int = tool.main(["--facts", str(self.facts), "--out", str(self.out), *options])
+        places = ["--facts", str(self.facts), "--out", str(self.out), "--read", str(self.read)]
+        status: int = tool.main([*places, *options])
         return status
 
     def rows(self, table: str) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -174,3 +175,33 @@ def test_pythons_are_ordered_as_versions(pythons: list[tuple[int, int, bool]]) -
     one, other = pythons
     tags = [f"cp{major}{minor}{'t' if threaded else ''}" for major, minor, threaded in (one, other)]
     assert (torch_table.python_order(tags[0]) < torch_table.python_order(tags[1])) == (one < other)
+
+
+def test_what_a_wheel_says_wins_and_the_difference_is_told(
+    workshop: Workshop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workshop.write("torch_builds.csv", [BUILD | {"channel": "pypi"}])
+    assert workshop.build() == 0
+    (fact,) = workshop.rows("torch")
+    wheel = fact | {"architectures": ["sm_70"], "source": "wheel x", "evidence": "wheel", "torchvision": []}
+    other = wheel | {"platform": "linux-aarch64", "tags": ["manylinux_2_28_aarch64"]}
+    workshop.read.mkdir()
+    (workshop.read / "torch.json").write_text(json.dumps({"rows": [wheel, other]}))
+    capsys.readouterr()
+    assert workshop.build() == 0
+    told = capsys.readouterr().out
+    assert "overruled: torch 2.7.0 cu126 linux-64 pypi: architectures `sm_50 sm_90" in told
+    assert "only in PyPI's wheels" in told
+    first, second = workshop.rows("torch")
+    assert (first["architectures"], first["source"], first["torchvision"]) == (
+        ["sm_70"],
+        "wheel x",
+        ["0.22.0"],
+    )
+    assert second["platform"] == "linux-aarch64"
+
+
+def test_rows_read_from_wheels_that_can_not_be_read_are_refused(workshop: Workshop) -> None:
+    workshop.read.mkdir()
+    (workshop.read / "torch.json").write_text("{")
+    assert workshop.build() == 2

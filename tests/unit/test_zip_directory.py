@@ -23,13 +23,18 @@ def make_zip(names: list[str], comment: bytes = b"") -> bytes:
 
 
 @given(_NAMES, st.integers(0, 2000), st.integers(0, 2000), st.binary(max_size=50))
-def test_the_entries_at_both_ends_can_be_read(names: list[str], first: int, last: int, comment: bytes) -> None:
+def test_the_entries_at_both_ends_can_be_read(
+    names: list[str], first: int, last: int, comment: bytes
+) -> None:
     data = make_zip(names, comment)
     record = parse_end_record(data, len(data))
     if record is None:
         return  # the comment holds what looks like a record
     directory = data[record.start : record.position]
-    head, tail = whole_entries(directory[:first]), last_entries(directory[len(directory) - last :] if last else b"")
+    head, tail = (
+        whole_entries(directory[:first]),
+        last_entries(directory[len(directory) - last :] if last else b""),
+    )
     if len(head) + len(tail) > len(directory):
         return
     short = data[: record.position - len(head) - len(tail)] + shortened(record, head + tail)
@@ -50,7 +55,9 @@ def test_bytes_that_are_no_zip_have_no_record(data: bytes) -> None:
 
 def test_a_record_that_only_a_full_reader_understands_is_left_to_it() -> None:
     data = make_zip(["a", "b"])
-    assert parse_end_record(b"prefix" + data, len(data) + 6) is None  # the offsets are those of the file without it
+    assert (
+        parse_end_record(b"prefix" + data, len(data) + 6) is None
+    )  # the offsets are those of the file without it
     many = data[:-14] + b"\xff\xff\xff\xff" + data[-10:]
     assert parse_end_record(many, len(many)) is None
     assert parse_end_record(data[:-1], len(data) - 1) is None

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from gpuenv.core.matrix_text import COMPANIONS, sort_rows
 from gpuenv.values.variant import parse_cuda_version
 from matrix_tables.facts import DATA, Facts, Row, Sources, UnusableFacts, read_toml
 
-PROJECTS = ("torchvision", "torchaudio", "torchtext", "torchdata")
 _WITHOUT_CUDA = ("torchtext", "torchdata")
 _COLUMNS = ("torchvision", "torchaudio", "torchtext")
 
@@ -24,19 +23,19 @@ def build_companions(facts: Facts, builds: list[Row]) -> list[Row]:
     """
     sources = facts.sources()
     matches = read_toml(DATA / "companions.toml")["match"]
-    declared = [fact for fact in facts.table("torch_pairs.csv") if fact["project"] in PROJECTS]
+    declared = [fact for fact in facts.table("torch_pairs.csv") if fact["project"] in COMPANIONS]
     try:
         _refuse_unknown_torches(builds, declared)
         pairs = [*_pairs(builds, declared, sources), *_triton(builds)]
         releases = [_release(fact, sources, matches) for fact in declared]
     except (InvalidVersion, InvalidSpecifier, ValueError) as error:
         raise UnusableFacts(f"torch_pairs.csv: {error}") from error
-    return [*sorted(pairs, key=_pair_order), *sorted(releases, key=_release_order)]
+    return [dict(row) for row in sort_rows("companions", [*pairs, *releases])]
 
 
 def _pairs(builds: list[Row], declared: list[dict[str, str]], sources: Sources) -> Iterator[Row]:
     for torch in sorted({row["torch"] for row in builds}, key=Version):
-        for project in PROJECTS:
+        for project in COMPANIONS:
             facts = {fact["version"]: fact for fact in declared if fact["project"] == project}
             named = _named(project, torch, builds, facts)
             if named:
@@ -170,11 +169,3 @@ def _cuda_match(fact: dict[str, str], matches: list[Row]) -> Row:
         if match["project"] == fact["project"] and SpecifierSet(match["versions"]).contains(fact["version"]):
             return match
     return {"cuda": None if fact["project"] in _WITHOUT_CUDA else "exact"}
-
-
-def _pair_order(row: Row) -> Any:
-    return Version(row["torch"]), [*PROJECTS, "triton"].index(row["project"])
-
-
-def _release_order(row: Row) -> Any:
-    return PROJECTS.index(row["project"]), Version(row["version"])

@@ -24,10 +24,11 @@ class UnusableFacts(Exception):  # noqa: N818 - said of the facts, not of the to
 
 @dataclass
 class Facts:
-    """The facts folder, and `left_out`: what a table was not made from, and why."""
+    """The facts folder; `left_out`: what no table was made from, and why; `overruled`: what wheels deny."""
 
     directory: Path
     left_out: list[str] = field(default_factory=list)
+    overruled: list[str] = field(default_factory=list)
 
     def table(self, name: str) -> list[dict[str, str]]:
         """Read a CSV file with a header line; raise UnusableFacts where a line does not fit it."""

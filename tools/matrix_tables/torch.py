@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
+from gpuenv.core.matrix_text import python_order, sort_rows
 from gpuenv.values.capability import parse_compute_capability
 from gpuenv.values.variant import Variant
 from matrix_tables.facts import Facts, Row, Sources, UnusableFacts
@@ -17,7 +17,6 @@ PLATFORMS = {"linux_x86_64": "linux-64", "linux_aarch64": "linux-aarch64", "win_
 FOREIGN = frozenset({"macosx_arm64", "macosx_x86_64", "win_arm64", "linux_s390x"})
 _FOREIGN_VARIANT = re.compile(r"rocm[\d.]+|xpu|cpu-cxx11-abi")
 _INDEXES = {"pypi": "pypi", "index": "pytorch"}
-_PYTHON = re.compile(r"cp(\d)(\d+)(t?)")
 
 
 def build_torch(facts: Facts) -> list[Row]:
@@ -25,7 +24,7 @@ def build_torch(facts: Facts) -> list[Row]:
     sources = facts.sources()
     rows = [_build(fact, sources) for fact in facts.table("torch_builds.csv") if _wanted(fact, facts)]
     _fill_tags(rows)
-    return sorted(rows, key=_order)
+    return [dict(row) for row in sort_rows("torch", rows)]
 
 
 def _wanted(fact: dict[str, str], facts: Facts) -> bool:
@@ -107,21 +106,3 @@ def _last_tags(row: Row, seen: dict[tuple[str, Version], Counter[tuple[str, ...]
     if not earlier:
         raise UnusableFacts(f"torch_builds.csv: torch {row['torch']} {row['platform']}: no platform tags")
     return list(seen[max(earlier)].most_common(1)[0][0])
-
-
-def python_order(tag: str) -> tuple[int, int, bool]:
-    """Order wheel tags of Pythons: cp39 < cp310 < cp313 < cp313t < cp314; raise ValueError for others."""
-    found = _PYTHON.fullmatch(tag)
-    if not found:
-        raise ValueError(f"`{tag}` is no Python tag such as cp312")
-    return int(found[1]), int(found[2]), bool(found[3])
-
-
-def variant_order(name: str) -> tuple[int, int]:
-    """Order variants: cpu first, then by CUDA release (cu92 < cu102 < cu118)."""
-    cuda = Variant(name).cuda
-    return (cuda.major, cuda.minor) if cuda else (0, 0)
-
-
-def _order(row: Row) -> tuple[Any, ...]:
-    return Version(row["torch"]), variant_order(row["variant"]), row["platform"], row["index"]

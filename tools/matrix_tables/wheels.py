@@ -11,9 +11,9 @@ from urllib.parse import unquote, urlsplit
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
+from gpuenv.core.matrix_text import variant_order
 from gpuenv.values.variant import Variant
 from matrix_tables.facts import Facts, Row, UnusableFacts
-from matrix_tables.torch import variant_order
 
 PROJECTS = ("torch", "torchvision", "torchaudio", "torchtext", "torchdata")
 _SUBDIRECTORY = re.compile(r"|cpu|cu\d+")
@@ -34,9 +34,7 @@ def build_wheels(facts: Facts, pages: Path | None) -> list[Row]:
     if pages is not None:
         links = [(project, link) for project in PROJECTS for link in _read_page(pages, project)]
         rows += [
-            _pypi_row(project, link)
-            for project, link in links
-            if _wanted(project, link["filename"], facts)
+            _pypi_row(project, link) for project, link in links if _wanted(project, link["filename"], facts)
         ]
     _refuse_contradictions(rows)
     return sorted(rows, key=_order)

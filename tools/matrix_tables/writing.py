@@ -1,4 +1,4 @@
-"""Writes the tables: one row a line, all of them or none."""
+"""Writes the tables: all of them or none."""
 
 from __future__ import annotations
 
@@ -8,18 +8,6 @@ import tempfile
 from pathlib import Path
 
 from matrix_tables.facts import Row, UnusableFacts
-
-SCHEMA_VERSION = 1
-
-
-def render_table(rows: list[Row], *, dense: bool = False) -> str:
-    """Render a table as JSON with one row a line, so that a diff shows the rows that changed.
-
-    `dense` leaves out spaces, for a table whose size counts.
-    """
-    indent, separators = ("", (",", ":")) if dense else ("    ", (", ", ": "))
-    body = ",\n".join(f"{indent}{json.dumps(row, ensure_ascii=False, separators=separators)}" for row in rows)
-    return "\n".join(["{", f'  "schema_version": {SCHEMA_VERSION},', '  "rows": [', body, "  ]", "}", ""])
 
 
 def refuse_shrinking(directory: Path, tables: dict[str, list[Row]]) -> None:

@@ -74,7 +74,7 @@ def parse_record(text: str) -> Record:
     except RecursionError:
         raise ValueError("the record is nested too deeply") from None
     if not isinstance(document, dict):
-        raise ValueError("the record is no JSON object")  # noqa: TRY004 - text
+        raise ValueError("the record is no JSON object")
     if document.get("schema_version") != SCHEMA_VERSION or document.get("state") != "complete":
         raise ValueError(f"the record is not of version {SCHEMA_VERSION}")
     verified = document.get("verified")
@@ -93,7 +93,7 @@ def parse_record(text: str) -> Record:
 
 def _field(document: dict[str, Any], name: str, kind: type) -> Any:
     if not isinstance(document.get(name), kind):
-        raise ValueError(f"`{name}` of the record is missing or of the wrong kind")  # noqa: TRY004 - text
+        raise ValueError(f"`{name}` of the record is missing or of the wrong kind")
     return document[name]
 
 

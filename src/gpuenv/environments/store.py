@@ -76,7 +76,14 @@ def find_store(environ: Mapping[str, str]) -> Store:
         return Store(Path(environ["GPUENV_DATA_DIR"]).absolute())
     from platformdirs import user_data_dir  # noqa: PLC0415 - only where no directory was named
 
-    return Store(Path(user_data_dir("gpuenv", appauthor=False)))
+    try:
+        return Store(Path(user_data_dir("gpuenv", appauthor=False)))
+    except RuntimeError as error:  # a user without a home, as in a container
+        raise UsageError(
+            tr("there is no home directory to keep environments in: {error}", error=error),
+            code="no-home",
+            fixes=(Fix(tr("set GPUENV_DATA_DIR to a directory that can be written")),),
+        ) from None
 
 
 def find_place(name: str, environ: Mapping[str, str]) -> Place:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import os
 import re
 import threading
 import time
@@ -216,7 +217,10 @@ def _size_or_none(pending: Pending[int | None]) -> int | None:
 def cache_directory(environ: Mapping[str, str]) -> Path:
     """Return where pages and sizes are kept: GPUENV_CACHE_DIR, else the platform's cache directory."""
     named = environ.get("GPUENV_CACHE_DIR")
-    return Path(named) if named else platformdirs.user_cache_path("gpuenv", appauthor=False)
+    try:
+        return Path(named) if named else platformdirs.user_cache_path("gpuenv", appauthor=False)
+    except RuntimeError:  # a user without a home, as in a container: nothing is kept
+        return Path(os.devnull, "gpuenv")
 
 
 def _read(response: requests.Response, limits: Limits) -> bytes:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import requests
-from urllib3.exceptions import ReadTimeoutError
+from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from gpuenv.values.text import tr
 
@@ -67,6 +67,7 @@ def reason_of(error: BaseException, limits: Limits) -> str:
         (requests.exceptions.ContentDecodingError, tr("sent a page that could not be decompressed")),
         (requests.ConnectionError, tr("broke the connection")),
         (requests.exceptions.ChunkedEncodingError, tr("broke the connection")),
+        (ProtocolError, tr("broke the connection")),
         (ValueError, tr("is no address that can be read")),
     )
     for kind, reason in kinds:

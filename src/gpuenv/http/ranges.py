@@ -66,6 +66,15 @@ class ByteRanges:
         return part
 
     def _part(self, wanted: str) -> tuple[int, bytes]:
+        """Ask for a part; a second time where a server stalls, which one of many requests will meet."""
+        try:
+            return self._ask_part(wanted)
+        except HttpProblem as problem:
+            if problem.status is not None:
+                raise
+        return self._ask_part(wanted)
+
+    def _ask_part(self, wanted: str) -> tuple[int, bytes]:
         with self._asked("GET", {"Range": wanted}) as response:
             first, last = self._check(response)
             part = self._body(response, last - first + 1)

@@ -18,8 +18,8 @@ def in_turns(
 ) -> Iterator[tuple[int, T | HttpProblem]]:
     """Yield each job's place and its answer as they come; HttpProblem for one that failed or took too long.
 
-    Other errors of a job are raised here. Threads are daemons: one that hangs keeps neither the others nor the
-    program's end waiting.
+    Other errors of a job are raised here. Threads are daemons: one that hangs keeps neither the others nor
+    the program's end waiting.
     """
     answers: queue.SimpleQueue[tuple[int, T | BaseException]] = queue.SimpleQueue()
     waiting = iter(range(len(jobs)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import struct
 import zipfile
 import zlib
@@ -11,17 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any, Literal
 
-from remotezip import PartialBuffer, RemoteZip, RemoteZipError
+from remotezip import RemoteZip, RemoteZipError
 
-from gpuenv.core.zip_directory import (
-    END_BYTES,
-    EndRecord,
-    last_entries,
-    parse_end_record,
-    shortened,
-    whole_entries,
-)
+from gpuenv.core.zip_directory import parse_end_record
 from gpuenv.http.ranges import BrokenFileError, ByteRanges, NoRangesError
+from gpuenv.http.wheel_source import WheelSource
 from gpuenv.values.text import tr
 
 if TYPE_CHECKING:
@@ -29,12 +22,8 @@ if TYPE_CHECKING:
 
 WheelFault = Literal["no-ranges", "not-a-zip", "broken", "missing", "unreadable", "too-large", "unsafe-names"]
 
-_TAIL = 160 << 10  # holds the last entries of a torch wheel's directory, from torch/lib on
-_HEAD = 16 << 10  # holds the first ones, up to torch/version.py
+_TAIL = 128 << 10  # holds the last entries of a torch wheel's directory, from torch/lib on
 _LARGEST_DIRECTORY = 32 << 20
-_LOCAL_HEADER = 30
-_SPARE = 64  # a member's local header may be longer than its entry in the directory
-_PIECE = 256 << 10
 _CHUNK = 1 << 16
 
 
@@ -50,7 +39,7 @@ class WheelProblem(Exception):  # noqa: N818 - not an error of ours: what the fi
 class WheelArchive:
     """A wheel whose members can be read; HttpProblem and OSError are the server's and the disk's."""
 
-    def __init__(self, archive: zipfile.ZipFile, part: _Source | None = None) -> None:
+    def __init__(self, archive: zipfile.ZipFile, part: WheelSource | None = None) -> None:
         self._archive = archive
         self._part = part
 
@@ -84,13 +73,19 @@ class WheelArchive:
             found = next(filter(wanted, self._archive.namelist()), None)
         return found
 
+    def largest(self, wanted: Callable[[str], bool]) -> str | None:
+        """Return the name of the largest member that is wanted; reads the whole directory."""
+        self._widen()
+        found = [info for info in self._archive.infolist() if wanted(info.filename)]
+        return max(found, key=lambda info: info.file_size).filename if found else None
+
     def read(self, member: str, *, limit: int) -> bytes:
         """Read a member of at most `limit` bytes, its checksum included."""
         info = self._info(member)
         if info.file_size > limit:
             raise WheelProblem("too-large", tr("has a `{member}` that is too large", member=member))
         with _explained(member), self._opened(info, first=limit) as file:
-            return file.read()
+            return bytes(file.read())
 
     def stream(self, member: str, *, limit: int, first: float = 0.0) -> Iterator[bytes]:
         """Yield a member's bytes as they come, at most `limit`; stop early and no more is received.
@@ -128,17 +123,29 @@ class WheelArchive:
 
 
 def open_wheel(ranges: ByteRanges, *, whole: bool = False) -> WheelArchive:
-    """Open a wheel on a server; `whole` reads its whole directory and checks all names in it."""
+    """Open a wheel on a server; `whole` reads its whole directory and checks all names in it.
+
+    The connection is closed with the wheel, or when it can't be opened.
+    """
+    try:
+        return _open_remote(ranges, whole=whole)
+    except BaseException:
+        ranges.close()
+        raise
+
+
+def _open_remote(ranges: ByteRanges, *, whole: bool) -> WheelArchive:
     with _explained(None):
         tail = ranges.read_tail(_TAIL)
     length = ranges.length or len(tail)
-    part = _Source(ranges, tail, parse_end_record(tail, length))
+    part = WheelSource(ranges, tail, parse_end_record(tail, length))
     if part.record and part.record.size > _LARGEST_DIRECTORY:
         raise WheelProblem("too-large", tr("has a directory that is too large"))
     if whole or part.record is None or part.record.size <= len(tail):
         part.record = None
         return WheelArchive(_open_whole(part), part)
-    part.shorten()
+    with _explained(None):
+        part.shorten()
     return WheelArchive(_checked(_open(part)), part)
 
 
@@ -155,97 +162,7 @@ def open_local_wheel(path: Path) -> WheelArchive:
             raise _no_zip(start) from None
 
 
-class _Source:
-    """What RemoteZip reads from: the end of the file is at hand, the rest comes in pieces.
-
-    While `record` is set, its end has the directory's first and last entries only.
-    """
-
-    def __init__(self, ranges: ByteRanges, tail: bytes, record: EndRecord | None) -> None:
-        self.ranges = ranges
-        self.record = record
-        self._end = tail
-        self._length = ranges.length or len(tail)
-        self._whole = (self._end, self._length)
-        self._expected = (0, 0, 0)
-
-    def shorten(self) -> None:
-        """Let the directory be one of the entries that stand at its ends."""
-        if self.record is None:
-            return
-        with _explained(None):
-            head = whole_entries(self.ranges.read(self.record.start, self.record.start + _HEAD))
-        kept = self._end[: len(self._end) - (self._length - self.record.position)]
-        self._end = shortened(self.record, head + last_entries(kept))
-        self._length = self.record.position + END_BYTES
-
-    def lengthen(self) -> None:
-        """Let the directory be the one that is there."""
-        self._end, self._length = self._whole
-
-    def starts_like_a_zip(self) -> bytes:
-        """Return the first bytes of the file."""
-        return self.ranges.read(0, min(4, self._whole[1]))
-
-    def expect(self, info: zipfile.ZipInfo, first: int) -> None:
-        """Say which member is read next, and how much of it at once."""
-        name = len(info.filename.encode("utf-8", "surrogateescape")) + len(info.extra)
-        end = info.header_offset + _LOCAL_HEADER + name + _SPARE + info.compress_size
-        self._expected = (info.header_offset, end, max(first, _PIECE))
-
-    def fetch(self, data_range: tuple[int, int | None], stream: bool = False) -> PartialBuffer:
-        """Return a part of the file, as remotezip asks for it: `(-65536, None)` or `(first, last)`."""
-        del stream  # it all is one
-        start, last = data_range
-        if start < 0 or start >= self._length - len(self._end):
-            offset = self._length - len(self._end)
-            return PartialBuffer(io.BytesIO(self._end), offset, len(self._end), stream=False)
-        end = min(self._length if last is None else last + 1, self._length)
-        if start >= end:
-            raise BrokenFileError(tr("names a part that it does not have"))
-        begins, ends, first = self._expected
-        if begins <= start < ends:
-            end = min(end, ends)
-        return PartialBuffer(_Pieces(self.ranges, start, end, first), start, end - start, stream=True)
-
-
-class _Pieces:
-    """A part of the file that is received as far as it is read, a large piece first and then small ones."""
-
-    def __init__(self, ranges: ByteRanges, start: int, end: int, first: int) -> None:
-        self._ranges = ranges
-        self._start, self._end = start, end
-        self._here = start  # of what has not been handed out
-        self._piece = first or _PIECE
-        self._held = memoryview(b"")
-        self.closed = False
-
-    def read(self, count: int) -> bytes:
-        taken = bytearray()
-        while len(taken) < count and (self._held or self._more()):
-            part = self._held[: count - len(taken)]
-            self._held = self._held[len(part) :]
-            taken += part
-        self._here += len(taken)
-        return bytes(taken)
-
-    def _more(self) -> bool:
-        begins = self._here + 0
-        if begins >= self._end:
-            return False
-        ends = min(begins + self._piece, self._end)
-        self._held = memoryview(self._ranges.read(begins, ends))
-        self._piece = _PIECE
-        return True
-
-    def tell(self) -> int:
-        return self._here - self._start
-
-    def close(self) -> None:
-        self.closed = True
-
-
-def _open(part: _Source) -> zipfile.ZipFile:
+def _open(part: WheelSource) -> zipfile.ZipFile:
     with _explained(None):
         try:
             archive: zipfile.ZipFile = RemoteZip(part.ranges.url, fetcher=lambda *_, **__: part)
@@ -254,7 +171,7 @@ def _open(part: _Source) -> zipfile.ZipFile:
     return archive
 
 
-def _open_whole(part: _Source) -> zipfile.ZipFile:
+def _open_whole(part: WheelSource) -> zipfile.ZipFile:
     part.lengthen()
     return _checked(_open(part))
 
@@ -264,9 +181,7 @@ def _checked(archive: zipfile.ZipFile) -> zipfile.ZipFile:
     if unsafe is None:
         return archive
     archive.close()
-    raise WheelProblem(
-        "unsafe-names", tr("has a member outside itself: {name}", name=ascii(unsafe[:100]))
-    )
+    raise WheelProblem("unsafe-names", tr("has a member outside itself: {name}", name=ascii(unsafe[:100])))
 
 
 def _is_unsafe(name: str) -> bool:
@@ -296,7 +211,7 @@ def _explained(member: str | None) -> Iterator[None]:
         raise WheelProblem("no-ranges", tr("lies on a server that hands out whole files only")) from None
     except BrokenFileError as error:
         raise WheelProblem("broken", str(error)) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, RemoteZipError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, ValueError, RemoteZipError) as error:
         raise WheelProblem(
             "broken", tr("is truncated or garbled: {where} can't be read ({error})", where=where, error=error)
         ) from None

@@ -11,7 +11,7 @@ TABLES = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries")
 
 
 def directory() -> Path:
-    """Where the matrices lie: beside this module when installed, at the top of a source checkout otherwise."""
+    """Where the matrices lie: beside this module when installed, else at the top of a source checkout."""
     installed = Path(__file__).with_name("data")
     return installed if installed.is_dir() else Path(__file__).parents[3] / "matrices"
 
@@ -19,5 +19,10 @@ def directory() -> Path:
 @cache
 def load(table: str) -> tuple[dict[str, Any], ...]:
     """Return the rows of `table` (a file name without `.json`)."""
-    document = json.loads((directory() / f"{table}.json").read_text(encoding="utf-8"))
+    return read(directory(), table)
+
+
+def read(folder: Path, table: str) -> tuple[dict[str, Any], ...]:
+    """Return the rows of a table in a folder; OSError, ValueError, KeyError or TypeError if it has none."""
+    document = json.loads((folder / f"{table}.json").read_text(encoding="utf-8"))
     return tuple(document["rows"])

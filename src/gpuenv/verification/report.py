@@ -226,14 +226,14 @@ def _parse_test(found: Mapping[str, Any]) -> TestResult:
 
 def _mapping(value: object, what: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{what} is no object")  # noqa: TRY004 - bad text, as every parser calls it
+        raise ValueError(f"{what} is no object")
     return value
 
 
 def _list(found: Mapping[str, Any], key: str) -> list[Any]:
     value = found.get(key)
     if not isinstance(value, list):
-        raise ValueError(f"`{key}` is no list")  # noqa: TRY004
+        raise ValueError(f"`{key}` is no list")
     return value
 
 
@@ -251,7 +251,7 @@ def _text(found: Mapping[str, Any], key: str) -> str | None:
 def _flag(found: Mapping[str, Any], key: str) -> bool:
     value = found.get(key)
     if not isinstance(value, bool):
-        raise ValueError(f"`{key}` is neither true nor false")  # noqa: TRY004
+        raise ValueError(f"`{key}` is neither true nor false")
     return value
 
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from typing import Any
 
 from gpuenv import matrices
 from gpuenv.core.matrix_check import MatrixFault, check_matrices
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.text import tr
+from gpuenv.workflow.overlay import Overlay, laid_over, overlay_directory, read_overlay
 
 
-def show_matrix(table: str) -> tuple[dict[str, Any], ...]:
-    """Return the rows of a table; raise UsageError for an unknown one, or one that can't be read."""
+def show_matrix(table: str, environ: Mapping[str, str] | None = None) -> tuple[Mapping[str, Any], ...]:
+    """Return the rows of a table and the overlay's; UsageError for one unknown, or that can't be read."""
     if table not in matrices.TABLES:
         raise _unknown(table)
     try:
-        return matrices.load(table)
+        shipped = {table: matrices.load(table)}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(
             tr("the matrix `{table}` can't be read", table=table),
@@ -24,18 +26,27 @@ def show_matrix(table: str) -> tuple[dict[str, Any], ...]:
             because=(Because(_reason(error), f"{table}.json"),),
             fixes=(Fix(tr("install gpuenv again"), None),),
         ) from error
+    overlay = Overlay({}) if environ is None else read_overlay(overlay_directory(environ))
+    return laid_over(shipped, overlay).tables[table]
 
 
-def check_matrix() -> tuple[MatrixFault, ...]:
-    """Read every table and return what is wrong with them; a file that can't be read is a fault too."""
+def check_matrix(environ: Mapping[str, str] | None = None) -> tuple[MatrixFault, ...]:
+    """Read every table, the overlay's rows over it, and return what is wrong with them.
+
+    A file that can't be read is a fault too, and so is a row of the overlay that has to be passed over.
+    """
     faults: list[MatrixFault] = []
-    tables: dict[str, tuple[dict[str, Any], ...]] = {}
+    tables: dict[str, tuple[Mapping[str, Any], ...]] = {}
     for table in matrices.TABLES:
         match _read(table):
             case MatrixFault() as fault:
                 faults.append(fault)
             case rows:
                 tables[table] = rows
+    if environ is not None:
+        overlay = laid_over(tables, read_overlay(overlay_directory(environ)))
+        tables = dict(overlay.tables)
+        faults += (MatrixFault("overlay", warning.code, warning.message) for warning in overlay.warnings)
     return (*faults, *check_matrices(tables))
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 
+from gpuenv.beside import Beside
 from gpuenv.core.assemble import assemble
 from gpuenv.core.refusal import refuse
 from gpuenv.core.request import Request, parse_cuda_option, parse_python
@@ -34,9 +35,10 @@ def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) 
     machines = choose_machines(options, environ, knowledge)
     cpu = request.variant is not None and request.variant.is_cpu
     place = choose_target(machines, options.devices, cpu=cpu)
+    # the manager tells its Pythons while the indexes answer
+    pythons = Beside(lambda: offer_pythons(options, request.manager, place, knowledge, environ))
     listed = list_files(options, request, place, knowledge, environ)
-    pythons = offer_pythons(options, request.manager, place, knowledge, environ)
-    question = ask(request, place, knowledge, listed.listings, pythons)
+    question = ask(request, place, knowledge, listed.listings, pythons.result())
     decision = decide(question)
     if not decision.choices:
         raise refuse(question, decision)

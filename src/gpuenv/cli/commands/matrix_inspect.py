@@ -77,32 +77,38 @@ def _lines(inspection: Inspection, *, verbose: bool) -> Iterator[str]:
     for generation in inspection.generations:
         yield _generation_line(generation, verbose=verbose)
     for driver in inspection.drivers:
-        yield _driver_line(driver)
+        yield _driver_line(driver, ptx=any(item.kind == "compute" for item in facts.architectures))
     for text in (*facts.missing, *facts.remarks):
         yield tr("  could not be told: {what}", what=text)
     if facts.metadata.requires_python:
         yield tr("  requires Python {specifier}", specifier=facts.metadata.requires_python)
     for line in facts.metadata.requires:
+        if "extra ==" in line and not verbose:
+            continue
         yield tr("  requires {requirement}", requirement=line)
 
 
 def _generation_line(item: Generation, *, verbose: bool) -> str:
-    names = list(item.names) if verbose else list(item.names[:_MOST_NAMES])
-    if len(names) < len(item.names):
-        names.append(tr("and {count} more", count=len(item.names) - len(names)))
-    through = tr(", through PTX") if item.through == "ptx" else ""
-    return tr(
-        "  runs on {architecture} ({capabilities}){through}: {names}",
+    line = tr(
+        "  runs on {architecture} ({capabilities})",
         architecture=item.architecture,
         capabilities=", ".join(map(str, item.capabilities)),
-        through=through,
-        names=", ".join(names),
     )
+    if item.through == "ptx":
+        line = tr("{line} through PTX", line=line)
+    return f"{line}: {_names(item, verbose=verbose)}" if item.names else line
 
 
-def _driver_line(item: DriverNeed) -> str:
+def _names(item: Generation, *, verbose: bool) -> str:
+    """The names people know are short."""
+    names = list(item.names) if verbose else sorted(item.names, key=len)[:_MOST_NAMES]
+    more = len(item.names) - len(names)
+    return ", ".join([*names, tr("and {count} more", count=more)] if more else names)
+
+
+def _driver_line(item: DriverNeed, *, ptx: bool) -> str:
     systems = {"linux": "Linux", "windows": tr("Windows, WSL2")}
     needs = tr("  needs driver {least} or newer on {system}", least=item.least, system=systems[item.os])
-    if item.native in (None, item.least):
+    if not ptx or item.native in (None, item.least):
         return needs
     return tr("{needs}; {native} for PTX", needs=needs, native=item.native)
