@@ -302,8 +302,11 @@ def test_sound_rows_beside_garbled_ones_are_kept(environ: dict[str, str]) -> Non
     assert len(overlay_warnings(environ)) == 1
 
 
-@pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
-def test_what_was_read_before_a_kill_is_not_read_again(shop: WheelShop, environ: dict[str, str]) -> None:
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
+def test_what_was_read_before_the_end_is_not_read_again(
+    shop: WheelShop, environ: dict[str, str], number: signal.Signals, status: int
+) -> None:
     for minor in range(4):
         offer_torch(shop, f"3.{minor}.0+cu132", variant="cu132")
     held = threading.Event()
@@ -313,7 +316,8 @@ def test_what_was_read_before_a_kill_is_not_read_again(shop: WheelShop, environ:
     argv = [sys.executable, "-m", "gpuenv", "matrix", "refresh", "--index", shop.index]
     with subprocess.Popen(argv, env=program(environ), stdout=subprocess.DEVNULL) as process:
         _wait(lambda: len(rows_of(environ)) == 3)
-        process.send_signal(signal.SIGKILL)
+        process.send_signal(number)
+        assert process.wait(20) == status
     held.set()
     shop.site.at(path, through)
     shop.site.asked.clear()

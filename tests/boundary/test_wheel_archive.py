@@ -1,4 +1,4 @@
-"""Wheels are read in parts; whatever is wrong with a file or its server is told apart, and nothing is written."""
+"""Wheels are read in parts; what is wrong with a file or its server is told apart; nothing is written."""
 
 from __future__ import annotations
 
@@ -46,15 +46,22 @@ def opened(
 
 def fault_of(shop: WheelShop, client: HttpClient, content: bytes, manner: Manner = "ranges") -> str:
     """Open a wheel and read what a refresh reads; return what is wrong with it."""
-    with pytest.raises(WheelProblem) as caught, opened(shop, client, content, manner) as wheel:
+    with pytest.raises(WheelProblem) as caught:
+        _read_all(opened(shop, client, content, manner))
+    return caught.value.fault
+
+
+def _read_all(wheel: WheelArchive) -> None:
+    with wheel:
         for member in ("torch/version.py", FLAGS, "torch-3.0.0.dist-info/METADATA"):
             wheel.read(member, limit=1 << 20)
-    return caught.value.fault
 
 
 @pytest.mark.parametrize("content", [SMALL, LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("manner", ["ranges", "no-suffix", "stalls-once"])
-def test_members_are_read_by_parts(shop: WheelShop, client: HttpClient, content: bytes, manner: Manner) -> None:
+def test_members_are_read_by_parts(
+    shop: WheelShop, client: HttpClient, content: bytes, manner: Manner
+) -> None:
     with opened(shop, client, content, manner) as wheel:
         assert wheel.read("torch/version.py", limit=1000).startswith(b"__version__ = '3.0.0+cu140'")
         assert wheel.read("torch-3.0.0.dist-info/METADATA", limit=1000).startswith(b"Metadata")
@@ -188,5 +195,3 @@ def test_a_wheel_on_disk_is_judged_the_same_way(tmp_path: Path, content: bytes, 
     assert [path.name for path in tmp_path.rglob("*")] == [NAME]
     with pytest.raises(FileNotFoundError):
         open_local_wheel(tmp_path / "other.whl")
-
-

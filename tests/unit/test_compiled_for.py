@@ -1,8 +1,9 @@
-"""What a library was compiled for is found however its bytes are cut, and nothing is found that is not there."""
+"""What a library was compiled for is found however its bytes are cut, and only what is there."""
 
 from __future__ import annotations
 
 import contextlib
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -30,12 +31,15 @@ _ARCHITECTURES = st.lists(
     max_size=12,
     unique=True,
 )
-GENCODE = "-gencode;arch=compute_37,code=sm_37;-gencode;arch=compute_70,code=sm_70;-gencode;arch=compute_37,code=compute_37"
+GENCODE = (
+    "-gencode;arch=compute_37,code=sm_37;-gencode;arch=compute_70,code=sm_70;"
+    "-gencode;arch=compute_37,code=compute_37"
+)
 
 
 def search(finder: Finder, data: bytes, cuts: list[int]) -> list[str] | None:
     places = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
-    for start, end in zip(places, places[1:], strict=False):
+    for start, end in pairwise(places):
         found = finder.feed(data[start:end])
         if found is not None:
             return [str(item) for item in found]

@@ -1,4 +1,4 @@
-"""A row says what its wheel says; what the wheel does not say is assumed, with the reason, or no row is made."""
+"""A row says what its wheel says; what the wheel does not say is assumed, and why, or no row is made."""
 
 from __future__ import annotations
 

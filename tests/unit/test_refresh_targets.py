@@ -1,4 +1,4 @@
-"""Of each release, variant and platform that is not known, one wheel is read, and its siblings' names tell the rest."""
+"""One wheel is read of each release, variant and platform that is unknown; its siblings' names tell more."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ CPU = "__version__ = '2.15.0+cpu'\ncuda: Optional[str] = None\nhip: Optional[str
 ROCM = (
     "__version__ = '2.8.0+rocm6.3'\ncuda: Optional[str] = None\nhip: Optional[str] = '6.3.42131-fa1d09cbd'\n"
 )
-VISION = "__version__ = '0.29.1+cu130'\ngit_version = 'abc'\nfrom torchvision.extension import _check_cuda_version\n"
+VISION = "__version__ = '0.29.1+cu130'\ngit_version = 'abc'\nfrom torchvision import extension\n"
 METADATA = """Metadata-Version: 2.4
 Name: torch
 Version: 2.15.0

@@ -27,8 +27,8 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 def build_wheels(facts: Facts, pages: Path | None) -> list[Row]:
     """Return the rows of wheels.json.
 
-    `pages` holds PyPI's simple pages, as HTML, one `PROJECT.html` each; where their files lie is not kept, since
-    every mirror has them elsewhere.
+    `pages` holds PyPI's simple pages, as HTML, one `PROJECT.html` each; where their files lie is not kept,
+    since every mirror has them elsewhere.
     """
     rows = [_index_row(fact) for fact in facts.table("wheels_pytorch_index.csv") if _wanted_fact(fact, facts)]
     if pages is not None:

@@ -1,8 +1,10 @@
 """For which GPUs a library was compiled, read from its bytes as they come.
 
-The list of architectures stands in three places, each nearer to the truth and further into the wheel: what
-`torch.cuda.get_arch_list()` returns, in libtorch_python since 1.6 (`sm_75 sm_80 compute_80`); nvcc's flags, in
-the library with the kernels since 1.1 (`-gencode;arch=compute_37,code=sm_37;…`); the code itself.
+The list stands in three places, each nearer to the truth and further into the wheel:
+
+1. in libtorch_python, since 1.6, what `torch.cuda.get_arch_list()` returns: `sm_75 sm_80 compute_80`;
+2. in the library with the kernels, since 1.1, nvcc's flags: `-gencode;arch=compute_37,code=sm_37;…`;
+3. in the same library, the code itself: fat binaries, each of machine code and PTX for some architectures.
 """
 
 from __future__ import annotations

@@ -110,12 +110,7 @@ class Knowledge:
 
     def architecture_of(self, capability: ComputeCapability) -> ArchitectureSupport | None:
         """Find the GPU generation of a compute capability."""
-        return self._architectures.get(capability)
-
-    @property
-    def generations(self) -> Mapping[ComputeCapability, ArchitectureSupport]:
-        """All compute capabilities, with the GPU generation of each."""
-        return self._architectures
+        return self.generations.get(capability)
 
     def first_cuda_of_generation(self, capability: ComputeCapability) -> FirstCuda | None:
         """Tell the first CUDA that knew any GPU of the capability's major version."""
@@ -134,7 +129,7 @@ class Knowledge:
     @cached_property
     def _first_cudas(self) -> dict[int, FirstCuda]:
         first: dict[int, FirstCuda] = {}
-        for capability, support in self._architectures.items():
+        for capability, support in self.generations.items():
             if capability.major not in first or support.first_cuda < first[capability.major].cuda:
                 first[capability.major] = FirstCuda(support.first_cuda, support.source)
         return first
@@ -174,7 +169,8 @@ class Knowledge:
         return branches
 
     @cached_property
-    def _architectures(self) -> dict[ComputeCapability, ArchitectureSupport]:
+    def generations(self) -> Mapping[ComputeCapability, ArchitectureSupport]:
+        """All compute capabilities, with the GPU generation of each."""
         return {
             as_capability(text): parse_architecture_support(row)
             for row in self._cuda("architecture")

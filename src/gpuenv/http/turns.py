@@ -6,11 +6,14 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 from gpuenv.http.problems import HttpProblem, timed_out
 
 T = TypeVar("T")
+
+_LISTEN_S = 0.5  # Windows lets no Ctrl-C through while a thread waits
 
 
 def in_turns(
@@ -53,7 +56,7 @@ def _next(
     answers: queue.SimpleQueue[tuple[int, T | BaseException]], ends: dict[int, float], limit_s: float
 ) -> tuple[int, T | BaseException]:
     place, end = min(ends.items(), key=lambda item: item[1])
-    try:
-        return answers.get(timeout=max(0.0, end - time.monotonic()))
-    except queue.Empty:
-        return place, HttpProblem(timed_out(limit_s))
+    while (left := end - time.monotonic()) > 0:
+        with suppress(queue.Empty):
+            return answers.get(timeout=min(left, _LISTEN_S))
+    return place, HttpProblem(timed_out(limit_s))
