@@ -207,13 +207,22 @@ def matrix_show(
     table: Annotated[
         str, typer.Argument(metavar="[TABLE]", help="torch, cuda, gpus, companions, known-bad or libraries.")
     ] = "torch",
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="FILE",
+            envvar="GPUENV_HTML",
+            help="Write a page to FILE instead: torch x CUDA x GPU generation, this machine highlighted.",
+        ),
+    ] = None,
     *,
     common: o.Common,
 ) -> int:
     """Print a matrix, each row with its source and evidence."""
     from gpuenv.cli.commands import matrix as command  # noqa: PLC0415
 
-    return command.show(table, common)
+    return command.show(table, common) if html is None else command.show_page(html, common)
 
 
 @matrix_app.command("check")

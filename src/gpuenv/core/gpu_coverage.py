@@ -1,4 +1,4 @@
-"""What every build does on every GPU: the rules of the decision, asked for one compute capability at a time."""
+"""What every build does on every GPU: the rules of the decision, asked one compute capability at a time."""
 
 from __future__ import annotations
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict
+from pathlib import Path
 
 from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, note, print_data, print_json
+from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings
 from gpuenv.cli.table import render_table
 from gpuenv.values.errors import Because, UsageError
 from gpuenv.values.text import tr
@@ -40,6 +41,20 @@ def show(table: str, common: Common) -> int:
         print_json(envelope("matrix show", {"table": table, "rows": list(rows)}))
     else:
         print_data(render_table(rows, _COLUMNS[table]))
+    return 0
+
+
+def show_page(path: Path, common: Common) -> int:
+    """Write the matrices as a page for people who look rather than read."""
+    from gpuenv.workflow.matrix_page import write_matrix_page  # noqa: PLC0415 - only where it is drawn
+
+    written = write_matrix_page(path, os.environ)
+    if common.as_json:
+        data = {"file": str(written.path), "bytes": written.size, "machine": written.machine is not None}
+        print_json(envelope("matrix show", data, warnings=written.warnings))
+    elif not common.quiet:
+        print_warnings(written.warnings)
+        note(tr("wrote {file}", file=written.path))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The matrices as one HTML page that needs no network: torch x CUDA x GPU generation, with filters in the page.
+"""The matrices as one HTML page that needs no network: torch x CUDA x GPU generation, with filters in it.
 
 What runs on what is decided here, by the rules of the decision; the page's script only filters and shows.
 """
@@ -45,7 +45,9 @@ _RUNS = frozenset("np")
 _INDEXES = {"pypi": "PyPI", "pytorch": "PyTorch"}
 _SYSTEM_NAMES: dict[DriverOs, str] = {"linux": "Linux", "windows": "Windows"}
 # what could end the script element, or a line of a script
-_ESCAPED = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_ESCAPED = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +81,11 @@ def _filled(page: str, marker: str, text: str) -> str:
 
 def _embedded(data: Mapping[str, Any]) -> str:
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return text.translate(str.maketrans(_ESCAPED))
+    return text.translate(_ESCAPED)
 
 
 def page_data(knowledge: Knowledge, here: Here | None, *, made_by: str, made_on: str) -> dict[str, Any]:
     """Return all that the page shows, JSON-ready; the script says what it expects of it."""
-    generations = find_generations(knowledge)
     capabilities = tuple(sorted(knowledge.generations))
     rows = _rows(knowledge, capabilities, here)
     return {
@@ -92,8 +93,8 @@ def page_data(knowledge: Knowledge, here: Here | None, *, made_by: str, made_on:
         "made_on": made_on,
         "texts": page_texts(),
         "capabilities": [str(capability) for capability in capabilities],
-        "generations": [_generation(item) for item in _served(generations, capabilities, rows)],
-        "gpus": {str(capability): list(knowledge.names_of(capability)) for capability in capabilities},
+        "generations": _generations(knowledge, capabilities, rows),
+        "products": _products(knowledge),
         "cuda": _cuda(knowledge),
         "branches": {system: driver_branches(system, knowledge) for system in SYSTEMS},
         "systems": _SYSTEM_NAMES,
@@ -172,23 +173,26 @@ def _python(tag: str) -> str:
     return f"{offer.short}{'t' if offer.free_threaded else ''}"
 
 
-def _served(
-    generations: tuple[Generation, ...],
-    capabilities: tuple[ComputeCapability, ...],
-    rows: Iterable[Mapping[str, Any]],
-) -> tuple[Generation, ...]:
-    """Leave out the generations older than any that a build runs on."""
+def _oldest_served(generations: tuple[Generation, ...], letters: list[str], places: Mapping[str, int]) -> int:
+    """Return the place of the oldest generation that any build runs on: older ones need no column."""
+    for number, generation in enumerate(generations):
+        columns = [places[str(capability)] for capability in generation.capabilities]
+        if any(text[column] in _RUNS for text in letters for column in columns):
+            return number
+    return 0
+
+
+def _generations(
+    knowledge: Knowledge, capabilities: tuple[ComputeCapability, ...], rows: Iterable[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    generations = find_generations(knowledge)
     letters = [build["runs"] for row in rows for build in row["builds"] if build["runs"]]
-    served = {
-        capability
-        for place, capability in enumerate(capabilities)
-        if any(text[place] in _RUNS for text in letters)
-    }
-    first = next((place for place, item in enumerate(generations) if served & {*item.capabilities}), 0)
-    return generations[first:]
+    places = {str(capability): place for place, capability in enumerate(capabilities)}
+    first = _oldest_served(generations, letters, places)
+    return [_generation(item, shown=number >= first) for number, item in enumerate(generations)]
 
 
-def _generation(item: Generation) -> dict[str, Any]:
+def _generation(item: Generation, *, shown: bool) -> dict[str, Any]:
     return {
         "name": item.name,
         "capabilities": [str(capability) for capability in item.capabilities],
@@ -196,7 +200,16 @@ def _generation(item: Generation) -> dict[str, Any]:
         "first_cuda": str(item.first_cuda),
         "last_cuda": str(item.last_cuda) if item.last_cuda else None,
         "last_driver_branch": item.last_driver_branch,
+        "shown": shown,
     }
+
+
+def _products(knowledge: Knowledge) -> dict[str, list[str]]:
+    """Return the products' names and compute capabilities: some names were sold with several."""
+    found: dict[str, dict[str, None]] = {}
+    for row in knowledge.gpu_rows:
+        found.setdefault(row["name"], {})[row["compute_capability"]] = None
+    return {name: list(found[name]) for name in sorted(found)}
 
 
 def _cuda(knowledge: Knowledge) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from packaging.version import Version
 
-from gpuenv.core.case import Case, Failure
+from gpuenv.core.case import Failure
 from gpuenv.core.gpu_coverage import case_of, failures_on, runs_on
 from gpuenv.core.knowledge import Knowledge
 from gpuenv.core.reasons import fewest_reasons
