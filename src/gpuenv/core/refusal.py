@@ -66,8 +66,8 @@ def _because(failures: tuple[Failure, ...]) -> Because:
 
 
 def rejections(judged: tuple[Judged, ...]) -> tuple[Rejection, ...]:
-    """Return a rejection for each failure of each build."""
-    return tuple(
+    """Return a rejection for each failure of each build; what PyPI's and PyTorch's share is told once."""
+    found = (
         Rejection(
             "torch",
             str(item.case.torch),
@@ -79,6 +79,7 @@ def rejections(judged: tuple[Judged, ...]) -> tuple[Rejection, ...]:
         for item in judged
         for failure in item.failures
     )
+    return tuple(dict.fromkeys(found))
 
 
 def rejection_data(rejection: Rejection) -> dict[str, str | None]:

@@ -41,6 +41,18 @@ class Architecture:
     capability: ComputeCapability
     suffix: Literal["", "a", "f"] = ""
 
+    def runs_on(self, capability: ComputeCapability) -> bool:
+        """Whether code for this runs on `capability`; PTX, once the driver has compiled it.
+
+        Machine code runs on its own capability and on later ones of the same major version, PTX on anything
+        later. https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility
+        """
+        if self.suffix == "a":
+            return self.capability == capability
+        if self.kind == "compute" and not self.suffix:
+            return self.capability <= capability
+        return self.capability.major == capability.major and self.capability.minor <= capability.minor
+
     def __str__(self) -> str:
         return f"{self.kind}_{self.capability.major}{self.capability.minor}{self.suffix}"
 

@@ -1,9 +1,4 @@
-"""Which of the code in a build a GPU runs.
-
-Machine code for X.Z runs on X.Y where Z <= Y; PTX for X.Y runs on X.Y and anything later, once the driver has
-compiled it. Targets with the suffix `a` are bound to exactly that capability, with `f` to its family.
-https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility
-"""
+"""Which of the code that torch lists a GPU runs."""
 
 from __future__ import annotations
 
@@ -17,7 +12,7 @@ Code = Literal["machine code", "ptx"]
 def find_code(listed: tuple[str, ...], capability: ComputeCapability) -> tuple[Code, Architecture] | None:
     """Return what the GPU runs of the architectures that torch lists; None: nothing fits."""
     architectures = tuple(parsed for text in listed if (parsed := _parse(text)) is not None)
-    fitting = tuple(item for item in architectures if _fits(item, capability))
+    fitting = tuple(item for item in architectures if item.runs_on(capability))
     native = tuple(item for item in fitting if item.kind == "sm")
     if native:
         return "machine code", max(native, key=_nearness)
@@ -33,13 +28,3 @@ def _parse(text: str) -> Architecture | None:
 
 def _nearness(architecture: Architecture) -> tuple[ComputeCapability, str]:
     return architecture.capability, architecture.suffix
-
-
-def _fits(architecture: Architecture, capability: ComputeCapability) -> bool:
-    target = architecture.capability
-    if architecture.suffix == "a":
-        return target == capability
-    in_family = target.major == capability.major and target.minor <= capability.minor
-    if architecture.kind == "sm" or architecture.suffix == "f":
-        return in_family
-    return target <= capability

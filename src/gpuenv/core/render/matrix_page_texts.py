@@ -5,8 +5,8 @@ from __future__ import annotations
 from gpuenv.values.text import tr
 
 _LATER = (
-    "shown", "all", "first", "last", "name", "which", "cuda", "driver", "torch", "count", "text", "what", "date",
-    "program",
+    "shown", "all", "first", "last", "name", "which", "cuda", "driver", "torch", "count", "text", "what",
+    "date", "program",
 )  # fmt: skip
 
 

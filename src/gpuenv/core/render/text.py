@@ -34,9 +34,13 @@ def summary(plan: Plan) -> tuple[str, ...]:
         lines.insert(0, tr("a CPU build: torch will not use a GPU"))
     stack = [f"{package.name} {package.version}{_plain_variant(package)}" for package in _stack(plan)]
     others = len(plan.packages) - len(stack)
-    parts = [*stack, *([tr("{count} other packages", count=others)] if others else plan.requirements)]
+    parts = [*stack, *([_others(others)] if others else plan.requirements)]
     parts += [f"`{text}`" for text in plan.constraints]
     return (*lines, " · ".join([*parts, f"Python {plan.python}", plan.manager]))
+
+
+def _others(count: int) -> str:
+    return tr("1 other package") if count == 1 else tr("{count} other packages", count=count)
 
 
 def _stack(plan: Plan) -> tuple[PlannedPackage, ...]:

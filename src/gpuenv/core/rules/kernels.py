@@ -41,32 +41,18 @@ def runs_machine_code(
     Code for an integrated device (Tegra) runs on that device alone, and that device runs no other code
     before the CUDA version that the matrix names.
     """
-    if architecture.kind != "sm":
+    if architecture.kind != "sm" or not architecture.runs_on(capability):
         return False
-    if architecture.suffix == "a" or architecture.capability == capability:
-        return architecture.capability == capability
-    if knowledge.is_integrated(architecture.capability, None) or knowledge.is_integrated(capability, cuda):
-        return False
-    return (
-        architecture.capability.major == capability.major
-        and architecture.capability.minor <= capability.minor
+    if architecture.capability == capability:
+        return True
+    return not (
+        knowledge.is_integrated(architecture.capability, None) or knowledge.is_integrated(capability, cuda)
     )
 
 
 def runs_ptx(architecture: Architecture, capability: ComputeCapability) -> bool:
     """Whether the driver can compile PTX for `architecture` on `capability`."""
-    if architecture.kind != "compute":
-        return False
-    match architecture.suffix:
-        case "a":
-            return architecture.capability == capability
-        case "f":
-            return (
-                architecture.capability.major == capability.major
-                and architecture.capability.minor <= capability.minor
-            )
-        case _:
-            return architecture.capability <= capability
+    return architecture.kind == "compute" and architecture.runs_on(capability)
 
 
 def check(case: Case, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
