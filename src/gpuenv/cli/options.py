@@ -222,12 +222,12 @@ _GROUPS = (PlanArguments, Common)
 
 def grouped(command: Callable[..., int]) -> Callable[..., int]:
     """Let a command take a group of options as one parameter: typer sees the group's fields in its place."""
-    hints = get_type_hints(command, include_extras=True)
-    groups = {name: hint for name, hint in hints.items() if hint in _GROUPS}
-    parameters = []
-    for name, parameter in inspect.signature(command).parameters.items():
-        own = [parameter.replace(annotation=hints[name])]
-        parameters += _parameters_of(groups[name]) if name in groups else own
+    # not get_type_hints: up to Python 3.10 it hides the options of what defaults to None
+    named = inspect.signature(command, eval_str=True).parameters
+    groups = {name: item.annotation for name, item in named.items() if item.annotation in _GROUPS}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in named.items():
+        parameters += _parameters_of(groups[name]) if name in groups else [parameter]
 
     @functools.wraps(command)
     def spread(**given: Any) -> int:
