@@ -33,9 +33,9 @@ class WrittenPage:
 
 def write_matrix_page(path: Path, environ: Mapping[str, str]) -> WrittenPage:
     """Write the matrices, the overlay's rows over them, as one HTML page; raise UsageError if it can't be."""
+    here = _here(detect(environ))
     try:
         knowledge = load_knowledge(environ)
-        here = _here(detect(environ))
         page = render_matrix_page(
             _parts(), knowledge, here, made_by=f"gpuenv {__version__}", made_on=_today()
         )

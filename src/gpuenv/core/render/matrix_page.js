@@ -4,7 +4,8 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const FILTERS = ["gpu", "driver", "wsl", "torch", "variant", "python", "platform", "index"];
-  const SIGNS = { n: "●", p: "PTX", "+": "◐", "-": "–", x: "×", b: "×", d: "!", w: "!", "?": "?" };
+  const SIGNS = { n: "●", p: "PTX", "+": "◐", "-": "–", x: "×", b: "»", d: "!", w: "PTX", "?": "?" };
+  const ORDER = "npwdxb-?"; // of what there is to tell, the best first
   const place = new Map(data.capabilities.map((capability, index) => [capability, index]));
   const columns = data.generations.filter((generation) => generation.shown);
   const open = new Set();
@@ -54,7 +55,7 @@
   function parseTorch(text) {
     const tests = [];
     for (const part of text.split(/[\s,]+/).filter(Boolean)) {
-      const found = /^(>=|<=|==|!=|>|<)?(\d+(?:\.\d+)*)(?:\.\*)?$/.exec(part);
+      const found = /^(>=|<=|==|!=|>|<)?(\d+(?:\.\d+)*)\.?\*?$/.exec(part);
       if (!found) return { tests: [], wrong: part };
       const wanted = numbers(found[2]);
       tests.push(
@@ -66,7 +67,7 @@
     return { tests, wrong: null };
   }
 
-  // 3.9 3.10 3.11 3.12 3.13t -> 3.9–3.12, 3.13t
+  // 3.9 3.10 3.11 3.12 3.13t -> [3.9–3.12, 3.13t]
   function inRanges(pythons) {
     const runs = [];
     const ordered = [...pythons].sort(
@@ -80,7 +81,7 @@
       if (follows) Object.assign(last, { end: python, minor });
       else runs.push({ start: python, end: python, major, minor });
     }
-    return runs.map(({ start, end }) => (start === end ? start : `${start}–${end}`)).join(", ");
+    return runs.map(({ start, end }) => (start === end ? start : `${start}–${end}`));
   }
 
   // GPUs, as people type them
@@ -140,8 +141,8 @@
 
   function parseDriver(text, system) {
     if (!text) return { driver: null, hint: say("driver-hint"), wrong: false };
-    if (!/^\d+(\.\d+)*$/.test(text)) return { driver: null, hint: say("driver-unknown", { text }), wrong: true };
-    const driver = numbers(text);
+    if (!/^\d+(\.\d+)*\.?$/.test(text)) return { driver: null, hint: say("driver-unknown", { text }), wrong: true };
+    const driver = numbers(text); // a dot that is still to be followed is 0
     return { driver, hint: driverMeans(driver, system), wrong: false };
   }
 
@@ -236,10 +237,12 @@
     const letters = distinct([...patterns.join("")]);
     if (letters.length === 1) return { state: letters[0], note: "" };
     if (letters.every(runs)) return { state: "p", note: "" };
-    if (!letters.some(runs)) return { state: ["w", "d", "x", "b", "-", "?"].find((one) => letters.includes(one)), note: "" };
+    if (!letters.some(runs)) return { state: [...ORDER].find((one) => letters.includes(one)), note: "" };
     if (distinct(patterns).length > 1) return { state: "+", note: "" };
     return { state: "+", note: generation.capabilities.filter((_, index) => runs(patterns[0][index])).join(" ") };
   }
+
+  const kindOf = (state) => ({ n: "native", p: "ptx", "+": "partly", "-": "none", "?": "none" })[state] ?? "barred";
 
   function generationCell(row, generation, wanted, asked) {
     const label = { "data-label": generation.name };
@@ -251,10 +254,14 @@
         return state === "+" && !note ? `${build.platform}: ${text}` : text;
       }),
     ).join("\n");
-    const kind = { n: "native", p: "ptx", "+": "partly", "-": "none", "?": "none" }[state] ?? "barred";
     return element(
       "td",
-      { ...label, class: `gpu ${kind}${asked.has(generation.name) ? " asked" : ""}`, title: `${generation.name}\n${told}` },
+      {
+        ...label,
+        class: `gpu ${kindOf(state)}${asked.has(generation.name) ? " asked" : ""}`,
+        "data-state": state,
+        title: `${generation.name}\n${told}`,
+      },
       element("span", { "aria-hidden": "true", class: "sign" }, SIGNS[state]),
       note ? element("small", { "aria-hidden": "true" }, note) : null,
       unseen(told),
@@ -273,6 +280,12 @@
       element("span", {}, need.least),
       more ? element("small", { title: say("native-why") }, native) : null,
     );
+  }
+
+  function pythonsCell(row) {
+    const ranges = inRanges(distinct(row.builds.flatMap((build) => build.pythons)));
+    const parts = ranges.flatMap((range, index) => [index ? ", " : "", element("span", {}, range)]);
+    return element("td", { "data-label": say("pythons"), class: "pythons" }, element("div", {}, ...parts));
   }
 
   function placesCell(row, wanted) {
@@ -327,8 +340,8 @@
   }
 
   function buildDetails(row, build, wanted) {
-    const known = build.runs ? distinct(data.capabilities.map((one) => letter(row, build, one, wanted))) : [];
-    const covered = known.flatMap((found) =>
+    const letters = new Set(build.runs ? data.capabilities.map((one) => letter(row, build, one, wanted)) : []);
+    const covered = [...ORDER].filter((found) => letters.has(found)).flatMap((found) =>
       fact(
         say(`state-${found}`),
         data.capabilities.filter((one) => letter(row, build, one, wanted) === found).join(" "),
@@ -416,7 +429,7 @@
         variantCell(row),
         ...systems.map((system) => driverCell(row, system)),
         ...columns.map((generation) => generationCell(row, generation, wanted, asked)),
-        element("td", { "data-label": say("pythons") }, inRanges(distinct(row.builds.flatMap((one) => one.pythons)))),
+        pythonsCell(row),
         element("td", { "data-label": say("cudnn") }, cudnn.join(", ")),
         placesCell(row, wanted),
         evidenceCell(row),
@@ -425,12 +438,22 @@
     });
   }
 
-  function countText(rows) {
-    const all = data.rows.length;
+  function countText(rows, wanted) {
+    const all = data.rows.filter((row) => (row.cuda === null) === (wanted.variant === "cpu")).length;
     if (!rows.length) return say("count-none", { all });
     const first = rows[rows.length - 1].torch;
     const last = rows[0].torch;
     return say(first === last ? "count" : "count-torch", { shown: rows.length, all, first, last });
+  }
+
+  // Only the signs in sight; several states may share one.
+  function legend(table) {
+    const inSight = new Set([...table.querySelectorAll("td.gpu")].map((cell) => cell.dataset.state));
+    return Object.keys(SIGNS)
+      .filter((state) => inSight.has(state))
+      .map((state) =>
+        element("li", {}, element("span", { class: `sign ${kindOf(state)}` }, SIGNS[state]), ` ${say(`state-${state}`)}`),
+      );
   }
 
   function askedGenerations(wanted) {
@@ -446,8 +469,9 @@
     table.tHead.replaceChildren(header(wanted, asked));
     table.tBodies[0].replaceChildren(...tableRows(rows, wanted, asked));
     table.hidden = !rows.length;
-    byId("count").textContent = countText(rows);
-    byId("asked").textContent = FILTERS.filter((name) => stated(name)).map((name) => `${name} ${stated(name)}`).join(" · ");
+    byId("legend").replaceChildren(...legend(table));
+    byId("count").textContent = countText(rows, wanted);
+    byId("asked").textContent = FILTERS.filter(stated).map(inPrint).join(" · ");
     document.documentElement.dataset.shown = rows.length;
   }
 
@@ -457,6 +481,8 @@
     const field = byId(name);
     return field.type === "checkbox" ? (field.checked ? "1" : "") : field.value.trim();
   }
+
+  const inPrint = (name) => (name === "wsl" ? say(name) : `${say(name)}: ${stated(name)}`);
 
   function fill(filters) {
     for (const name of FILTERS) {
@@ -519,12 +545,6 @@
     const count = data.rows.length;
     byId("made").textContent = say("made", { count, program: data.made_by, date: data.made_on });
     byId("legend").setAttribute("aria-label", say("legend"));
-    byId("legend").append(
-      ...["n", "p", "+", "-", "x", "d"].map((state) => {
-        const kind = { n: "native", p: "ptx", "+": "partly", "-": "none" }[state] ?? "barred";
-        return element("li", {}, element("span", { class: `sign ${kind}` }, SIGNS[state]), ` ${say(`state-${state}`)}`);
-      }),
-    );
   }
 
   function fillMachine() {

@@ -1,0 +1,141 @@
+"""The page of the matrices as text: its data, its words, and that nothing in them gets out of place."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deciding import gpu_machine
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuenv.core.knowledge import Knowledge
+from gpuenv.core.render import matrix_page
+from gpuenv.core.render.matrix_page import PageParts, page_data, render_matrix_page
+from gpuenv.core.render.matrix_page_machine import Here, render_here
+from gpuenv.core.render.matrix_page_texts import page_texts
+from gpuenv.core.target import choose_target
+from gpuenv.values.machine import Machine, System
+from gpuenv.workflow.knowledge import load_knowledge
+
+KNOWLEDGE = load_knowledge()
+BARE = PageParts("<style>@STYLE@</style><script id=data>@DATA@</script><script>@SCRIPT@</script>", "s", "j")
+PAGE = Path(matrix_page.__file__)
+
+
+def data(here: Here | None = None, knowledge: Knowledge = KNOWLEDGE) -> dict[str, Any]:
+    return page_data(knowledge, here, made_by="gpuenv 1", made_on="2026-01-01")
+
+
+def standing(driver: str, *gpus: str, **short: Any) -> Here:
+    machine = gpu_machine(driver, *gpus, **short)
+    return Here(machine, choose_target((machine,), (), cpu=False))
+
+
+def embedded(page: str) -> Any:
+    return json.loads(page.partition("<script id=data>")[2].partition("</script>")[0])
+
+
+def small(**row: Any) -> Knowledge:
+    """The matrices with one build, some of its facts changed."""
+    return replace(KNOWLEDGE, torch_rows=({**KNOWLEDGE.torch_rows[-1], **row},))
+
+
+@given(st.text())
+def test_no_text_leaves_its_place_in_the_page(text: str) -> None:
+    page = render_matrix_page(BARE, small(source=text), None, made_by="</script>", made_on="<!--")
+    assert page.count("<") == BARE.html.count("<")
+    found = embedded(page)
+    assert found["rows"][0]["builds"][0]["source"] == text
+    assert found["made_by"] == "</script>"
+
+
+@pytest.mark.parametrize("html", ["", "@STYLE@ @SCRIPT@", "@STYLE@ @SCRIPT@ @DATA@ @DATA@"])
+def test_a_template_without_each_marker_once_is_refused(html: str) -> None:
+    with pytest.raises(ValueError, match=r"has not one @(DATA|STYLE)@"):
+        render_matrix_page(replace(BARE, html=html), small(), None, made_by="", made_on="")
+
+
+def test_rows_are_releases_and_variants_the_newest_first() -> None:
+    rows = data()["rows"]
+    keys = [(row["torch"], row["variant"]) for row in rows]
+    assert len(set(keys)) == len(keys)
+    assert set(keys) == {(str(found.torch), str(found.variant)) for found in KNOWLEDGE.builds}
+    assert sum(len(row["builds"]) for row in rows) == len(KNOWLEDGE.builds)
+    assert [row["torch"].split(".")[0] for row in rows] == sorted(
+        (row["torch"].split(".")[0] for row in rows), reverse=True
+    )
+
+
+def test_each_build_has_a_letter_for_each_capability_and_cpu_builds_none() -> None:
+    found = data()
+    for row in found["rows"]:
+        for one in row["builds"]:
+            assert len(one["runs"]) == (len(found["capabilities"]) if row["cuda"] else 0)
+            assert set(one["runs"]) <= set("np-xbd?")
+
+
+def test_columns_begin_with_the_oldest_generation_that_anything_runs_on() -> None:
+    shown = {item["name"]: item["shown"] for item in data()["generations"]}
+    assert (shown["Fermi"], shown["Kepler"], shown["Rubin"]) == (False, True, True)
+
+
+def test_names_that_were_sold_with_several_capabilities_keep_them_all() -> None:
+    products = data()["products"]
+    assert products["NVIDIA GeForce RTX 3080 Ti"] == ["8.6"]
+    assert len(products["GeForce GTX 860M"]) > 1
+
+
+def test_the_words_are_those_that_the_page_asks_for() -> None:
+    script, html = (PAGE.with_suffix(f".{kind}").read_text(encoding="utf-8") for kind in ("js", "html"))
+    asked = {*re.findall(r'\bsay\("([\w-]+)"', script), *re.findall(r'data-text="([\w-]+)"', html)}
+    words = page_texts()
+    assert asked <= set(words)
+    composed = {name for name in words if name.startswith(("state-", "evidence-", "driver-", "count"))}
+    filters = {"gpu", "driver", "torch", "variant", "python", "platform", "index", "wsl"}
+    assert set(words) - asked - composed - filters == set()
+
+
+def test_the_machine_is_told_with_what_runs_on_it() -> None:
+    told = render_here(standing("535.104.05", "9.0", "7.0"), KNOWLEDGE)
+    assert told["filters"] == {"gpu": "9.0, 7.0", "driver": "535.104.05", "platform": "linux-64"}
+    counted, _, newest = told["lines"][0].partition("; ")
+    assert re.fullmatch(r"\d+ of the \d+ CUDA builds for linux-64 run on it", counted)
+    assert newest == "the newest is torch 2.14.1 (cu126)"
+    assert told["lines"][1].startswith(
+        "not torch 2.15.0: builds for CUDA 13.0 and 13.2 need driver 580.65.06"
+    )
+
+
+def test_under_wsl_the_driver_is_windows() -> None:
+    told = render_here(standing("580.95.05", "8.6", wsl=True), KNOWLEDGE)
+    assert told["filters"]["wsl"] == "1"
+    assert told["system"].endswith("WSL2")
+
+
+def test_a_machine_on_which_nothing_runs_is_told_why() -> None:
+    told = render_here(standing("390.157", "2.0"), KNOWLEDGE)
+    assert told["lines"][0].startswith("none of the ")
+    assert told["lines"][1].startswith("not torch 2.15.0: ")
+
+
+def test_a_machine_that_can_not_be_planned_for_sets_no_filters() -> None:
+    here = Here(
+        Machine(System("macos", "arm64")), None, "there are no CUDA builds of torch for macos on arm64"
+    )
+    told = render_here(here, KNOWLEDGE)
+    assert (told["usable"], told["filters"], told["lines"]) == (False, {}, [here.problem])
+    assert not any(one["here"] for row in data(here)["rows"] for one in row["builds"])
+
+
+def test_what_identifies_a_machine_stays_out_of_the_page() -> None:
+    machine = gpu_machine("535.104.05", "9.0")
+    gpus = tuple(replace(gpu, uuid="GPU-1234", pci_id="beef") for gpu in machine.gpus)
+    named = replace(machine, gpus=gpus)
+    text = json.dumps(data(Here(named, choose_target((named,), (), cpu=False)))["machine"])
+    assert "GPU-1234" not in text
+    assert "beef" not in text
