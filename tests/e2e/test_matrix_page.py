@@ -310,6 +310,7 @@ def test_what_can_not_be_understood_is_said_and_does_not_count(look: Looked, pla
 _NAMES = (
     "NVIDIA H100 80GB HBM3", "H100", "h100 pcie", "NVIDIA GeForce RTX 4090 D", "GeForce RTX3080Ti",
     "Tesla T4", "Tesla V100-SXM2-16GB", "NVIDIA A100-SXM4-80GB", "Quadro RTX 6000", "GTX 1080 Ti",
+    "GeForce GTX 750", "Jetson Nano",  # other cards' names hold these
 )  # fmt: skip
 
 
