@@ -15,7 +15,8 @@ from matrix_tables.companions import build_companions
 from matrix_tables.cuda import build_cuda
 from matrix_tables.facts import Facts, Row, UnusableFacts
 from matrix_tables.gpus import build_gpus
-from matrix_tables.known_bad import build_known_bad, build_libraries
+from matrix_tables.known_bad import build_known_bad
+from matrix_tables.libraries import build_libraries
 from matrix_tables.torch import build_torch
 from matrix_tables.wheel_read import READ, prefer_wheels
 from matrix_tables.wheels import build_wheels
@@ -70,7 +71,7 @@ def _build(facts: Facts, options: argparse.Namespace) -> tuple[dict[str, list[Ro
         "gpus": build_gpus(facts),
         "companions": build_companions(facts, builds),
         "known-bad": build_known_bad(facts),
-        "libraries": build_libraries(facts),
+        "libraries": build_libraries(facts, builds),
     }
     texts = {name: render_table(rows) for name, rows in tables.items()}
     if options.pypi_pages is not None:

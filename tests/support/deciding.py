@@ -98,6 +98,7 @@ class Asked:
     devices: tuple[int, ...] = ()
     published: Published = field(default_factory=Published)
     pythons: tuple[str, ...] = PYTHONS
+    manager: str = "uv"
 
     def request(self) -> Request:
         options = (("--python", self.python), ("--cuda", self.cuda))
@@ -107,6 +108,7 @@ class Asked:
             python=parse_python(self.python) if self.python else None,
             variant=parse_cuda_option(self.cuda) if self.cuda else None,
             devices=self.devices,
+            manager=self.manager,
             offline=self.published.offline,
             options=(*typed, *(("--device", str(index)) for index in self.devices)),
         )

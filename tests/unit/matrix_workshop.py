@@ -67,6 +67,11 @@ WHEEL = {
     "filename": "torch-2.7.0+cu126-cp310-cp310-manylinux_2_28_x86_64.whl", "sha256": "a" * 64,
     "metadata_sha256": "", "on_pypi": "", "evidence": "", "last_seen": "", "note": "",
 }  # fmt: skip
+CONDA = {
+    "version": "2.7.0", "python": "3.10", "cuda": "12.6", "cudnn": "9.5.1", "build": "", "subdir": "linux-64",
+    "sm_in_binary": "", "cuda_dependency": "", "channels": "", "torchvision": "", "torchaudio": "",
+    "source": "",
+}  # fmt: skip
 SOURCES = """
 [source.nvidia]
 page = "https://docs.example.com/cuda/ (copied)"
@@ -96,6 +101,7 @@ TABLES: dict[str, list[dict[str, str]]] = {
     "gpu_arch_support.csv": [ARCHITECTURE],
     "gpus.csv": [GPU],
     "wheels_pytorch_index.csv": [WHEEL],
+    "conda_pytorch_channel.csv": [CONDA],
 }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from deciding import Asked, Outcome, decided, machine
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 from published import Published
 
@@ -118,23 +119,37 @@ def executes(code: str, gpu: str, cuda: str) -> bool:
     return not alone and built[0] == there[0] and built[1] <= there[1]
 
 
-def cudnn_serves(row: dict[str, Any], gpu: str) -> bool:
+@cache
+def bundled(torch: str, cuda: str) -> str | None:
+    found = [
+        one["version"]
+        for one in matrices.load("libraries")
+        if one["kind"] == "bundled" and (one["torch"], one["cuda"]) == (torch, cuda)
+    ]
+    return found[0] if found else None
+
+
+def libraries_serve(row: dict[str, Any], gpu: str, gpus: int) -> bool:
+    cuda = row["cuda"]
+    own = row["cudnn"] or bundled(row["torch"], cuda)
     floors = [
         version(one["min_compute_capability"])
         for one in matrices.load("libraries")
-        if row["cudnn"] and Version(one["from"]) <= Version(row["cudnn"])
+        if one["kind"] == "floor" and gpus >= one["least_gpus"] and row["platform"] in one["platforms"]
+        if (release := cuda if one["counts"] == "cuda" else own) and Version(one["from"]) <= Version(release)
+        if one["cuda"] is None or SpecifierSet(one["cuda"]).contains(cuda)
     ]
     return version(gpu) >= max(floors, default=(0,))
 
 
-def runs(row: dict[str, Any], gpu: str, stated: str, system: str) -> bool:
+def runs(row: dict[str, Any], gpu: str, stated: str, system: str, gpus: int = 1) -> bool:
     cuda = row["cuda"]
     major = gpu.partition(".")[0]
     if version(stated) < floor(cuda, system) or version(cuda) < generation_began(major):
         return False
     native = newest_cuda(version(stated)[0], system) >= version(cuda)
     codes = [code for code in row["architectures"] if executes(code, gpu, cuda)]
-    return cudnn_serves(row, gpu) and any(code.startswith("sm") or native for code in codes)
+    return libraries_serve(row, gpu, gpus) and any(code.startswith("sm") or native for code in codes)
 
 
 # properties
@@ -158,7 +173,8 @@ def test_the_rules_agree_with_an_independent_reading_of_the_matrices(one: Machin
             *library.check(case, question.target, KNOWLEDGE),
         )
         expected = all(
-            runs(row, str(gpu.compute_capability), str(one.driver.version), system) for gpu in one.gpus
+            runs(row, str(gpu.compute_capability), str(one.driver.version), system, len(one.gpus))
+            for gpu in one.gpus
         )
         assert (not judged) is expected, (case.label, judged)
 
@@ -175,10 +191,11 @@ def test_the_plan_is_the_best_by_the_documented_order(asked: Asked) -> None:
 
 
 def preference(choice: Choice) -> tuple[Any, ...]:
-    """Newest torch, listed over assumed, native over compatible, newest CUDA, newest Python, first index."""
+    """Newest torch, listed over assumed, native, newest CUDA, sound and newest Python, index."""
     listed = not any(item.file.assumed for item in choice.files)
     cuda = choice.case.cuda or CudaVersion(0, 0)
-    return (choice.case.torch, listed, choice.native, cuda, choice.python.minor, -choice.torch.order)
+    sound = not any(row.avoid for row in choice.known_bad)
+    return (choice.case.torch, listed, choice.native, cuda, sound, choice.python.minor, -choice.torch.order)
 
 
 def preferences_fall(choices: tuple[Choice, ...]) -> bool:

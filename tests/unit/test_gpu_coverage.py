@@ -40,7 +40,7 @@ JUDGED_HERE = {"driver", "kernels", "library", "platform"}
         ("cu118", "sm_37 sm_80", "3.7", {"cudnn": "8.7.0.84"}, "native"),
         ("cu118", "sm_30 compute_30", "3.7", {}, "native"),
         ("cu118", "compute_30", "3.7", {}, "no-driver"),  # no driver for Kepler compiles for CUDA 11.8
-        ("cu126", "sm_37", "3.7", {}, "no-driver"),  # nor runs CUDA 12
+        ("cu126", "sm_37", "3.7", {}, "library-left"),  # cuBLAS left it with CUDA 12
         ("cu126", "", "8.6", {}, "unknown"),
         ("cu999", "sm_80", "8.6", {}, "unknown"),  # nobody knows the least driver
     ],

@@ -50,16 +50,18 @@ def tables() -> Tables:
              "pypi_cuda": {"linux-64": "12.6"}, "cuda_match": "major", **ORIGIN},
         ],
         "known-bad": [
-            {"id": "numpy2", "area": "numpy", "when": {"torch": "<2.3", "os": "windows"},
-             "when_text": ["numpy 2"], "constrain": ["numpy<2"], "forbid": False, "effect": "fails",
-             "error": None, "remedy": "numpy<2",
-             "confidence": "high", **ORIGIN},
+            {"id": "numpy2", "area": "numpy", "judge": "known-bad",
+             "when": [{"torch": "<2.3", "os": "windows"}], "unless": [], "when_text": ["numpy 2"],
+             "constrain": ["numpy<2"], "add": [], "forbid": False, "avoid": False, "warn": False,
+             "effect": "fails", "error": None, "remedy": "numpy<2", "confidence": "high", **ORIGIN},
         ],
         "libraries": [
-            {"library": "cudnn", "from": "9.0", "min_compute_capability": "5.0", "confidence": "low",
-             **ORIGIN},
-            {"library": "cudnn", "from": "9.11", "min_compute_capability": "7.5", "confidence": "low",
-             **ORIGIN},
+            {"kind": "floor", "library": "cudnn", "name": "cuDNN", "counts": "release", "from": "9.0",
+             "cuda": None, "min_compute_capability": "5.0", "least_gpus": 1, "platforms": ["linux-64"],
+             "confidence": "low", **ORIGIN},
+            {"kind": "floor", "library": "cudnn", "name": "cuDNN", "counts": "release", "from": "9.11",
+             "cuda": None, "min_compute_capability": "7.5", "least_gpus": 1, "platforms": ["linux-64"],
+             "confidence": "low", **ORIGIN},
         ],
     }  # fmt: skip
 
@@ -83,6 +85,11 @@ def change(table: str, position: int, **fields: Any) -> Callable[[Tables], None]
 
 def again(table: str, position: int, **fields: Any) -> Callable[[Tables], None]:
     return lambda made: made[table].append(copy.deepcopy(made[table][position]) | fields)
+
+
+def bundled(torch: str, cuda: str) -> Callable[[Tables], None]:
+    row = {"kind": "bundled", "library": "cudnn", "torch": torch, "cuda": cuda, "version": "9.5.1", **ORIGIN}
+    return lambda made: made["libraries"].append(row)
 
 
 CONTRADICTIONS: list[tuple[str, Callable[[Tables], None], str]] = [
@@ -121,8 +128,10 @@ CONTRADICTIONS: list[tuple[str, Callable[[Tables], None], str]] = [
     ("companions", change("companions", 2, requires_torch="==2.6.0"), "requires torch==2.6.0"),
     ("companions", change("companions", 0, specifier=">1"), "either versions or a specifier"),
     ("known-bad", change("known-bad", 0, forbid=True), "forbidden, and mended by a constraint"),
-    ("known-bad", change("known-bad", 0, when=None), "acts without a condition"),
+    ("known-bad", change("known-bad", 0, when=[]), "acts without a condition"),
+    ("known-bad", change("known-bad", 0, constrain=[]), "the plan judges it, and does nothing about it"),
     ("libraries", change("libraries", 1, min_compute_capability="3.5"), "supports older GPUs again than 9.0"),
+    ("libraries", bundled("2.7.0", "12.6"), "no build of torch.json leaves its cuDNN open"),
 ]
 
 
@@ -156,8 +165,11 @@ def test_a_contradiction_is_found(table: str, mutate: Callable[[Tables], None], 
         ("gpus", "preferred", "yes"),
         ("gpus", "compute_capability", "90"),
         ("companions", "versions", []),
-        ("known-bad", "when", {"torch": "2.3"}),
-        ("known-bad", "when", {"os": "macos"}),
+        ("known-bad", "when", [{"torch": "2.3"}]),
+        ("known-bad", "when", [{"os": "beos"}]),
+        ("known-bad", "when", [{}]),
+        ("known-bad", "when", {"torch": "<2.3"}),
+        ("known-bad", "judge", "nobody"),
         ("known-bad", "when", ["torch<2.3"]),
         ("known-bad", "constrain", ["numpy<"]),
         ("libraries", "from", ""),
@@ -214,7 +226,7 @@ def test_a_fault_names_its_row() -> None:
 
 
 def test_a_table_of_the_matrices_is_shown() -> None:
-    assert show_matrix("libraries")[0]["library"] == "cudnn"
+    assert "cudnn" in {row["library"] for row in show_matrix("libraries")}
 
 
 @pytest.mark.parametrize("table", ["gpu", "wheels", "", "../torch", "TORCH"])

@@ -10,11 +10,10 @@ from gpuenv.core.resolve import Choice, Decision, Question
 from gpuenv.core.rules import companion
 from gpuenv.core.warn import warn
 from gpuenv.core.why import reasons
+from gpuenv.core.workarounds import warn_of_known_bad, workarounds
 from gpuenv.values.build import Evidence
-from gpuenv.values.errors import Because
 from gpuenv.values.index import IndexConfiguration, Listing
 from gpuenv.values.plan import Plan, PlannedPackage, Rejection, Sources
-from gpuenv.values.text import tr
 
 
 def assemble(
@@ -42,14 +41,10 @@ def assemble(
         constraints=tuple(text for text, _ in constraints),
         sources=sources,
         steps=(),
-        why=reasons(question, choice)
-        + tuple(
-            Because(tr("`{text}`: {effect}", text=text, effect=row.effect), row.source)
-            for text, row in constraints
-        ),
+        why=reasons(question, choice) + workarounds(question, decision, choice, constraints),
         rejected=_better_but_rejected(decision, choice),
         advice=give_advice(question, decision, choice),
-        warnings=warn(question, choice),
+        warnings=(*warn(question, choice), *warn_of_known_bad(question, choice, resolved)),
     )
 
 

@@ -1,4 +1,4 @@
-"""The constraints of a plan: what known-bad combinations forbid of the packages that will be there."""
+"""The constraints of a plan: what keeps known-bad combinations out of the packages that will be there."""
 
 from __future__ import annotations
 

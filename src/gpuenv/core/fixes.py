@@ -13,6 +13,7 @@ from gpuenv.core.circumstances import another_index, cuda_build, newer_driver, n
 from gpuenv.core.request import Request
 from gpuenv.core.resolve import Choice, Decision, Question, decide
 from gpuenv.core.split import find_split
+from gpuenv.core.workarounds import apply_workaround
 from gpuenv.values.errors import Fix
 from gpuenv.values.text import tr
 
@@ -20,6 +21,7 @@ from gpuenv.values.text import tr
 def find_fixes(question: Question, decision: Decision) -> tuple[Fix, ...]:
     """Return fixes, the cheapest first: another torch, variant, Python, fewer packages, a driver, a split."""
     others = (
+        *apply_workaround(question, decision),
         cuda_build(question),
         newer_driver(question),
         newer_glibc(question, decision),

@@ -278,7 +278,19 @@ class Knowledge:
     @cached_property
     def libraries(self) -> tuple[LibraryFloor, ...]:
         """What the libraries of builds still support, oldest first."""
-        return tuple(parse_library_floor(row) for row in self.library_rows)
+        return tuple(parse_library_floor(row) for row in self.library_rows if row["kind"] == "floor")
+
+    def bundled_library(self, library: str, torch: Version, cuda: CudaVersion) -> str | None:
+        """Tell which release of a library the builds hold whose own row does not say it."""
+        return self._bundled.get((library, _release_of(torch), cuda))
+
+    @cached_property
+    def _bundled(self) -> dict[tuple[str, Version, CudaVersion], str]:
+        return {
+            (row["library"], as_version(row["torch"]), as_cuda_version(row["cuda"])): row["version"]
+            for row in self.library_rows
+            if row["kind"] == "bundled"
+        }
 
 
 def parse_knowledge(

@@ -23,8 +23,10 @@ from gpuenv.values.variant import CudaVersion, Variant, parse_cuda_version
 Row = Mapping[str, Any]
 DriverOs = Literal["linux", "windows"]
 SYSTEMS: tuple[DriverOs, ...] = ("linux", "windows")
+# who finds known-bad combinations beside the rules of a plan; `never`: what looks bad and is not
+JUDGES = ("resolver", "doctor", "explain", "conda", "mirrors", "detect", "never")
 # conditions of known-bad rows that are words, not versions
-WORDS = frozenset({"os", "channel"})
+WORDS = frozenset({"os", "arch", "platform", "index", "variant", "manager", "channel"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +89,24 @@ class CompanionRelease:
 
 @dataclass(frozen=True, slots=True)
 class KnownBad:
-    """A combination that installs and then fails; all of `when` must hold, and it is empty for mere prose.
+    """A combination that installs and then fails.
 
-    A condition is a PEP 440 specifier over a version (`torch`, `python`, a package), or a word (`os`,
-    `channel`).
-    `constrain` keeps the plan out of it; `forbid` says that nothing a plan installs can.
+    One of `when` must hold, and of it all; without any the entry is prose. A condition is a PEP 440 specifier
+    over a version (`torch`, `python`, `cuda`, `capability`, a package), or a word (`os`, `platform`).
+    `judge` is the rule of the plan that keeps out of it, or the command that finds it. `constrain` and `add`
+    keep the plan out of it; `forbid` says that nothing a plan installs can; `avoid` prefers another Python;
+    `warn` tells. It does not apply where a package of `unless` is there.
     """
 
     id: str
-    when: tuple[tuple[str, SpecifierSet | str], ...]
+    judge: str
+    when: tuple[tuple[tuple[str, SpecifierSet | str], ...], ...]
+    unless: tuple[str, ...]
     constrain: tuple[str, ...]
+    add: tuple[str, ...]
     forbid: bool
+    avoid: bool
+    warn: bool
     effect: str
     remedy: str
     source: str
@@ -105,11 +114,21 @@ class KnownBad:
 
 @dataclass(frozen=True, slots=True)
 class LibraryFloor:
-    """From release `since` on, a library that builds bring runs on no GPU below `min_capability`."""
+    """From release `since` on, a library that builds bring runs on no GPU below `min_capability`.
+
+    `counts` tells whose release `since` is: the library's own, or that of the CUDA it was made for. `cuda`
+    narrows the row to builds for those CUDA releases. It matters where a machine has `least_gpus` or more,
+    on `platforms`.
+    """
 
     library: str
+    name: str
+    counts: Literal["release", "cuda"]
     since: Version
+    cuda: SpecifierSet | None
     min_capability: ComputeCapability
+    least_gpus: int
+    platforms: tuple[str, ...]
     source: str
 
 
@@ -213,15 +232,23 @@ def parse_companion_release(row: Row) -> CompanionRelease:
 def parse_known_bad(row: Row) -> KnownBad:
     """Read a row of known-bad.json.
 
-    {"id": "numpy2-linux", "when": {"torch": "<2.3", "numpy": ">=2"}, "constrain": ["numpy<2"],
-     "forbid": false, "effect": "...", "remedy": "numpy<2", "source": "..."}
+    {"id": "numpy2-linux", "judge": "known-bad", "when": [{"torch": "<2.3", "numpy": ">=2"}], "unless": [],
+     "constrain": ["numpy<2"], "add": [], "forbid": false, "avoid": false, "warn": false, "effect": "...",
+     "remedy": "numpy<2", "source": "..."}
     """
-    conditions = (row["when"] or {}).items()
     return KnownBad(
         row["id"],
-        tuple((name, wanted if name in WORDS else as_specifier(wanted)) for name, wanted in conditions),
+        row["judge"],
+        tuple(
+            tuple((name, wanted if name in WORDS else as_specifier(wanted)) for name, wanted in one.items())
+            for one in row["when"]
+        ),
+        tuple(row["unless"]),
         tuple(row["constrain"]),
+        tuple(row["add"]),
         row["forbid"],
+        row["avoid"],
+        row["warn"],
         row["effect"],
         row["remedy"],
         row["source"],
@@ -229,9 +256,19 @@ def parse_known_bad(row: Row) -> KnownBad:
 
 
 def parse_library_floor(row: Row) -> LibraryFloor:
-    """Read a row of libraries.json.
+    """Read a floor row of libraries.json.
 
-    {"library": "cudnn", "from": "9.11", "min_compute_capability": "7.5", "source": "..."}
+    {"kind": "floor", "library": "cudnn", "name": "cuDNN", "counts": "release", "from": "9.11", "cuda": null,
+     "min_compute_capability": "7.5", "least_gpus": 1, "platforms": ["linux-64"], "source": "..."}
     """
-    minimum = as_capability(row["min_compute_capability"])
-    return LibraryFloor(row["library"], as_version(row["from"]), minimum, row["source"])
+    return LibraryFloor(
+        row["library"],
+        row["name"],
+        row["counts"],
+        as_version(row["from"]),
+        as_specifier(row["cuda"]) if row["cuda"] else None,
+        as_capability(row["min_compute_capability"]),
+        row["least_gpus"],
+        tuple(row["platforms"]),
+        row["source"],
+    )

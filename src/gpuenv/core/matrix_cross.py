@@ -169,18 +169,30 @@ def _columns_agree_with_pairs(torch: Rows, companions: Rows) -> Complaints:
 
 def _remedies_are_possible(known_bad: Rows) -> Complaints:
     for row in known_bad:
-        if row["constrain"] and row["forbid"]:
+        acts = bool(row["constrain"] or row["add"] or row["forbid"] or row["avoid"] or row["warn"])
+        if (row["constrain"] or row["add"]) and row["forbid"]:
             yield row, "forbidden, and mended by a constraint"
-        if (row["constrain"] or row["forbid"]) and not row["when"]:
+        if acts and not row["when"]:
             yield row, "acts without a condition"
+        if row["judge"] == "known-bad" and not acts:
+            yield row, "the plan judges it, and does nothing about it"
 
 
 def _libraries_only_drop(libraries: Rows) -> Complaints:
-    rows = sorted(libraries, key=lambda row: (row["library"], Version(row["from"])))
+    floors = [row for row in libraries if row["kind"] == "floor"]
+    rows = sorted(floors, key=lambda row: (row["library"], row["cuda"] or "", Version(row["from"])))
     for before, row in pairwise(rows):
         least, last = (parse_compute_capability(one["min_compute_capability"]) for one in (row, before))
-        if before["library"] == row["library"] and least < last:
+        alike = (before["library"], before["cuda"]) == (row["library"], row["cuda"])
+        if alike and least < last:
             yield row, f"supports older GPUs again than {before['from']}"
+
+
+def _bundled_libraries_are_of_builds(libraries: Rows, torch: Rows) -> Complaints:
+    silent = {(row["torch"], row["cuda"]) for row in torch if not row["cudnn"]}
+    for row in libraries:
+        if row["kind"] == "bundled" and (row["torch"], row["cuda"]) not in silent:
+            yield row, "no build of torch.json leaves its cuDNN open"
 
 
 CROSS_CHECKS = (
@@ -198,4 +210,5 @@ CROSS_CHECKS = (
     CrossCheck(("companions", "torch"), _pairs_are_known),
     CrossCheck(("known-bad",), _remedies_are_possible),
     CrossCheck(("libraries",), _libraries_only_drop),
+    CrossCheck(("libraries", "torch"), _bundled_libraries_are_of_builds),
 )

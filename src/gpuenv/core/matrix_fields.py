@@ -11,9 +11,10 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.core.knowledge_rows import SYSTEMS, WORDS
+from gpuenv.core.knowledge_rows import JUDGES, SYSTEMS, WORDS
 from gpuenv.values.build import PLATFORMS
 from gpuenv.values.capability import parse_architecture, parse_compute_capability
+from gpuenv.values.plan import RULES
 from gpuenv.values.variant import Variant, parse_cuda_version
 
 Check = Callable[[Any], object]  # raises ValueError or TypeError for what may not stand there
@@ -128,13 +129,20 @@ def _requirement(text: str) -> None:
 
 def _conditions(value: Any) -> None:
     _mapping(_text)(value)
+    if not value:
+        raise ValueError("a condition without facts")
     for name, wanted in value.items():
-        if name == "os":
-            _one_of(*SYSTEMS)(wanted)
+        if name in _WORDS_ALLOWED:
+            _one_of(*_WORDS_ALLOWED[name])(wanted)
         elif name not in WORDS:
             SpecifierSet(wanted)
 
 
+_WORDS_ALLOWED: Mapping[str, tuple[str, ...]] = {
+    "os": (*SYSTEMS, "macos"),
+    "platform": PLATFORMS,
+    "index": ("pypi", "pytorch"),
+}
 _version = _read(Version)
 _specifier = _read(SpecifierSet)
 _cuda = _read(parse_cuda_version)
@@ -239,10 +247,15 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
         None: (
             Field("id", _text),
             Field("area", _text),
-            Field("when", _or_null(_conditions)),
+            Field("judge", _one_of(*RULES, *JUDGES)),
+            Field("when", _list_of(_conditions)),
+            Field("unless", _list_of(_text)),
             Field("when_text", _list_of(_text)),
             Field("constrain", _list_of(_read(_requirement))),
+            Field("add", _list_of(_read(_requirement))),
             Field("forbid", _flag),
+            Field("avoid", _flag),
+            Field("warn", _flag),
             Field("effect", _text),
             Field("error", _or_null(_text)),
             Field("remedy", _text),
@@ -251,12 +264,26 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
         )
     },
     "libraries": {
-        None: (
+        "floor": (
+            Field("kind", _text),
             Field("library", _text),
+            Field("name", _text),
+            Field("counts", _one_of("release", "cuda")),
             Field("from", _version),
+            Field("cuda", _or_null(_specifier)),
             Field("min_compute_capability", _capability),
+            Field("least_gpus", _number),
+            Field("platforms", _list_of(_one_of(*PLATFORMS), least=1)),
             Field("confidence", _one_of("high", "medium", "low")),
             *_ORIGIN,
-        )
+        ),
+        "bundled": (
+            Field("kind", _text),
+            Field("library", _text),
+            Field("torch", _version),
+            Field("cuda", _cuda),
+            Field("version", _version),
+            *_ORIGIN,
+        ),
     },
 }

@@ -17,7 +17,10 @@ _KEYS: Mapping[str, Mapping[str | None, tuple[str, ...]]] = {
     "gpus": {None: ("name", "compute_capability")},
     "companions": {"pair": ("kind", "torch", "project"), "release": ("kind", "project", "version")},
     "known-bad": {None: ("id",)},
-    "libraries": {None: ("library", "from")},
+    "libraries": {
+        "floor": ("kind", "library", "from", "cuda"),
+        "bundled": ("kind", "library", "torch", "cuda"),
+    },
 }
 
 

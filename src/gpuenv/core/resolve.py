@@ -11,6 +11,7 @@ from gpuenv.core.knowledge import Knowledge, KnownBad
 from gpuenv.core.request import Request
 from gpuenv.core.rules import companion, driver, kernels, known_bad, library, platform, python, reach
 from gpuenv.core.rules import request as request_rule
+from gpuenv.core.situation import situation_of
 from gpuenv.core.target import Target, TargetGpu
 from gpuenv.values.index import Listing
 from gpuenv.values.python import PythonOffer
@@ -190,8 +191,9 @@ def _complete(
     companions = companion.pick(matches, case, offer)
     if isinstance(companions, Failure):
         return (companions,)
-    rows = known_bad.applying(case, companions, offer, question.target, question.knowledge)
-    return known_bad.check(case, rows) or _Completed(companions, rows)
+    situation = situation_of(case, companions, offer, question.target, question.request)
+    rows = known_bad.applying(situation, question.knowledge)
+    return known_bad.check(case, rows, situation) or _Completed(companions, rows)
 
 
 def _file_preference(item: Found) -> tuple[object, ...]:
@@ -201,10 +203,13 @@ def _file_preference(item: Found) -> tuple[object, ...]:
 def _in_order_of_preference(choices: list[Choice], offers: tuple[PythonOffer, ...]) -> tuple[Choice, ...]:
     """Sort: newest torch, listed before assumed, native before compatible, newest CUDA, Python, index.
 
+    Of the Pythons, those with which nothing is known to go wrong come first.
+
     Sorts are stable, so the criteria are applied from the least to the most important.
     """
     ordered = sorted(choices, key=lambda choice: choice.torch.order)
     ordered.sort(key=lambda choice: offers.index(choice.python))
+    ordered.sort(key=lambda choice: any(row.avoid for row in choice.known_bad))
     ordered.sort(key=lambda choice: choice.case.cuda or _NO_CUDA, reverse=True)
     ordered.sort(key=lambda choice: not choice.native)
     ordered.sort(key=lambda choice: any(item.file.assumed for item in choice.files))

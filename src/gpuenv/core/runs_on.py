@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from packaging.version import InvalidVersion, Version
-
 from gpuenv.core.knowledge import DriverOs, Knowledge
 from gpuenv.core.rules.driver import least_driver
 from gpuenv.core.rules.kernels import runs_machine_code, runs_ptx
+from gpuenv.core.rules.library import Libraries, left_behind
 from gpuenv.core.wheel_facts import WheelFacts
 from gpuenv.values.capability import ComputeCapability
 from gpuenv.values.variant import CudaVersion
@@ -88,16 +87,11 @@ def _through(
 def _libraries_fit(
     facts: WheelFacts, capability: ComputeCapability, cuda: CudaVersion, knowledge: Knowledge
 ) -> bool:
-    """Whether its CUDA had come when the generation did, and its cuDNN has not left it behind."""
+    """Whether its CUDA had come when the generation did, and none of its libraries has left it behind."""
     first = knowledge.first_cuda_of_generation(capability)
     if first and cuda < first.cuda:
         return False
-    try:
-        cudnn = Version(facts.cudnn) if facts.cudnn else None
-    except InvalidVersion:
+    if facts.platform is None:
         return True
-    floors = [
-        item for item in knowledge.libraries if cudnn and item.library == "cudnn" and item.since <= cudnn
-    ]
-    newest = max(floors, key=lambda item: item.since, default=None)
-    return newest is None or capability >= newest.min_capability
+    brought = Libraries(cuda, facts.cudnn, facts.platform, facts.version)
+    return not left_behind(brought, capability, 1, knowledge)

@@ -29,8 +29,18 @@ _COLUMNS = {
     ),
     "gpus": ("name", "compute_capability", "architecture", "pci_ids", "source"),
     "companions": ("kind", "torch", "project", "versions", "version", "specifier", "requires_python"),
-    "known-bad": ("id", "effect", "remedy", "source"),
-    "libraries": ("library", "from", "min_compute_capability", "source"),
+    "known-bad": ("id", "judge", "effect", "remedy", "source"),
+    "libraries": (
+        "kind",
+        "library",
+        "counts",
+        "from",
+        "torch",
+        "cuda",
+        "version",
+        "min_compute_capability",
+        "source",
+    ),
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from functools import cache
 
 from packaging.requirements import Requirement
@@ -9,80 +11,108 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from gpuenv.core.case import Case, Failure, Found
+from gpuenv.core.case import Case, Failure
 from gpuenv.core.knowledge import Knowledge, KnownBad
-from gpuenv.core.rules.python import full_version
-from gpuenv.core.target import Target
-from gpuenv.values.python import PythonOffer
+from gpuenv.core.ranges import lies_apart, lies_within
+from gpuenv.core.situation import Situation
 from gpuenv.values.text import tr
 
+_JUDGE = "known-bad"
 
-def applying(
-    case: Case, companions: tuple[Found, ...], python: PythonOffer, target: Target, knowledge: Knowledge
-) -> tuple[KnownBad, ...]:
-    """Return the known-bad rows whose every condition on torch, companions, Python and system holds.
 
-    A condition on any other package is left to the row's `constrain`, which keeps it from becoming true.
+def applying(situation: Situation, knowledge: Knowledge) -> tuple[KnownBad, ...]:
+    """Return the known-bad rows that apply, each with what is left to do about it.
+
+    A condition on a package that a row's `constrain` names holds as long as nothing keeps the resolver from
+    a bad version of it. A row that constrains and warns does either: where the user pins the bad version, it
+    warns.
     """
-    facts: dict[str, Version | str] = {
-        "torch": case.torch,
-        "python": full_version(python),
-        "os": target.machines[0].system.os,
-        **{item.file.name: item.release for item in companions},
-    }
-    return tuple(row for row in _about(case.torch, knowledge) if _applies(row, facts))
+    (torch,) = situation.versions["torch"]
+    return tuple(_left_to_do(row, situation) for row in _about(torch, knowledge) if _applies(row, situation))
 
 
 @cache
 def _about(torch: Version, knowledge: Knowledge) -> tuple[KnownBad, ...]:
-    """The rows that can apply to a torch: most are about others."""
+    """The rows that can apply to a torch, and that this rule judges: most are about others."""
     return tuple(
         row
         for row in knowledge.known_bad
-        if row.when and all(_holds(wanted, torch) for name, wanted in row.when if name == "torch")
+        if row.judge == _JUDGE
+        and any(all(name != "torch" or _contains(wanted, torch) for name, wanted in one) for one in row.when)
     )
 
 
-def _applies(row: KnownBad, facts: dict[str, Version | str]) -> bool:
-    return all(
-        _holds(wanted, facts[name]) if name in facts else name in _constrained(row.constrain)
-        for name, wanted in row.when
-    )
+def _applies(row: KnownBad, situation: Situation) -> bool:
+    if not situation.packages.isdisjoint(row.unless):
+        return False
+    return any(all(_holds(name, wanted, row, situation) for name, wanted in one) for one in row.when)
+
+
+def _holds(name: str, wanted: SpecifierSet | str, row: KnownBad, situation: Situation) -> bool:
+    if isinstance(wanted, str):
+        return situation.words.get(name) == wanted
+    if "*" in name:
+        alike = (one for one in situation.packages if fnmatchcase(one, name))
+        return any(_holds(one, wanted, row, situation) for one in alike)
+    if name in situation.versions:
+        return any(_contains(wanted, version) for version in situation.versions[name])
+    asked = situation.asked.get(name)
+    if name in _named(row.constrain):
+        return asked is None or not lies_apart(asked, wanted)
+    return asked is not None and lies_within(asked, wanted)
 
 
 @cache
-def _constrained(texts: tuple[str, ...]) -> frozenset[str]:
+def _contains(wanted: SpecifierSet | str, version: Version) -> bool:
+    return isinstance(wanted, SpecifierSet) and wanted.contains(version, prereleases=True)
+
+
+@cache
+def _named(texts: tuple[str, ...]) -> frozenset[str]:
     return frozenset(canonicalize_name(Requirement(text).name) for text in texts)
 
 
-def _holds(wanted: SpecifierSet | str, fact: Version | str) -> bool:
-    if isinstance(wanted, SpecifierSet):
-        return isinstance(fact, Version) and wanted.contains(fact, prereleases=True)
-    return wanted == fact
+def _left_to_do(row: KnownBad, situation: Situation) -> KnownBad:
+    if not (row.constrain and row.warn):
+        return row
+    return replace(row, constrain=()) if is_pinned_to_it(row, situation) else replace(row, warn=False)
 
 
-def check(case: Case, rows: tuple[KnownBad, ...]) -> tuple[Failure, ...]:
-    """Return a failure for each applying row that has no workaround."""
+def is_pinned_to_it(row: KnownBad, situation: Situation) -> bool:
+    """Whether the user asks for nothing but bad versions of a package that the row constrains."""
+    return any(
+        name in _named(row.constrain)
+        and isinstance(wanted, SpecifierSet)
+        and name in situation.asked
+        and lies_within(situation.asked[name], wanted)
+        for one in row.when
+        for name, wanted in one
+    )
+
+
+def check(case: Case, rows: tuple[KnownBad, ...], situation: Situation) -> tuple[Failure, ...]:
+    """Return a failure for each applying row without a workaround, or one that the user's pins exclude."""
     return tuple(
         Failure(
-            "known-bad",
-            ("known-bad", row.id),
+            _JUDGE,
+            (_JUDGE, row.id),
             tr("{build}: {effect}; {remedy}", build=case.label, effect=row.effect, remedy=row.remedy),
             row.source,
+            (("workaround", " ".join(row.constrain)),),
         )
         for row in rows
-        if row.forbid
+        if row.forbid or is_pinned_to_it(row, situation)
     )
 
 
 def constraints(rows: tuple[KnownBad, ...], installed: frozenset[str]) -> tuple[tuple[str, KnownBad], ...]:
-    """Return the constraints on packages that will be there (`installed`), each with the row behind it."""
+    """Return what the rows add, and their constraints on packages that will be there; each with its row."""
     return tuple(
         (text, row)
         for row in rows
         if not row.forbid
-        for text in row.constrain
-        if _constrained((text,)) <= installed
+        for text in (*row.add, *row.constrain)
+        if text in row.add or _named((text,)) <= installed
     )
 
 

@@ -1,59 +1,108 @@
 """Rule `library`: the libraries that a build brings still, and already, support the GPU.
 
-cuDNN leaves old GPUs behind at some release; the libraries of a CUDA toolkit hold nothing for a generation
-of GPUs that came after it.
+cuDNN leaves old GPUs behind at some release, cuBLAS and NCCL with the CUDA that they are made for; the
+libraries of a CUDA toolkit hold nothing for a generation of GPUs that came after it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.core.case import Case, Failure
 from gpuenv.core.knowledge import Knowledge, LibraryFloor
 from gpuenv.core.target import Target, TargetGpu
+from gpuenv.values.build import Platform
+from gpuenv.values.capability import ComputeCapability
 from gpuenv.values.text import tr
 from gpuenv.values.variant import CudaVersion
+
+
+@dataclass(frozen=True, slots=True)
+class Libraries:
+    """What is known of the libraries that a build brings; `torch` finds what `cudnn` leaves open."""
+
+    cuda: CudaVersion
+    cudnn: str | None
+    platform: Platform
+    torch: Version
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBehind:
+    """A library that no longer supports a GPU: its release (its own or its CUDA's), and the row behind it."""
+
+    version: str
+    floor: LibraryFloor
 
 
 def check(case: Case, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
     """Return a failure for each kind of GPU that a bundled library does not support."""
     if case.cuda is None or case.row is None:
         return ()
+    brought = Libraries(case.cuda, case.row.cudnn, case.row.platform, case.torch)
     failures: list[Failure] = []
     for gpu in {gpu.capability: gpu for gpu in reversed(target.gpus)}.values():
-        failures += _too_old(case, gpu, knowledge) + _too_new(case.cuda, gpu, knowledge)
+        gpus = sum(other.machine is gpu.machine for other in target.gpus)
+        failures += [_too_old(one, gpu) for one in left_behind(brought, gpu.capability, gpus, knowledge)]
+        failures += _too_new(case.cuda, gpu, knowledge)
     return tuple(failures)
 
 
-def _too_old(case: Case, gpu: TargetGpu, knowledge: Knowledge) -> list[Failure]:
-    if case.row is None or not case.row.cudnn:
-        return []
-    version = _parse(case.row.cudnn)
-    floor = _floor(version, knowledge) if version else None
-    if floor is None or gpu.capability >= floor.min_capability:
-        return []
-    facts = (("version", str(version)), ("least", str(floor.min_capability)), ("gpu", gpu.label))
-    return [
-        Failure(
-            "library",
-            ("library", "cudnn", str(gpu.capability)),
-            tr("its cuDNN {version} supports compute capability {least} and later, not {gpu}", **dict(facts)),
-            f"{floor.source}; {gpu.source}",
-            facts,
-        )
-    ]
+def left_behind(
+    brought: Libraries, capability: ComputeCapability, gpus: int, knowledge: Knowledge
+) -> tuple[LeftBehind, ...]:
+    """Return the libraries that no longer support a GPU, on a machine that uses so many `gpus`."""
+    strictest: dict[str, LeftBehind] = {}
+    for one in _reached(brought, gpus, knowledge):
+        known = strictest.get(one.floor.library)
+        if known is None or known.floor.min_capability < one.floor.min_capability:
+            strictest[one.floor.library] = one
+    return tuple(one for one in strictest.values() if capability < one.floor.min_capability)
 
 
-def _parse(cudnn: str) -> Version | None:
+def _reached(brought: Libraries, gpus: int, knowledge: Knowledge) -> Iterator[LeftBehind]:
+    cuda = Version(str(brought.cuda))
+    for floor in knowledge.libraries:
+        version = cuda if floor.counts == "cuda" else _own_release(floor.library, brought, knowledge)
+        applies = gpus >= floor.least_gpus and brought.platform in floor.platforms
+        if applies and version is not None and floor.since <= version and _is_for(floor, cuda):
+            yield LeftBehind(str(version), floor)
+
+
+def _is_for(floor: LibraryFloor, cuda: Version) -> bool:
+    return floor.cuda is None or floor.cuda.contains(cuda)
+
+
+def _own_release(library: str, brought: Libraries, knowledge: Knowledge) -> Version | None:
+    stated = brought.cudnn if library == "cudnn" else None
+    text = stated or knowledge.bundled_library(library, brought.torch, brought.cuda)
     try:
-        return Version(cudnn)
+        return Version(text) if text else None
     except InvalidVersion:  # a fact that can't be compared rules nothing out
         return None
 
 
-def _floor(version: Version, knowledge: Knowledge) -> LibraryFloor | None:
-    reached = [floor for floor in knowledge.libraries if floor.library == "cudnn" and floor.since <= version]
-    return max(reached, key=lambda floor: floor.since, default=None)
+def _too_old(one: LeftBehind, gpu: TargetGpu) -> Failure:
+    floor = one.floor
+    facts = (
+        ("name", floor.name), ("version", one.version),
+        ("least", str(floor.min_capability)), ("gpu", gpu.label),
+    )  # fmt: skip
+    template = (
+        "its {name} for CUDA {version} supports compute capability {least} and later, not {gpu}"
+        if floor.counts == "cuda"
+        else "its {name} {version} supports compute capability {least} and later, not {gpu}"
+    )
+    return Failure(
+        "library",
+        ("library", floor.library, str(gpu.capability)),
+        tr(template, **dict(facts)),
+        f"{floor.source}; {gpu.source}",
+        facts,
+    )
 
 
 def _too_new(cuda: CudaVersion, gpu: TargetGpu, knowledge: Knowledge) -> list[Failure]:
@@ -87,7 +136,12 @@ def sentence(failures: tuple[Failure, ...]) -> str:
             gpu=first.fact("gpu"),
         )
     return tr(
-        "the cuDNN in the newer builds supports compute capability {least} and later, not {gpu}",
-        least=first.fact("least"),
+        "the {name} in the newer builds supports compute capability {least} and later, not {gpu}",
+        name=first.fact("name"),
+        least=min((failure.fact("least") for failure in failures), key=_numbers),
         gpu=first.fact("gpu"),
     )
+
+
+def _numbers(capability: str) -> tuple[int, ...]:
+    return tuple(map(int, capability.split(".")))

@@ -1,0 +1,57 @@
+"""Ranges of versions against each other, tried on the versions where any of them can change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+_OLDEST, _NEWEST = Version("0"), Version("99999")
+
+
+@cache
+def lies_within(asked: SpecifierSet, bad: SpecifierSet) -> bool:
+    """Whether every version that `asked` admits is in `bad` too; false where it admits none."""
+    admitted = [version for version in turning_points(asked, bad) if _contains(asked, version)]
+    return bool(admitted) and all(_contains(bad, version) for version in admitted)
+
+
+@cache
+def lies_apart(asked: SpecifierSet, bad: SpecifierSet) -> bool:
+    """Whether no version that `asked` admits is in `bad`."""
+    return not any(
+        _contains(asked, version) and _contains(bad, version) for version in turning_points(asked, bad)
+    )
+
+
+@cache
+def _contains(specifier: SpecifierSet, version: Version) -> bool:
+    return specifier.contains(version, prereleases=True)
+
+
+def turning_points(*specifiers: SpecifierSet) -> frozenset[Version]:
+    """The versions that are named, their neighbours, and the ends."""
+    points = {_OLDEST, _NEWEST}
+    for specifier in specifiers:
+        for item in specifier:
+            try:
+                named = Version(item.version.removesuffix(".*"))
+            except InvalidVersion:  # what follows `===` need be none
+                continue
+            points |= {named, *_neighbours(named.release)}
+    return frozenset(points)
+
+
+def _neighbours(release: tuple[int, ...]) -> Iterator[Version]:
+    yield _version(release)
+    yield _version((*release, 0, 1))  # just above, and above its post-releases
+    for place, number in enumerate(release):
+        yield _version((*release[:place], number + 1))  # the end of `==1.2.*` and `~=1.2.3`
+        if number:
+            yield _version((*release[:place], number - 1, _NEWEST.major))
+
+
+def _version(release: tuple[int, ...]) -> Version:
+    return Version(".".join(map(str, release)))
