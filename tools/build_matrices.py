@@ -2,7 +2,8 @@
 
 Repeatable: the same facts give the same bytes. Facts that contradict each other are refused (exit 2) and
 nothing is written. `--pypi-pages DIR` holds PyPI's simple pages (`torch.html`, ...) for wheels.json, which is
-left as it is without them. gpuenv must be importable: installed, or PYTHONPATH=src.
+left as it is without them. manifest.json counts the rows of all.
+gpuenv must be importable: installed, or PYTHONPATH=src.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from matrix_tables.facts import Facts, Row, UnusableFacts
 from matrix_tables.gpus import build_gpus
 from matrix_tables.known_bad import build_known_bad
 from matrix_tables.libraries import build_libraries
+from matrix_tables.mirrors import build_mirrors
 from matrix_tables.torch import build_torch
-from matrix_tables.wheel_read import READ, prefer_wheels
+from matrix_tables.wheel_read import READ, prefer_wheels, read_records
 from matrix_tables.wheels import build_wheels
-from matrix_tables.writing import refuse_shrinking, write_tables
+from matrix_tables.writing import read_tables, refuse_shrinking, write_tables
 
 from gpuenv.core.matrix_check import check_matrices
+from gpuenv.core.matrix_manifest import MANIFEST, manifest_rows
 from gpuenv.core.matrix_text import render_table
 
 _MATRICES = Path(__file__).parent.parent / "matrices"
@@ -34,7 +37,9 @@ def main(arguments: list[str] | None = None) -> int:
     facts = Facts(options.facts)
     try:
         tables, texts = _build(facts, options)
-        _refuse_faults(tables)
+        whole = {**read_tables(options.out), **tables}
+        _refuse_faults(whole)
+        texts[MANIFEST] = render_table(manifest_rows(whole))
         if not options.allow_shrink:
             refuse_shrinking(options.out, tables)
         write_tables(options.out, texts)
@@ -69,9 +74,10 @@ def _build(facts: Facts, options: argparse.Namespace) -> tuple[dict[str, list[Ro
         "torch": builds,
         "cuda": build_cuda(facts),
         "gpus": build_gpus(facts),
-        "companions": build_companions(facts, builds),
+        "companions": build_companions(facts, builds, read_records(options.read)),
         "known-bad": build_known_bad(facts),
         "libraries": build_libraries(facts, builds),
+        "mirrors": build_mirrors(facts),
     }
     texts = {name: render_table(rows) for name, rows in tables.items()}
     if options.pypi_pages is not None:
@@ -81,7 +87,7 @@ def _build(facts: Facts, options: argparse.Namespace) -> tuple[dict[str, list[Ro
 
 
 def _refuse_faults(tables: dict[str, list[Row]]) -> None:
-    faults = check_matrices({name: rows for name, rows in tables.items() if name != "wheels"})
+    faults = check_matrices(tables)
     if faults:
         shown = "\n  ".join(f"{fault.table} {fault.row_key}: {fault.message}" for fault in faults[:20])
         raise UnusableFacts(f"{len(faults)} faults\n  {shown}")

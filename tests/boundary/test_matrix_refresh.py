@@ -22,6 +22,7 @@ from wheel_shop import Manner, WheelShop
 import gpuenv
 from gpuenv import matrices
 from gpuenv.core.matrix_check import check_matrices
+from gpuenv.core.matrix_manifest import shrunk
 from gpuenv.values.errors import GpuenvError, Unreachable, UsageError
 from gpuenv.workflow.knowledge import load_knowledge, overlay_warnings
 from gpuenv.workflow.matrix import check_matrix, show_matrix
@@ -107,7 +108,7 @@ def test_an_unknown_release_is_read_paired_and_known_from_then_on(
     )
     assert (cuda["architectures"], cuda["cudnn"]) == (["sm_80", "sm_90", "compute_90"], "10.1.0.2")
     assert (cpu["platform"], cpu["variant"], cpu["architectures"]) == ("win-64", "cpu", [])
-    assert check_matrix(environ) == ()
+    assert check_matrix(environ).faults == ()
     assert show_matrix("torch", environ)[-1] == cuda
     known = load_knowledge(environ)
     assert {str(build.torch) for build in known.builds} >= {"3.0.0", "2.15.0"}
@@ -229,9 +230,10 @@ def test_write_merges_into_a_folder_one_row_a_line_and_sorted(
 ) -> None:
     folder = tmp_path / "matrices"
     folder.mkdir()
-    for table in ("torch", "companions"):
+    for table in ("torch", "companions", "manifest"):
         (folder / f"{table}.json").write_bytes((matrices.directory() / f"{table}.json").read_bytes())
     before = (folder / "torch.json").read_text()
+    counted = {row["table"]: row["count"] for row in matrices.read(folder, "manifest")}
     offer_torch(shop, "2.14.9", variant="cu132")
     run(shop, environ, write=folder)
     after = (folder / "torch.json").read_text()
@@ -243,6 +245,12 @@ def test_write_merges_into_a_folder_one_row_a_line_and_sorted(
     assert '"2.15.0"' in after.splitlines()[place + 1]
     assert rows_of(environ) == []
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
+    manifest = matrices.read(folder, "manifest")
+    assert {row["table"]: row["count"] for row in manifest} == counted | {
+        "torch": counted["torch"] + 1, "companions": len(matrices.read(folder, "companions")),
+    }  # fmt: skip
+    tables = {table: matrices.read(folder, table) for table in ("torch", "companions")}
+    assert list(shrunk(tables, manifest)) == []
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(
@@ -285,7 +293,7 @@ def test_a_garbled_overlay_is_passed_over_with_a_warning(
     (directory / "torch.json").write_text(text)
     assert {warning.code for warning in overlay_warnings(environ)} == {"overlay-ignored"}
     assert load_tables(environ).tables["torch"] == matrices.load("torch")
-    assert [fault.table for fault in check_matrix(environ)][:1] == ["overlay"]
+    assert [fault.table for fault in check_matrix(environ).faults][:1] == ["overlay"]
     offer_torch(shop, "3.0.0+cu132", variant="cu132")
     run(shop, environ)
     assert [row["torch"] for row in rows_of(environ)] == ["3.0.0"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -138,6 +139,31 @@ def test_every_command_prints_one_json_document(program: Program, mirrors: tuple
         assert done.envelope["command"] == command
         assert done.data
         assert done.err == ""
+
+
+def test_a_check_tells_notes_and_holds(program: Program) -> None:
+    told = program.run("matrix", "check")
+    assert (told.status, told.err) == (0, "the matrices hold\n")
+    assert "gpus GeForce 410M 2.1: no build runs on compute capability 2.1" in told.out
+    assert "more such notes; -v tells them" in told.out
+    assert len(program.run("matrix", "check", "-v").out.splitlines()) > len(told.out.splitlines())
+    assert program.run("matrix", "check", "-q").out == ""
+    data = program.run("matrix", "check", "--json").data
+    assert data["faults"] == []
+    assert {"table", "row_key", "message", "code"} == set(data["notes"][0])
+
+
+def test_a_check_against_a_copy_names_what_vanished(program: Program) -> None:
+    copy = program.root / "copy"
+    copy.mkdir()
+    row = {"name": "Voodoo 2", "compute_capability": "1.0"}
+    (copy / "gpus.json").write_text(json.dumps({"rows": [row]}), encoding="utf-8")
+    done = program.run("matrix", "check", "--against", copy)
+    assert (done.status, done.out) == (2, "")
+    assert "Voodoo 2 1.0: has vanished" in done.err
+    faults = program.run("matrix", "check", "--against", copy, "--json").envelope["data"]["faults"]
+    assert [(fault["table"], fault["row_key"]) for fault in faults] == [("gpus", "Voodoo 2 1.0")]
+    assert program.run("matrix", "check", "--against", program.root / "nowhere").status == 2
 
 
 def test_the_plan_goes_to_a_file_whole_or_not_at_all(program: Program, mirrors: tuple[str, ...]) -> None:

@@ -22,7 +22,7 @@ from gpuenv.values.variant import Variant
 from gpuenv.workflow.knowledge import load_knowledge
 
 State = Literal["up", "down", "absent"]
-PROJECTS = ("torch", "torchvision", "torchaudio", "torchtext", "torchdata")
+PROJECTS = ("torch", "torchvision", "torchaudio", "torchtext", "torchdata", "xformers")
 BASES: dict[IndexKind, str] = {
     "pypi": "https://pypi.example.com/simple",
     "pytorch": "https://torch.example.com/whl",

@@ -15,6 +15,7 @@ sys.path.insert(0, str(TOOLS))
 tool = importlib.import_module("build_matrices")
 torch_table = importlib.import_module("matrix_tables.torch")
 wheels_table = importlib.import_module("matrix_tables.wheels")
+parse_build_record = importlib.import_module("matrix_tables.build_record").parse_build_record
 
 BUILD = {
     "torch": "2.7.0", "variant": "cu126", "cuda": "12.6", "platform": "linux_x86_64", "channel": "index",
@@ -32,6 +33,7 @@ CPU = BUILD | {
     "triton": "",
     "arch_source": "",
 }
+ON_PYPI = CPU | {"platform": "win_amd64", "channel": "pypi", "platform_tags": "win_amd64"}
 PAIR = {
     "project": "torchvision", "version": "0.22.0", "released": "", "torch_requirement": "==2.7.0",
     "requirement_state": "pinned", "documented_torch": "", "pypi_linux_x86_64_cuda": "12.6",
@@ -67,6 +69,17 @@ WHEEL = {
     "filename": "torch-2.7.0+cu126-cp310-cp310-manylinux_2_28_x86_64.whl", "sha256": "a" * 64,
     "metadata_sha256": "", "on_pypi": "", "evidence": "", "last_seen": "", "note": "",
 }  # fmt: skip
+ECOSYSTEM = {
+    "project": "xformers", "version": "0.0.30", "requires_python": ">=3.9", "yanked": "no",
+    "torch": "==2.7.0",
+    "torchvision": "", "torchaudio": "", "torchdata": "", "triton": "", "numpy": "*", "xformers": "",
+    "python_tags": "cp310", "platforms": "manylinux_2_28_x86_64", "metadata_crlf": "",
+    "file": "xformers-0.0.30-cp310-cp310-manylinux_2_28_x86_64.whl",
+}  # fmt: skip
+RECORD = {
+    "project": "xformers", "version": "0.0.30", "platform": "linux-64", "torch": "2.7.0", "cuda": "12.6",
+    "architectures": ["sm_60", "compute_60"], "source": f"wheel {ECOSYSTEM['file']} on PyPI",
+}  # fmt: skip
 CONDA = {
     "version": "2.7.0", "python": "3.10", "cuda": "12.6", "cudnn": "9.5.1", "build": "", "subdir": "linux-64",
     "sm_in_binary": "", "cuda_dependency": "", "channels": "", "torchvision": "", "torchaudio": "",
@@ -86,12 +99,35 @@ except_from_cuda_13_2 = []
 [sm."8.7"]
 only = ["8.7"]
 """
+MIRRORS = """
+[source.lab-docs]
+repo = "lab/docs"
+[[mirror]]
+id = "lab"
+name = "The lab's"
+kind = "university"
+status = "alive"
+hosts = ["mirror.lab.example"]
+src = ["lab-docs:pypi.md"]
+[mirror.pypi]
+simple = "https://mirror.lab.example/simple"
+[mirror.torch]
+available = true
+index = "https://mirror.lab.example/whl/{variant}"
+layout = "pep503-static"
+caveats = ["slow on Mondays"]
+"""
+MODE = {
+    "id": "FM99", "area": "ban", "mirror": "lab", "symptom": "403", "cause": "too fast", "detect": "403",
+    "remedy_for_gpuenv": "another mirror", "links": "https://github.com/lab/docs/issues/1", "basis": "report",
+}  # fmt: skip
 PAGE = """<!DOCTYPE html><html><body><h1>Links for {project}</h1>
-<a href="https://files.example.com/packages/aa/bb/{project}-2.7.0-cp310-cp310-win_amd64.whl#sha256={hash}"
-   data-requires-python="&gt;=3.9" data-yanked="broken">{project}-2.7.0-cp310-cp310-win_amd64.whl</a><br/>
-<a href="https://files.example.com/packages/aa/cc/{project}-2.7.0-cp310-none-macosx_11_0_arm64.whl">mac</a>
-<a href="https://files.example.com/packages/aa/cc/{project}-2.7.0.tar.gz">source</a>
+<a href="https://files.example.com/packages/aa/bb/{project}-{version}-cp310-cp310-win_amd64.whl#sha256={hash}"
+   data-requires-python="&gt;=3.9" data-yanked="broken">{project}-{version}-cp310-cp310-win_amd64.whl</a><br/>
+<a href="https://files.example.com/packages/aa/cc/{project}-{version}-cp310-none-macosx_11_0_arm64.whl">mac</a>
+<a href="https://files.example.com/packages/aa/cc/{project}-{version}.tar.gz">source</a>
 </body></html>"""
+VERSIONS = {"torchvision": "0.22.0", "xformers": "0.0.30"}
 TABLES: dict[str, list[dict[str, str]]] = {
     "torch_builds.csv": [BUILD, CPU],
     "torch_pairs.csv": [PAIR],
@@ -102,6 +138,8 @@ TABLES: dict[str, list[dict[str, str]]] = {
     "gpus.csv": [GPU],
     "wheels_pytorch_index.csv": [WHEEL],
     "conda_pytorch_channel.csv": [CONDA],
+    "ecosystem_requires.csv": [ECOSYSTEM],
+    "mirror_failure_modes.csv": [MODE],
 }
 
 
@@ -119,6 +157,7 @@ class Workshop:
         (self.facts / "sources.toml").write_text(SOURCES)
         (self.facts / "torch_device_rules.toml").write_text(DEVICES)
         (self.facts / "known_bad.toml").write_text(_known_bad())
+        (self.facts / "mirrors.toml").write_text(MIRRORS)
 
     def write(self, name: str, rows: list[dict[str, str]]) -> None:
         text = io.StringIO()
@@ -128,9 +167,11 @@ class Workshop:
         (self.facts / name).write_text(text.getvalue(), encoding="utf-8")
 
     def write_pages(self) -> None:
+        """Write what PyPI lists, and the build of torch that is listed there."""
+        self.write("torch_builds.csv", [*TABLES["torch_builds.csv"], ON_PYPI])
         self.pages.mkdir()
         for project in wheels_table.PROJECTS:
-            text = PAGE.format(project=project, hash="b" * 64)
+            text = PAGE.format(project=project, version=VERSIONS.get(project, "2.7.0"), hash="b" * 64)
             (self.pages / f"{project}.html").write_text(text)
 
     def build(self, *options: str) -> int:

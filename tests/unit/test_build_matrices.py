@@ -8,7 +8,20 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matrix_workshop import BUILD, CPU, GPU, PAIR, RELEASE, TABLES, Workshop, torch_table
+from matrix_workshop import (
+    BUILD,
+    CPU,
+    ECOSYSTEM,
+    FAMILY,
+    GPU,
+    PAIR,
+    RECORD,
+    RELEASE,
+    TABLES,
+    Workshop,
+    parse_build_record,
+    torch_table,
+)
 
 
 @pytest.fixture
@@ -54,7 +67,7 @@ def test_the_order_of_the_facts_does_not_matter(workshop: Workshop) -> None:
         ({"evidence": "lock-file release-matrix"}, "matrix"),
         (
             {"variant": "cpu", "cuda": "", "arch_list": "", "ptx": "", "evidence": "pypi", "triton": ""},
-            "wheel",
+            "matrix",
         ),
     ],
 )
@@ -136,7 +149,9 @@ def test_bad_facts_are_refused_and_nothing_is_written(
     assert workshop.files() == before
 
 
-@pytest.mark.parametrize("name", [*TABLES, "sources.toml", "known_bad.toml", "torch_device_rules.toml"])
+@pytest.mark.parametrize(
+    "name", [*TABLES, "sources.toml", "known_bad.toml", "torch_device_rules.toml", "mirrors.toml"]
+)
 def test_an_absent_or_garbled_file_is_refused(
     workshop: Workshop, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
@@ -199,6 +214,142 @@ def test_what_a_wheel_says_wins_and_the_difference_is_told(
         ["0.22.0"],
     )
     assert second["platform"] == "linux-aarch64"
+
+
+def test_a_build_script_that_a_wheel_denies_is_denied_for_its_other_builds(workshop: Workshop) -> None:
+    own = BUILD | {"channel": "pypi"}
+    other = BUILD | {"variant": "cu118", "cuda": "11.8", "arch_list": "5.0 8.0"}
+    family = {**FAMILY, "cuda_major": "11", "linux_min_driver": "450.80.02"}
+    workshop.write("cuda_minor_version_compat.csv", [FAMILY, family])
+    workshop.write("torch_builds.csv", [own, BUILD, other])
+    assert workshop.build() == 0
+    fact = next(row for row in workshop.rows("torch") if row["index"] == "pypi")
+    listed = ["sm_60", "sm_90", "sm_120", "compute_120"]
+    wheel = fact | {"architectures": listed, "source": "wheel x", "evidence": "wheel"}
+    workshop.read.mkdir(exist_ok=True)
+    (workshop.read / "torch.json").write_text(json.dumps({"rows": [wheel]}))
+    assert workshop.build() == 0
+    found = {(row["variant"], row["index"]): row for row in workshop.rows("torch")}
+    assert found["cu126", "pytorch"]["architectures"] == listed
+    assert found["cu118", "pytorch"]["architectures"] == ["sm_60", "sm_80", "compute_120"]
+    assert "sm_50" in found["cu118", "pytorch"]["note"]
+
+
+def record(workshop: Workshop, **changed: object) -> None:
+    workshop.read.mkdir(exist_ok=True)
+    (workshop.read / "xformers.json").write_text(json.dumps({"rows": [RECORD | changed]}))
+
+
+def pairs(workshop: Workshop, project: str) -> list[dict[str, object]]:
+    rows = workshop.rows("companions")
+    return [row for row in rows if row["kind"] == "pair" and row["project"] == project]
+
+
+def test_xformers_goes_with_the_torch_that_it_pins_and_has_the_code_that_its_wheel_records(
+    workshop: Workshop,
+) -> None:
+    record(workshop)
+    assert workshop.build() == 0
+    (pair,) = pairs(workshop, "xformers")
+    assert (pair["versions"], pair["basis"], pair["evidence"]) == (["0.0.30"], "metadata", "wheel")
+    release = next(row for row in workshop.rows("companions") if row.get("version") == "0.0.30")
+    assert (release["architectures"], release["pypi_cuda"]) == (["sm_60", "compute_60"], {"linux-64": "12.6"})
+    assert release["cuda_match"] == "major"
+
+
+@pytest.mark.parametrize(("cuda", "basis"), [("12.8", "cpp_lib.json"), ("13.0", "metadata")])
+def test_a_lower_bound_is_decided_by_the_cuda_that_the_wheel_records(
+    workshop: Workshop, cuda: str, basis: str
+) -> None:
+    workshop.write("ecosystem_requires.csv", [ECOSYSTEM | {"torch": ">=2.6"}])
+    record(workshop, torch="2.6.0", cuda=cuda)
+    assert workshop.build() == 0
+    (pair,) = pairs(workshop, "xformers")
+    assert (pair["basis"], pair["evidence"]) == (basis, "matrix")
+
+
+def test_a_wheel_without_a_record_is_left_out(workshop: Workshop, capsys: pytest.CaptureFixture[str]) -> None:
+    workshop.write(
+        "ecosystem_requires.csv", [ECOSYSTEM, ECOSYSTEM | {"version": "0.0.13", "torch": ">=1.12"}]
+    )
+    record(workshop)
+    assert workshop.build() == 0
+    assert "left out: xformers 0.0.13" in capsys.readouterr().out
+    assert len(pairs(workshop, "xformers")) == 1
+
+
+def test_a_pin_that_the_record_denies_is_refused(
+    workshop: Workshop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record(workshop, torch="2.6.0")
+    assert workshop.build() == 2
+    assert "asks for torch==2.7.0, and was built with 2.6.0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "basis", "evidence"),
+    [
+        ({}, "metadata", "wheel"),
+        ({"torch_requirement": ">=2.7", "requirement_state": "bound"}, "version.py", "matrix"),
+        (
+            {"torch_requirement": ">=2.7", "requirement_state": "bound", "pypi_linux_x86_64_cuda": "12.8"},
+            "metadata",
+            "matrix",
+        ),
+        (
+            {"torch_requirement": "", "documented_torch": "2.7", "pypi_linux_x86_64_cuda": ""},
+            "documented",
+            "matrix",
+        ),
+        ({"torch_requirement": "", "pypi_linux_x86_64_cuda": ""}, "number", "assumed"),
+    ],
+)
+def test_a_pair_says_by_what_it_was_decided(
+    workshop: Workshop, change: dict[str, str], basis: str, evidence: str
+) -> None:
+    workshop.write("torch_builds.csv", [BUILD | {"channel": "pypi"}, CPU])
+    workshop.write("torch_pairs.csv", [PAIR | change])
+    assert workshop.build() == 0
+    (pair,) = pairs(workshop, "torchvision")
+    assert (pair["basis"], pair["evidence"]) == (basis, evidence)
+
+
+def test_the_manifest_counts_what_lies_there(workshop: Workshop) -> None:
+    workshop.write_pages()
+    workshop.build("--pypi-pages", str(workshop.pages))
+    workshop.build()  # without pages the snapshot stays, and is counted all the same
+    counts = {row["table"]: row["count"] for row in workshop.rows("manifest")}
+    assert counts == {table: len(workshop.rows(table)) for table in counts}
+    assert "wheels" in counts
+
+
+RECORDED = {
+    "version": {"cuda": 1208, "torch": "2.8.0+cu128"},
+    "env": {"TORCH_CUDA_ARCH_LIST": "7.5 8.0+PTX 8.0 9.0a"},
+}
+
+
+def test_a_build_record_tells_torch_cuda_and_architectures() -> None:
+    found = parse_build_record(json.dumps(RECORDED))
+    assert (str(found.torch), str(found.cuda)) == ("2.8.0", "12.8")
+    assert list(map(str, found.architectures)) == ["sm_75", "sm_80", "compute_80", "sm_90a"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[]", "{}", "null", '{"version": 3}', json.dumps(RECORDED | {"env": {}}),
+        json.dumps(RECORDED | {"env": {"TORCH_CUDA_ARCH_LIST": ""}}),
+        json.dumps(RECORDED | {"env": {"TORCH_CUDA_ARCH_LIST": "Turing"}}),
+        json.dumps(RECORDED | {"version": {"cuda": None, "torch": "2.8.0"}}),
+        json.dumps(RECORDED | {"version": {"cuda": True, "torch": "2.8.0"}}),
+        json.dumps(RECORDED | {"version": {"cuda": 1208, "torch": "two"}}),
+        json.dumps(RECORDED | {"version": {"cuda": 1208, "torch": None}}),
+    ],
+)  # fmt: skip
+def test_a_garbled_build_record_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        parse_build_record(text)
 
 
 def test_rows_read_from_wheels_that_can_not_be_read_are_refused(workshop: Workshop) -> None:

@@ -1,19 +1,18 @@
 """The decision against an independent one, and what must hold of every decision on every machine.
 
-`runs` says in a few lines, from the raw rows of the matrices, whether a build runs on a GPU under a driver.
+The independent one, `raw_rows.runs`, says in a few lines whether a build runs on a GPU under a driver.
 """
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from deciding import Asked, Outcome, decided, machine
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 from published import Published
+from raw_rows import CUDA_ROWS, runs
 
 from gpuenv import matrices
 from gpuenv.core.refusal import asked_for
@@ -25,7 +24,6 @@ from gpuenv.values.variant import CudaVersion
 from gpuenv.workflow.knowledge import load_knowledge
 
 KNOWLEDGE = load_knowledge()
-CUDA_ROWS = matrices.load("cuda")
 CAPABILITIES = sorted(
     {cc for row in CUDA_ROWS if row["kind"] == "architecture" for cc in row["compute_capabilities"]}
 )
@@ -57,99 +55,6 @@ QUESTIONS = st.builds(
     published=st.sampled_from([Published(), Published(pytorch="down"), Published(pypi="absent")]),
 )
 SLOW = settings(max_examples=25, deadline=None)
-
-
-# independent
-
-
-def version(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split(".")))
-
-
-@cache
-def floor(cuda: str, system: str) -> tuple[int, ...]:
-    family = [
-        row[system]
-        for row in CUDA_ROWS
-        if row["kind"] == "family" and str(row["major"]) == cuda.split(".", maxsplit=1)[0]
-    ]
-    release = [
-        row[system] for row in CUDA_ROWS if row["kind"] == "release" and row["cuda"] == cuda and row[system]
-    ]
-    own = [max(release, key=version)] if release else []
-    return min(version(text) for text in [*family, *own] if text)
-
-
-@cache
-def newest_cuda(branch: int, system: str) -> tuple[int, ...]:
-    return max(
-        version(row["cuda"])
-        for row in CUDA_ROWS
-        if row["kind"] == "branch" and row["os"] == system and row["branch"] <= branch
-    )
-
-
-@cache
-def integrated(capability: str) -> str | None:
-    rows = [
-        row for row in CUDA_ROWS if row["kind"] == "integrated" and row["compute_capability"] == capability
-    ]
-    return (rows[0]["until_cuda"] or "99.9") if rows else None
-
-
-@cache
-def generation_began(major: str) -> tuple[int, ...]:
-    return min(
-        version(row["first_cuda"])
-        for row in CUDA_ROWS
-        if row["kind"] == "architecture"
-        and any(cc.split(".")[0] == major for cc in row["compute_capabilities"])
-    )
-
-
-def executes(code: str, gpu: str, cuda: str) -> bool:
-    kind, _, number = code.partition("_")
-    suffix, digits = number.lstrip("0123456789"), number.rstrip("af")
-    built, there = (int(digits[:-1]), int(digits[-1])), version(gpu)
-    if kind == "compute":
-        return built == there if suffix == "a" else built <= there and (suffix != "f" or built[0] == there[0])
-    if built == there or suffix == "a":
-        return built == there
-    alone = integrated(f"{built[0]}.{built[1]}") or version(integrated(gpu) or "0.0") > version(cuda)
-    return not alone and built[0] == there[0] and built[1] <= there[1]
-
-
-@cache
-def bundled(torch: str, cuda: str) -> str | None:
-    found = [
-        one["version"]
-        for one in matrices.load("libraries")
-        if one["kind"] == "bundled" and (one["torch"], one["cuda"]) == (torch, cuda)
-    ]
-    return found[0] if found else None
-
-
-def libraries_serve(row: dict[str, Any], gpu: str, gpus: int) -> bool:
-    cuda = row["cuda"]
-    own = row["cudnn"] or bundled(row["torch"], cuda)
-    floors = [
-        version(one["min_compute_capability"])
-        for one in matrices.load("libraries")
-        if one["kind"] == "floor" and gpus >= one["least_gpus"] and row["platform"] in one["platforms"]
-        if (release := cuda if one["counts"] == "cuda" else own) and Version(one["from"]) <= Version(release)
-        if one["cuda"] is None or SpecifierSet(one["cuda"]).contains(cuda)
-    ]
-    return version(gpu) >= max(floors, default=(0,))
-
-
-def runs(row: dict[str, Any], gpu: str, stated: str, system: str, gpus: int = 1) -> bool:
-    cuda = row["cuda"]
-    major = gpu.partition(".")[0]
-    if version(stated) < floor(cuda, system) or version(cuda) < generation_began(major):
-        return False
-    native = newest_cuda(version(stated)[0], system) >= version(cuda)
-    codes = [code for code in row["architectures"] if executes(code, gpu, cuda)]
-    return libraries_serve(row, gpu, gpus) and any(code.startswith("sm") or native for code in codes)
 
 
 # properties

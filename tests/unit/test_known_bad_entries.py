@@ -162,11 +162,17 @@ def meets(row: Mapping[str, Any], condition: Condition) -> bool:
         )
         and all(condition[name] == value for name, value in words.items() if name in condition)
         and all(
-            any(SpecifierSet(condition[name]).contains(one) for one in row[name])
-            for name in ("torchvision", "torchaudio", "torchtext")
+            any(SpecifierSet(condition[name]).contains(one) for one in paired(row, name))
+            for name in ("torchvision", "torchaudio", "torchtext", "xformers")
             if name in condition and SpecifierSet(condition[name]) != SpecifierSet("==2.11.0")
         )
     )
+
+
+def paired(row: Mapping[str, Any], name: str) -> list[str]:
+    """The releases that go with a torch, as its row names them, or a pair where it has no column for them."""
+    versions = KNOWLEDGE.companions_of(Version(row["torch"])).get(name, ())
+    return row[name] if name in row else list(map(str, versions))
 
 
 def pinned(name: str, wanted: str, open_package: bool) -> str:

@@ -18,7 +18,7 @@ from gpuenv.values.variant import Variant
 from gpuenv.workflow.matrix import check_matrix
 
 MATRICES = Path(__file__).parents[2] / "matrices"
-TABLES = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries", "wheels")
+TABLES = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries", "wheels", "manifest", "mirrors")
 
 
 def read(name: str) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def test_the_keys_of_rows_of_a_kind_stand_in_one_order(table: str) -> None:
 
 
 def test_the_committed_matrices_have_no_faults() -> None:
-    assert check_matrix() == ()
+    assert check_matrix().faults == ()
 
 
 def test_torch_rows_are_sorted_by_version_and_not_by_text() -> None:
@@ -148,6 +148,7 @@ def test_files_on_pypi_have_a_hash() -> None:
         "torchaudio",
         "torchtext",
         "torchdata",
+        "xformers",
     }
     assert all(row["sha256"] for row in rows)
 
@@ -176,3 +177,29 @@ def paired(torch: str, project: str) -> list[str]:
     (row,) = [row for row in rows if (row["torch"], row["project"]) == (torch, project)]
     versions: list[str] = row["versions"]
     return versions
+
+
+def test_every_pair_says_by_what_it_was_decided() -> None:
+    rows = [row for row in matrices.load("companions") if row["kind"] == "pair"]
+    decided = {(row["torch"], row["project"]): row["basis"] for row in rows}
+    assert decided["2.14.0", "torchvision"] == "metadata"
+    assert decided["2.14.1", "torchvision"] == decided["2.15.0", "torchvision"] == "version.py"
+    assert decided["2.14.1", "torchaudio"] == "version.py"
+    assert decided["2.15.0", "torchaudio"] == "documented"  # it is built for 13.0, and PyPI's torch for 13.2
+    assert decided["2.3.1", "torchtext"] == "documented"
+    assert decided["2.7.0", "xformers"] == "metadata"
+    assert decided["2.14.1", "xformers"] == "cpp_lib.json"
+    assert decided["2.15.0", "xformers"] == "metadata"  # a lower bound: no build of either is for one CUDA
+    assert decided["2.15.0", "triton"] == "metadata"
+
+
+def test_xformers_is_paired_by_its_pins_and_what_its_wheels_record() -> None:
+    assert paired("2.9.0", "xformers") == ["0.0.33.post1", "0.0.33"]
+    assert paired("2.10.0", "xformers") == ["0.0.35", "0.0.34"]
+    assert paired("2.14.1", "xformers") == paired("2.15.0", "xformers") == ["0.0.35"]
+
+
+def test_what_was_read_from_a_wheel_agrees_with_its_metadata() -> None:
+    rows = [row for row in matrices.load("torch") if "requires_cuda" in row]
+    assert len(rows) >= 37
+    assert all(row["requires_cuda"] == row["cuda"] for row in rows)

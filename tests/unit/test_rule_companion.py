@@ -135,3 +135,57 @@ def test_pythons_without_files_are_told_together() -> None:
 def test_the_variant_of_pypis_companions_is_known(version: str, variant: str) -> None:
     item = found(f"torchvision-{version}-py3-none-{LINUX}.whl", kind="pypi")
     assert str(companion.companion_variant(item, HERE, KNOWLEDGE)) == variant
+
+
+# companions with kernels of their own
+
+XFORMERS = f"xformers-0.0.30-cp312-cp312-{LINUX}.whl"
+
+
+def match_xformers(
+    gpu: str, *, driver: str = "580.95.05", version: str = "0.0.30", torch: str = "2.7.0"
+) -> Any:
+    file = found(f"xformers-{version}-cp39-abi3-{LINUX}.whl", kind="pypi")
+    shelf = companion.Shelf({("xformers", file.release): (file,)}, {})
+    request = Request(parse_requirements(("torch", f"xformers=={version}")))
+    here = on(driver, gpu)
+    return companion.match(case(torch), request, here, KNOWLEDGE, shelf)
+
+
+@pytest.mark.parametrize("gpu", ["6.0", "6.1", "7.0", "8.6", "8.9", "9.0"])
+def test_one_with_code_for_the_gpu_goes_with_it(gpu: str) -> None:
+    assert names(match_xformers(gpu)) == ["xformers-0.0.30"]
+
+
+def test_one_without_code_for_the_gpu_does_not_and_says_what_it_has() -> None:
+    failure = match_xformers("7.0", version="0.0.31", torch="2.7.1")
+    assert failure.key == ("companion", "xformers", "code")
+    assert failure.detail == (
+        "xformers 0.0.31 has code for sm_75 sm_80 compute_80 sm_90a, none of which runs on 7.0"
+    )
+    assert companion.sentence((failure,)) == failure.detail
+
+
+def test_its_ptx_needs_a_driver_for_the_cuda_that_it_was_built_with() -> None:
+    """0.0.31 is built with CUDA 12.8, its torch with 12.6: a driver for 12.6 can't compile its PTX."""
+    assert not isinstance(
+        match_xformers("12.0", driver="570.133.07", version="0.0.31", torch="2.7.1"), Failure
+    )
+    failure = match_xformers("12.0", driver="560.35.05", version="0.0.31", torch="2.7.1")
+    assert failure.key[-1] == "code"
+
+
+def test_without_a_gpu_no_code_is_asked_for() -> None:
+    file = found(f"xformers-0.0.30-cp310-cp310-{LINUX}.whl", kind="pypi")
+    shelf = companion.Shelf({("xformers", file.release): (file,)}, {})
+    request = Request(parse_requirements(("torch", "xformers")))
+    assert not isinstance(companion.match(case("2.7.0"), request, on(), KNOWLEDGE, shelf), Failure)
+
+
+@pytest.mark.parametrize(("variant", "matched"), [("cu126", True), ("cu128", True), ("cu118", False)])
+def test_xformers_goes_with_any_cuda_of_its_major(variant: str, matched: bool) -> None:
+    file = found(XFORMERS, kind="pypi")
+    shelf = companion.Shelf({("xformers", file.release): (file,)}, {})
+    request = Request(parse_requirements(("torch", "xformers")))
+    answer = companion.match(case("2.7.0", variant), request, HERE, KNOWLEDGE, shelf)
+    assert isinstance(answer, Failure) is not matched

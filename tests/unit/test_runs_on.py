@@ -50,7 +50,7 @@ def test_a_cudnn_that_left_a_generation_behind_counts() -> None:
 
 def test_a_linux_wheel_runs_under_windows_drivers_too() -> None:
     linux, windows = drivers_for(facts("sm_80"), KNOWLEDGE)
-    assert (linux.os, linux.least, linux.native) == ("linux", "525.60.13", "560.35.05")
+    assert (linux.os, str(linux.least), str(linux.native)) == ("linux", "525.60.13", "560.35.05")
     assert windows.os == "windows"
     assert [item.os for item in drivers_for(facts("sm_80", platform="win-64"), KNOWLEDGE)] == ["windows"]
 

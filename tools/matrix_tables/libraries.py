@@ -14,9 +14,15 @@ _SOURCE = "the conda build of the same release and CUDA, made by the same script
 
 
 def build_libraries(facts: Facts, builds: list[Row]) -> list[Row]:
-    """Make the rows of libraries.json: floors, then the cuDNN of `builds` (torch.json) that state none."""
-    floors = [_floor(entry) for entry in read_toml(DATA / "libraries.toml")["floor"]]
-    return [*sorted(floors, key=_floor_order), *sorted(_bundled(facts, builds), key=_bundled_order)]
+    """Make the rows of libraries.json: floors, families, the cuDNN of builds (torch.json) that state none."""
+    told = read_toml(DATA / "libraries.toml")
+    floors = [_floor(entry) for entry in told["floor"]]
+    families = [{"kind": "family", **entry, "evidence": "matrix"} for entry in told["family"]]
+    return [
+        *sorted(floors, key=_floor_order),
+        *sorted(families, key=lambda row: (row["library"], row["major"])),
+        *sorted(_bundled(facts, builds), key=_bundled_order),
+    ]
 
 
 def _floor(entry: Row) -> Row:

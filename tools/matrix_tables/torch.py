@@ -10,7 +10,7 @@ from packaging.version import InvalidVersion, Version
 from gpuenv.core.matrix_text import python_order, sort_rows
 from gpuenv.values.capability import parse_compute_capability
 from gpuenv.values.variant import Variant
-from matrix_tables.facts import Facts, Row, Sources, UnusableFacts
+from matrix_tables.facts import DATA, Facts, Row, Sources, UnusableFacts, read_toml
 
 PLATFORMS = {"linux_x86_64": "linux-64", "linux_aarch64": "linux-aarch64", "win_amd64": "win-64"}
 # builds for systems that gpuenv does not plan for
@@ -22,7 +22,11 @@ _INDEXES = {"pypi": "pypi", "index": "pytorch"}
 def build_torch(facts: Facts) -> list[Row]:
     """Make the rows of torch.json, sorted; raise UnusableFacts for a row that can't be read."""
     sources = facts.sources()
+    absent = [(one["project"], one["version"]) for one in read_toml(DATA / "companions.toml")["absent"]]
     rows = [_build(fact, sources) for fact in facts.table("torch_builds.csv") if _wanted(fact, facts)]
+    for project, version in absent:
+        for row in rows:
+            row[project] = [other for other in row[project] if other != version]
     _fill_tags(rows)
     return [dict(row) for row in sort_rows("torch", rows)]
 
@@ -87,8 +91,7 @@ def _digits(text: str) -> str:
 def _evidence(fact: dict[str, str]) -> str:
     if fact["evidence"] == "release-matrix":
         return "assumed"
-    on_pypi_and_cpu = fact["variant"] == "cpu" and fact["evidence"] == "pypi"
-    return "wheel" if fact["arch_source"] == "measured in wheel" or on_pypi_and_cpu else "matrix"
+    return "wheel" if fact["arch_source"] == "measured in wheel" else "matrix"
 
 
 def _fill_tags(rows: list[Row]) -> None:

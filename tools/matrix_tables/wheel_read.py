@@ -11,10 +11,12 @@ import json
 from pathlib import Path
 
 from gpuenv.core.matrix_text import sort_rows
+from gpuenv.values.capability import parse_architecture
 from matrix_tables.facts import DATA, Row, UnusableFacts
 
 READ = DATA / "pypi"
 _FROM_WHEEL = ("variant", "cuda", "pythons", "architectures", "cudnn", "tags", "triton", "source", "evidence")
+_ONLY_THERE = ("requires_cuda", "note")
 _COMPARED = ("variant", "pythons", "architectures", "cudnn", "tags", "triton")
 
 
@@ -22,29 +24,61 @@ def prefer_wheels(rows: list[Row], directory: Path, told: list[str]) -> list[Row
     """Return the rows of torch.json with what wheels say in place of what the facts say.
 
     Adds to `told` a line for each field in which the two differ. The columns of companions stay the facts'.
+    Where a wheel denies the list of architectures in a build script, so it does for the script's others.
     """
-    read = {_key(row): row for row in _load(directory)}
+    found = _load(directory / "torch.json")
+    wheels = [row for row in found if row["index"] == "pypi" and row["evidence"] == "wheel"]
+    read = {_key(row): row for row in wheels}
     merged = []
+    denied: list[tuple[Row, Row]] = []
     for row in rows:
         wheel = read.pop(_key(row), None) if row["index"] == "pypi" else None
         if wheel:
             told += _differences(row, wheel)
+            denied += [(row, wheel)] if row["architectures"] != wheel["architectures"] else []
         merged.append(row | _taken(wheel) if wheel else row)
     for wheel in read.values():
         told.append(f"torch {' '.join(_key(wheel))}: only in PyPI's wheels")
         merged.append(wheel)
+    for fact, wheel in denied:
+        merged = [_follow(row, fact, wheel, told) for row in merged]
     return [dict(row) for row in sort_rows("torch", merged)]
 
 
-def _load(directory: Path) -> list[Row]:
-    path = directory / "torch.json"
+def _follow(row: Row, fact: Row, wheel: Row, told: list[str]) -> Row:
+    """Return a build of the same release and platform, by the same script, with the wheel's differences."""
+    gone = set(fact["architectures"]) - set(wheel["architectures"])
+    by_script = row["cuda"] and row["evidence"] != "wheel" and gone <= set(row["architectures"])
+    if _key(row) != _key(fact) or not by_script:
+        return row
+    added = [one for one in wheel["architectures"] if one not in fact["architectures"]]
+    kept = [one for one in row["architectures"] if one not in gone]
+    listed = sorted((*kept, *added), key=_architecture_order)
+    told.append(
+        f"torch {row['torch']} {row['variant']} {row['platform']} pytorch: as PyPI's, {_text(listed)}"
+    )
+    note = f"its script says {' '.join(row['architectures'])}, which PyPI's wheel of this release denies"
+    return row | {"architectures": listed, "note": note}
+
+
+def _architecture_order(text: str) -> tuple[bool, int]:
+    architecture = parse_architecture(text)
+    return architecture.kind == "compute", architecture.capability.major * 10 + architecture.capability.minor
+
+
+def read_records(directory: Path) -> list[Row]:
+    """Return what companions' wheels record of their build: see tools/read_xformers.py."""
+    return _load(directory / "xformers.json")
+
+
+def _load(path: Path) -> list[Row]:
     try:
         rows: list[Row] = json.loads(path.read_text(encoding="utf-8"))["rows"]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UnusableFacts(f"`{path}` can't be read: {error}") from error
-    return [row for row in rows if row["index"] == "pypi" and row["evidence"] == "wheel"]
+    return rows
 
 
 def _key(row: Row) -> tuple[str, str]:
@@ -52,7 +86,7 @@ def _key(row: Row) -> tuple[str, str]:
 
 
 def _taken(wheel: Row) -> Row:
-    return {name: wheel[name] for name in (*_FROM_WHEEL, "note") if name in wheel}
+    return {name: wheel[name] for name in (*_FROM_WHEEL, *_ONLY_THERE) if name in wheel}
 
 
 def _differences(fact: Row, wheel: Row) -> list[str]:

@@ -15,10 +15,15 @@ from gpuenv.core.matrix_text import variant_order
 from gpuenv.values.variant import Variant
 from matrix_tables.facts import Facts, Row, UnusableFacts
 
-PROJECTS = ("torch", "torchvision", "torchaudio", "torchtext", "torchdata")
+PROJECTS = ("torch", "torchvision", "torchaudio", "torchtext", "torchdata", "xformers")
 _SUBDIRECTORY = re.compile(r"|cpu|cu\d+")
 _PLATFORM = re.compile(r"(any|win_amd64|(many)?linux(1|_|\d).*_?(x86_64|aarch64))")
-_FIRST = {"torch": Version("1.0"), "torchvision": Version("0.2.2"), "torchaudio": Version("0.3")}
+_FIRST = {
+    "torch": Version("1.0"),
+    "torchvision": Version("0.2.2"),
+    "torchaudio": Version("0.3"),
+    "xformers": Version("0.0.16"),
+}
 # no manager that gpuenv drives provides these Pythons any more
 _GONE = frozenset({"cp27", "cp33", "cp34", "cp35", "py2"})
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -63,7 +68,7 @@ def _wanted(project: str, filename: str, facts: Facts) -> bool:
         return False
     known = version.local is None or Variant(version.local).is_known
     fits = any(_PLATFORM.fullmatch(tag.platform) and tag.interpreter not in _GONE for tag in tags)
-    return known and fits and version >= _FIRST.get(project, version)
+    return known and fits and not version.is_devrelease and version >= _FIRST.get(project, version)
 
 
 def _index_row(fact: dict[str, str]) -> Row:

@@ -7,25 +7,32 @@ import os
 import tempfile
 from pathlib import Path
 
+from gpuenv.core.matrix_fields import FIELDS
 from matrix_tables.facts import Row, UnusableFacts
+
+
+def read_tables(directory: Path) -> dict[str, list[Row]]:
+    """Return the tables that lie in a folder; one that can't be read is none."""
+    found = {name: _rows(directory / f"{name}.json") for name in FIELDS}
+    return {name: rows for name, rows in found.items() if rows}
 
 
 def refuse_shrinking(directory: Path, tables: dict[str, list[Row]]) -> None:
     """Raise UnusableFacts where a table has fewer rows than the file it would replace."""
     for name, rows in tables.items():
         path = directory / f"{name}.json"
-        before = _count(path)
+        before = len(_rows(path))
         if len(rows) < before:
             raise UnusableFacts(
                 f"`{path.name}` would shrink from {before} to {len(rows)} rows; --allow-shrink if it should"
             )
 
 
-def _count(path: Path) -> int:
+def _rows(path: Path) -> list[Row]:
     try:
-        return len(json.loads(path.read_text(encoding="utf-8"))["rows"])
+        return list(json.loads(path.read_text(encoding="utf-8"))["rows"])
     except (OSError, ValueError, KeyError, TypeError):
-        return 0  # nothing readable there to lose
+        return []  # nothing readable there to lose
 
 
 def write_tables(directory: Path, texts: dict[str, str]) -> None:

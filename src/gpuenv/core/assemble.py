@@ -60,7 +60,7 @@ def planned(item: Found, choice: Choice, question: Question) -> PlannedPackage:
         url=file.url or None,
         sha256=file.sha256,
         size=file.size,
-        evidence=_evidence(item, choice),
+        evidence=_evidence(item, choice, question),
     )
 
 
@@ -72,9 +72,10 @@ def _variant(item: Found, choice: Choice, question: Question) -> str | None:
     return str(found) if found else None
 
 
-def _evidence(item: Found, choice: Choice) -> Evidence:
+def _evidence(item: Found, choice: Choice, question: Question) -> Evidence:
     row = choice.case.row
-    if item.file.assumed:
+    pair = question.knowledge.companions(choice.case.torch, str(item.file.name))
+    if item.file.assumed or (pair is not None and pair.evidence == "assumed"):
         return "assumed"
     measured = item is choice.torch and row is not None and row.index == choice.case.kind
     return "wheel" if measured and row is not None and row.evidence == "wheel" else "matrix"

@@ -20,8 +20,13 @@ class _Fit:
     """A release that goes with a torch: its metadata pins it, or a rule says so where that is silent."""
 
     row: Row
-    pinned: bool
+    basis: str
     note: str | None = None
+
+    @property
+    def pinned(self) -> bool:
+        """Whether its metadata asks for this torch and no other."""
+        return self.basis == "metadata"
 
 
 def pair_rows(
@@ -30,8 +35,8 @@ def pair_rows(
     """Yield the pair rows of these torch releases that say more than the known ones.
 
     A release whose metadata pins the torch goes with it. Where metadata sets a lower bound only, PyPI's
-    builds must be for the same CUDA. Where it names no torch, the newest release that is numbered as torch
-    is and not above it counts. The last two are `assumed`.
+    builds must be for the same CUDA by their `version.py`. Where it names no torch, the newest release that
+    is numbered as torch is and not above it counts. The last two are `assumed`; `basis` tells which it is.
     """
     known = {(row["torch"], row["project"]): row for row in companions if row["kind"] == "pair"}
     releases = [row for row in companions if row["kind"] == "release"]
@@ -59,14 +64,17 @@ def _fits(torch: Version, rows: Sequence[Row], releases: Sequence[Row]) -> list[
     kept = [row for row in releases if not row["yanked"]]
     pinned = [row for row in kept if _pins(row) and SpecifierSet(row["requires_torch"]).contains(torch)]
     if pinned:
-        return [_Fit(row, pinned=True) for row in _newest_first(pinned)]
+        return [_Fit(row, "metadata") for row in _newest_first(pinned)]
     bound = [row for row in kept if _bounds(row, torch) and _same_cuda(row, rows)]
     if bound:
         note = tr("its metadata sets a lower bound only; PyPI's builds of both are for the same CUDA")
-        return [_Fit(row, pinned=False, note=note) for row in _newest_first(bound)]
+        return [_Fit(row, "version.py", note) for row in _newest_first(bound)]
     silent = [row for row in kept if row["requires_torch"] is None and _numbered_alike(row, torch)]
     note = tr("its metadata names no torch; the newest release that is not above it")
-    return [_Fit(row, pinned=False, note=note) for row in _newest_first(silent)[:1]]
+    return [
+        _Fit(row, "version.py" if _same_cuda(row, rows) else "number", note)
+        for row in _newest_first(silent)[:1]
+    ]
 
 
 def _pins(row: Row) -> bool:
@@ -104,6 +112,7 @@ def _pair(torch: Version, project: str, fits: list[_Fit], known: Row | None) -> 
         "torch": str(torch),
         "project": project,
         "versions": [*versions, *before],
+        "basis": best.basis,
         "source": best.row["source"],
         "evidence": best.row["evidence"] if best.pinned else "assumed",
         **({"note": best.note} if best.note else {}),
@@ -116,7 +125,7 @@ def _triton(torch: Version, rows: Sequence[Row]) -> Iterator[Row]:
         best = next((row for row in asking if row["evidence"] == "wheel"), asking[0])
         yield {
             "kind": "pair", "torch": str(torch), "project": "triton", "specifier": best["triton"],
-            "source": best["source"], "evidence": best["evidence"],
+            "basis": "metadata", "source": best["source"], "evidence": best["evidence"],
         }  # fmt: skip
 
 

@@ -42,12 +42,13 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class DriverNeed:
-    """The drivers of one system for a CUDA version.
+    """The drivers of one system (`os`) for a CUDA version.
 
     `least` runs its machine code; `native` is the release's own floor (None: unknown); from `branch` on
     drivers support that CUDA themselves, and so compile PTX (None: no branch is known to).
     """
 
+    os: DriverOs
     least: DriverVersion
     native: DriverVersion | None
     branch: int | None
@@ -72,6 +73,11 @@ def cover(build: TorchBuild, capability: ComputeCapability, knowledge: Knowledge
             return "ptx"
         case "ptx-needs-driver":
             return "no-driver"
+
+
+def driver_system(platform: Platform) -> DriverOs:
+    """Return the system whose drivers count for a platform; under WSL2 they are Windows'."""
+    return _SYSTEMS[platform][0]
 
 
 def _target(name: Platform, capability: ComputeCapability, knowledge: Knowledge) -> Target:
@@ -129,7 +135,7 @@ def driver_need(cuda: CudaVersion, os: DriverOs, knowledge: Knowledge) -> Driver
     native = knowledge.release_floor(cuda, os)
     branches = (branch for branch, _ in driver_branches(os, knowledge))
     first = next((branch for branch in branches if _compiles(branch, cuda, os, knowledge)), None)
-    return DriverNeed(least.version, native.version if native else None, first, least.source)
+    return DriverNeed(os, least.version, native.version if native else None, first, least.source)
 
 
 def _compiles(branch: int, cuda: CudaVersion, os: DriverOs, knowledge: Knowledge) -> bool:

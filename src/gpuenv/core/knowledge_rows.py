@@ -10,7 +10,7 @@ from typing import Any, Literal
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.values.build import TorchBuild
+from gpuenv.values.build import Evidence, TorchBuild
 from gpuenv.values.capability import (
     Architecture,
     ComputeCapability,
@@ -27,6 +27,10 @@ SYSTEMS: tuple[DriverOs, ...] = ("linux", "windows")
 JUDGES = ("resolver", "doctor", "explain", "conda", "mirrors", "detect", "never")
 # conditions of known-bad rows that are words, not versions
 WORDS = frozenset({"os", "arch", "platform", "index", "variant", "manager", "channel"})
+
+# By what a pair of a torch and a companion was decided: a requirement in METADATA; where that names no one
+# torch, the CUDA in a member of the wheel; the project's own table; the numbers of the releases.
+BASES = ("metadata", "version.py", "cpp_lib.json", "documented", "number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,30 +64,37 @@ class FirstCuda:
 class Companions:
     """The releases of one companion that go with a torch release, best first.
 
-    A specifier stands in place of versions where torch itself asks for the project (triton).
+    A specifier stands in place of versions where torch itself asks for the project (triton). `basis` tells by
+    what the best was decided: one of BASES.
     """
 
     project: str
     versions: tuple[Version, ...]
     specifier: SpecifierSet | None
+    basis: str
     source: str
+    evidence: Evidence
 
 
 @dataclass(frozen=True, slots=True)
 class CompanionRelease:
     """A release of a companion; `pythons` are wheel tags (`cp312`, `py3`).
 
-    `pypi_cuda` is the CUDA of PyPI's files by platform, where it was read. `cuda_match` tells how closely its
-    CUDA must be torch's: `exact`, `major`, or None for a project without CUDA code.
+    `pins_torch` tells whether its metadata asks for one torch release. `pypi_cuda` is the CUDA of PyPI's
+    files by platform, where it was read. `cuda_match` tells how closely its CUDA must be torch's: `exact`,
+    `major`, or None for a project without CUDA code. `architectures` is what it has code for, where that was
+    read.
     """
 
     project: str
     version: Version
+    pins_torch: bool
     requires_python: SpecifierSet | None
     pythons: tuple[str, ...]
     yanked: bool
     pypi_cuda: tuple[tuple[str, CudaVersion], ...]
     cuda_match: Literal["exact", "major"] | None
+    architectures: tuple[Architecture, ...]
     source: str
 
 
@@ -197,15 +208,18 @@ def parse_architecture_support(row: Row) -> ArchitectureSupport:
 def parse_companions(row: Row) -> Companions:
     """Read a pair row of companions.json.
 
-    {"kind": "pair", "torch": "2.14.1", "project": "torchvision", "versions": ["0.29.1"], "source": "..."}
-    {"kind": "pair", "torch": "2.14.1", "project": "triton", "specifier": "~=3.8.0", "source": "..."}
+    {"kind": "pair", "torch": "2.14.1", "project": "torchvision", "versions": ["0.29.1"],
+     "basis": "version.py", "source": "...", "evidence": "matrix"}
+    {"kind": "pair", "torch": "2.14.1", "project": "triton", "specifier": "~=3.8.0", "basis": "metadata", ...}
     """
     specifier = row.get("specifier")
     return Companions(
         row["project"],
         tuple(as_version(version) for version in row.get("versions", ())),
         as_specifier(specifier) if specifier else None,
+        row["basis"],
         row["source"],
+        row["evidence"],
     )
 
 
@@ -214,17 +228,20 @@ def parse_companion_release(row: Row) -> CompanionRelease:
 
     {"kind": "release", "project": "torchvision", "version": "0.29.1", "requires_torch": ">=2.14.0",
      "requires_python": "!=3.14.1,>=3.10", "pythons": ["cp310"], "yanked": false,
-     "pypi_cuda": {"linux-64": "13.0"}, "cuda_match": "major", "source": "..."}
+     "pypi_cuda": {"linux-64": "13.0"}, "cuda_match": "major",
+     "architectures": ["sm_80"], "source": "..."}
     """
     python = row["requires_python"]
     return CompanionRelease(
         row["project"],
         as_version(row["version"]),
+        (row["requires_torch"] or "").startswith("=="),
         as_specifier(python) if python else None,
         tuple(row["pythons"]),
         row["yanked"],
         tuple((platform, as_cuda_version(cuda)) for platform, cuda in row["pypi_cuda"].items()),
         row["cuda_match"],
+        _as_architectures(tuple(row.get("architectures", ()))),
         row["source"],
     )
 

@@ -5,25 +5,22 @@ The generator in tools/ refuses to write what fails here; `gpuenv matrix check` 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from gpuenv.core.matrix_cross import CROSS_CHECKS
-from gpuenv.core.matrix_fields import FIELDS, check_fields
-from gpuenv.core.matrix_keys import row_key
+from gpuenv.core.matrix_cross import CROSS_CHECKS, CrossCheck
+from gpuenv.core.matrix_field import check_fields
+from gpuenv.core.matrix_fields import FIELDS
+from gpuenv.core.matrix_keys import MatrixFault, row_key
+from gpuenv.core.matrix_published import PUBLISHED_CHECKS
+from gpuenv.values.text import tr
 
-
-@dataclass(frozen=True, slots=True)
-class MatrixFault:
-    """What is wrong with a row: the table, what tells the row from others, and why."""
-
-    table: str
-    row_key: str
-    message: str
-
+__all__ = ["MatrixFault", "check_matrices", "sound_rows"]
 
 Row = Mapping[str, Any]
+_CHECKS = (*CROSS_CHECKS, *(CrossCheck(*check) for check in PUBLISHED_CHECKS))
+_WHEEL = re.compile(r"\.whl\b|\bwheels?\b|\bMETADATA\b|\bmetadata\b")
 
 
 def check_matrices(tables: Mapping[str, Sequence[Any]]) -> tuple[MatrixFault, ...]:
@@ -70,7 +67,10 @@ def _check_row(table: str, row: Any) -> Iterator[str]:
     if not isinstance(kind, str | None) or kind not in kinds:
         yield f"`kind`: {kind!r} is none of {', '.join(map(str, kinds))}"
         return
-    yield from check_fields(row, kinds[kind])
+    wrong = tuple(check_fields(row, kinds[kind]))
+    yield from wrong
+    if not wrong and row.get("evidence") == "wheel" and not _WHEEL.search(row["source"]):
+        yield tr("`source`: names no wheel, which `evidence` says was read")
 
 
 def _key(table: str, row: Any, position: int) -> str:
@@ -93,7 +93,7 @@ def _check_duplicates(table: str, rows: Iterable[Row]) -> Iterator[MatrixFault]:
 
 
 def _compare(tables: Mapping[str, Sequence[Row]]) -> Iterator[MatrixFault]:
-    for check in CROSS_CHECKS:
+    for check in _CHECKS:
         if all(needed in tables for needed in check.tables):
             for row, message in check.run(*(tables[needed] for needed in check.tables)):
                 yield MatrixFault(check.tables[0], row_key(check.tables[0], row), message)

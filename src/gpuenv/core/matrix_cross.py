@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from gpuenv.values.capability import parse_compute_capability
+from gpuenv.values.text import tr
 from gpuenv.values.variant import Variant, parse_cuda_version
 
 Row = Mapping[str, Any]
@@ -38,6 +40,52 @@ def _variants_state_their_cuda(torch: Rows) -> Complaints:
             yield row, f"variant `{row['variant']}` with CUDA {row['cuda']}"
         if (cuda is None) == bool(row["architectures"]):
             yield row, "a CUDA build without architectures" if cuda else "a CPU build with architectures"
+
+
+def _metadata_requires_their_cuda(torch: Rows) -> Complaints:
+    for row in torch:
+        required = row.get("requires_cuda")
+        if required and (not row["cuda"] or parse_cuda_version(required) != parse_cuda_version(row["cuda"])):
+            facts = {"variant": row["variant"], "required": required}
+            yield row, tr("variant `{variant}`, whose metadata requires CUDA {required}", **facts)
+
+
+def _cudnn_is_made_for_the_cuda(torch: Rows, libraries: Rows) -> Complaints:
+    families = {row["major"]: row for row in _families(libraries)}
+    for row in torch:
+        wrong = _family_apart(row["cudnn"], row["cuda"], families) if row["cuda"] and row["cudnn"] else None
+        if wrong:
+            yield row, wrong
+
+
+def _bundled_are_made_for_the_cuda(libraries: Rows) -> Complaints:
+    families = {row["major"]: row for row in _families(libraries)}
+    for row in libraries:
+        wrong = _family_apart(row["version"], row["cuda"], families) if row["kind"] == "bundled" else None
+        if wrong:
+            yield row, wrong
+
+
+def _families(libraries: Rows) -> Iterator[Row]:
+    return (row for row in libraries if row["kind"] == "family" and row["library"] == "cudnn")
+
+
+def _family_apart(version: str, cuda: str, families: Mapping[int, Row]) -> str | None:
+    family = families.get(Version(version).major)
+    if family is None or SpecifierSet(family["cuda"]).contains(cuda):
+        return None
+    facts = {"version": version, "wanted": family["cuda"], "cuda": cuda}
+    return tr("cuDNN {version} is made for CUDA {wanted}, not for {cuda}", **facts)
+
+
+def _cudnn_only_rises(torch: Rows) -> Complaints:
+    stated = [row for row in torch if row["cudnn"]]
+    kind = operator.itemgetter("platform", "index", "variant")
+    for _, alike in groupby(sorted(stated, key=kind), kind):
+        for before, row in pairwise(sorted(alike, key=lambda row: Version(row["torch"]))):
+            if Version(row["cudnn"]) < Version(before["cudnn"]):
+                facts = {"cudnn": row["cudnn"], "torch": before["torch"], "before": before["cudnn"]}
+                yield row, tr("cuDNN {cudnn}, and torch {torch} has {before} already", **facts)
 
 
 def _tags_fit_platforms(torch: Rows) -> Complaints:
@@ -197,6 +245,10 @@ def _bundled_libraries_are_of_builds(libraries: Rows, torch: Rows) -> Complaints
 
 CROSS_CHECKS = (
     CrossCheck(("torch",), _variants_state_their_cuda),
+    CrossCheck(("torch",), _metadata_requires_their_cuda),
+    CrossCheck(("torch", "libraries"), _cudnn_is_made_for_the_cuda),
+    CrossCheck(("libraries",), _bundled_are_made_for_the_cuda),
+    CrossCheck(("torch",), _cudnn_only_rises),
     CrossCheck(("torch",), _tags_fit_platforms),
     CrossCheck(("torch",), _pypi_has_one_variant),
     CrossCheck(("torch", "cuda"), _builds_have_floors),

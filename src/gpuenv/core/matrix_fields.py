@@ -1,289 +1,195 @@
-"""The fields of the matrices' rows: which there are, and what may stand in them."""
+"""The fields of the matrices' rows, table by table."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import SpecifierSet
-from packaging.version import Version
+from packaging.utils import parse_wheel_filename
 
-from gpuenv.core.knowledge_rows import JUDGES, SYSTEMS, WORDS
-from gpuenv.values.build import PLATFORMS
-from gpuenv.values.capability import parse_architecture, parse_compute_capability
-from gpuenv.values.plan import RULES
-from gpuenv.values.variant import Variant, parse_cuda_version
-
-Check = Callable[[Any], object]  # raises ValueError or TypeError for what may not stand there
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One field of a row; an optional one may be left out."""
-
-    name: str
-    check: Check
-    optional: bool = False
-
-
-def check_fields(row: Mapping[str, Any], fields: tuple[Field, ...]) -> Iterator[str]:
-    """Tell what is wrong with the fields of a row."""
-    for field in fields:
-        if field.name not in row:
-            if not field.optional:
-                yield f"`{field.name}` is missing"
-            continue
-        try:
-            field.check(row[field.name])
-        except (ValueError, TypeError) as error:
-            yield f"`{field.name}`: {error}"
-    unknown = sorted(set(row) - {field.name for field in fields})
-    if unknown:
-        yield f"unknown: {', '.join(f'`{name}`' for name in unknown)}"
-
-
-def _text(value: Any) -> None:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{value!r} is no text")
-
-
-def _flag(value: Any) -> None:
-    if not isinstance(value, bool):
-        raise TypeError(f"{value!r} is neither true nor false")
-
-
-def _number(value: Any) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{value!r} is no number")
-
-
-def _read(parse: Callable[[str], object]) -> Check:
-    def check(value: Any) -> None:
-        _text(value)
-        parse(value)
-
-    return check
-
-
-def _matching(pattern: str, what: str) -> Check:
-    def check(value: Any) -> None:
-        _text(value)
-        if not re.fullmatch(pattern, value):
-            raise ValueError(f"{value!r} is no {what}")
-
-    return check
-
-
-def _one_of(*allowed: object) -> Check:
-    def check(value: Any) -> None:
-        if value not in allowed:
-            raise ValueError(f"{value!r} is none of {', '.join(map(str, allowed))}")
-
-    return check
-
-
-def _or_null(inner: Check) -> Check:
-    def check(value: Any) -> None:
-        if value is not None:
-            inner(value)
-
-    return check
-
-
-def _list_of(inner: Check, *, least: int = 0) -> Check:
-    def check(value: Any) -> None:
-        if not isinstance(value, list):
-            raise TypeError(f"{value!r} is no list")
-        if len(value) < least:
-            raise ValueError("the list is empty")
-        for item in value:
-            inner(item)
-
-    return check
-
-
-def _mapping(inner: Check) -> Check:
-    def check(value: Any) -> None:
-        if not isinstance(value, dict):
-            raise TypeError(f"{value!r} is no object")
-        for item in value.values():
-            inner(item)
-
-    return check
-
-
-def _variant(text: str) -> None:
-    if not Variant(text).is_known:
-        raise ValueError(f"`{text}` is no variant such as cu126")
-
-
-def _requirement(text: str) -> None:
-    try:
-        Requirement(text)
-    except InvalidRequirement as error:
-        raise ValueError(f"`{text}` is no requirement: {error}") from error
-
-
-def _conditions(value: Any) -> None:
-    _mapping(_text)(value)
-    if not value:
-        raise ValueError("a condition without facts")
-    for name, wanted in value.items():
-        if name in _WORDS_ALLOWED:
-            _one_of(*_WORDS_ALLOWED[name])(wanted)
-        elif name not in WORDS:
-            SpecifierSet(wanted)
-
-
-_WORDS_ALLOWED: Mapping[str, tuple[str, ...]] = {
-    "os": (*SYSTEMS, "macos"),
-    "platform": PLATFORMS,
-    "index": ("pypi", "pytorch"),
-}
-_version = _read(Version)
-_specifier = _read(SpecifierSet)
-_cuda = _read(parse_cuda_version)
-_capability = _read(parse_compute_capability)
-_python = _matching(r"cp\d{2,3}t?", "Python tag such as cp312")
-_wheel_python = _matching(r"cp\d{2,3}t?|py[23](\.py3)?", "Python tag such as cp312 or py3")
-_ORIGIN = (
-    Field("source", _text),
-    Field("evidence", _one_of("wheel", "matrix", "assumed")),
-    Field("note", _text, optional=True),
+from gpuenv.core.knowledge_rows import BASES, JUDGES, SYSTEMS
+from gpuenv.core.matrix_field import (
+    Field,
+    is_capability,
+    is_conditions,
+    is_cuda,
+    is_flag,
+    is_number,
+    is_python,
+    is_requirement,
+    is_specifier,
+    is_text,
+    is_variant,
+    is_version,
+    is_wheel_python,
+    list_of,
+    mapping,
+    matching,
+    one_of,
+    or_null,
+    readable,
 )
-_FLOORS = (Field("linux", _or_null(_version)), Field("windows", _or_null(_version)))
+from gpuenv.core.mirror_fields import SHIPPED_FIELDS
+from gpuenv.values.build import PLATFORMS
+from gpuenv.values.capability import parse_architecture
+from gpuenv.values.plan import RULES
+
+_ORIGIN = (
+    Field("source", is_text),
+    Field("evidence", one_of("wheel", "matrix", "assumed")),
+    Field("note", is_text, optional=True),
+)
+_FLOORS = (Field("linux", or_null(is_version)), Field("windows", or_null(is_version)))
 
 # Table -> kind of row -> fields; a table whose rows are all of one kind has no `kind` field.
 FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
     "torch": {
         None: (
-            Field("torch", _version),
-            Field("variant", _read(_variant)),
-            Field("platform", _one_of(*PLATFORMS)),
-            Field("index", _one_of("pypi", "pytorch")),
-            Field("cuda", _or_null(_cuda)),
-            Field("pythons", _list_of(_python, least=1)),
-            Field("architectures", _list_of(_read(parse_architecture))),
-            Field("cudnn", _or_null(_version)),
-            Field("tags", _list_of(_text, least=1)),
-            Field("triton", _or_null(_specifier)),
-            Field("torchvision", _list_of(_version)),
-            Field("torchaudio", _list_of(_version)),
-            Field("torchtext", _list_of(_version)),
+            Field("torch", is_version),
+            Field("variant", readable(is_variant)),
+            Field("platform", one_of(*PLATFORMS)),
+            Field("index", one_of("pypi", "pytorch")),
+            Field("cuda", or_null(is_cuda)),
+            Field("pythons", list_of(is_python, least=1)),
+            Field("architectures", list_of(readable(parse_architecture))),
+            Field("cudnn", or_null(is_version)),
+            Field("requires_cuda", is_cuda, optional=True),  # that of its METADATA, where it names one
+            Field("tags", list_of(is_text, least=1)),
+            Field("triton", or_null(is_specifier)),
+            Field("torchvision", list_of(is_version)),
+            Field("torchaudio", list_of(is_version)),
+            Field("torchtext", list_of(is_version)),
             *_ORIGIN,
         )
     },
     "cuda": {
         "release": (
-            Field("kind", _text),
-            Field("cuda", _cuda),
-            Field("release", _version),
-            Field("label", _text),
-            Field("branch", _number),
+            Field("kind", is_text),
+            Field("cuda", is_cuda),
+            Field("release", is_version),
+            Field("label", is_text),
+            Field("branch", is_number),
             *_FLOORS,
             *_ORIGIN,
         ),
-        "family": (Field("kind", _text), Field("major", _number), *_FLOORS, *_ORIGIN),
+        "family": (Field("kind", is_text), Field("major", is_number), *_FLOORS, *_ORIGIN),
         "branch": (
-            Field("kind", _text),
-            Field("os", _one_of(*SYSTEMS)),
-            Field("branch", _number),
-            Field("cuda", _cuda),
+            Field("kind", is_text),
+            Field("os", one_of(*SYSTEMS)),
+            Field("branch", is_number),
+            Field("cuda", is_cuda),
             *_ORIGIN,
         ),
         "architecture": (
-            Field("kind", _text),
-            Field("architecture", _text),
-            Field("compute_capabilities", _list_of(_capability, least=1)),
-            Field("first_cuda", _cuda),
-            Field("last_cuda", _or_null(_cuda)),
-            Field("last_driver_branch", _or_null(_number)),
+            Field("kind", is_text),
+            Field("architecture", is_text),
+            Field("compute_capabilities", list_of(is_capability, least=1)),
+            Field("first_cuda", is_cuda),
+            Field("last_cuda", or_null(is_cuda)),
+            Field("last_driver_branch", or_null(is_number)),
             *_ORIGIN,
         ),
         "integrated": (
-            Field("kind", _text),
-            Field("compute_capability", _capability),
-            Field("until_cuda", _or_null(_cuda)),
+            Field("kind", is_text),
+            Field("compute_capability", is_capability),
+            Field("until_cuda", or_null(is_cuda)),
             *_ORIGIN,
         ),
     },
     "gpus": {
         None: (
-            Field("name", _text),
-            Field("compute_capability", _capability),
-            Field("architecture", _text),
-            Field("family", _text),
-            Field("pci_ids", _list_of(_matching(r"[0-9a-f]{4}", "PCI id such as 1b06"))),
-            Field("preferred", _flag),
+            Field("name", is_text),
+            Field("compute_capability", is_capability),
+            Field("architecture", is_text),
+            Field("family", is_text),
+            Field("pci_ids", list_of(matching(r"[0-9a-f]{4}", "PCI id such as 1b06"))),
+            Field("preferred", is_flag),
             *_ORIGIN,
         )
     },
     "companions": {
         "pair": (
-            Field("kind", _text),
-            Field("torch", _version),
-            Field("project", _text),
-            Field("versions", _list_of(_version, least=1), optional=True),
-            Field("specifier", _specifier, optional=True),
+            Field("kind", is_text),
+            Field("torch", is_version),
+            Field("project", is_text),
+            Field("versions", list_of(is_version, least=1), optional=True),
+            Field("specifier", is_specifier, optional=True),
+            Field("basis", one_of(*BASES)),
             *_ORIGIN,
         ),
         "release": (
-            Field("kind", _text),
-            Field("project", _text),
-            Field("version", _version),
-            Field("requires_torch", _or_null(_specifier)),
-            Field("requires_python", _or_null(_specifier)),
-            Field("pythons", _list_of(_wheel_python)),
-            Field("yanked", _flag),
-            Field("pypi_cuda", _mapping(_cuda)),
-            Field("cuda_match", _one_of("exact", "major", None)),
+            Field("kind", is_text),
+            Field("project", is_text),
+            Field("version", is_version),
+            Field("requires_torch", or_null(is_specifier)),
+            Field("requires_python", or_null(is_specifier)),
+            Field("pythons", list_of(is_wheel_python)),
+            Field("yanked", is_flag),
+            Field("pypi_cuda", mapping(is_cuda)),
+            Field("cuda_match", one_of("exact", "major", None)),
+            Field("architectures", list_of(readable(parse_architecture), least=1), optional=True),
             *_ORIGIN,
         ),
     },
     "known-bad": {
         None: (
-            Field("id", _text),
-            Field("area", _text),
-            Field("judge", _one_of(*RULES, *JUDGES)),
-            Field("when", _list_of(_conditions)),
-            Field("unless", _list_of(_text)),
-            Field("when_text", _list_of(_text)),
-            Field("constrain", _list_of(_read(_requirement))),
-            Field("add", _list_of(_read(_requirement))),
-            Field("forbid", _flag),
-            Field("avoid", _flag),
-            Field("warn", _flag),
-            Field("effect", _text),
-            Field("error", _or_null(_text)),
-            Field("remedy", _text),
-            Field("confidence", _one_of("high", "medium", "low")),
+            Field("id", is_text),
+            Field("area", is_text),
+            Field("judge", one_of(*RULES, *JUDGES)),
+            Field("when", list_of(is_conditions)),
+            Field("unless", list_of(is_text)),
+            Field("when_text", list_of(is_text)),
+            Field("constrain", list_of(readable(is_requirement))),
+            Field("add", list_of(readable(is_requirement))),
+            Field("forbid", is_flag),
+            Field("avoid", is_flag),
+            Field("warn", is_flag),
+            Field("effect", is_text),
+            Field("error", or_null(is_text)),
+            Field("remedy", is_text),
+            Field("confidence", one_of("high", "medium", "low")),
             *_ORIGIN,
         )
     },
+    "mirrors": {None: SHIPPED_FIELDS},
     "libraries": {
         "floor": (
-            Field("kind", _text),
-            Field("library", _text),
-            Field("name", _text),
-            Field("counts", _one_of("release", "cuda")),
-            Field("from", _version),
-            Field("cuda", _or_null(_specifier)),
-            Field("min_compute_capability", _capability),
-            Field("least_gpus", _number),
-            Field("platforms", _list_of(_one_of(*PLATFORMS), least=1)),
-            Field("confidence", _one_of("high", "medium", "low")),
+            Field("kind", is_text),
+            Field("library", is_text),
+            Field("name", is_text),
+            Field("counts", one_of("release", "cuda")),
+            Field("from", is_version),
+            Field("cuda", or_null(is_specifier)),
+            Field("min_compute_capability", is_capability),
+            Field("least_gpus", is_number),
+            Field("platforms", list_of(one_of(*PLATFORMS), least=1)),
+            Field("confidence", one_of("high", "medium", "low")),
+            *_ORIGIN,
+        ),
+        "family": (
+            Field("kind", is_text),
+            Field("library", is_text),
+            Field("major", is_number),
+            Field("cuda", is_specifier),
             *_ORIGIN,
         ),
         "bundled": (
-            Field("kind", _text),
-            Field("library", _text),
-            Field("torch", _version),
-            Field("cuda", _cuda),
-            Field("version", _version),
+            Field("kind", is_text),
+            Field("library", is_text),
+            Field("torch", is_version),
+            Field("cuda", is_cuda),
+            Field("version", is_version),
             *_ORIGIN,
         ),
+    },
+    "wheels": {
+        None: (
+            Field("project", is_text),
+            Field("filename", readable(parse_wheel_filename)),
+            Field("index", one_of("pypi", "pytorch")),
+            Field("subdir", readable(is_variant), optional=True),
+            Field("sha256", matching(r"[0-9a-f]{64}", "SHA-256 digest"), optional=True),
+            Field("requires_python", is_text, optional=True),
+            Field("yanked", is_flag, optional=True),
+        )
     },
 }

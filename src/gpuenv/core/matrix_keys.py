@@ -3,7 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixFault:
+    """What is wrong with a row: the table, what tells the row from others, and why."""
+
+    table: str
+    row_key: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixNote:
+    """What is worth knowing of a row and no fault: `code` tells the kinds of notes apart."""
+
+    table: str
+    row_key: str
+    message: str
+    code: str
+
 
 _KEYS: Mapping[str, Mapping[str | None, tuple[str, ...]]] = {
     "torch": {None: ("torch", "variant", "platform", "index")},
@@ -17,17 +38,21 @@ _KEYS: Mapping[str, Mapping[str | None, tuple[str, ...]]] = {
     "gpus": {None: ("name", "compute_capability")},
     "companions": {"pair": ("kind", "torch", "project"), "release": ("kind", "project", "version")},
     "known-bad": {None: ("id",)},
+    "mirrors": {None: ("name",)},
     "libraries": {
         "floor": ("kind", "library", "from", "cuda"),
+        "family": ("kind", "library", "major"),
         "bundled": ("kind", "library", "torch", "cuda"),
     },
+    "wheels": {None: ("filename", "index", "subdir")},
 }
+_OPTIONAL = frozenset({"subdir"})
 
 
 def row_key(table: str, row: Mapping[str, Any]) -> str:
     """Name a row within its table; raise KeyError or TypeError for a row without the fields for it."""
     fields = _KEYS[table].get(row.get("kind")) or _KEYS[table][None]
-    return " ".join(_text(row[field]) for field in fields)
+    return " ".join(_text(row[field]) for field in fields if field in row or field not in _OPTIONAL)
 
 
 def _text(value: Any) -> str:

@@ -13,7 +13,7 @@ from gpuenv.core.matrix_keys import row_key
 from gpuenv.values.variant import Variant
 
 SCHEMA_VERSION = 1
-COMPANIONS = ("torchvision", "torchaudio", "torchtext", "torchdata")
+COMPANIONS = ("torchvision", "torchaudio", "torchtext", "torchdata", "xformers")
 
 Row = Mapping[str, Any]
 _PYTHON = re.compile(r"cp(\d)(\d+)(t?)")

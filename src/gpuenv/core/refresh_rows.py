@@ -60,6 +60,7 @@ def torch_row(target: Target, facts: WheelFacts, known: Iterable[Row], date: str
         borrowed = _borrow(target, variant, rows)
         if borrowed is None:
             raise NotEnoughError(_why(facts, tr("no build like it is known")))
+    required = required_cuda(facts.metadata, facts.platform) if variant.cuda else None
     return {
         "torch": str(target.version),
         "variant": str(variant),
@@ -69,6 +70,7 @@ def torch_row(target: Target, facts: WheelFacts, known: Iterable[Row], date: str
         "pythons": list(target.pythons),
         "architectures": list(borrowed.architectures if borrowed else map(str, facts.architectures)),
         "cudnn": _cudnn(facts, variant, before, borrowed),
+        **({"requires_cuda": str(required)} if required else {}),
         "tags": list(target.tags),
         "triton": (specifier_of(facts.metadata, "triton", target.platform) or None) if variant.cuda else None,
         **{name: list(before.get(name, [])) for name in _KEPT},

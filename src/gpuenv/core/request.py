@@ -15,7 +15,7 @@ from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import tr
 from gpuenv.values.variant import Variant, parse_variant
 
-COMPANIONS = ("torchvision", "torchaudio", "torchtext", "torchdata")
+COMPANIONS = ("torchvision", "torchaudio", "torchtext", "torchdata", "xformers")
 STACK = ("torch", *COMPANIONS)
 DEFAULT_REQUIREMENTS = ("torch", "torchvision")
 

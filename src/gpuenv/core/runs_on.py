@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from gpuenv.core.gpu_coverage import Coverage, DriverNeed, cover, driver_need
 from gpuenv.core.knowledge import DriverOs, Knowledge
-from gpuenv.core.rules.driver import least_driver
-from gpuenv.core.rules.kernels import runs_machine_code, runs_ptx
-from gpuenv.core.rules.library import Libraries, left_behind
 from gpuenv.core.wheel_facts import WheelFacts
+from gpuenv.values.build import TorchBuild
 from gpuenv.values.capability import ComputeCapability
-from gpuenv.values.variant import CudaVersion
+from gpuenv.values.variant import Variant
 
 Through = Literal["machine code", "ptx"]
+
+_THROUGH: Mapping[Coverage, Through] = {"native": "machine code", "ptx": "ptx"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,28 +28,15 @@ class Generation:
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DriverNeed:
-    """The drivers for a build on one system.
-
-    `least` is enough for its machine code, `native` (None: unknown) for PTX and for all of its CUDA.
-    """
-
-    os: DriverOs
-    least: str
-    native: str | None
-    source: str
-
-
 def generations_for(facts: WheelFacts, knowledge: Knowledge) -> tuple[Generation, ...]:
     """Return the generations of GPUs that a wheel runs on, oldest first."""
-    cuda = facts.variant.cuda if facts.variant else None
-    if cuda is None:
+    if facts.variant is None or facts.variant.cuda is None:
         return ()
+    build = _build(facts, facts.variant)
     found: dict[tuple[str, Through], list[ComputeCapability]] = {}
     for capability, support in sorted(knowledge.generations.items()):
-        through = _through(facts, capability, cuda, knowledge)
-        if through and _libraries_fit(facts, capability, cuda, knowledge):
+        through = _THROUGH.get(cover(build, capability, knowledge))
+        if through:
             found.setdefault((support.name, through), []).append(capability)
     return tuple(
         Generation(
@@ -66,32 +55,22 @@ def drivers_for(facts: WheelFacts, knowledge: Knowledge) -> tuple[DriverNeed, ..
     if cuda is None:
         return ()
     systems: tuple[DriverOs, ...] = ("windows",) if facts.platform == "win-64" else ("linux", "windows")
-    needs: list[DriverNeed] = []
-    for system in systems:
-        least = least_driver(cuda, system, knowledge)
-        native = knowledge.release_floor(cuda, system)
-        if least:
-            told = str(native.version) if native else None
-            needs.append(DriverNeed(system, str(least.version), told, least.source))
-    return tuple(needs)
+    needs = (driver_need(cuda, system, knowledge) for system in systems)
+    return tuple(need for need in needs if need)
 
 
-def _through(
-    facts: WheelFacts, capability: ComputeCapability, cuda: CudaVersion, knowledge: Knowledge
-) -> Through | None:
-    if any(runs_machine_code(item, capability, cuda, knowledge) for item in facts.architectures):
-        return "machine code"
-    return "ptx" if any(runs_ptx(item, capability) for item in facts.architectures) else None
-
-
-def _libraries_fit(
-    facts: WheelFacts, capability: ComputeCapability, cuda: CudaVersion, knowledge: Knowledge
-) -> bool:
-    """Whether its CUDA had come when the generation did, and none of its libraries has left it behind."""
-    first = knowledge.first_cuda_of_generation(capability)
-    if first and cuda < first.cuda:
-        return False
-    if facts.platform is None:
-        return True
-    brought = Libraries(cuda, facts.cudnn, facts.platform, facts.version)
-    return not left_behind(brought, capability, 1, knowledge)
+def _build(facts: WheelFacts, variant: Variant) -> TorchBuild:
+    """Return the wheel as a row of torch.json would have it; a platform not told is the most common one."""
+    return TorchBuild(
+        torch=facts.version,
+        variant=variant,
+        cuda=variant.cuda,
+        platform=facts.platform or "linux-64",
+        index="pytorch",
+        pythons=facts.pythons,
+        architectures=facts.architectures,
+        cudnn=facts.cudnn,
+        tags=facts.tags,
+        source=facts.filename,
+        evidence="wheel",
+    )

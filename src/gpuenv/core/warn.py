@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpuenv.core.resolve import Choice, Question
+from gpuenv.core.rules import companion
 from gpuenv.values.plan import Warn
 from gpuenv.values.text import tr
 
@@ -12,6 +13,7 @@ def warn(question: Question, choice: Choice) -> tuple[Warn, ...]:
     return (
         *_cpu(question, choice),
         *_ptx(choice),
+        *_companions_through_ptx(question, choice),
         *_assumed(choice),
         *_system(question),
         *_indexes(question),
@@ -38,6 +40,17 @@ def _ptx(choice: Choice) -> list[Warn]:
     template = "{gpu} runs this build through PTX, which the driver compiles: the first start takes minutes"
     labels = dict.fromkeys(gpu.label for gpu in choice.through_ptx)
     return [Warn("ptx", tr(template, gpu=label)) for label in labels]
+
+
+def _companions_through_ptx(question: Question, choice: Choice) -> list[Warn]:
+    template = "{gpu} runs {companion} through PTX, which the driver compiles: the first start takes minutes"
+    found: dict[str, None] = {}
+    for item in choice.companions:
+        project, target = str(item.file.name), question.target
+        codes = companion.code_for(project, item.release, choice.case, target, question.knowledge)
+        named = f"{project} {item.release}"
+        found |= {tr(template, gpu=gpu.label, companion=named): None for gpu, code in codes if code == "ptx"}
+    return [Warn("ptx", text) for text in found]
 
 
 def _assumed(choice: Choice) -> list[Warn]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpuenv.core.case import Found
 from gpuenv.core.resolve import Choice, Question
 from gpuenv.core.rules import driver
 from gpuenv.core.target import TargetGpu, driver_os
@@ -14,12 +15,14 @@ from gpuenv.values.variant import CudaVersion
 def reasons(question: Question, choice: Choice) -> tuple[Because, ...]:
     """Return why the chosen build runs on the target."""
     cuda, gpus = choice.case.cuda, question.target.gpus
+    companions = tuple(reason for item in choice.companions if (reason := _companion(item, choice, question)))
     if not gpus or cuda is None:
-        return (_cpu(question),)
+        return (_cpu(question), *companions)
     machines = dict.fromkeys(gpu.machine for gpu in gpus)
     drivers = tuple(reason for machine in machines if (reason := _driver(cuda, machine, question)))
     kinds = {gpu.capability: gpu for gpu in reversed(gpus)}.values()
-    return (*drivers, *_compatibility(cuda, choice), *(_code(choice, gpu) for gpu in kinds))
+    codes = (_code(choice, gpu) for gpu in kinds)
+    return (*drivers, *_compatibility(cuda, choice), *codes, *companions)
 
 
 def _cpu(question: Question) -> Because:
@@ -61,3 +64,28 @@ def _code(choice: Choice, gpu: TargetGpu) -> Because:
     listed = " ".join(map(str, row.architectures)) if row else ""
     text = tr("{build} has code for {gpu}: {list}", build=choice.case.label, gpu=gpu.label, list=listed)
     return Because(text, f"{choice.case.source}; {gpu.source}")
+
+
+def _companion(item: Found, choice: Choice, question: Question) -> Because | None:
+    """Say by what a companion was paired with the torch, where its metadata does not name that one alone."""
+    project = str(item.file.name)
+    pair = question.knowledge.companions(choice.case.torch, project)
+    release = question.knowledge.companion_release(project, item.release)
+    if pair is None or release is None or release.pins_torch or release.cuda_match is None:
+        return None
+    basis = pair.basis if item.release == pair.versions[0] else "metadata"
+    template = _BASES[basis]
+    text = tr(template, companion=f"{project} {item.release}", torch=choice.case.torch, member=basis)
+    return Because(text, pair.source)
+
+
+_BY_MEMBER = (
+    "{companion} goes with torch {torch} by the CUDA in its `{member}`: its metadata names no one torch"
+)
+_BASES = {
+    "metadata": "{companion} goes with torch {torch} by the lower bound in its metadata",
+    "version.py": _BY_MEMBER,
+    "cpp_lib.json": _BY_MEMBER,
+    "documented": "{companion} goes with torch {torch} as its project says: its metadata names no one torch",
+    "number": "{companion} goes with torch {torch} by their numbers: its metadata names no torch",
+}

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpuenv.core.gpu_coverage import DriverNeed
 from gpuenv.core.refresh_targets import PROJECTS
-from gpuenv.core.runs_on import DriverNeed, Generation, drivers_for, generations_for
+from gpuenv.core.runs_on import Generation, drivers_for, generations_for
 from gpuenv.core.wheel_facts import WheelFacts
 from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.ranges import ByteRanges

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from packaging.utils import NormalizedName, canonicalize_name
+from packaging.version import Version
 
 from gpuenv import matrices
 from gpuenv.core.knowledge import Knowledge
@@ -166,10 +167,17 @@ def _offline(
         for torch in dict.fromkeys(build.torch for build in builds)
         for project, versions in knowledge.companions_of(torch).items()
         for version in versions
+        if _is_for_each_variant(project, version, knowledge)
     )
     bases = Bases(_pytorch_index().url, default_index(environ) or _NOWHERE)
     snapshot = read_snapshot(matrices.load("wheels"), builds, pairings, projects, bases)
     return (*(listing for listing in listings if not listing.problem), *snapshot)
+
+
+def _is_for_each_variant(project: str, version: Version, knowledge: Knowledge) -> bool:
+    """Whether a release was published for each variant of its torch, unlike one with kernels of its own."""
+    release = knowledge.companion_release(project, version)
+    return release is None or not release.architectures
 
 
 def _for_installer(

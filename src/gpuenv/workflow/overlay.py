@@ -108,10 +108,24 @@ def save_rows(directory: Path, found: Tables, environ: Mapping[str, str]) -> Non
     from gpuenv.core.matrix_text import merge_rows, render_table  # noqa: PLC0415
 
     with _locked(directory, environ):
-        for table, rows in found.items():
-            if rows:
-                merged = merge_rows(table, _rows_in(directory, table), rows)
-                _replace(directory / f"{table}.json", render_table(merged))
+        merged = {
+            table: merge_rows(table, _rows_in(directory, table), rows)
+            for table, rows in found.items()
+            if rows
+        }
+        for table, rows in merged.items():
+            _replace(directory / f"{table}.json", render_table(rows))
+        _count_anew(directory, merged)
+
+
+def _count_anew(directory: Path, tables: Tables) -> None:
+    """Bring the manifest of a folder up to date, where it has one: the overlay has none."""
+    from gpuenv.core.matrix_manifest import MANIFEST, updated  # noqa: PLC0415
+    from gpuenv.core.matrix_text import render_table  # noqa: PLC0415
+
+    path = directory / f"{MANIFEST}.json"
+    if path.exists():
+        _replace(path, render_table(updated(_rows_in(directory, MANIFEST), tables)))
 
 
 def set_aside_garbled(environ: Mapping[str, str]) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings
 from gpuenv.cli.table import render_table
+from gpuenv.core.matrix_keys import MatrixFault, MatrixNote
 from gpuenv.values.errors import Because, UsageError
 from gpuenv.values.text import tr
 from gpuenv.workflow.matrix import check_matrix, show_matrix
 
+_FEW = 4
 _COLUMNS = {
     "torch": ("torch", "variant", "platform", "index", "pythons", "architectures", "cudnn", "evidence"),
     "cuda": (
@@ -28,13 +32,25 @@ _COLUMNS = {
         "source",
     ),
     "gpus": ("name", "compute_capability", "architecture", "pci_ids", "source"),
-    "companions": ("kind", "torch", "project", "versions", "version", "specifier", "requires_python"),
+    "companions": (
+        "kind",
+        "torch",
+        "project",
+        "versions",
+        "version",
+        "specifier",
+        "basis",
+        "requires_torch",
+        "requires_python",
+        "evidence",
+    ),
     "known-bad": ("id", "judge", "effect", "remedy", "source"),
     "libraries": (
         "kind",
         "library",
         "counts",
         "from",
+        "major",
         "torch",
         "cuda",
         "version",
@@ -68,21 +84,39 @@ def show_page(path: Path, common: Common) -> int:
     return 0
 
 
-def check(common: Common) -> int:
-    """Validate the matrices; faults are bad input (exit 2)."""
-    faults = check_matrix(os.environ)
-    if faults:
+def check(common: Common, against: Path | None = None) -> int:
+    """Validate the matrices; faults are bad input (exit 2), notes are told."""
+    checked = check_matrix(os.environ, against)
+    data = {
+        "faults": [asdict(item) for item in checked.faults],
+        "notes": [asdict(item) for item in checked.notes],
+    }
+    if checked.faults:
         raise UsageError(
-            tr("the matrices have {count} faults", count=len(faults)),
+            tr("the matrices have {count} faults", count=len(checked.faults)),
             code="matrix-faults",
-            because=tuple(
-                Because(tr("{row}: {message}", row=item.row_key, message=item.message), item.table)
-                for item in faults
-            ),
-            data={"faults": [asdict(item) for item in faults]},
+            because=tuple(Because(_say(item), item.table) for item in checked.faults),
+            data=data,
         )
     if common.as_json:
-        print_json(envelope("matrix check", {"faults": []}))
+        print_json(envelope("matrix check", data))
     elif not common.quiet:
+        _tell_notes(checked.notes, all_of_them=common.verbose)
         note(tr("the matrices hold"))
     return 0
+
+
+def _say(item: MatrixFault | MatrixNote) -> str:
+    return tr("{row}: {message}", row=item.row_key, message=item.message)
+
+
+def _tell_notes(notes: Iterable[MatrixNote], *, all_of_them: bool) -> None:
+    """Print the notes kind by kind; of a kind with many, the first few unless all are asked for."""
+    for _, alike in groupby(notes, lambda item: item.code):
+        kind = tuple(alike)
+        shown = kind if all_of_them or len(kind) <= _FEW else kind[: _FEW - 1]
+        for item in shown:
+            print_data(f"{item.table} {_say(item)}")
+        if len(shown) < len(kind):
+            left = len(kind) - len(shown)
+            print_data(tr("{table}: {count} more such notes; -v tells them", table=kind[0].table, count=left))

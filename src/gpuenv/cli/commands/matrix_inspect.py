@@ -8,7 +8,8 @@ from typing import Any
 
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, print_data, print_json, working
-from gpuenv.core.runs_on import DriverNeed, Generation
+from gpuenv.core.gpu_coverage import DriverNeed
+from gpuenv.core.runs_on import Generation
 from gpuenv.values.text import tr
 from gpuenv.workflow.inspect import Inspection, inspect_wheel
 
@@ -44,7 +45,12 @@ def _data(inspection: Inspection) -> dict[str, Any]:
         "requires": list(facts.metadata.requires),
         "gpus": [_generation_data(item) for item in inspection.generations],
         "drivers": [
-            {"os": item.os, "least": item.least, "native": item.native, "source": item.source}
+            {
+                "os": item.os,
+                "least": str(item.least),
+                "native": str(item.native) if item.native else None,
+                "source": item.source,
+            }
             for item in inspection.drivers
         ],
         "evidence": "assumed" if facts.missing else "wheel",

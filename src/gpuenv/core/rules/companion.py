@@ -2,7 +2,8 @@
 
 Metadata alone is too loose since torchvision 0.29 and torchaudio 2.11, so the matrix decides. Both compare
 their CUDA with torch's when they are imported: torchaudio the whole version, torchvision (in the releases
-that the matrix names) the major version only.
+that the matrix names) the major version only. One that brings kernels of its own (xformers) must have code
+for every GPU.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from packaging.version import Version
 from gpuenv.core.case import Case, Failure, Found
 from gpuenv.core.knowledge import Knowledge
 from gpuenv.core.request import Request, admits
+from gpuenv.core.rules import kernels
 from gpuenv.core.rules import python as python_rule
 from gpuenv.core.rules.wording import releases
-from gpuenv.core.target import Target
+from gpuenv.core.target import Target, TargetGpu
+from gpuenv.values.build import Platform
 from gpuenv.values.index import Listing
 from gpuenv.values.python import PythonOffer
 from gpuenv.values.text import tr
@@ -87,14 +90,17 @@ def _match_one(
     asked = tuple(version for version in paired if _may_be_asked(version, case, specifier))
     if not asked:
         return _not_asked(project, case, specifier, paired)
+    able = tuple(version for version in asked if _lacking(project, version, case, target, knowledge) is None)
+    if not able:
+        return _no_code(project, case, asked, target, knowledge)
     ranked = [
-        (closeness, asked.index(item.release), item.order, number, item)
-        for number, item in enumerate(shelf.of(project, asked))
+        (closeness, able.index(item.release), item.order, number, item)
+        for number, item in enumerate(shelf.of(project, able))
         if admits(specifier, item.file.version)
         and (closeness := _closeness(item, case, target, knowledge)) is not None
     ]
     if not ranked:
-        return _not_listed(project, case, asked, shelf)
+        return _not_listed(project, case, able, shelf)
     return Match(project, tuple(item for *_, item in sorted(ranked, key=lambda entry: entry[:4])))
 
 
@@ -103,6 +109,40 @@ def _may_be_asked(version: Version, case: Case, specifier: SpecifierSet) -> bool
     if not specifier or admits(specifier, version):
         return True
     return admits(specifier, Version(f"{version}+{case.variant}"))
+
+
+def code_for(
+    project: str, version: Version, case: Case, target: Target, knowledge: Knowledge
+) -> tuple[tuple[TargetGpu, kernels.Code | None], ...]:
+    """Return what each GPU would run of a release; nothing where the matrix does not say what it has."""
+    release = knowledge.companion_release(project, version)
+    if release is None or not release.architectures or case.cuda is None:
+        return ()
+    cuda = dict(release.pypi_cuda).get(target.platform, case.cuda)
+    return tuple((gpu, kernels.code_in(release.architectures, cuda, gpu, knowledge)) for gpu in target.gpus)
+
+
+def _lacking(
+    project: str, version: Version, case: Case, target: Target, knowledge: Knowledge
+) -> TargetGpu | None:
+    """The first GPU that a release has no code for that it can run."""
+    codes = code_for(project, version, case, target, knowledge)
+    return next((gpu for gpu, code in codes if code not in ("machine code", "ptx")), None)
+
+
+def _no_code(
+    project: str, case: Case, asked: tuple[Version, ...], target: Target, knowledge: Knowledge
+) -> Failure:
+    gpu = _lacking(project, asked[0], case, target, knowledge) or target.gpus[0]
+    release = knowledge.companion_release(project, asked[0])
+    facts = {
+        "project": project,
+        "versions": ", ".join(map(str, asked)),
+        "gpu": gpu.label,
+        "list": " ".join(map(str, release.architectures if release else ())),
+    }
+    detail = tr("{project} {versions} has code for {list}, none of which runs on {gpu}", **facts)
+    return _failure(project, case, "code", detail, ("gpu", gpu.label))
 
 
 def _not_asked(project: str, case: Case, specifier: SpecifierSet, paired: tuple[Version, ...]) -> Failure:
@@ -188,9 +228,15 @@ def _closeness(item: Found, case: Case, target: Target, knowledge: Knowledge) ->
         return None
     if variant == case.variant:
         return 0 if bool(item.file.version.local) == (case.kind == "pytorch") else 1
-    same_major = variant.cuda and case.cuda and variant.cuda.major == case.cuda.major
     loose = knowledge.matches_by_major(item.file.name, item.release)
-    return 2 if same_major and loose else None
+    return 2 if fits_variant(variant, case.variant, loose=loose) else None
+
+
+def fits_variant(own: Variant, wanted: Variant, *, loose: bool) -> bool:
+    """Whether a companion's variant goes with torch's; `loose`: another CUDA of the same major does too."""
+    if own == wanted:
+        return True
+    return loose and bool(own.cuda and wanted.cuda and own.cuda.major == wanted.cuda.major)
 
 
 def companion_variant(item: Found, target: Target, knowledge: Knowledge) -> Variant | None:
@@ -198,11 +244,16 @@ def companion_variant(item: Found, target: Target, knowledge: Knowledge) -> Vari
     project = str(item.file.name)
     if _has_no_variant(item):
         return None
-    stated = knowledge.companion_pypi_variant(project, item.release, target.platform)
+    return pypi_variant(project, item.release, target.platform, knowledge)
+
+
+def pypi_variant(project: str, release: Version, platform: Platform, knowledge: Knowledge) -> Variant | None:
+    """Return the variant of a companion's files on PyPI: the one read, else its first torch's there."""
+    stated = knowledge.companion_pypi_variant(project, release, platform)
     if stated is not None:
         return stated
-    paired = knowledge.torches_of(project, item.release)
-    variants = (knowledge.pypi_variant(torch, target.platform) for torch in sorted(paired))
+    paired = knowledge.torches_of(project, release)
+    variants = (knowledge.pypi_variant(torch, platform) for torch in sorted(paired))
     return next((variant for variant in variants if variant), None)
 
 
@@ -224,13 +275,18 @@ def sentence(failures: tuple[Failure, ...]) -> str:
     """Say which companion stands in the way."""
     if len({failure.detail for failure in failures}) == 1:
         return failures[0].detail
-    first = failures[0]
-    facts = {"project": first.fact("project"), "builds": releases(failures)}
+    return _say_several(failures[0], {"project": failures[0].fact("project"), "builds": releases(failures)})
+
+
+def _say_several(first: Failure, facts: Mapping[str, str]) -> str:
     match first.key[2]:
         case "unknown":
             return tr("no {project} is known to match {builds}", **facts)
         case "request":
             return tr("{builds} go with other releases of {project} than asked", **facts)
+        case "code":
+            gpu = first.fact("gpu")
+            return tr("the {project} that goes with {builds} has no code for {gpu}", gpu=gpu, **facts)
         case "python":
             return tr("{project} for {builds} has no files for the Pythons in question", **facts)
         case "down":
@@ -241,4 +297,4 @@ def sentence(failures: tuple[Failure, ...]) -> str:
                 problem=problem,
                 **facts,
             )
-    return tr("no index lists a {project} for {builds}", **facts)
+    return tr("no index lists {project} for {builds}", **facts)

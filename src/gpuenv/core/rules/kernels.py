@@ -25,10 +25,16 @@ def code_for(case: Case, gpu: TargetGpu, knowledge: Knowledge) -> Code | None:
     """Return what `gpu` would run of the build, None where nothing in it fits."""
     if case.row is None or case.cuda is None:
         return None
-    cuda = case.cuda
-    if any(runs_machine_code(item, gpu.capability, cuda, knowledge) for item in case.row.architectures):
+    return code_in(case.row.architectures, case.cuda, gpu, knowledge)
+
+
+def code_in(
+    architectures: tuple[Architecture, ...], cuda: CudaVersion, gpu: TargetGpu, knowledge: Knowledge
+) -> Code | None:
+    """Return what `gpu` would run of code compiled with `cuda`, None where nothing in it fits."""
+    if any(runs_machine_code(item, gpu.capability, cuda, knowledge) for item in architectures):
         return "machine code"
-    if any(runs_ptx(item, gpu.capability) for item in case.row.architectures):
+    if any(runs_ptx(item, gpu.capability) for item in architectures):
         return "ptx" if is_native(cuda, gpu.machine, knowledge) else "ptx-needs-driver"
     return None
 

@@ -30,12 +30,20 @@ def _admits(tags: frozenset[Tag], requires_python: str | None, python: PythonOff
 
 def _tag_admits(tag: Tag, python: PythonOffer) -> bool:
     if tag.interpreter.startswith("py"):
-        return tag.interpreter in ("py3", f"py{python.minor[0]}{python.minor[1]}") and tag.abi == "none"
+        return tag.abi == "none" and _from(tag.interpreter) <= python.minor
     if tag.abi == "abi3":
         return not python.free_threaded and _minor_of(tag.interpreter) <= python.minor
     wanted = f"cp{python.minor[0]}{python.minor[1]}"
     free_threaded = tag.abi.endswith("t")
     return tag.interpreter == wanted and free_threaded == python.free_threaded
+
+
+def _from(interpreter: str) -> tuple[int, int]:
+    """The first Python that a generic tag is for (`py3`, `py39`): later ones may install it too."""
+    digits = interpreter.removeprefix("py")
+    if not digits.isdecimal() or not digits.startswith("3"):
+        return (99, 0)
+    return 3, int(digits[1:] or 0)
 
 
 def _minor_of(interpreter: str) -> tuple[int, int]:
@@ -91,6 +99,8 @@ def pythons_of(found: tuple[Found, ...]) -> tuple[str, ...]:
         for tag in item.file.tags:
             if tag.interpreter == "py3":
                 minors.add((3,))
+            elif tag.interpreter.startswith("py3"):
+                minors.add(_from(tag.interpreter))
             elif tag.interpreter.startswith("cp") and not tag.abi.endswith("t"):
                 minors.add(_minor_of(tag.interpreter))
     return tuple(".".join(map(str, minor)) for minor in sorted(minors) if minor[0] >= 3)  # noqa: PLR2004
