@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 from index_server import IndexServer, serve_indexes
+from mirrored import isolated
+from replica_network import Network, serve_network
+from replica_server import HAS_LOOPBACK_NET
 from running import Program, make_program
 
 
@@ -47,3 +50,27 @@ def program(tmp_path: Path) -> Program:
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Program:
     """Run gpuenv with directories that the tests of a module share: what they read stays cached."""
     return make_program(tmp_path_factory.mktemp("shared") / "user")
+
+
+@pytest.fixture(scope="module")
+def network() -> Iterator[Network]:
+    """Run the official indexes and mirrors of all layouts, each on a host of its own; one for a module."""
+    if not HAS_LOOPBACK_NET:
+        pytest.skip("127.0.0.2 is no address here")
+    with serve_network() as running:
+        yield running
+
+
+@pytest.fixture
+def isolation(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no request of this process leave this machine."""
+    for name, value in isolated(network).items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def user(program: Program, network: Network) -> Program:
+    """Run gpuenv with a configuration file that has the mirrors at the replicas' addresses."""
+    file = program.home / "mirrors.toml"
+    file.write_text(network.configuration, encoding="utf-8")
+    return program.with_(GPUENV_CONFIG=str(file), NO_PROXY=network.no_proxy)

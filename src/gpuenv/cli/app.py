@@ -43,6 +43,12 @@ matrix_app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(matrix_app, name="matrix")
+mirrors_app = typer.Typer(
+    help="The mirrors: which there are, which of them serve, and pip's, uv's and conda's configuration.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(mirrors_app, name="mirrors")
 
 
 def _version(value: bool) -> None:
@@ -228,13 +234,22 @@ def matrix_show(
 @matrix_app.command("check")
 @o.grouped
 def matrix_check(
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            "--against",
+            metavar="DIR",
+            envvar="GPUENV_AGAINST",
+            help="Another copy of the matrices, no row of which may be missing here.",
+        ),
+    ] = None,
     *,
     common: o.Common,
 ) -> int:
-    """Validate the matrices: each row by itself and against the others."""
+    """Validate the matrices: each row by itself, against the others and against what is published."""
     from gpuenv.cli.commands import matrix as command  # noqa: PLC0415
 
-    return command.check(common)
+    return command.check(common, against)
 
 
 @matrix_app.command("inspect")
@@ -306,3 +321,66 @@ def matrix_refresh(
 
     options = RefreshOptions(tuple(indexes or ()), tuple(only or ()), dry_run, write, reread, thorough)
     return command.run(options, common)
+
+
+@mirrors_app.command("list")
+@o.grouped
+def mirrors_list(
+    *,
+    common: o.Common,
+) -> int:
+    """List the mirrors that gpuenv knows, the user's own among them, and what each carries."""
+    from gpuenv.cli.commands import mirrors as command  # noqa: PLC0415
+
+    return command.show(common)
+
+
+_Tools = Annotated[
+    list[o.ConfiguredTool] | None,
+    typer.Option("--for", help="Only this tool's configuration; repeatable; mamba reads conda's."),
+]
+_Print = Annotated[bool, typer.Option("--print", help="Only print what would be written.")]
+
+
+@mirrors_app.command("use")
+@o.grouped
+def mirrors_use(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME|URL", help="The mirror.", autocompletion=o.complete_mirror)
+    ],
+    tools: _Tools = None,
+    scope: Annotated[
+        o.ScopeName,
+        typer.Option(
+            "--scope", help="Whose configuration: the user's, the active environment's, everybody's."
+        ),
+    ] = o.ScopeName.user,
+    insecure: Annotated[
+        str | None, typer.Option("--insecure", metavar="NAME", help="Take this mirror over plain http.")
+    ] = None,
+    print_only: _Print = False,
+    yes: o.Yes = False,
+    *,
+    common: o.Common,
+) -> int:
+    """Write a mirror into the configuration of pip, uv and conda; `mirrors reset` takes it back."""
+    from gpuenv.cli.commands import mirrors_use as command  # noqa: PLC0415
+    from gpuenv.workflow.mirrors_use import UseOptions  # noqa: PLC0415
+
+    options = UseOptions(o.configured_tools(tools), scope.value, insecure)
+    return command.use(name, options, common, print_only=print_only, yes=yes)
+
+
+@mirrors_app.command("reset")
+@o.grouped
+def mirrors_reset(
+    tools: _Tools = None,
+    print_only: _Print = False,
+    yes: o.Yes = False,
+    *,
+    common: o.Common,
+) -> int:
+    """Bring back what `mirrors use` changed, byte for byte; in a file edited since, its own keys alone."""
+    from gpuenv.cli.commands import mirrors_use as command  # noqa: PLC0415
+
+    return command.reset(o.configured_tools(tools), common, print_only=print_only, yes=yes)

@@ -12,6 +12,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from gpuenv.values.mirror import Tool
+
 
 class ManagerName(str, Enum):
     """Who installs."""
@@ -39,6 +41,23 @@ class FormatName(str, Enum):
     uv = "uv"
 
 
+class ConfiguredTool(str, Enum):
+    """Tools whose configuration names mirrors."""
+
+    pip = "pip"
+    uv = "uv"
+    conda = "conda"
+    mamba = "mamba"
+
+
+class ScopeName(str, Enum):
+    """Whose configuration."""
+
+    user = "user"
+    environment = "environment"
+    site = "site"
+
+
 class LanguageName(str, Enum):
     """Languages of the texts."""
 
@@ -57,6 +76,26 @@ def complete_environment(incomplete: str) -> Iterable[str]:
         return [name for item in list_all(os.environ) if (name := item.place.name).startswith(incomplete)]
     except (GpuenvError, OSError):  # nobody wants to read of it in the middle of a command line
         return []
+
+
+def configured_tools(named: list[ConfiguredTool] | None) -> tuple[Tool, ...]:
+    """Return the tools whose files are meant, each once; mamba reads conda's."""
+    same: dict[str, Tool] = {"pip": "pip", "uv": "uv", "conda": "conda", "mamba": "conda"}
+    return tuple(dict.fromkeys(same[one.value] for one in named or ()))
+
+
+def complete_mirror(incomplete: str) -> Iterable[str]:
+    """Offer the names of the mirrors."""
+    import os  # noqa: PLC0415 - only while completing
+
+    from gpuenv.values.errors import GpuenvError  # noqa: PLC0415
+    from gpuenv.workflow.mirrors import load_mirrors  # noqa: PLC0415
+
+    try:
+        mirrors = load_mirrors(os.environ).all
+    except (GpuenvError, OSError):
+        return []
+    return [name for mirror in mirrors if (name := mirror.name).startswith(incomplete.lower())]
 
 
 Requirements = Annotated[
@@ -145,9 +184,11 @@ Mirrors = Annotated[
     list[str] | None,
     typer.Option(
         "--mirror",
-        metavar="URL|official",
+        metavar="NAME|URL",
         envvar="GPUENV_MIRROR",
-        help="Where from: the address of a package index or of a copy of the PyTorch index; repeatable.",
+        autocompletion=complete_mirror,
+        help="Where from: a mirror's name (`gpuenv mirrors list`), an address, auto or official; "
+        "repeatable, in order.",
     ),
 ]
 FindLinks = Annotated[

@@ -6,6 +6,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+Scope = Literal["user", "environment", "site"]  # site: everybody's on this machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,31 @@ class Places:
         system.append(self.root / "etc" / "uv" / "uv.toml")
         first = next((path for path in system if path.exists()), system[-1])
         return (self._config_home / "uv" / "uv.toml", first)
+
+    def pip_file(self, scope: Scope) -> Path:
+        """Return the file that pip reads for a scope; `environment` is the prefix's."""
+        if scope == "environment":
+            return self.prefix / self._pip_name
+        return self._pip_own / self._pip_name if scope == "user" else self._pip_global()[-1]
+
+    def uv_file(self, scope: Scope) -> Path | None:
+        """Return the file that uv reads for a scope; None for an environment, which has none."""
+        if scope == "environment":
+            return None
+        if self.windows:
+            return (self._roaming if scope == "user" else self._program_data) / "uv" / "uv.toml"
+        return (self._config_home if scope == "user" else self.root / "etc") / "uv" / "uv.toml"
+
+    def conda_file(self, scope: Scope) -> Path:
+        """Return the file that conda and mamba read for a scope.
+
+        https://docs.conda.io/projects/conda/en/stable/user-guide/configuration/use-condarc.html
+        """
+        if scope == "environment":
+            return self.prefix / ".condarc"
+        if scope == "user":
+            return self.home / ".condarc"
+        return (self._program_data if self.windows else self.root / "etc") / "conda" / ".condarc"
 
     @property
     def _pip_name(self) -> str:

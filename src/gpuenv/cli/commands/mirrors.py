@@ -1,0 +1,48 @@
+"""`gpuenv mirrors list`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from gpuenv.cli.options import Common
+from gpuenv.cli.output import envelope, print_data, print_json
+from gpuenv.cli.table import render_table
+from gpuenv.values.mirror import Mirror
+from gpuenv.values.text import tr
+from gpuenv.workflow.mirrors import Mirrors, load_mirrors
+
+_COLUMNS = ("name", "status", "pypi", "torch", "conda", "title")
+
+
+def show(common: Common) -> int:
+    """Print the mirrors, the retired ones last; under -v, what each is known to get wrong."""
+    mirrors = load_mirrors(os.environ)
+    if common.as_json:
+        rows = [{**asdict(one), "own": one.name in mirrors.own} for one in mirrors.all]
+        print_json(envelope("mirrors list", {"mirrors": rows}))
+        return 0
+    print_data(render_table([_row(one, mirrors) for one in mirrors.all], _COLUMNS))
+    if common.verbose:
+        for mirror in mirrors.all:
+            for fault in mirror.faults:
+                print_data(f"{mirror.name}: {fault.text} ({fault.source})")
+    return 0
+
+
+def _row(mirror: Mirror, mirrors: Mirrors) -> Mapping[str, Any]:
+    own = tr("your own, {file}", file=mirrors.file)
+    return {
+        "name": mirror.name,
+        "status": mirror.status,
+        "pypi": _yes(mirror.pypi),
+        "torch": mirror.torch.layout if mirror.torch else None,
+        "conda": _yes(mirror.conda),
+        "title": f"{mirror.title} ({own})" if mirror.name in mirrors.own else mirror.title,
+    }
+
+
+def _yes(part: object) -> str | None:
+    return tr("yes") if part else None

@@ -1,0 +1,101 @@
+"""Configuration files on disk: their bytes, and their replacement in one step."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+from gpuenv.values.errors import Because, Fix, UsageError
+from gpuenv.values.text import tr
+
+_LARGEST = 4 << 20
+
+
+def read_bytes(path: Path) -> bytes | None:
+    """Return what a file holds, None if there is none; UsageError for one that can't be read."""
+    try:
+        if path.is_file() and path.stat().st_size > _LARGEST:
+            raise _unusable(path, tr("it is larger than {size} MB", size=_LARGEST >> 20))
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _unusable(path, error.strerror or str(error)) from None
+
+
+def decoded(path: Path, content: bytes | None) -> str:
+    """Return the text of a file, line ends and mark as they are; UsageError for one that is not UTF-8."""
+    try:
+        return (content or b"").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _unusable(path, tr("it is not UTF-8: {error}", error=error.reason)) from None
+
+
+def check_writable(path: Path) -> None:
+    """Raise UsageError where a file, or the nearest folder that is there, can't be written to."""
+    target = path.resolve()
+    there = next(one for one in (target, *target.parents) if one.exists())
+    folder = there if there.is_dir() and there != target else there.parent
+    if target.is_dir() or not (os.access(there, os.W_OK) and os.access(folder, os.W_OK)):
+        raise _unusable(path, tr("`{path}` is no file, or read-only", path=there))
+
+
+def missing_folders(path: Path) -> tuple[Path, ...]:
+    """Return the folders that writing a file would make."""
+    folder = path.resolve().parent
+    return tuple(one for one in (folder, *folder.parents) if not one.exists())
+
+
+def replace_bytes(path: Path, content: bytes) -> None:
+    """Put `content` at `path` in one step, through links, its mode kept; folders are made."""
+    check_writable(path)
+    target = path.resolve()
+    made = missing_folders(path)
+    beside = target.with_name(f".{target.name}-{secrets.token_hex(4)}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with beside.open("xb") as sink:
+            sink.write(content)
+            sink.flush()
+            os.fsync(sink.fileno())
+        if target.exists():
+            shutil.copymode(target, beside)
+        beside.replace(target)
+    except OSError as error:
+        with suppress(OSError):
+            beside.unlink()
+        remove_folders(made)
+        raise _unusable(path, error.strerror or str(error)) from None
+
+
+def remove(path: Path) -> None:
+    """Remove a file that was not there before."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise _unusable(path, error.strerror or str(error)) from None
+
+
+def remove_folders(folders: tuple[Path, ...]) -> None:
+    """Remove folders, the deepest first, as far as they are empty."""
+    for folder in sorted(folders, key=lambda one: len(one.parts), reverse=True):
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def digest(content: bytes) -> str:
+    """Return the SHA-256 digest of some bytes in hexadecimal."""
+    return sha256(content).hexdigest()
+
+
+def _unusable(path: Path, reason: str) -> UsageError:
+    return UsageError(
+        tr("`{file}` can't be used: {reason}", file=path, reason=reason),
+        code="settings-unusable",
+        because=(Because(reason, str(path)),),
+        fixes=(Fix(tr("mend it or its permissions, or choose another --scope")),),
+    )

@@ -1,0 +1,118 @@
+"""The mirrors that gpuenv knows: those it ships, and the user's own from the configuration file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpuenv import matrices
+from gpuenv.core.mirror_names import find_mirror, near_names
+from gpuenv.core.mirror_rows import parse_mirror, parse_own_mirror
+from gpuenv.values.errors import Because, Fix, UsageError
+from gpuenv.values.mirror import Mirror
+from gpuenv.values.text import tr
+
+_FILE = "config.toml"
+_NAMED_BY = "GPUENV_CONFIG"
+
+
+@dataclass(frozen=True, slots=True)
+class Mirrors:
+    """All mirrors, the user's own first; an entry of the user's stands in for a shipped one of its name."""
+
+    all: tuple[Mirror, ...]
+    own: frozenset[str]
+    file: Path
+
+    def find(self, name: str) -> Mirror:
+        """Return the mirror of a name; raise UsageError with those that are near it."""
+        found = find_mirror(name, self.all)
+        if found is None:
+            raise unknown_mirror(name, self.all)
+        return found
+
+
+def configuration_file(environ: Mapping[str, str]) -> Path:
+    """Return where gpuenv's configuration file is, or would be."""
+    named = environ.get(_NAMED_BY)
+    if named:
+        return Path(named)
+    import platformdirs  # noqa: PLC0415 - only where no file is named
+
+    return Path(platformdirs.user_config_dir("gpuenv", appauthor=False)) / _FILE
+
+
+def load_mirrors(environ: Mapping[str, str]) -> Mirrors:
+    """Return the mirrors; raise UsageError for a configuration file that can't be read."""
+    file = configuration_file(environ)
+    own = _own(file, required=bool(environ.get(_NAMED_BY)))
+    names = {mirror.name for mirror in own}
+    shipped = (parse_mirror(row) for row in matrices.load("mirrors"))
+    return Mirrors((*own, *(one for one in shipped if one.name not in names)), frozenset(names), file)
+
+
+def unknown_mirror(name: str, mirrors: tuple[Mirror, ...]) -> UsageError:
+    """Return the error for a name that no mirror has."""
+    near = near_names(name, mirrors)
+    return UsageError(
+        tr("`{mirror}` is no mirror that gpuenv knows, and no address of an index", mirror=name),
+        code="unknown-mirror",
+        fixes=(
+            *(Fix(tr("did you mean `{name}`?", name=one)) for one in near[:1]),
+            Fix(tr("see which there are"), "gpuenv mirrors list"),
+            Fix(tr("or give an address such as https://mirror.example/simple")),
+        ),
+    )
+
+
+def _own(file: Path, *, required: bool) -> tuple[Mirror, ...]:
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+        entries = _load_toml(text).get("mirror", [])
+    except (FileNotFoundError, NotADirectoryError):
+        if required:
+            raise _unreadable(file, tr("does not exist"), _NAMED_BY) from None
+        return ()
+    except (OSError, ValueError, RecursionError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise _unreadable(file, reason, str(file)) from None
+    if not isinstance(entries, list):
+        raise _unreadable(file, tr("`mirror` is no list of tables"), str(file))
+    return _distinct(tuple(_entry(entry, number, file) for number, entry in enumerate(entries, 1)), file)
+
+
+def _entry(entry: object, number: int, file: Path) -> Mirror:
+    try:
+        return parse_own_mirror(entry, str(file))
+    except ValueError as error:
+        name = entry.get("name") if isinstance(entry, Mapping) else None
+        which = tr("mirror {number} ({name})", number=number, name=name or "?")
+        raise _unreadable(file, f"{which}: {error}", str(file)) from None
+
+
+def _distinct(mirrors: tuple[Mirror, ...], file: Path) -> tuple[Mirror, ...]:
+    names = [mirror.name for mirror in mirrors]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise _unreadable(file, tr("the mirror `{name}` stands there twice", name=twice), str(file))
+    return mirrors
+
+
+def _unreadable(file: Path, reason: str, source: str) -> UsageError:
+    return UsageError(
+        tr("gpuenv's configuration `{file}` can't be read: {reason}", file=file, reason=reason),
+        code="bad-configuration",
+        because=(Because(reason, source),),
+        fixes=(Fix(tr("mend the file, or move it away")),),
+    )
+
+
+def _load_toml(text: str) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib  # noqa: PLC0415 - only where a configuration file is
+    else:
+        import tomli as tomllib  # noqa: PLC0415
+    return tomllib.loads(text)
