@@ -6,6 +6,7 @@ import json
 import os
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -144,7 +145,7 @@ def test_a_directory_listing_given_as_find_links(site: Site, client: HttpClient)
     assert names(listing) == ["torch-2.5.1+cu118-cp311-cp311-linux_x86_64.whl"]
     assert (
         listing.files[0].url
-        == f"{site.url}/pytorch-wheels/cu118/torch-2.5.1+cu118-cp311-cp311-linux_x86_64.whl"
+        == f"{site.url}/pytorch-wheels/cu118/torch-2.5.1%2Bcu118-cp311-cp311-linux_x86_64.whl"
     )
     assert (listing.page, listing.unparsed) == (f"{site.url}/pytorch-wheels/cu118/", ())
 
@@ -180,11 +181,19 @@ def test_links_are_resolved_after_redirects(site: Site, client: HttpClient) -> N
 # what can go wrong
 
 
-@pytest.mark.parametrize("status", [403, 404, 410])
+@pytest.mark.parametrize("status", [404, 410])
 def test_a_project_that_is_not_there_is_no_problem(site: Site, client: HttpClient, status: int) -> None:
     site.page("/simple/torch/", "<h1>gone</h1>", status=status)
     (listing,) = read(site, "/simple", client)
     assert (listing.files, listing.problem) == ((), None)
+
+
+def test_a_status_is_no_problem_only_where_it_is_known_to_mean_that(site: Site, client: HttpClient) -> None:
+    site.page("/simple/torch/", "<h1>forbidden</h1>", status=403)
+    source = guess_source(f"{site.url}/simple", "test")
+    for known, problem in (((), "answered 403"), ((403,), None)):
+        (listing,) = read_listings((replace(source, missing_status=known),), (TORCH,), client)
+        assert (listing.files, listing.problem) == ((), problem)
 
 
 @pytest.mark.parametrize(

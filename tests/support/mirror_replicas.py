@@ -80,7 +80,9 @@ class Site:
         if not files:
             return NOT_HERE
         if self.json and asked.accept.startswith(JSON):
-            body = self.kept((asked.path, "json"), lambda: json_page(project, files, href))
+            body = self.kept(
+                (asked.path, "json"), lambda: json_page(project, files, href, metadata=self.metadata)
+            )
             return Answer(body, JSON, headers=(("Vary", "Accept"),))
         body = self.kept(
             (asked.path,),

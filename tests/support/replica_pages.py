@@ -185,8 +185,8 @@ def anchor_page(
     return (heading + "\n".join(lines) + f"\n  </body>\n</html>\n{footer}\n").encode()
 
 
-def json_page(project: str, files: Iterable[Held], href: Href) -> bytes:
-    """PEP 691."""
+def json_page(project: str, files: Iterable[Held], href: Href, *, metadata: bool = True) -> bytes:
+    """PEP 691; `metadata` announces PEP 658's."""
     entries: list[dict[str, Any]] = [
         {
             "filename": file.filename,
@@ -195,6 +195,7 @@ def json_page(project: str, files: Iterable[Held], href: Href) -> bytes:
             "requires-python": file.requires_python,
             "size": file.size,
             "yanked": file.yanked,
+            "core-metadata": metadata,
         }
         for file in files
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpuenv.core.advice import give_advice
+from gpuenv.core.alternatives import stack_of
 from gpuenv.core.case import Found, release_of
 from gpuenv.core.constraints import constraints_of
 from gpuenv.core.refusal import asked_for, rejections
@@ -45,6 +46,7 @@ def assemble(
         rejected=_better_but_rejected(decision, choice),
         advice=give_advice(question, decision, choice),
         warnings=(*warn(question, choice), *warn_of_known_bad(question, choice, resolved)),
+        stack=stack_of(choice.files, question.listings),
     )
 
 
@@ -87,7 +89,7 @@ def sources_of(choice: Choice, configuration: IndexConfiguration) -> Sources:
     pages = [
         item.listing.page
         for item in choice.files
-        if item.listing.source.url not in own and not _default_index(item.listing)
+        if item.listing.source.url not in own and not _default_index(item.listing, configuration)
     ]
     configured = [source.url for source in configuration.find_links]
     return Sources(
@@ -99,11 +101,12 @@ def sources_of(choice: Choice, configuration: IndexConfiguration) -> Sources:
     )
 
 
-def _default_index(listing: Listing) -> bool:
+def _default_index(listing: Listing, configuration: IndexConfiguration) -> bool:
     """Whether the listing is the installer's own default index, which needs no naming."""
-    return listing.source.kind == "pypi" or (
-        listing.source.kind == "snapshot" and listing.source.name == "pypi"
-    )
+    source = listing.source
+    if source.kind == "snapshot":
+        return source.name == "pypi"
+    return source.kind == "pypi" and configuration.index_url is None
 
 
 def pins_of(choice: Choice, sources: Sources, question: Question) -> tuple[str, ...]:

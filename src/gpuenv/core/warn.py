@@ -92,15 +92,8 @@ def _system(question: Question) -> list[Warn]:
 
 
 def _indexes(question: Question) -> list[Warn]:
-    warnings = []
+    warnings = _unreadable(question)
     for listing in question.listings:
-        if listing.problem and listing.project in ("torch", *question.request.companions):
-            warnings.append(
-                Warn(
-                    "index-unreadable",
-                    tr("{page} could not be read: {problem}", page=listing.page, problem=listing.problem),
-                )
-            )
         if listing.unparsed:
             warnings.append(
                 Warn(
@@ -114,6 +107,23 @@ def _indexes(question: Question) -> list[Warn]:
                 )
             )
     return warnings
+
+
+def _unreadable(question: Question) -> list[Warn]:
+    """Tell of pages that could not be read; of those of one mirror with one problem the first alone."""
+    told: dict[tuple[str | None, str], Warn] = {}
+    for listing in question.listings:
+        if listing.problem and listing.project in ("torch", *question.request.companions):
+            source = listing.source
+            facts = {"page": listing.page, "problem": listing.problem, "mirror": source.name}
+            text = (
+                tr("the mirror `{mirror}`: {page} could not be read: {problem}", **facts)
+                if source.name and source.hosts
+                else tr("{page} could not be read: {problem}", **facts)
+            )
+            key = (source.name if source.hosts else listing.page, listing.problem)
+            told.setdefault(key, Warn("index-unreadable", text))
+    return list(told.values())
 
 
 def _python(choice: Choice) -> list[Warn]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
+from urllib.parse import urlsplit
 
 import platformdirs
 import requests
@@ -22,7 +23,7 @@ from urllib3.exceptions import HTTPError
 
 from gpuenv import __version__
 from gpuenv.http.cache import CachingAdapter, Store, discard, retries
-from gpuenv.http.problems import HttpProblem, Limits, reason_of, timed_out
+from gpuenv.http.problems import HttpProblem, Limits, limits_of, reason_of, timed_out
 from gpuenv.http.sizes import SizeStore
 from gpuenv.values.text import tr
 
@@ -86,10 +87,11 @@ class HttpClient:
     ) -> None:
         """Take the cache's place from GPUENV_CACHE_DIR; proxies and CA bundles come from the environment.
 
+        Without `limits`, GPUENV_HTTP_TIMEOUT says for how many seconds a server may be silent.
         `ca_bundle` is what pip's configuration names; REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE go before it,
         SSL_CERT_FILE after it. With `offline`, pages come from the cache alone, however old.
         """
-        self.limits = limits or Limits()
+        self.limits = limits or limits_of(environ)
         self.offline = offline
         self._ca_bundle = ca_bundle or environ.get("SSL_CERT_FILE") or True
         directory = cache_directory(environ)
@@ -124,7 +126,7 @@ class HttpClient:
         with self._asked("GET", url, {"Accept": accept}) as response:
             body = _read(response, self.limits)
         if response.status_code != requests.codes.ok:
-            raise HttpProblem(tr("answered {status}", status=response.status_code), response.status_code)
+            raise HttpProblem(_refused(response, url), response.status_code)
         content_type = response.headers.get("Content-Type", "")
         return Page(response.url or url, _decode(body, content_type), content_type, response.status_code)
 
@@ -188,6 +190,14 @@ class HttpClient:
         session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         session.verify = self._ca_bundle
         return session
+
+
+def _refused(response: requests.Response, url: str) -> str:
+    """Say what a server answered, and which one where redirects lead to another."""
+    place = urlsplit(response.url or url).netloc
+    if place == urlsplit(url).netloc:
+        return tr("answered {status}", status=response.status_code)
+    return tr("leads to {host}, which answered {status}", host=place, status=response.status_code)
 
 
 def fetch_page(client: HttpClient, url: str, accept: str) -> Page:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import requests
@@ -13,7 +13,9 @@ from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from gpuenv.values.text import tr
 
-MISSING = (403, 404, 410)  # object stores answer 403 for what is not there
+_NAMED_BY = "GPUENV_HTTP_TIMEOUT"
+_LONGEST_S = 86400.0
+MISSING = (404, 410)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,15 @@ class Limits:
     whole_s: float = 20.0
     page_bytes: int = 64 << 20
     redirects: int = 5
+
+
+def limits_of(environ: Mapping[str, str]) -> Limits:
+    """Return the limits, with GPUENV_HTTP_TIMEOUT (seconds without a byte) where it is a positive number."""
+    try:
+        read_s = float(environ.get(_NAMED_BY, ""))
+    except ValueError:
+        return Limits()
+    return replace(Limits(), read_s=read_s) if 0 < read_s <= _LONGEST_S else Limits()
 
 
 class HttpProblem(Exception):  # noqa: N818 - not an error of ours: what the far side did

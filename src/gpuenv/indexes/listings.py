@@ -114,8 +114,9 @@ def _answer(request: _Asked, pages: _Pages) -> _Answer:
         page = request.page.result()
         links = _parse(page)
     except HttpProblem as problem:
-        reason = None if problem.missing and request.source.kind != "flat" else problem.reason
-        return _Answer(_empty(request, reason), absent=problem.missing)
+        missing = problem.missing or problem.status in request.source.missing_status
+        reason = None if missing and request.source.kind != "flat" else problem.reason
+        return _Answer(_empty(request, reason), absent=missing)
     except ValueError as error:
         pages.forget(request.address)
         reason = tr("answers with a page that is no index: {error}", error=error)
@@ -136,7 +137,12 @@ def _listing(request: _Asked, project: NormalizedName, page: Page, links: LinkPa
     found = select_wheels(links.links, project, page.url)
     garbled = links.garbled if project == request.projects[0] else ()
     return Listing(
-        request.source, project, found.files, request.address, unparsed=(*found.unparsed, *garbled)
+        request.source,
+        project,
+        found.files,
+        request.address,
+        unparsed=(*found.unparsed, *garbled),
+        read_at=page.url if page.url != request.address else None,
     )
 
 

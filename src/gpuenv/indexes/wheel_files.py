@@ -58,13 +58,21 @@ def parse_wheel_link(link: Link, page: str) -> WheelFile:
         version=version,
         tags=tags,
         filename=link.filename,
-        url=link.url,
+        url=_spelt(link.url),
         variant=variant,
         sha256=link.sha256,
         size=link.size,
         requires_python=link.requires_python,
         yanked=link.yanked,
     )
+
+
+def _spelt(url: str) -> str:
+    """A URL with the `+` of its path as `%2B`: some servers take a plain one for a blank."""
+    if "+" not in url or not url.startswith("http"):
+        return url
+    path, question, query = url.partition("?")
+    return path.replace("+", "%2B") + question + query
 
 
 def _parse_name(filename: str) -> tuple[NormalizedName, Version, frozenset[Tag]]:

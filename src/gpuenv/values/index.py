@@ -20,7 +20,9 @@ class IndexSource:
     PyTorch index or a copy of it, a PEP 503 index of all variants (`.../whl`) or of one (`.../whl/cu126`).
     `flat`: one page of links. `directory`: a local wheelhouse. `snapshot`: the listing shipped with gpuenv.
     `origin` says who named it, for messages; `maybe_flat` that the address was guessed to be a PEP 503 index
-    and is read as one flat page when its project pages are missing.
+    and is read as one flat page when its project pages are missing. `missing_status` are HTTP
+    statuses by which it says, besides 404, that it does not have something. `hosts` are those that its pages
+    and files may lie on; where there are none, nobody knows them.
     """
 
     kind: SourceKind
@@ -28,6 +30,8 @@ class IndexSource:
     origin: str
     name: str | None = None
     maybe_flat: bool = False
+    missing_status: tuple[int, ...] = ()
+    hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,8 @@ class Listing:
 
     `problem` is why the page could not be read (then `files` is empty), `unparsed` are names of files on it
     that are no valid wheel or sdist names. A project that the index does not have is an empty listing
-    without a problem. `page` is the address that was read; pip and uv take it as `--find-links`.
+    without a problem. `page` is the address that was asked for; pip and uv take it as `--find-links`.
+    `read_at` is the one that answered, where redirects lead elsewhere.
     """
 
     source: IndexSource
@@ -45,6 +50,7 @@ class Listing:
     page: str
     problem: str | None = None
     unparsed: tuple[str, ...] = ()
+    read_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,30 @@ class PlannedPackage:
 
 
 @dataclass(frozen=True, slots=True)
+class FilePlace:
+    """One place where a file can be had, and what the page that lists it there tells of it.
+
+    `index` is the source that was read, `page` what pip and uv take as `--find-links`. Passwords in the
+    addresses are not hidden: they are to be read.
+    """
+
+    index: str
+    page: str
+    url: str
+    sha256: str | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StackFile:
+    """A file of the torch stack and all places that list it, the planned one first."""
+
+    name: str
+    filename: str
+    places: tuple[FilePlace, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """A command to run, as a list (never through a shell), and why."""
 
@@ -82,7 +106,7 @@ class Plan:
     `python` is MAJOR.MINOR; `python_path` the interpreter to use where one is already there. `packages` are
     the torch stack and, where a resolver ran, all it chose. `pins` are the requirements handed to the
     installer (`torch==2.14.1+cu126`), `requirements` the user's others, `constraints` what known-bad
-    combinations forbid (`numpy<2`).
+    combinations forbid (`numpy<2`). `stack` tells where else the torch stack's files lie.
     """
 
     machines: tuple[Machine, ...]
@@ -100,3 +124,4 @@ class Plan:
     rejected: tuple[Rejection, ...]
     advice: tuple[Advice, ...]
     warnings: tuple[Warn, ...]
+    stack: tuple[StackFile, ...] = ()

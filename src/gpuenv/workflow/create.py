@@ -16,6 +16,7 @@ from typing import Any
 from gpuenv.environments import apply
 from gpuenv.environments.check import check_installed
 from gpuenv.environments.elsewhere import remember
+from gpuenv.environments.failures import os_error_told
 from gpuenv.environments.lock import WAIT_S, locked
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.steps import Running, check_space, new_log, run_steps
@@ -59,6 +60,7 @@ class Options:
     tell: Callable[[str], None] = lambda _: None
     wait_s: float = WAIT_S
     executables: Mapping[str, str] | None = None  # None: where the manager finds them
+    log: Path | None = None  # None: a new one
 
 
 def check_name(name: str, *, environ: Mapping[str, str], force: bool) -> Place:
@@ -67,6 +69,16 @@ def check_name(name: str, *, environ: Mapping[str, str], force: bool) -> Place:
     if not apply.is_pending(place):
         apply.check_free(place, force=force)
     return place
+
+
+def begin_log(place: Place) -> Path:
+    """Return an empty log for what is fetched before `create`; raise UsageError where none can be kept."""
+    log = new_log(place)
+    try:
+        log.touch()
+    except OSError as error:
+        raise os_error_told(log, error) from error
+    return log
 
 
 def create(
@@ -89,7 +101,7 @@ def create(
         if apply.recover(place):
             options.tell(tr("undid what an interrupted gpuenv had left of `{name}`", name=place.name))
         apply.check_free(place, force=options.force)
-        log = new_log(place)
+        log = options.log or new_log(place)
         running = _running(plan, environ, options, log, descriptors)
         with apply.changing(place, force=options.force) as change:
             return _build(place, plan, plan_data, change, running, verify)

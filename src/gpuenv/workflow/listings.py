@@ -9,35 +9,51 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from packaging.utils import NormalizedName, canonicalize_name
-from packaging.version import Version
 
-from gpuenv import matrices
+from gpuenv.core.case import Case, release_of
+from gpuenv.core.digests import lacks_digests, with_digests
 from gpuenv.core.knowledge import Knowledge
+from gpuenv.core.mirror_notes import strayed_last, warn_of_strays
 from gpuenv.core.request import Request
 from gpuenv.core.target import Target
+from gpuenv.core.variants import builds_worth_asking
 from gpuenv.http import HttpClient, fetch_sizes
-from gpuenv.indexes.addresses import Role, guess_source, is_remote
+from gpuenv.indexes.addresses import is_remote
 from gpuenv.indexes.configuration import read_configuration
-from gpuenv.indexes.installer import default_index
 from gpuenv.indexes.listings import read_listings
-from gpuenv.indexes.snapshot import Bases, Pairing, read_snapshot
+from gpuenv.indexes.wheel_files import is_variant
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.index import IndexConfiguration, IndexSource, Listing
-from gpuenv.values.plan import Plan
+from gpuenv.values.mirror import Mirror
+from gpuenv.values.plan import Plan, Warn
 from gpuenv.values.text import tr
+from gpuenv.workflow.known_files import known_digests, known_files
+from gpuenv.workflow.mirror_choice import (
+    DEFAULT,
+    Chosen,
+    Circumstances,
+    choose,
+    named_source,
+    pypi_source,
+    torch_sources,
+)
+from gpuenv.workflow.mirrors import load_mirrors
 from gpuenv.workflow.options import PlanOptions
-
-_OFFICIAL = "official"
-_AUTO = "auto"
-_NOWHERE = "pypi"  # stands for PyPI in an offline plan where no installer tells its address
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The listings of a plan, and the configuration that its installer gets."""
+    """The listings of a plan, and the configurations that its installer may get, the best first.
+
+    `official` are the listings of the official index that ship with gpuenv, where only other mirrors were
+    asked; `named` are the mirrors that were.
+    """
 
     listings: tuple[Listing, ...]
-    configuration: IndexConfiguration
+    configurations: tuple[IndexConfiguration, ...]
+    warnings: tuple[Warn, ...] = ()
+    named: tuple[Mirror, ...] = ()
+    official: tuple[Listing, ...] = ()
 
 
 def list_files(
@@ -46,15 +62,118 @@ def list_files(
     """Read what each source lists of the torch stack; offline, from caches, wheelhouses and the snapshot."""
     projects = tuple(canonicalize_name(name) for name in ("torch", *request.companions))
     configured = _configured(environ)
-    mirrors = _mirrors(options)
-    wheelhouses = tuple(_named(place, "--find-links", "find-links") for place in options.find_links)
+    wheelhouses = tuple(named_source(place, "--find-links", "find-links") for place in options.find_links)
     configuration = replace(configured, find_links=(*wheelhouses, *configured.find_links))
-    sources = (*configuration.find_links, *_indexes(configuration, mirrors, environ))
+    builds = builds_worth_asking(request, target, knowledge)
+    around = Circumstances(
+        mirrors=load_mirrors(environ),
+        configuration=configuration,
+        variants=tuple(dict.fromkeys(case.variant for case in builds)),
+        environ=environ,
+        excluding=options.excluding,
+    )
+    chosen = choose(options.mirrors, around)
+
+    def known() -> tuple[Listing, ...]:
+        return known_files(projects, target, knowledge, around.mirrors.find("official"), environ)
+
     with HttpClient(environ, ca_bundle=configuration.ca_bundle, offline=options.offline) as client:
-        listings = read_listings(sources, projects, client)
+        reader = _Reader(projects, client)
+        listings = reader.read((*configuration.find_links, *chosen.sources))
+        listings = _with_folders(listings, chosen, builds, request, around, reader)
+        chosen, listings = _with_others(chosen, listings, around, reader)
     if options.offline:
-        listings = _offline(listings, projects, target, knowledge, environ)
-    return Listed(listings, _for_installer(configuration, mirrors, listings))
+        listings = (*(listing for listing in listings if not listing.problem), *known())
+    ordered = strayed_last(with_digests(listings, known_digests()) if lacks_digests(listings) else listings)
+    only_others = bool(chosen.named) and not any(one.kind == "official" for one in chosen.named)
+    return Listed(
+        listings=ordered,
+        configurations=_for_installer(configuration, chosen, listings),
+        warnings=(*chosen.warnings, *warn_of_strays(listings)),
+        named=chosen.named,
+        official=known() if only_others and not options.offline else (),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads sources for the projects of a plan."""
+
+    projects: tuple[NormalizedName, ...]
+    client: HttpClient
+
+    def read(self, sources: tuple[IndexSource, ...]) -> tuple[Listing, ...]:
+        return read_listings(sources, self.projects, self.client)
+
+
+def _with_folders(
+    listings: tuple[Listing, ...],
+    chosen: Chosen,
+    builds: tuple[Case, ...],
+    request: Request,
+    around: Circumstances,
+    reader: _Reader,
+) -> tuple[Listing, ...]:
+    """Look into the folders of the variants where a page of all of them lacks what is asked for.
+
+    https://github.com/pytorch/pytorch/issues/170511
+    """
+    empty = [source for source in chosen.sources if _lists_nothing(source, listings)]
+    folders: tuple[IndexSource, ...] = ()
+    for source in empty:
+        if source.maybe_flat or source.kind == "pytorch":
+            folders += tuple(
+                replace(source, kind="pytorch", url=f"{source.url}/{one}", maybe_flat=True)
+                for one in around.variants
+            )
+    roots = [source for source in chosen.sources if source.kind == "pytorch" and source not in empty]
+    if (request.specifier("torch") or request.variant) and builds and not _lists_any(builds, listings):
+        wanted = dict.fromkeys(case.variant for case in builds)
+        folders += tuple(
+            replace(root, url=f"{root.url}/{one}")
+            for root in roots
+            if not is_variant(root.url.rpartition("/")[2])
+            for one in wanted
+        )
+    return (*listings, *reader.read(folders)) if folders else listings
+
+
+def _lists_nothing(source: IndexSource, listings: tuple[Listing, ...]) -> bool:
+    own = [listing for listing in listings if listing.source.url == source.url]
+    return bool(own) and not any(listing.files or listing.problem for listing in own)
+
+
+def _lists_any(builds: tuple[Case, ...], listings: tuple[Listing, ...]) -> bool:
+    wanted = {(case.torch, case.variant) for case in builds}
+    return any(
+        (release_of(file.version), file.variant) in wanted
+        for listing in listings
+        if listing.project == "torch"
+        for file in listing.files
+    )
+
+
+def _with_others(
+    chosen: Chosen, listings: tuple[Listing, ...], around: Circumstances, reader: _Reader
+) -> tuple[Chosen, tuple[Listing, ...]]:
+    """Turn to further mirrors where the torch index or the index for the rest does not answer."""
+    if not chosen.later:
+        return chosen, listings
+    down = {listing.source.url for listing in listings if listing.problem}
+    torch_down = any(source.kind == "pytorch" and source.url in down for source in chosen.sources)
+    rest_down = not chosen.general or all(source.url in down for source in chosen.general)
+    more: list[IndexSource] = []
+    general: list[IndexSource] = []
+    for mirror in chosen.later:
+        origin = tr("option {option}", option="--mirror auto")
+        pypi = pypi_source(mirror, around, origin) if rest_down else None
+        general += [pypi] if pypi else []
+        more += torch_sources(mirror, around, origin) if torch_down else ()
+    if not more and not general:
+        return chosen, listings
+    general.sort(key=lambda source: any(source.name == one.name for one in more))
+    read = reader.read((*more, *general))
+    return replace(chosen, general=(*chosen.general, *general)), (*listings, *read)
 
 
 def choose_sources(
@@ -63,8 +182,9 @@ def choose_sources(
     """Return the user's configuration, and the indexes named, else those a plan reads but local ones."""
     configuration = _configured(environ)
     if indexes:
-        return configuration, tuple(_named(index, "--index", "mirror") for index in indexes)
-    found = (*configuration.find_links, *_indexes(configuration, None, environ))
+        return configuration, tuple(named_source(index, "--index", "mirror") for index in indexes)
+    around = Circumstances(load_mirrors(environ), configuration, (), environ)
+    found = (*configuration.find_links, *choose((), around).sources)
     return configuration, tuple(source for source in found if source.kind != "directory")
 
 
@@ -93,105 +213,29 @@ def _home() -> Path:
         return Path(os.devnull)
 
 
-def _named(place: str, option: str, role: Role) -> IndexSource:
-    try:
-        urlsplit(place)
-        return guess_source(place, tr("option {option}", option=option), role=role)
-    except ValueError as error:
-        raise UsageError(
-            tr("`{place}` is no address that can be read: {error}", place=place, error=error),
-            code="bad-address",
-            fixes=(Fix(tr("write it as https://mirror.example/simple")),),
-        ) from None
-
-
-def _mirrors(options: PlanOptions) -> tuple[IndexSource, ...] | None:
-    """Return the sources that --mirror names, None where it leaves the choice to gpuenv."""
-    if not options.mirrors or options.mirrors == (_AUTO,):
-        return None
-    found: list[IndexSource] = []
-    for mirror in options.mirrors:
-        if mirror == _OFFICIAL:
-            found.append(_pytorch_index())
-        elif is_remote(mirror) or mirror.lower().startswith("file:") or os.path.isdir(mirror):  # noqa: PTH112
-            found.append(_named(mirror, "--mirror", "mirror"))
-        else:
-            raise _unknown_mirror(mirror)
-    return tuple(found)
-
-
-def _unknown_mirror(mirror: str) -> UsageError:
-    return UsageError(
-        tr("`{mirror}` is no address of an index", mirror=mirror),
-        code="unknown-mirror",
-        fixes=(Fix(tr("give an address such as https://mirror.example/simple, or `official`")),),
-    )
-
-
-def _pytorch_index() -> IndexSource:
-    row = next(row for row in matrices.load("indexes") if row["kind"] == "pytorch")
-    return IndexSource("pytorch", row["url"], "matrix indexes.json", row["name"])
-
-
-def _indexes(
-    configuration: IndexConfiguration, mirrors: tuple[IndexSource, ...] | None, environ: Mapping[str, str]
-) -> tuple[IndexSource, ...]:
-    """Return the indexes to read, in order: mirrors first, PyTorch's own index after what is configured."""
-    if configuration.no_index:
-        return ()
-    own = configuration.index_url or _default_index(environ)
-    general = (*((own,) if own else ()), *configuration.extra_index_urls)
-    if mirrors is None:
-        return tuple(dict.fromkeys((*general, _pytorch_index())))
-    if any(source.kind == "pypi" for source in mirrors):
-        return tuple(dict.fromkeys((*mirrors, *configuration.extra_index_urls)))
-    return tuple(dict.fromkeys((*mirrors, *general)))
-
-
-def _default_index(environ: Mapping[str, str]) -> IndexSource | None:
-    url = default_index(environ)
-    return IndexSource("pypi", url, tr("the installer's default"), "pypi") if url else None
-
-
-def _offline(
-    listings: tuple[Listing, ...],
-    projects: tuple[NormalizedName, ...],
-    target: Target,
-    knowledge: Knowledge,
-    environ: Mapping[str, str],
-) -> tuple[Listing, ...]:
-    """Return the listings that could be had without a request, and the snapshot's."""
-    builds = knowledge.builds_of(target.platform)
-    pairings = tuple(
-        Pairing(torch, canonicalize_name(project), version)
-        for torch in dict.fromkeys(build.torch for build in builds)
-        for project, versions in knowledge.companions_of(torch).items()
-        for version in versions
-        if _is_for_each_variant(project, version, knowledge)
-    )
-    bases = Bases(_pytorch_index().url, default_index(environ) or _NOWHERE)
-    snapshot = read_snapshot(matrices.load("wheels"), builds, pairings, projects, bases)
-    return (*(listing for listing in listings if not listing.problem), *snapshot)
-
-
-def _is_for_each_variant(project: str, version: Version, knowledge: Knowledge) -> bool:
-    """Whether a release was published for each variant of its torch, unlike one with kernels of its own."""
-    release = knowledge.companion_release(project, version)
-    return release is None or not release.architectures
-
-
 def _for_installer(
-    configuration: IndexConfiguration, mirrors: tuple[IndexSource, ...] | None, listings: tuple[Listing, ...]
-) -> IndexConfiguration:
-    """Return the configuration without what could not be read: uv gives up at a page that does not answer."""
+    configuration: IndexConfiguration, chosen: Chosen, listings: tuple[Listing, ...]
+) -> tuple[IndexConfiguration, ...]:
+    """Return the configuration without what could not be read: uv gives up at a page that does not answer.
+
+    One for each index that can serve everything, in order.
+    """
     down = {listing.source.url for listing in listings if listing.problem}
-    general = next((source for source in mirrors or () if _serves_everything(source, listings)), None)
-    return replace(
+    usable = replace(
         configuration,
-        index_url=general or configuration.index_url,
         extra_index_urls=tuple(item for item in configuration.extra_index_urls if item.url not in down),
         find_links=tuple(item for item in configuration.find_links if item.url not in down),
     )
+    answering = tuple(source for source in chosen.general if _serves_everything(source, listings))
+    indexes = answering or chosen.general[:1] or (configuration.index_url,)
+    return tuple(replace(usable, index_url=_unless_default(index, configuration)) for index in indexes)
+
+
+def _unless_default(index: IndexSource | None, configuration: IndexConfiguration) -> IndexSource | None:
+    """An index to be named: the installer's own default needs no naming where no other is configured."""
+    if index is not None and index.name == DEFAULT and configuration.index_url is None:
+        return None
+    return index
 
 
 def _serves_everything(source: IndexSource, listings: tuple[Listing, ...]) -> bool:

@@ -8,7 +8,10 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """The options of `plan` and its kin as typed; `program` is the command they belong to."""
+    """The options of `plan` and its kin as typed; `program` is the command they belong to.
+
+    `excluding` was not typed: names of mirrors and addresses of indexes that turned out to be broken.
+    """
 
     requirements: tuple[str, ...] = ()
     requirement_files: tuple[Path, ...] = ()
@@ -25,6 +28,7 @@ class PlanOptions:
     find_links: tuple[str, ...] = ()
     offline: bool = False
     program: tuple[str, ...] = ("gpuenv", "plan")
+    excluding: frozenset[str] = frozenset()
 
     @property
     def as_typed(self) -> tuple[tuple[str, str], ...]:

@@ -8,13 +8,17 @@ from dataclasses import replace
 
 from gpuenv.beside import Beside
 from gpuenv.core.assemble import assemble
+from gpuenv.core.mirror_notes import what_official_has, why_no_torch_wheels
 from gpuenv.core.refusal import refuse
 from gpuenv.core.request import Request, parse_cuda_option, parse_python
 from gpuenv.core.resolve import Choice, Decision, Question, ask, decide
 from gpuenv.core.target import Target, choose_target
 from gpuenv.managers import get_manager, resolver
 from gpuenv.managers.manager import Wanted
+from gpuenv.values.errors import Unreachable
+from gpuenv.values.index import IndexConfiguration
 from gpuenv.values.plan import Plan, PlannedPackage, Warn
+from gpuenv.values.text import tr
 from gpuenv.workflow.joint import resolve_jointly
 from gpuenv.workflow.knowledge import load_knowledge, overlay_warnings
 from gpuenv.workflow.listings import Listed, list_files, with_sizes
@@ -42,10 +46,10 @@ def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) 
     decision = decide(question)
     if not decision.choices:
         raise refuse(question, decision)
-    plan = _decided(question, decision, listed, options, environ)
-    return without_passwords(
-        _with_steps(with_sizes(_warned(plan, listed, environ), options, environ), target)
+    plan = _told_of_mirrors(
+        _decided(question, decision, listed, options, environ), question, decision, listed
     )
+    return without_passwords(with_steps(with_sizes(_warned(plan, listed, environ), options, environ), target))
 
 
 def _request(options: PlanOptions) -> Request:
@@ -65,20 +69,76 @@ def _request(options: PlanOptions) -> Request:
 def _decided(
     question: Question, decision: Decision, listed: Listed, options: PlanOptions, environ: Mapping[str, str]
 ) -> Plan:
+    """Return the plan with the first index that serves all that it needs."""
+    configurations = listed.configurations
+    if not question.request.others:
+        return assemble(question, decision, decision.choices[0], configurations[0], ())
+    first, *others = configurations
+    try:
+        return _jointly(question, decision, first, options, environ)
+    except Unreachable as error:
+        if not others:
+            raise
+        passed_over = _passed_over(first, error)
+    plan = _decided(question, decision, replace(listed, configurations=tuple(others)), options, environ)
+    return replace(plan, warnings=(*plan.warnings, passed_over))
+
+
+def _passed_over(configuration: IndexConfiguration, error: Unreachable) -> Warn:
+    """Tell of an index from which the other packages could not be had."""
+    index = configuration.index_url
+    place = (index.name or index.url) if index else tr("the installer's default")
+    text = tr("the index `{place}` was passed over: {problem}", place=place, problem=error.message)
+    details = "; ".join(because.text for because in error.because)
+    return Warn("index-passed-over", f"{text} ({details})" if details else text)
+
+
+def _jointly(
+    question: Question,
+    decision: Decision,
+    configuration: IndexConfiguration,
+    options: PlanOptions,
+    environ: Mapping[str, str],
+) -> Plan:
     def plan_for(choice: Choice, resolved: tuple[PlannedPackage, ...]) -> Plan:
-        return assemble(question, decision, choice, listed.configuration, resolved)
+        return assemble(question, decision, choice, configuration, resolved)
 
     def compile_plan(plan: Plan) -> resolver.Resolved | resolver.Unresolvable:
         return resolver.compile_requirements(_resolver_question(plan, question.target, options), environ)
 
-    if not question.request.others:
-        return plan_for(decision.choices[0], ())
     return resolve_jointly(decision.choices, plan_for, compile_plan)
 
 
+def _told_of_mirrors(plan: Plan, question: Question, decision: Decision, listed: Listed) -> Plan:
+    """Say why torch comes from where it does, and what the official index would have given."""
+    choice = _choice_of(plan, decision)
+    official = _from_official(question, listed)
+    return replace(
+        plan,
+        why=(*why_no_torch_wheels(choice, listed.named), *plan.why),
+        advice=(*plan.advice, *what_official_has(choice, official)),
+    )
+
+
+def _choice_of(plan: Plan, decision: Decision) -> Choice:
+    """The choice that a plan was made from: another than the first where other requirements forced it."""
+    torch = plan.packages[0]
+    return next(
+        (one for one in decision.choices if (one.torch.file.url or None) == torch.url), decision.choices[0]
+    )
+
+
+def _from_official(question: Question, listed: Listed) -> Choice | None:
+    if not listed.official:
+        return None
+    asked = ask(question.request, question.target, question.knowledge, listed.official, question.pythons)
+    choices = decide(asked).choices
+    return choices[0] if choices else None
+
+
 def _warned(plan: Plan, listed: Listed, environ: Mapping[str, str]) -> Plan:
-    unread = tuple(Warn("configuration-unreadable", text) for text in listed.configuration.warnings)
-    return replace(plan, warnings=(*plan.warnings, *unread, *overlay_warnings(environ)))
+    unread = tuple(Warn("configuration-unreadable", text) for text in listed.configurations[0].warnings)
+    return replace(plan, warnings=(*plan.warnings, *listed.warnings, *unread, *overlay_warnings(environ)))
 
 
 def _resolver_question(plan: Plan, target: Target, options: PlanOptions) -> resolver.Question:
@@ -96,7 +156,8 @@ def _resolver_question(plan: Plan, target: Target, options: PlanOptions) -> reso
     )
 
 
-def _with_steps(plan: Plan, target: str) -> Plan:
+def with_steps(plan: Plan, target: str) -> Plan:
+    """Return the plan with the commands that make the environment at `target`."""
     wanted = Wanted(
         pins=plan.pins,
         requirements=plan.requirements,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gpuenv.cli.commands.create_fetching import fetching
 from gpuenv.cli.commands.plan import options_of
 from gpuenv.cli.options import Common, PlanArguments
 from gpuenv.cli.output import (
@@ -23,12 +24,15 @@ from gpuenv.cli.output import (
 )
 from gpuenv.core.render.json import render_plan_data
 from gpuenv.core.render.text import render_text
-from gpuenv.values.errors import VerificationFailed
+from gpuenv.environments.store import Place
+from gpuenv.values.errors import InstallFailed, VerificationFailed
 from gpuenv.values.plan import Plan
 from gpuenv.values.text import tr
 from gpuenv.workflow import create as creating
-from gpuenv.workflow.plan import make_plan
+from gpuenv.workflow.fetch import Provided, StackNotFetchedError, fetch_stack
+from gpuenv.workflow.mirrors import Mirrors, load_mirrors
 from gpuenv.workflow.prove import prove
+from gpuenv.workflow.trials import Trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +51,32 @@ def create(name: str, wanted: PlanArguments, chosen: CreateOptions, common: Comm
     if not (chosen.yes or chosen.dry_run):
         check_terminal(assume="--yes")
     options = options_of(wanted, ("gpuenv", "create", name))
+    mirrors = load_mirrors(os.environ)
+    trials = Trials(options, mirrors, os.environ, target=str(place.path), tell=_teller(common))
     with working(tr("reading indexes"), quiet=common.quiet):
-        plan = make_plan(options, os.environ, target=str(place.path))
-    if not (common.quiet and chosen.yes):
-        _show(plan, common)
+        plan = trials.plan()
+    _offer(place, plan, chosen, common)
     if chosen.dry_run:
         if common.as_json:
             print_json(envelope("create", render_plan_data(plan), warnings=plan.warnings))
         return 0
-    if not chosen.yes:
+    while True:
+        try:
+            return _carry_out(name, plan, trials, mirrors, chosen, common)
+        except (InstallFailed, StackNotFetchedError) as error:
+            with working(tr("planning again"), quiet=common.quiet):
+                other = trials.again(error, plan)
+        if (other.pins, other.python) != (plan.pins, plan.python):
+            _offer(place, other, chosen, common)
+        plan = other
+
+
+def _offer(place: Place, plan: Plan, chosen: CreateOptions, common: Common) -> None:
+    """Show a plan and ask whether it may be carried out."""
+    if not (common.quiet and chosen.yes):
+        _show(plan, common)
+    if not (chosen.yes or chosen.dry_run):
         confirm(tr("create {path}?", path=place.path), assume="--yes")
-    return _apply(name, plan, options.devices, chosen, common)
 
 
 def _show(plan: Plan, common: Common) -> None:
@@ -68,7 +87,30 @@ def _show(plan: Plan, common: Common) -> None:
     print_data(render_text(plan, verbose=common.verbose))
 
 
-def _apply(name: str, plan: Plan, devices: tuple[int, ...], chosen: CreateOptions, common: Common) -> int:
+def _carry_out(
+    name: str, plan: Plan, trials: Trials, mirrors: Mirrors, chosen: CreateOptions, common: Common
+) -> int:
+    place = creating.check_name(name, environ=os.environ, force=chosen.force)
+    log = creating.begin_log(place)
+    with fetching(common, log) as watcher:
+        try:
+            provided = fetch_stack(plan, trials.options, mirrors, os.environ, watcher, target=str(place.path))
+        except StackNotFetchedError as error:
+            raise error.logged(log) from None
+    told = replace(provided.told, warnings=(*provided.told.warnings, *trials.warnings))
+    how = creating.Options(force=chosen.force, show=_shows_installer(common), tell=_teller(common), log=log)
+    return _apply(name, Provided(told, provided.local), trials.options.devices, chosen, common, how)
+
+
+def _apply(
+    name: str,
+    provided: Provided,
+    devices: tuple[int, ...],
+    chosen: CreateOptions,
+    common: Common,
+    how: creating.Options,
+) -> int:
+    plan = provided.told
     proofs: list[VerificationFailed] = []
 
     def verify(python: Path) -> creating.Verified:
@@ -83,11 +125,11 @@ def _apply(name: str, plan: Plan, devices: tuple[int, ...], chosen: CreateOption
     data = render_plan_data(plan)
     result = creating.create(
         name,
-        plan,
+        provided.local,
         data,
         environ=os.environ,
         verify=verify if chosen.verify else None,
-        options=creating.Options(force=chosen.force, show=_shows_installer(common), tell=_teller(common)),
+        options=how,
     )
     data |= _outcome(result)
     if proofs:

@@ -1,0 +1,36 @@
+"""Which variants are worth asking an index for, by what is known of the builds."""
+
+from __future__ import annotations
+
+from gpuenv.core.case import Case
+from gpuenv.core.cases import collect_cases
+from gpuenv.core.knowledge import Knowledge
+from gpuenv.core.request import Request
+from gpuenv.core.rules import driver, kernels, library
+from gpuenv.core.rules import request as request_rule
+from gpuenv.core.target import Target
+from gpuenv.values.variant import Variant
+
+
+def builds_worth_asking(request: Request, target: Target, knowledge: Knowledge) -> tuple[Case, ...]:
+    """Return the PyTorch index's builds that the request admits and that would run, newest torch first."""
+    cases = [
+        case
+        for case in collect_cases((), target, knowledge)
+        if case.kind == "pytorch" and _would_run(case, request, target, knowledge)
+    ]
+    return tuple(sorted(cases, key=lambda case: (case.torch, case.cuda is not None, case.cuda), reverse=True))
+
+
+def variants_worth_asking(request: Request, target: Target, knowledge: Knowledge) -> tuple[Variant, ...]:
+    """Return the variants of those builds, that of the newest torch first."""
+    return tuple(dict.fromkeys(case.variant for case in builds_worth_asking(request, target, knowledge)))
+
+
+def _would_run(case: Case, request: Request, target: Target, knowledge: Knowledge) -> bool:
+    return request_rule.in_question(case, request, target) and not (
+        request_rule.check(case, request)
+        or driver.check(case, target, knowledge)
+        or kernels.check(case, target, knowledge)
+        or library.check(case, target, knowledge)
+    )

@@ -1,0 +1,211 @@
+"""Fetch the torch stack of a plan from mirrors, so that each file is checked before an installer sees it."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from gpuenv.environments.failures import os_error_told
+from gpuenv.environments.fetched import Fetched, Follow, Missed, NotFetchedError, fetch_file
+from gpuenv.environments.wheel_store import WheelStore, is_plain, plain_digest
+from gpuenv.http import HttpClient, HttpProblem, cache_directory
+from gpuenv.http.patience import Watch
+from gpuenv.http.turns import in_turns
+from gpuenv.indexes.addresses import is_remote, redact
+from gpuenv.values.plan import FilePlace, Plan, PlannedPackage, StackFile, Warn
+from gpuenv.values.text import tr
+from gpuenv.workflow.mirror_labels import is_mirror, label_of
+from gpuenv.workflow.mirrors import Mirrors
+from gpuenv.workflow.options import PlanOptions
+from gpuenv.workflow.plan import with_steps
+
+_AT_A_TIME = 3  # mirrors ban those who take more
+
+
+class Watcher(Protocol):
+    """Who follows the fetching; called from several threads."""
+
+    def begin(self, files: int, size: int | None) -> None:
+        """Hear how many files are to be fetched, and of how many bytes if that is known."""
+
+    def file(self, filename: str, place: str) -> None:
+        """Hear that a file is fetched from a place now."""
+
+    def received(self, count: int) -> None:
+        """Hear that bytes came; fewer than 0: that they are to come again."""
+
+    def tell(self, text: str) -> None:
+        """Hear what a person should know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provided:
+    """A plan whose files are there: `told` says from where they came, `local` is the one to be run."""
+
+    told: Plan
+    local: Plan
+
+
+class StackNotFetchedError(Exception):
+    """A file of the torch stack could be had from no place that lists it."""
+
+    def __init__(self, file: StackFile, missed: tuple[Missed, ...]) -> None:
+        super().__init__(file.filename)
+        self.file = file
+        self.missed = missed
+        self.log: Path | None = None
+
+    def logged(self, log: Path) -> StackNotFetchedError:
+        """Return the error with the log that tells of all that was tried."""
+        self.log = log
+        return self
+
+    @property
+    def wrong(self) -> bool:
+        """Whether some place sent something, and not what was listed."""
+        return any(missed.wrong for missed in self.missed)
+
+
+def fetch_stack(
+    plan: Plan,
+    options: PlanOptions,
+    mirrors: Mirrors,
+    environ: Mapping[str, str],
+    watcher: Watcher,
+    *,
+    target: str,
+) -> Provided:
+    """Fetch the files of the torch stack that come from mirrors; return what the installer is to be told.
+
+    What comes from official indexes, from those that the user's configuration names and from wheelhouses is
+    left to the installer. `target` is where the environment goes. Raises StackNotFetchedError, UsageError
+    (the cache can't be written) and InstallFailed (the disk is full).
+    """
+    wanted = () if options.offline else tuple(_wanted(plan, options, mirrors))
+    if not wanted:
+        return Provided(plan, plan)
+    store = WheelStore(cache_directory(environ))
+    store.check_space(tuple((plain_digest(file.places[0].sha256), _size(file, plan)) for file in wanted))
+    sizes = tuple(_size(file, plan) for file in wanted)
+    watcher.begin(len(wanted), sum(sizes) if all(sizes) else None)
+    try:
+        fetched = _fetch_all(store, plan, wanted, mirrors, environ, watcher)
+    except OSError as error:
+        raise os_error_told(store.root, error) from error
+    store.prune()
+    return Provided(_told(plan, fetched, mirrors), _local(plan, fetched, store, target))
+
+
+def _wanted(plan: Plan, options: PlanOptions, mirrors: Mirrors) -> Iterator[StackFile]:
+    for file in plan.stack:
+        first = file.places[0]
+        places = tuple(place for place in file.places if is_remote(place.url))
+        if places[:1] == (first,) and is_plain(file.filename) and is_mirror(first.index, options, mirrors):
+            yield replace(file, places=places)
+
+
+def _size(file: StackFile, plan: Plan) -> int:
+    planned = next((item.size for item in plan.packages if item.filename == file.filename), None)
+    return file.places[0].size or planned or 0
+
+
+def _fetch_all(
+    store: WheelStore,
+    plan: Plan,
+    wanted: tuple[StackFile, ...],
+    mirrors: Mirrors,
+    environ: Mapping[str, str],
+    watcher: Watcher,
+) -> tuple[Fetched, ...]:
+    watch = Watch(watcher.received, threading.Event())
+    follow = _follow(watcher, mirrors)
+    fetched: dict[int, Fetched] = {}
+    with HttpClient(environ, ca_bundle=plan.sources.ca_bundle) as client:
+        jobs = [partial(fetch_file, store, client, file, watch, follow) for file in wanted]
+        try:
+            for number, answer in in_turns(jobs, at_a_time=_AT_A_TIME, limit_s=math.inf):
+                if isinstance(answer, HttpProblem):  # no limit, so none is given up
+                    raise AssertionError(answer.reason)
+                fetched[number] = answer
+        except NotFetchedError as error:
+            raise StackNotFetchedError(error.file, error.missed) from None
+        finally:
+            if watch.stop is not None:
+                watch.stop.set()
+    return tuple(fetched[number] for number in range(len(wanted)))
+
+
+def _follow(watcher: Watcher, mirrors: Mirrors) -> Follow:
+    def begins(file: StackFile, place: FilePlace) -> None:
+        watcher.file(file.filename, label_of(place.index, mirrors))
+
+    def missed(file: StackFile, one: Missed) -> None:
+        watcher.tell(missed_text(file, one, mirrors))
+
+    def waits(file: StackFile) -> None:
+        watcher.tell(tr("another gpuenv is fetching {file}; waiting for it", file=file.filename))
+
+    return Follow(begins, missed, waits)
+
+
+def missed_text(file: StackFile, missed: Missed, mirrors: Mirrors) -> str:
+    """Say what a mirror did wrong."""
+    return tr(
+        "mirror {mirror}: {file} {reason}",
+        mirror=label_of(missed.place.index, mirrors),
+        file=file.filename,
+        reason=missed.reason,
+    )
+
+
+def _told(plan: Plan, fetched: tuple[Fetched, ...], mirrors: Mirrors) -> Plan:
+    """Return the plan with the places that the files really came from."""
+    by_name = {one.file.filename: one for one in fetched}
+    warnings = tuple(
+        Warn("mirror-file-passed-over", _passed_over(one, missed, mirrors))
+        for one in fetched
+        for missed in one.missed
+    )
+    packages = tuple(_had(item, by_name.get(item.filename or "")) for item in plan.packages)
+    return replace(plan, packages=packages, warnings=(*plan.warnings, *warnings))
+
+
+def _passed_over(one: Fetched, missed: Missed, mirrors: Mirrors) -> str:
+    return tr(
+        "{fault}; taken from {mirror} instead",
+        fault=missed_text(one.file, missed, mirrors),
+        mirror=label_of(one.place.index, mirrors),
+    )
+
+
+def _had(package: PlannedPackage, fetched: Fetched | None) -> PlannedPackage:
+    if fetched is None:
+        return package
+    place = fetched.place
+    return replace(
+        package,
+        index=redact(place.index),
+        url=redact(place.url),
+        sha256=fetched.sha256,
+        size=fetched.path.stat().st_size,
+    )
+
+
+def _local(plan: Plan, fetched: tuple[Fetched, ...], store: WheelStore, target: str) -> Plan:
+    """Return the plan whose installer finds the files on this disk, not on the mirrors' pages."""
+    folders = tuple(str(store.folder(one.sha256)) for one in fetched)
+    needed = {place.page for file in _left_out(plan, fetched) for place in file.places[:1]}
+    pages = {one.file.places[0].page for one in fetched} - needed
+    links = tuple(link for link in plan.sources.find_links if link not in pages)
+    sources = replace(plan.sources, find_links=(*folders, *links))
+    return with_steps(replace(plan, sources=sources), target)
+
+
+def _left_out(plan: Plan, fetched: tuple[Fetched, ...]) -> tuple[StackFile, ...]:
+    there = {one.file.filename for one in fetched}
+    return tuple(file for file in plan.stack if file.filename not in there)

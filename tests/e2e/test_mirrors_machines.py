@@ -1,0 +1,268 @@
+"""Each of the 22 machines, from each set of mirrors that can serve it, against a network of replicas.
+
+The plans are made in this process, which a subprocess for each would take minutes for; what they must hold is
+read from the raw rows of the matrices (`mirrored.judge`), not from the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from index_server import dead_url
+from mirrored import Planner, Table, best_of_pypi, judge, official_torch, tables, versions
+from packaging.version import Version
+from replica_network import Network
+
+from gpuenv import matrices
+from gpuenv.core.render.text import render_text
+from gpuenv.values.errors import GpuenvError, Refused
+from gpuenv.values.plan import Plan
+
+H100_535 = "table-12-h100-535"
+SOME = ("table-01-k80-470", H100_535, "table-14-b200-570", "table-22-t4-418")
+TORCH_MIRRORS = ("nju", "aliyun", "sjtu")
+
+
+@pytest.fixture
+def planner(tmp_path: Path, network: Network, isolation: None) -> Planner:
+    made = Planner(tmp_path / "user", network)
+    made.configure()
+    return made
+
+
+def table(name: str) -> Table:
+    return next(one for one in tables() if one.name == name)
+
+
+def compared(one: Table, outcome: Plan | GpuenvError, network: Network, *allowed: str) -> list[str]:
+    """Say where an outcome is not what the official indexes give."""
+    if one.official is None:
+        return [] if isinstance(outcome, Refused) else [f"{one.name}: no refusal but {outcome}"]
+    if isinstance(outcome, GpuenvError):
+        return [f"{one.name}: {outcome.message}"]
+    found = judge(outcome, one, network, *allowed)
+    if versions(outcome) != one.official:
+        found.append(f"{versions(outcome)}, where the official index gives {one.official}")
+    return [f"{one.name}: {fault}" for fault in found]
+
+
+# a torch mirror, and Tsinghua for the rest
+
+
+@pytest.mark.parametrize("mirror", TORCH_MIRRORS)
+def test_a_torch_mirror_and_tsinghua_give_each_machine_what_the_official_index_gives(
+    planner: Planner, network: Network, mirror: str
+) -> None:
+    faults = []
+    for one in tables():
+        outcome = planner.outcome(one, mirror, "tuna")
+        faults += compared(one, outcome, network, mirror)
+        if isinstance(outcome, Plan):
+            assert outcome.sources.index_url == network.address("pypi:tuna")
+            assert not outcome.sources.extra_index_urls
+    assert not faults
+    assert set(network.asked()) <= {mirror, "tuna", "sjtu_store"}
+
+
+def test_what_official_serves_is_served_by_official(planner: Planner, network: Network) -> None:
+    faults = []
+    for name in SOME:
+        one = table(name)
+        faults += compared(one, planner.outcome(one, "official"), network, "r2")
+    assert not faults
+    assert set(network.asked()) <= {"official", "pypi", "r2"}
+
+
+def test_a_mirror_of_both_needs_no_second(planner: Planner, network: Network) -> None:
+    plan = planner.plan(table(H100_535), "nju")
+    assert judge(plan, table(H100_535), network, "nju") == []
+    assert plan.sources.index_url == network.address("pypi:nju")
+    assert set(network.asked()) == {"nju"}
+
+
+# Tsinghua alone
+
+
+def test_tsinghua_alone_serves_each_machine_that_a_build_of_pypi_runs_on(
+    planner: Planner, network: Network
+) -> None:
+    faults, served = [], 0
+    for one in with_gpu():
+        outcome = planner.outcome(one, "tuna")
+        best = best_of_pypi(one, network.shelf("tuna"))
+        if best is None:
+            faults += [] if isinstance(outcome, Refused) else [f"{one.name}: {outcome}"]
+        elif isinstance(outcome, GpuenvError):
+            faults.append(f"{one.name}: {outcome.message}")
+        else:
+            served += 1
+            faults += [f"{one.name}: {fault}" for fault in judge(outcome, one, network, "tuna")]
+            if Version(official_torch(versions(outcome))) != best:
+                faults.append(f"{one.name}: {versions(outcome)}, where {best} runs")
+    assert not faults
+    assert served == 18  # of 22; the official index refuses three, and one has no GPU
+    assert set(network.asked()) == {"tuna"}
+
+
+def with_gpu() -> list[Table]:
+    """Those that have a GPU and a driver to say what runs there."""
+    return [one for one in tables() if one.machine.gpus]
+
+
+def test_tsinghua_alone_offers_a_machine_without_gpu_the_cuda_build_and_never_takes_it_unasked(
+    planner: Planner, network: Network
+) -> None:
+    """PyPI has no CPU build for Linux; its build for CUDA runs without a GPU too, and is gigabytes larger."""
+    one = table("table-21-no-gpu")
+    refused = planner.outcome(one, "tuna")
+    assert isinstance(refused, Refused)
+    offered = " ".join(fix.command or "" for fix in refused.fixes)
+    variant = offered.partition("--cuda ")[2].split()[0]
+    plan = planner.plan(one, "tuna", cuda=variant)
+    assert judge(plan, one, network, "tuna") == []
+
+
+@pytest.mark.parametrize("name", [H100_535, "table-02-gtx-1080-ti-580", "table-06-v100-450"])
+def test_a_plan_from_pypi_alone_says_why_and_what_the_official_index_would_give(
+    planner: Planner, network: Network, name: str
+) -> None:
+    plan = planner.plan(table(name), "tuna")
+    told = " ".join((render_text(plan), *(one.text for one in (*plan.why, *plan.advice))))
+    told += " ".join(one.message for one in plan.warnings)
+    official = table(name).official
+    assert official is not None
+    assert official_torch(official) in told
+    assert "official" in told or network.address("torch:official") in told or "pytorch.org" in told
+
+
+# other sets
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_the_mirrors_are_taken_in_the_order_given(planner: Planner, network: Network, name: str) -> None:
+    one = table(name)
+    for order in (("nju", "aliyun", "tuna"), ("aliyun", "nju", "tuna"), ("tuna", "sjtu", "nju")):
+        torch = next(mirror for mirror in order if mirror != "tuna")
+        outcome = planner.outcome(one, *order)
+        assert compared(one, outcome, network, torch) == []
+
+
+@pytest.mark.parametrize("name", [H100_535, "table-01-k80-470"])
+@pytest.mark.parametrize("mirror", ["nju", "aliyun", "sjtu", "cernet"])
+def test_a_mirror_may_be_named_by_its_host_or_any_other_word_for_it(
+    planner: Planner, network: Network, name: str, mirror: str
+) -> None:
+    one = table(name)
+    place = "nju" if mirror == "cernet" else mirror
+    for word in (mirror.upper(), network.replicas[mirror].host):
+        outcome = planner.outcome(one, word, "tsinghua")
+        assert compared(one, outcome, network, mirror, place) == []
+
+
+# layouts by address: replica, path, the machine
+ADDRESSES = (
+    ("elsewhere", "/whl", H100_535),
+    ("elsewhere", "/whl/", H100_535),
+    ("elsewhere", "/whl/cu126", H100_535),
+    ("elsewhere", "/whl/torch_stable.html", "table-01-k80-470"),
+    ("elsewhere", "/whl/torch_stable.html", "table-22-t4-418"),
+    ("elsewhere", "/pub/torch/cu126/", H100_535),
+    ("elsewhere", "/pub/torch/cu126", H100_535),
+    ("elsewhere", "/pub/torch/cu118", "table-01-k80-470"),
+    ("nju", "/pytorch/whl", H100_535),
+    ("nju", "/pytorch/whl/cu126", H100_535),
+    ("aliyun", "/pytorch-wheels", H100_535),
+    ("aliyun", "/pytorch-wheels/cu126", H100_535),
+    ("aliyun", "/pytorch-wheels/cu118/", "table-01-k80-470"),
+    ("sjtu", "/pytorch-wheels", H100_535),
+    ("sjtu", "/pytorch-wheels/cu126", H100_535),
+    ("sjtu", "/pytorch-wheels/torch_stable.html", "table-01-k80-470"),
+    ("sjtu", "/pytorch-wheels/cu126/?mirror_intel_list", H100_535),
+    ("cernet", "/pytorch/whl/cu126", H100_535),
+)
+
+
+@pytest.mark.parametrize(("replica", "path", "name"), ADDRESSES)
+def test_every_layout_is_read_at_its_address(
+    planner: Planner, network: Network, replica: str, path: str, name: str
+) -> None:
+    one = table(name)
+    address = network.replicas[replica].url + path
+    outcome = planner.outcome(one, address, network.address("pypi:tuna"))
+    allowed = {replica, "nju" if replica == "cernet" else replica}
+    assert compared(one, outcome, network, *allowed) == []
+
+
+def test_the_digests_that_a_listing_lacks_are_those_known_from_elsewhere(
+    planner: Planner, network: Network
+) -> None:
+    """Aliyun tells none; the matrix knows those of torch 2.7.1, another mirror those of 2.14.1."""
+    known = {
+        row["filename"]: row.get("sha256") for row in matrices.load("wheels") if row["index"] == "pytorch"
+    }
+    plan = planner.plan(table("table-08-a100-470"), "aliyun", "tuna")
+    torch = plan.packages[0]
+    assert network.replica_of(str(torch.url)) == "aliyun"
+    assert torch.sha256 == known[str(torch.filename)] is not None
+    beside = planner.plan(table(H100_535), "aliyun", "nju", "tuna")
+    assert network.replica_of(str(beside.packages[0].url)) == "aliyun"
+    assert judge(beside, table(H100_535), network, "aliyun") == []
+
+
+# auto
+
+
+@pytest.mark.parametrize("state", ["slow", "reset", "hang"])
+def test_official_that_is_slow_or_dead_stops_no_plan(planner: Planner, network: Network, state: str) -> None:
+    with network.down("official", "r2", "pypi", "pypi_files", fault=state):  # type: ignore[arg-type]
+        for name in SOME if state == "reset" else SOME[1:2]:
+            one = table(name)
+            outcome = planner.outcome(one, "auto")
+            allowed = ("r2", *TORCH_MIRRORS) if state == "slow" else TORCH_MIRRORS
+            assert compared(one, outcome, network, *allowed) == []
+
+
+def test_auto_is_official_where_official_answers(planner: Planner, network: Network) -> None:
+    for name in SOME:
+        outcome = planner.outcome(table(name), "auto")
+        assert compared(table(name), outcome, network, "r2") == []
+
+
+def test_auto_begins_with_what_the_user_has_configured(planner: Planner, network: Network) -> None:
+    """What pip is configured to use serves everything but torch, which it does not carry."""
+    one = table(H100_535)
+    plan = planner.plan(one, "auto", more={"PIP_INDEX_URL": network.address("pypi:tuna")})
+    assert compared(one, plan, network, "r2", *TORCH_MIRRORS) == []
+    assert plan.sources.index_url == network.address("pypi:tuna")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_asked_yet(network: Network) -> Iterator[None]:
+    network.forget()
+    yield
+    assert not any(replica.faults for replica in network.replicas.values())
+
+
+def test_auto_takes_the_mirror_whose_wheels_come_fastest(planner: Planner, network: Network) -> None:
+    """FM42: pages and wheels lie on different machines; the first to answer may be the slowest."""
+    one = table(H100_535)
+    with (
+        network.down("official", "r2", "pypi", "pypi_files"),
+        network.failing("nju", "trickle", ".whl"),
+        network.failing("aliyun", "slow"),
+        network.down("sjtu", "cernet"),
+    ):
+        plan = planner.plan(one, "auto")
+    assert compared(one, plan, network, "aliyun") == []
+
+
+def test_a_mirror_that_is_down_is_passed_over(planner: Planner, network: Network) -> None:
+    one = table(H100_535)
+    with network.down("nju"):
+        plan = planner.plan(one, "nju", "sjtu", "tuna")
+        assert compared(one, plan, network, "sjtu") == []
+        assert any("nju" in warn.message or network.nju.host in warn.message for warn in plan.warnings)
+    plan = planner.plan(one, f"{dead_url()}/whl", "nju", "tuna")
+    assert compared(one, plan, network, "nju") == []
