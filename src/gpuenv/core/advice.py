@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpuenv.core.circumstances import glibc_of, with_any_glibc
+from gpuenv.core.circumstances import glibc_of, may_ask_mirrors, with_any_glibc
 from gpuenv.core.drivers import least_driver_for, least_driver_of
 from gpuenv.core.resolve import Choice, Decision, Question, decide
 from gpuenv.values.plan import Advice
@@ -18,7 +18,7 @@ def give_advice(question: Question, decision: Decision, choice: Choice) -> tuple
         _python(question, choice),
         _glibc(question, decision, choice),
         _fewer_gpus(question, choice),
-        _index(decision, choice),
+        _index(question, decision, choice),
         _stated_driver(question, choice),
     )
     return tuple(item for item in advice if item is not None)
@@ -86,7 +86,7 @@ def _fewer_gpus(question: Question, choice: Choice) -> Advice | None:
     return Advice(text, " ".join(f"--device {gpu.gpu.index}" for gpu in kept))
 
 
-def _index(decision: Decision, choice: Choice) -> Advice | None:
+def _index(question: Question, decision: Decision, choice: Choice) -> Advice | None:
     """Name the newest build that only an index which did not answer stands before."""
     out_of_reach = [
         judged
@@ -100,6 +100,8 @@ def _index(decision: Decision, choice: Choice) -> Advice | None:
     best = out_of_reach[0]
     page = best.failures[0].fact("page")
     text = tr("{build} would fit, but {page} could not be read", build=best.case.label, page=page)
+    if may_ask_mirrors(question.request):
+        text += tr("; `--mirror auto` looks for it on mirrors")
     return Advice(text, page)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from gpuenv.core.case import Failure
 from gpuenv.core.drivers import least_driver_for
+from gpuenv.core.request import Request
 from gpuenv.core.resolve import Choice, Decision, Question, ask, decide
 from gpuenv.core.rules.platform import needed_glibc
 from gpuenv.values.errors import Fix
@@ -81,7 +82,7 @@ def _cuda_variants(question: Question) -> tuple[Variant, ...]:
     return tuple(dict.fromkeys(case.variant for case in listed))
 
 
-def another_index(decision: Decision) -> Fix | None:
+def another_index(question: Question, decision: Decision) -> Fix | None:
     """Say where to look, where nothing but the indexes stands in the way of a build."""
     reached = (
         judged.failures for judged in decision.rejected if all(map(_is_about_indexes, judged.failures))
@@ -93,9 +94,16 @@ def another_index(decision: Decision) -> Fix | None:
     if down is None:
         return Fix(tr("name an index that lists it with --mirror, or a wheelhouse with --find-links"))
     page = down.fact("page")
+    if may_ask_mirrors(question.request):
+        return Fix(tr("make {page} answer, or add `--mirror auto` to look for it on mirrors", page=page))
     return Fix(
         tr("make {page} answer, or name a mirror with --mirror, then run the command again", page=page)
     )
+
+
+def may_ask_mirrors(request: Request) -> bool:
+    """Whether mirrors could be asked that were not: none was named, and the network may be used."""
+    return not request.offline and all(name != "--mirror" for name, _ in request.options)
 
 
 def _is_about_indexes(failure: Failure) -> bool:

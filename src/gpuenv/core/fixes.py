@@ -27,7 +27,7 @@ def find_fixes(question: Question, decision: Decision) -> tuple[Fix, ...]:
         newer_glibc(question, decision),
         *_split(question),
         _first_with_code(question, decision),
-        another_index(decision),
+        another_index(question, decision),
     )
     return (*_loosening(question, decision), *(fix for fix in others if fix is not None))
 

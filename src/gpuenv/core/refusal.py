@@ -7,6 +7,7 @@ from collections.abc import Callable
 from packaging.version import Version
 
 from gpuenv.core.case import Failure
+from gpuenv.core.circumstances import may_ask_mirrors
 from gpuenv.core.fixes import find_fixes
 from gpuenv.core.reasons import fewest_reasons
 from gpuenv.core.resolve import Decision, Judged, Question
@@ -149,6 +150,8 @@ def _cuda_key(variant: Variant) -> tuple[int, int]:
 
 def _nothing_read(question: Question) -> Unreachable:
     fixes = [Fix(tr("check the network, or name a mirror with --mirror or a wheelhouse with --find-links"))]
+    if may_ask_mirrors(question.request):
+        fixes.append(Fix(tr("or add `--mirror auto` to look for it on mirrors")))
     if not question.request.offline:
         command = question.request.with_option("--offline", "").command()
         fixes.append(Fix(tr("or decide from what is shipped with gpuenv"), command))

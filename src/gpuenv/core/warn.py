@@ -117,7 +117,7 @@ def _unreadable(question: Question) -> list[Warn]:
             source = listing.source
             facts = {"page": listing.page, "problem": listing.problem, "mirror": source.name}
             text = (
-                tr("the mirror `{mirror}`: {page} could not be read: {problem}", **facts)
+                tr("`{mirror}`: {page} could not be read: {problem}", **facts)
                 if source.name and source.hosts
                 else tr("{page} could not be read: {problem}", **facts)
             )
