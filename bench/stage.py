@@ -18,7 +18,10 @@ from gpuenv.indexes.installer import default_index
 # PyPI's host is asked of the installer, PyTorch's is the product's own data
 HOSTS = tuple(
     str(urlsplit(url).hostname)
-    for url in (default_index(os.environ), next(row["url"] for row in matrices.load("indexes")))
+    for url in (
+        default_index(os.environ),
+        next(row["torch"]["address"] for row in matrices.load("mirrors") if row["name"] == "official"),
+    )
 )
 GPUENV = (sys.executable, "-m", "gpuenv")
 UV = str(find_uv_bin())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import json
 import os
 import stat
 import sys
@@ -323,10 +324,112 @@ def test_conda_is_left_alone_where_it_is_not(environ: dict[str, str]) -> None:
     assert {one.tool for one in plan_use("tuna", UseOptions(), environ).changes} == {"pip", "uv", "conda"}
 
 
-def test_what_was_kept_and_is_garbled_is_told(environ: dict[str, str]) -> None:
-    put("pip", b"[global]\n", environ)
+@pytest.mark.parametrize(
+    "change",
+    [
+        "{",
+        "",
+        "[1]",
+        {"schema_version": 2},
+        {"tool": "poetry"},
+        {"path": "a\0b"},
+        {"path": ""},
+        {"path": "pip.conf"},
+        {"settings": [["global.index-url", None]]},
+        {"settings": None},
+        {"settings": [["global.index-url", None, {"a": 1}]]},
+        {"settings": [["global.index-url", 3, "https://a.example"]]},
+        {"original": "no base64"},
+        {"written": None},
+        {"folders": ["a\0b"]},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("command", ["reset", "use"])
+def test_what_was_kept_and_is_garbled_is_told(
+    change: str | dict[str, Any], command: str, environ: dict[str, str]
+) -> None:
+    path = put("pip", b"[global]\n", environ)
     use("tuna", "pip", environ)
+    before = path.read_bytes()
     (entry,) = Path(environ["GPUENV_DATA_DIR"]).rglob("settings/*.json")
-    entry.write_text("{", encoding="utf-8")
-    with pytest.raises(UsageError, match="can't be read"):
+    kept = json.loads(entry.read_text(encoding="utf-8"))
+    entry.write_text(change if isinstance(change, str) else json.dumps(kept | change), encoding="utf-8")
+    with pytest.raises(UsageError, match="can't be read") as raised:
+        reset(environ) if command == "reset" else use("nju", "pip", environ)
+    assert raised.value.code == "journal-unreadable"
+    assert str(entry) in raised.value.message
+    assert raised.value.fixes
+    assert path.read_bytes() == before
+
+
+def test_an_entry_that_is_no_file_is_told(environ: dict[str, str]) -> None:
+    (Path(environ["GPUENV_DATA_DIR"]) / "settings" / "x.json").mkdir(parents=True)
+    with pytest.raises(UsageError, match=r"x\.json"):
         plan_reset((), environ)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are text there")
+def test_a_home_whose_name_is_no_text_is_brought_back_too(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Path(os.fsdecode(os.fsencode(environ["HOME"]) + b"-\xff"))
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    environ["HOME"] = str(home)
+    path = put("pip", b"[global]\ntimeout = 9\n", environ)
+    use("tuna", "pip", environ)
+    assert TUNA.encode() in path.read_bytes()
+    reset(environ)
+    assert path.read_bytes() == b"[global]\ntimeout = 9\n"
+
+
+@pytest.mark.parametrize("url", ["https://[x", "http://", "https:///simple", "https://mirror.example:port/s"])
+def test_what_is_no_address_is_not_written(url: str, environ: dict[str, str]) -> None:
+    with pytest.raises(UsageError) as raised:
+        plan_use(url, UseOptions(), environ)
+    assert raised.value.code == "bad-address"
+    assert raised.value.fixes
+
+
+def test_an_address_known_to_be_wrong_is_put_right_before_it_is_written(environ: dict[str, str]) -> None:
+    use("https://mirrors.tuna.tsinghua.edu.cn/pypi/simple/", "pip", environ)
+    assert TUNA.encode() in file_of("pip", environ).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "name", ["douban", "https://pypi.douban.com/simple", "http://pypi.doubanio.com/simple/"]
+)
+def test_a_mirror_that_has_been_shut_down_is_not_written_by_any_name(
+    name: str, environ: dict[str, str]
+) -> None:
+    with pytest.raises(UsageError, match="`douban` has been shut down") as raised:
+        plan_use(name, UseOptions(), environ)
+    assert raised.value.code == "mirror-retired"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("tool = 3\n", False),
+        ("[tool]\nuv = 'x'\n", False),
+        ("[tool.uv]\nindex = 'x'\n", False),
+        ("[[tool.uv.index]]\nurl = 'https://z.example'\n", True),
+        ("[tool.uv]\nindex-url = 'https://z.example'\n", True),
+        ("[tool.ruff]\n", False),
+        ("[[tool", False),
+    ],
+)
+def test_a_project_near_by_is_told_where_it_names_an_index(
+    text: str, *, told: bool, environ: dict[str, str]
+) -> None:
+    Path("pyproject.toml").write_text(text, encoding="utf-8")
+    warnings = plan_use("tuna", UseOptions(("uv",)), environ).warnings
+    assert any("pyproject.toml" in one.message for one in warnings) is told
+
+
+def test_a_variable_that_goes_before_is_told_without_its_password(environ: dict[str, str]) -> None:
+    environ["PIP_INDEX_URL"] = "https://ada:secret@own.example/simple"
+    (warning,) = plan_use("tuna", UseOptions(("pip",)), environ).warnings
+    assert "own.example" in warning.message
+    assert "secret" not in warning.message

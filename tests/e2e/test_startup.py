@@ -20,6 +20,19 @@ LIGHT = {"typer", "annotated_doc", "shellingham", "packaging", "platformdirs", "
 _AROUND = {"_distutils_hack", "sitecustomize", "usercustomize", "org", "coverage", "distutils-precedence"}
 
 
+COMMANDS = (
+    ("detect",), ("plan",), ("create",), ("verify",), ("explain",), ("list",), ("run",), ("remove",),
+    ("matrix",), ("matrix", "show"), ("matrix", "check"), ("matrix", "inspect"), ("matrix", "refresh"),
+    ("mirrors",), ("mirrors", "list"), ("mirrors", "check"), ("mirrors", "use"), ("mirrors", "reset"),
+)  # fmt: skip
+
+
+def commands_of(text: str) -> set[str]:
+    """Return the commands that a help text lists, each with something said of it."""
+    _, _, listed = text.partition("\nCommands:\n")
+    return set(re.findall(r"^  (\w+)  +\S", listed, re.MULTILINE))
+
+
 def loaded(program: Program, *arguments: str) -> set[str]:
     """Return the modules of others that a command loads, by their first names."""
     argv = [sys.executable, "-X", "importtime", "-m", "gpuenv", *arguments]
@@ -45,7 +58,7 @@ def test_nothing_heavy_is_loaded_to_look_at_the_machine(program: Program, argume
     assert loaded(program, *arguments) <= LIGHT - {"platformdirs", "filelock"}
 
 
-@pytest.mark.parametrize("arguments", [("list",), ("matrix", "show", "cuda")])
+@pytest.mark.parametrize("arguments", [("list",), ("matrix", "show", "cuda"), ("mirrors", "list")])
 def test_nothing_heavy_is_loaded_to_list(program: Program, arguments: tuple[str, ...]) -> None:
     assert loaded(program, *arguments) <= LIGHT
 
@@ -53,11 +66,14 @@ def test_nothing_heavy_is_loaded_to_list(program: Program, arguments: tuple[str,
 def test_help_tells_every_command(program: Program) -> None:
     done = program.run("--help")
     assert done.status == 0
-    for command in ("detect", "plan", "create", "verify", "list", "run", "remove", "matrix"):
-        assert re.search(rf"^  {command}\b", done.out, re.MULTILINE)
-        told = program.run(command, "--help")
+    assert commands_of(done.out) == {name for name, *_ in COMMANDS}
+    for command in COMMANDS:
+        told = program.run(*command, "--help")
         assert told.status == 0
-        assert told.out.startswith(f"Usage: gpuenv {command}")
+        assert told.out.startswith(f"Usage: gpuenv {' '.join(command)}")
+    for group in ("matrix", "mirrors"):
+        told = program.run(group, "--help")
+        assert commands_of(told.out) == {name for first, *rest in COMMANDS if first == group for name in rest}
     bare = program.run()
     assert (bare.status, bare.out) == (2, "")
     assert bare.err.startswith("Usage: gpuenv")

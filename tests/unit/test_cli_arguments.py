@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuenv.cli.app import app
 from gpuenv.cli.main import _own_words, _Reporter
 from gpuenv.cli.output import json_text
 from gpuenv.cli.table import render_table
 
+# `--gpu` splits its variable by itself, the others end a run before it begins
+WITHOUT_VARIABLE = {"--gpu", "--version", "--install-completion", "--show-completion"}
 WORDS = st.lists(
     st.sampled_from(["plan", "run", "matrix", "show", "--json", "-v", "--", "x", "-", ""]) | st.text()
 )
@@ -25,6 +31,8 @@ WORDS = st.lists(
         (["--json", "plan"], "plan", True),
         (["matrix", "show", "cuda", "--json"], "matrix show", True),
         (["matrix", "--json"], "matrix", True),
+        (["mirrors", "use", "tuna", "--json"], "mirrors use", True),
+        (["mirrors", "--json", "list"], "mirrors list", True),
         (["plan", "--", "--json"], "plan", False),
         (["run", "trial", "--json"], "run", False),
         (["run", "--json", "trial", "x"], "run", True),
@@ -67,3 +75,21 @@ def test_a_table_has_every_row(rows: list[dict[str, object]]) -> None:
     assert shown.split("\n")[0].split() == ["a", "b"]
     if all(str(row["a"]).isprintable() for row in rows):
         assert len(shown.split("\n")) == len(rows) + 1
+
+
+def options(command: Any) -> Iterator[Any]:
+    """Every option of a command and of the commands below it."""
+    yield from (one for one in command.params if one.param_type_name == "option")
+    for below in getattr(command, "commands", {}).values():
+        yield from options(below)
+
+
+def test_every_option_has_a_variable_that_means_the_same_to_every_command() -> None:
+    found = list(options(typer.main.get_command(app)))
+    assert [one.opts for one in found if not one.envvar and not set(one.opts) & WITHOUT_VARIABLE] == []
+    meant: dict[str, set[str]] = {}
+    for one in found:
+        if one.envvar:
+            meant.setdefault(str(one.envvar), set()).add(f"{one.name} {one.metavar}")
+    assert all(name.startswith("GPUENV_") for name in meant)
+    assert {name: uses for name, uses in meant.items() if len(uses) > 1} == {}

@@ -22,7 +22,11 @@ def make_zip(names: list[str], comment: bytes = b"") -> bytes:
     return written.getvalue()
 
 
-@given(_NAMES, st.integers(0, 2000), st.integers(0, 2000), st.binary(max_size=50))
+# a comment with what looks like a record in it is what zipfile itself can't read
+_COMMENTS = st.binary(max_size=50).filter(lambda comment: b"PK\x05\x06" not in comment)
+
+
+@given(_NAMES, st.integers(0, 2000), st.integers(0, 2000), _COMMENTS)
 def test_the_entries_at_both_ends_can_be_read(
     names: list[str], first: int, last: int, comment: bytes
 ) -> None:

@@ -14,15 +14,17 @@ from types import FrameType
 from typing import Any
 
 import typer
+import typer.main
 
 from gpuenv.cli import output
 from gpuenv.cli.app import Interrupted, app
+from gpuenv.cli.language import choose_language, speak, translate_help
 from gpuenv.values.errors import Fix, GpuenvError, UsageError
 from gpuenv.values.text import tr
 
 DEFECT = 70
 INTERRUPTED = 130
-_GROUPS = ("matrix",)  # commands that have commands
+_GROUPS = ("matrix", "mirrors")  # commands that have commands
 _YES = ("1", "true", "t", "yes", "y", "on")
 
 
@@ -30,11 +32,12 @@ def run(arguments: list[str]) -> int:
     """Run gpuenv with `arguments`; return the exit status of design section 3."""
     output.prepare_streams()
     signal.signal(signal.SIGTERM, _terminated)
+    speak(choose_language(arguments, os.environ))
     reporter = _Reporter.of(arguments, os.environ)
     try:
         return _run_app(arguments)
     except GpuenvError as error:
-        return reporter.report(error)
+        return reporter.report(_explained(error))
     except output.Declined:
         return reporter.declined()
     except (Interrupted, typer.Abort, KeyboardInterrupt):
@@ -47,8 +50,20 @@ def run(arguments: list[str]) -> int:
 
 def _run_app(arguments: list[str]) -> int:
     _check_directory()
-    status = app(args=arguments, prog_name="gpuenv", standalone_mode=False)
+    command = typer.main.get_command(app)
+    translate_help(command)
+    status = command(args=arguments, prog_name="gpuenv", standalone_mode=False)
     return status if isinstance(status, int) else 0
+
+
+def _explained(error: GpuenvError) -> GpuenvError:
+    """Return what other programs failed with, and what that means."""
+    from gpuenv.workflow.explain_failure import with_cause  # noqa: PLC0415 - only where something failed
+
+    try:
+        return with_cause(error)
+    except GpuenvError:  # then the failure itself has to do
+        return error
 
 
 def _check_directory() -> None:

@@ -13,13 +13,14 @@ from gpuenv.core.matrix_cross import CROSS_CHECKS, CrossCheck
 from gpuenv.core.matrix_field import check_fields
 from gpuenv.core.matrix_fields import FIELDS
 from gpuenv.core.matrix_keys import MatrixFault, row_key
+from gpuenv.core.matrix_mirrors import MIRROR_CHECKS
 from gpuenv.core.matrix_published import PUBLISHED_CHECKS
 from gpuenv.values.text import tr
 
 __all__ = ["MatrixFault", "check_matrices", "sound_rows"]
 
 Row = Mapping[str, Any]
-_CHECKS = (*CROSS_CHECKS, *(CrossCheck(*check) for check in PUBLISHED_CHECKS))
+_CHECKS = (*CROSS_CHECKS, *(CrossCheck(*check) for check in (*PUBLISHED_CHECKS, *MIRROR_CHECKS)))
 _WHEEL = re.compile(r"\.whl\b|\bwheels?\b|\bMETADATA\b|\bmetadata\b")
 
 

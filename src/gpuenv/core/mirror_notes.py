@@ -10,7 +10,7 @@ from gpuenv.values.errors import Because
 from gpuenv.values.index import IndexSource, Listing
 from gpuenv.values.mirror import Mirror
 from gpuenv.values.plan import Advice, Warn
-from gpuenv.values.text import tr
+from gpuenv.values.text import marked, tr
 
 
 def hosts_elsewhere(listing: Listing) -> tuple[str, ...]:
@@ -37,8 +37,8 @@ def warn_of_strays(listings: tuple[Listing, ...]) -> tuple[Warn, ...]:
             kind = "mirror-redirects" if listing.read_at and host in listing.read_at else "mirror-leaks"
             found.setdefault((kind, host), listing.source)
     texts = {
-        "mirror-redirects": "the mirror `{mirror}` sends its index pages to {host}",
-        "mirror-leaks": "the mirror `{mirror}` links to files on {host}, which is not its own",
+        "mirror-redirects": marked("the mirror `{mirror}` sends its index pages to {host}"),
+        "mirror-leaks": marked("the mirror `{mirror}` links to files on {host}, which is not its own"),
     }
     return tuple(
         Warn(kind, tr(texts[kind], mirror=source.name or source.url, host=host))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,11 +15,16 @@ from gpuenv.values.text import tr
 Row = Mapping[str, Any]
 
 _PARTS = ("pypi", "torch", "conda")
+_PLACED = (*_PARTS, "bogus")  # what holds addresses
+_KEPT = ("title", "kind", "aliases", "bogus", "missing_status", "faults")
 _OWN_KIND = "own"
 
 
-def parse_own_mirror(entry: object, origin: str) -> Mirror:
+def parse_own_mirror(entry: object, origin: str, shipped: Mirror | None = None) -> Mirror:
     """Read an entry of the configuration file `origin`; ValueError tells what is wrong with it.
+
+    `shipped` is the mirror of the same name that gpuenv knows: what the entry does not say of who it is and
+    what it gets wrong holds as known. Its addresses are the entry's alone.
 
     [[mirror]]
     name = "lab"
@@ -27,13 +33,30 @@ def parse_own_mirror(entry: object, origin: str) -> Mirror:
     """
     if not isinstance(entry, Mapping):
         raise ValueError(tr("a mirror is no table"))
-    for complaint in check_fields(entry, OWN_FIELDS):
+    told = {**entry, **{name: _without_slashes(entry[name]) for name in _PLACED if name in entry}}
+    for complaint in check_fields(told, OWN_FIELDS):
         raise ValueError(complaint)
-    if not any(part in entry for part in _PARTS):
+    if not any(part in told for part in _PARTS):
         raise ValueError(
             tr("it has none of the parts {parts}", parts=", ".join(f"`{one}`" for one in _PARTS))
         )
-    return parse_mirror({"kind": _OWN_KIND, "status": "alive", "source": origin, **entry})
+    made = parse_mirror({"kind": _OWN_KIND, "status": "alive", "source": origin, **told})
+    if shipped is None:
+        return made
+    return replace(made, **{name: getattr(shipped, name) for name in _KEPT if name not in told})
+
+
+def _without_slashes(value: Any) -> Any:
+    """The addresses in a part of an entry as all others are written: without a slash at the end."""
+    match value:
+        case str():
+            return value.rstrip("/")
+        case list():
+            return [_without_slashes(one) for one in value]
+        case Mapping():
+            return {name: _without_slashes(one) for name, one in value.items()}
+        case _:
+            return value
 
 
 def parse_mirror(row: Row) -> Mirror:
@@ -52,8 +75,8 @@ def parse_mirror(row: Row) -> Mirror:
         status=row["status"],
         source=row["source"],
         aliases=tuple(row.get("aliases", ())),
-        hosts=tuple(row.get("hosts", ())) or _hosts_of(row),
-        intranet=tuple(row.get("intranet", ())),
+        hosts=_hosts(row, "hosts") or _hosts_of(row),
+        intranet=_hosts(row, "intranet"),
         pypi=_pypi(pypi) if pypi else None,
         torch=_torch(torch) if torch else None,
         conda=_conda(conda) if conda else None,
@@ -74,7 +97,7 @@ def _hosts_of(row: Row) -> tuple[str, ...]:
 
 
 def _pypi(part: Row) -> PypiPart:
-    return PypiPart(part["simple"], _texts(part, "aliases"), _texts(part, "wrong"), _texts(part, "files"))
+    return PypiPart(part["simple"], _texts(part, "aliases"), _texts(part, "wrong"), _hosts(part, "files"))
 
 
 def _torch(part: Row) -> TorchPart:
@@ -82,7 +105,7 @@ def _torch(part: Row) -> TorchPart:
         part["address"],
         part["layout"],
         part.get("hashes", True),
-        _texts(part, "files"),
+        _hosts(part, "files"),
         _texts(part, "wrong"),
     )
 
@@ -96,6 +119,11 @@ def _conda(part: Row) -> CondaPart:
         tuple(part.get("elsewhere", {}).items()),
         part.get("shards", False),
     )
+
+
+def _hosts(part: Row, field: str) -> tuple[str, ...]:
+    """Hosts as addresses are compared: in lower case."""
+    return tuple(host.lower() for host in part.get(field, ()))
 
 
 def _texts(part: Row, field: str) -> tuple[str, ...]:

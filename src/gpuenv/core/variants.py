@@ -9,7 +9,6 @@ from gpuenv.core.request import Request
 from gpuenv.core.rules import driver, kernels, library
 from gpuenv.core.rules import request as request_rule
 from gpuenv.core.target import Target
-from gpuenv.values.variant import Variant
 
 
 def builds_worth_asking(request: Request, target: Target, knowledge: Knowledge) -> tuple[Case, ...]:
@@ -20,11 +19,6 @@ def builds_worth_asking(request: Request, target: Target, knowledge: Knowledge) 
         if case.kind == "pytorch" and _would_run(case, request, target, knowledge)
     ]
     return tuple(sorted(cases, key=lambda case: (case.torch, case.cuda is not None, case.cuda), reverse=True))
-
-
-def variants_worth_asking(request: Request, target: Target, knowledge: Knowledge) -> tuple[Variant, ...]:
-    """Return the variants of those builds, that of the newest torch first."""
-    return tuple(dict.fromkeys(case.variant for case in builds_worth_asking(request, target, knowledge)))
 
 
 def _would_run(case: Case, request: Request, target: Target, knowledge: Knowledge) -> bool:

@@ -10,8 +10,9 @@ from gpuenv.http.client import (
     fetch_sizes,
 )
 from gpuenv.http.problems import HttpProblem, Limits
+from gpuenv.http.sample import Sample, read_sample
 
 __all__ = [
-    "HttpClient", "HttpProblem", "Limits", "Page", "Pending",
-    "cache_directory", "fetch_page", "fetch_size", "fetch_sizes",
+    "HttpClient", "HttpProblem", "Limits", "Page", "Pending", "Sample",
+    "cache_directory", "fetch_page", "fetch_size", "fetch_sizes", "read_sample",
 ]  # fmt: skip

@@ -84,19 +84,22 @@ class HttpClient:
         ca_bundle: str | None = None,
         limits: Limits | None = None,
         offline: bool = False,
+        fresh: bool = False,
     ) -> None:
         """Take the cache's place from GPUENV_CACHE_DIR; proxies and CA bundles come from the environment.
 
         Without `limits`, GPUENV_HTTP_TIMEOUT says for how many seconds a server may be silent.
         `ca_bundle` is what pip's configuration names; REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE go before it,
-        SSL_CERT_FILE after it. With `offline`, pages come from the cache alone, however old.
+        SSL_CERT_FILE after it. With `offline`, pages come from the cache alone, however old; with `fresh`,
+        never from there, nor are they kept.
         """
         self.limits = limits or limits_of(environ)
         self.offline = offline
+        self._fresh = fresh
         self._ca_bundle = ca_bundle or environ.get("SSL_CERT_FILE") or True
-        directory = cache_directory(environ)
-        self._store = Store(directory / "http")
-        self._sizes = SizeStore(directory / "sizes.json")
+        self.cache = cache_directory(environ)
+        self._store = Store(self.cache / "http")
+        self._sizes = SizeStore(self.cache / "sizes.json")
         self._idle: deque[requests.Session] = deque()
 
     def __enter__(self) -> Self:
@@ -178,6 +181,8 @@ class HttpClient:
         return session
 
     def _open(self) -> requests.Session:
+        if self._fresh:
+            return self.open_uncached()
         session = self._new()
         for scheme in ("https://", "http://"):
             session.mount(scheme, CachingAdapter(self._store, offline=self.offline))

@@ -7,7 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-TABLES = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries")
+# what decisions are made from, and what a refresh may lay rows over
+DECIDING = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries")
+TABLES = (*DECIDING, "mirrors", "conda", "signatures", "checks")  # what can be looked at
 
 
 def directory() -> Path:

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 from gpuenv.settings.files import read_bytes, remove, replace_bytes
-from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.errors import Because, Fix, UsageError
+from gpuenv.values.mirror import Tool
 from gpuenv.values.text import tr
 
 _SCHEMA_VERSION = 1
@@ -26,7 +27,7 @@ class Kept:
     """
 
     path: Path
-    tool: str
+    tool: Tool
     mirror: str
     when: str
     original: bytes | None
@@ -63,8 +64,8 @@ def keep(directory: Path, kept: Kept) -> None:
         "settings": [list(one) for one in kept.settings],
         "folders": [str(folder) for folder in kept.folders],
     }
-    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-    replace_bytes(_file(directory, kept.path), text.encode("utf-8"))
+    text = json.dumps(document, indent=2) + "\n"  # in ASCII: a path may hold bytes that are no text
+    replace_bytes(_file(directory, kept.path), text.encode("ascii"))
 
 
 def forget(directory: Path, path: Path) -> None:
@@ -78,33 +79,68 @@ def _file(directory: Path, path: Path) -> Path:
 
 def _load(file: Path) -> Kept:
     try:
-        return parse_kept(json.loads((read_bytes(file) or b"").decode("utf-8")))
-    except (ValueError, RecursionError):
+        return _checked(parse_kept(json.loads((read_bytes(file) or b"").decode("utf-8"))), file)
+    except (ValueError, RecursionError) as error:
         raise UsageError(
             tr("what gpuenv kept in `{file}` can't be read", file=file),
             code="journal-unreadable",
+            because=(Because(str(error), str(file)),),
             fixes=(Fix(tr("look into it, `original` holds the former file in base64, and move it away")),),
         ) from None
 
 
+def _checked(kept: Kept, file: Path) -> Kept:
+    if _file(file.parent, kept.path) != file:
+        raise ValueError(tr("it is named after another path than `{path}`", path=kept.path))
+    return kept
+
+
 def parse_kept(document: object) -> Kept:
-    """Read an entry; ValueError for anything else."""
+    """Read an entry; ValueError for anything else.
+
+    {"schema_version": 1, "path": "/home/ada/.config/pip/pip.conf", "tool": "pip", "mirror": "tuna",
+     "when": "2026-11-21T07:00:00+00:00", "original": "W2dsb2JhbF0K", "written": "9f86d0…",
+     "settings": [["global.index-url", null, "https://…"]], "folders": []}
+    """
     if not isinstance(document, Mapping):
         raise ValueError("the entry is no object")
     try:
+        if document["schema_version"] != _SCHEMA_VERSION:
+            raise ValueError(tr("another version of gpuenv wrote it"))
         original = document["original"]
+        tool = _tool(document["tool"])
         return Kept(
-            path=Path(_text(document["path"])),
-            tool=_text(document["tool"]),
+            path=_path(document["path"]),
+            tool=tool,
             mirror=_text(document["mirror"]),
             when=_text(document["when"]),
             original=None if original is None else base64.b64decode(_text(original), validate=True),
             written=_text(document["written"]),
-            settings=tuple((_text(key), before, after) for key, before, after in document["settings"]),
-            folders=tuple(Path(_text(folder)) for folder in document["folders"]),
+            settings=tuple(_setting(tool, *one) for one in document["settings"]),
+            folders=tuple(_path(folder) for folder in document["folders"]),
         )
     except (KeyError, TypeError) as error:
         raise ValueError(f"the entry lacks something: {error}") from None
+
+
+def _setting(tool: str, key: object, before: Any, after: Any) -> tuple[str, Any, Any]:
+    if tool == "pip" and not all(value is None or isinstance(value, str) for value in (before, after)):
+        raise ValueError(f"`{key}` is no text")
+    return _text(key), before, after
+
+
+def _tool(value: object) -> Tool:
+    tool = next((one for one in get_args(Tool) if one == value), None)
+    if tool is None:
+        raise ValueError(f"{value!r} is no tool whose configuration gpuenv changes")
+    return cast("Tool", tool)
+
+
+def _path(value: object) -> Path:
+    path = Path(_text(value))
+    if "\0" in str(path) or not path.is_absolute():
+        raise ValueError(f"{value!r} is no path")
+    return path
 
 
 def _text(value: object) -> str:

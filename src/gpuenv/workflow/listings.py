@@ -22,6 +22,7 @@ from gpuenv.indexes.addresses import is_remote
 from gpuenv.indexes.configuration import read_configuration
 from gpuenv.indexes.listings import read_listings
 from gpuenv.indexes.wheel_files import is_variant
+from gpuenv.managers import CONDA_MANAGERS
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.index import IndexConfiguration, IndexSource, Listing
 from gpuenv.values.mirror import Mirror
@@ -37,6 +38,7 @@ from gpuenv.workflow.mirror_choice import (
     pypi_source,
     torch_sources,
 )
+from gpuenv.workflow.mirror_speed import in_order_of, ranked_mirrors
 from gpuenv.workflow.mirrors import load_mirrors
 from gpuenv.workflow.options import PlanOptions
 
@@ -61,9 +63,7 @@ def list_files(
 ) -> Listed:
     """Read what each source lists of the torch stack; offline, from caches, wheelhouses and the snapshot."""
     projects = tuple(canonicalize_name(name) for name in ("torch", *request.companions))
-    configured = _configured(environ)
-    wheelhouses = tuple(named_source(place, "--find-links", "find-links") for place in options.find_links)
-    configuration = replace(configured, find_links=(*wheelhouses, *configured.find_links))
+    configuration = _with_wheelhouses(options, environ)
     builds = builds_worth_asking(request, target, knowledge)
     around = Circumstances(
         mirrors=load_mirrors(environ),
@@ -71,6 +71,7 @@ def list_files(
         variants=tuple(dict.fromkeys(case.variant for case in builds)),
         environ=environ,
         excluding=options.excluding,
+        conda=request.manager in CONDA_MANAGERS,
     )
     chosen = choose(options.mirrors, around)
 
@@ -171,16 +172,33 @@ def _with_others(
         more += torch_sources(mirror, around, origin) if torch_down else ()
     if not more and not general:
         return chosen, listings
-    general.sort(key=lambda source: any(source.name == one.name for one in more))
     read = reader.read((*more, *general))
+    ranked = ranked_mirrors(chosen.later, read, reader.client, around.environ)
+    read = in_order_of(ranked, read)
+    general.sort(key=lambda source: ranked.index(source.name) if source.name in ranked else len(ranked))
+    general.sort(key=lambda source: any(source.name == one.name for one in more))
     return replace(chosen, general=(*chosen.general, *general)), (*listings, *read)
+
+
+def configuration_for(options: PlanOptions, environ: Mapping[str, str]) -> IndexConfiguration:
+    """Return what an installer is told where torch does not come from wheels: the index for all else."""
+    configured = _with_wheelhouses(options, environ)
+    around = Circumstances(load_mirrors(environ), configured, (), environ, options.excluding, conda=True)
+    index = next(iter(choose(options.mirrors, around).general), configured.index_url)
+    return replace(configured, index_url=_unless_default(index, configured))
+
+
+def _with_wheelhouses(options: PlanOptions, environ: Mapping[str, str]) -> IndexConfiguration:
+    configured = read_installer_configuration(environ)
+    wheelhouses = tuple(named_source(place, "--find-links", "find-links") for place in options.find_links)
+    return replace(configured, find_links=(*wheelhouses, *configured.find_links))
 
 
 def choose_sources(
     indexes: tuple[str, ...], environ: Mapping[str, str]
 ) -> tuple[IndexConfiguration, tuple[IndexSource, ...]]:
     """Return the user's configuration, and the indexes named, else those a plan reads but local ones."""
-    configuration = _configured(environ)
+    configuration = read_installer_configuration(environ)
     if indexes:
         return configuration, tuple(named_source(index, "--index", "mirror") for index in indexes)
     around = Circumstances(load_mirrors(environ), configuration, (), environ)
@@ -188,7 +206,8 @@ def choose_sources(
     return configuration, tuple(source for source in found if source.kind != "directory")
 
 
-def _configured(environ: Mapping[str, str]) -> IndexConfiguration:
+def read_installer_configuration(environ: Mapping[str, str]) -> IndexConfiguration:
+    """Return what pip's and uv's configuration names; raise UsageError for what is no address."""
     try:
         read = read_configuration(environ, home=_home(), cwd=Path.cwd())
         for source in (

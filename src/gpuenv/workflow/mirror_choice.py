@@ -49,15 +49,16 @@ class Circumstances:
     variants: tuple[Variant, ...]
     environ: Mapping[str, str]
     excluding: frozenset[str] = frozenset()
-    ranked: tuple[str, ...] = ()  # names of mirrors, the fastest measured one first
+    conda: bool = False  # whether a conda tool installs, so that a mirror of conda's channels alone serves
 
 
 def choose(words: tuple[str, ...], around: Circumstances) -> Chosen:
     """Return what to read for the words of --mirror; raise UsageError for one that names nothing."""
+    words = tuple(AUTO if word.strip().lower() == AUTO else word for word in words)
     chosen = _named(words, around) if any(word != AUTO for word in words) else _usual(around)
     if AUTO in words:
         names = {mirror.name for mirror in chosen.named}
-        chosen = replace(chosen, later=tuple(one for one in _ranked(around) if one.name not in names))
+        chosen = replace(chosen, later=tuple(one for one in _standing_in(around) if one.name not in names))
     return _without(chosen, around)
 
 
@@ -137,11 +138,11 @@ def _named(words: tuple[str, ...], around: Circumstances) -> Chosen:
 def _one(word: str, around: Circumstances) -> Chosen:
     """What one word of --mirror means."""
     everything = around.mirrors.all
-    if not _is_place(word):
-        mirror = find_mirror(word, everything)
-        if mirror is None:
-            raise unknown_mirror(word, everything)
+    mirror = find_mirror(word, everything)  # a folder of the same name is `./NAME`
+    if mirror is not None:
         return _of_mirror(mirror, around, tr("option {option}", option="--mirror"))
+    if not _is_place(word):
+        raise unknown_mirror(word, everything)
     return _of_address(word, around)
 
 
@@ -153,6 +154,8 @@ def _of_mirror(mirror: Mirror, around: Circumstances, origin: str) -> Chosen:
     if mirror.status == "retired":
         return Chosen((), (), named=(mirror,), warnings=(_retired(mirror, mirror.name),))
     general = pypi_source(mirror, around, origin)
+    if general is None and mirror.torch is None and around.conda and mirror.conda:
+        return Chosen((), (), named=(mirror,))
     if general is None and mirror.torch is None:
         raise UsageError(
             tr("the mirror `{name}` has neither torch's wheels nor a copy of PyPI", name=mirror.name),
@@ -223,7 +226,8 @@ def _usual(around: Circumstances) -> Chosen:
     """What is configured, then PyPI's default if nothing is, then the official PyTorch index."""
     official = next(one for one in around.mirrors.all if one.name == _OFFICIAL)
     configured, warnings = _configured(around)
-    own = configured[:1] if around.configuration.index_url in configured else ()
+    index = around.configuration.index_url
+    own = tuple(source for source in configured[:1] if index and source.url == index.url)
     default = () if own else (pypi_source(official, around, tr("the installer's default")),)
     general = (*own, *(source for source in default if source))
     extra = tuple(source for source in configured if source not in own)
@@ -255,14 +259,13 @@ def _retired(mirror: Mirror, place: str) -> Warn:
     return Warn("mirror-retired", tr("the mirror `{name}`: {text}", name=mirror.name, text=text))
 
 
-def _ranked(around: Circumstances) -> tuple[Mirror, ...]:
-    """The mirrors that can stand in, the fastest measured first, the others in the matrix' order."""
+def _standing_in(around: Circumstances) -> tuple[Mirror, ...]:
+    """The mirrors that can stand in, in the matrix' order: those with torch's wheels first."""
     usable = [
         one for one in around.mirrors.all
         if one.status in ("alive", "redirector") and one.kind != _OFFICIAL and (one.pypi or one.torch)
     ]  # fmt: skip
-    order = {name: place for place, name in enumerate(around.ranked)}
-    return tuple(sorted(usable, key=lambda one: (order.get(one.name, len(order)), one.torch is None)))
+    return tuple(sorted(usable, key=lambda one: one.torch is None))
 
 
 def _without(chosen: Chosen, around: Circumstances) -> Chosen:

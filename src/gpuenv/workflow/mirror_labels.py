@@ -28,10 +28,7 @@ def is_mirror(url: str, options: PlanOptions, mirrors: Mirrors) -> bool:
 
 def mirror_at(url: str, mirrors: Mirrors) -> Mirror | None:
     """Return the mirror that an address lies on, also where it is a host of that mirror's files."""
-    try:
-        found = mirror_of_url(url, mirrors.all)
-    except ValueError:
-        return None
+    found = mirror_of_url(url, mirrors.all)
     return found or next((one for one in mirrors.all if _host(url) in _file_hosts(one)), None)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from gpuenv import matrices
-from gpuenv.core.mirror_names import find_mirror, near_names
+from gpuenv.core.mirror_names import check_words, find_mirror, near_names
 from gpuenv.core.mirror_rows import parse_mirror, parse_own_mirror
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.mirror import Mirror
 from gpuenv.values.text import tr
 
+_PROGRAM = "gpuenv"
 _FILE = "config.toml"
 _NAMED_BY = "GPUENV_CONFIG"
 
@@ -35,22 +38,36 @@ class Mirrors:
         return found
 
 
-def configuration_file(environ: Mapping[str, str]) -> Path:
-    """Return where gpuenv's configuration file is, or would be."""
+def configuration_file(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """Return where gpuenv's configuration file is, or would be; `platform` is as `sys.platform` has it."""
+    home = environ.get("USERPROFILE" if platform == "win32" else "HOME") or os.path.expanduser("~")  # noqa: PTH111 - one that can't be told stays `~`
     named = environ.get(_NAMED_BY)
-    if named:
-        return Path(named)
-    import platformdirs  # noqa: PLC0415 - only where no file is named
+    if not named:
+        return _configuration_home(environ, platform, Path(home)) / _PROGRAM / _FILE
+    if re.match(r"~(?:[/\\]|$)", named):
+        return Path(home + named[1:])
+    return Path(os.path.expanduser(named))  # noqa: PTH111 - `~nobody` stays as it is
 
-    return Path(platformdirs.user_config_dir("gpuenv", appauthor=False)) / _FILE
+
+def _configuration_home(environ: Mapping[str, str], platform: str, home: Path) -> Path:
+    """Where a system keeps configuration, as platformdirs has it."""
+    if platform == "darwin":
+        return home / "Library" / "Application Support"
+    variable, usual = (
+        ("LOCALAPPDATA", home / "AppData" / "Local")
+        if platform == "win32"
+        else ("XDG_CONFIG_HOME", home / ".config")
+    )
+    named = environ.get(variable, "").strip()
+    return Path(named) if named else usual
 
 
 def load_mirrors(environ: Mapping[str, str]) -> Mirrors:
     """Return the mirrors; raise UsageError for a configuration file that can't be read."""
     file = configuration_file(environ)
-    own = _own(file, required=bool(environ.get(_NAMED_BY)))
+    shipped = tuple(parse_mirror(row) for row in matrices.load("mirrors"))
+    own = _own(file, shipped, required=bool(environ.get(_NAMED_BY)))
     names = {mirror.name for mirror in own}
-    shipped = (parse_mirror(row) for row in matrices.load("mirrors"))
     return Mirrors((*own, *(one for one in shipped if one.name not in names)), frozenset(names), file)
 
 
@@ -68,7 +85,7 @@ def unknown_mirror(name: str, mirrors: tuple[Mirror, ...]) -> UsageError:
     )
 
 
-def _own(file: Path, *, required: bool) -> tuple[Mirror, ...]:
+def _own(file: Path, shipped: tuple[Mirror, ...], *, required: bool) -> tuple[Mirror, ...]:
     try:
         text = file.read_text(encoding="utf-8-sig")
         entries = _load_toml(text).get("mirror", [])
@@ -81,24 +98,22 @@ def _own(file: Path, *, required: bool) -> tuple[Mirror, ...]:
         raise _unreadable(file, reason, str(file)) from None
     if not isinstance(entries, list):
         raise _unreadable(file, tr("`mirror` is no list of tables"), str(file))
-    return _distinct(tuple(_entry(entry, number, file) for number, entry in enumerate(entries, 1)), file)
-
-
-def _entry(entry: object, number: int, file: Path) -> Mirror:
+    known = {mirror.name: mirror for mirror in shipped}
+    own = tuple(_entry(entry, number, file, known) for number, entry in enumerate(entries, 1))
     try:
-        return parse_own_mirror(entry, str(file))
+        check_words(own, shipped)
     except ValueError as error:
-        name = entry.get("name") if isinstance(entry, Mapping) else None
+        raise _unreadable(file, str(error), str(file)) from None
+    return own
+
+
+def _entry(entry: object, number: int, file: Path, known: Mapping[str, Mirror]) -> Mirror:
+    name = entry.get("name") if isinstance(entry, Mapping) else None
+    try:
+        return parse_own_mirror(entry, str(file), known.get(name) if isinstance(name, str) else None)
+    except ValueError as error:
         which = tr("mirror {number} ({name})", number=number, name=name or "?")
         raise _unreadable(file, f"{which}: {error}", str(file)) from None
-
-
-def _distinct(mirrors: tuple[Mirror, ...], file: Path) -> tuple[Mirror, ...]:
-    names = [mirror.name for mirror in mirrors]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice:
-        raise _unreadable(file, tr("the mirror `{name}` stands there twice", name=twice), str(file))
-    return mirrors
 
 
 def _unreadable(file: Path, reason: str, source: str) -> UsageError:

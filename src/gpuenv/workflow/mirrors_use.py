@@ -6,14 +6,14 @@ import difflib
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from gpuenv.core.mirror_names import correction
+from gpuenv.core.mirror_names import correction, mirror_of_url
 from gpuenv.core.mirror_settings import FORMATS, TOOLS, carries, put_back, wanted_settings
 from gpuenv.environments.store import find_store
 from gpuenv.indexes.addresses import is_remote
@@ -34,14 +34,9 @@ from gpuenv.values.mirror import Mirror, PypiPart, Tool
 from gpuenv.values.plan import Warn
 from gpuenv.values.text import tr
 from gpuenv.workflow.mirrors import Mirrors, load_mirrors
+from gpuenv.workflow.mirrors_nearer import what_wins
 
 _FOLDER = "settings"
-_PIP_VARIABLES = ("PIP_INDEX_URL", "PIP_NO_INDEX", "PIP_CONFIG_FILE")
-_UV_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_CONFIG_FILE", "UV_NO_CONFIG")
-_CONDA_VARIABLES = ("CONDARC", "CONDA_DEFAULT_CHANNELS", "CONDA_CHANNEL_ALIAS", "MAMBARC")
-_VARIABLES: Mapping[Tool, tuple[str, ...]] = {
-    "pip": _PIP_VARIABLES, "uv": _UV_VARIABLES, "conda": _CONDA_VARIABLES,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +92,7 @@ def plan_use(name: str, options: UseOptions, environ: Mapping[str, str]) -> Chan
             changes.append(_change(tool, path, mirror, mirrors))
         elif options.tools:
             raise _no_such_file(tool, options.scope)
-    warnings = [warn for one in changes for warn in _what_wins(one, options.scope, places)]
+    warnings = [warn for one in changes for warn in what_wins(one.tool, one.path, options.scope, places)]
     return Changes(mirror.name, tuple(one for one in changes if one.before != one.after), tuple(warnings))
 
 
@@ -164,23 +159,38 @@ def apply_reset(planned: Changes, environ: Mapping[str, str]) -> None:
 
 
 def _mirror(name: str, options: UseOptions, mirrors: Mirrors) -> Mirror:
-    if not is_remote(name):
-        mirror = mirrors.find(name)
-    else:
-        address = (correction(name, mirrors.all) or name).rstrip("/")
-        host = urlsplit(address).hostname or address
-        mirror = Mirror(
-            address, address, "own", "alive", tr("as given"), hosts=(host,), pypi=PypiPart(address)
-        )
-    if mirror.status == "retired":
-        raise UsageError(
-            tr("the mirror `{name}` has been shut down", name=mirror.name),
-            code="mirror-retired",
-            because=tuple(Because(fault.text, fault.source) for fault in mirror.faults),
-            fixes=(Fix(tr("see which are alive"), "gpuenv mirrors list"),),
-        )
+    mirror = _at(name, mirrors) if is_remote(name) else mirrors.find(name)
+    for one in (mirror, mirror_of_url(name, mirrors.all)):
+        if one is not None and one.status == "retired":
+            raise _retired(one)
     _refuse_plain_http(mirror, options)
     return mirror
+
+
+def _at(url: str, mirrors: Mirrors) -> Mirror:
+    """The copy of PyPI at an address, which is put right where it is known to be wrong."""
+    address = (correction(url, mirrors.all) or url).rstrip("/")
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if not host:
+        raise UsageError(
+            tr("`{url}` is no address", url=url),
+            code="bad-address",
+            fixes=(Fix(tr("write it as https://mirror.example/simple")),),
+        )
+    return Mirror(address, address, "own", "alive", tr("as given"), hosts=(host,), pypi=PypiPart(address))
+
+
+def _retired(mirror: Mirror) -> UsageError:
+    return UsageError(
+        tr("the mirror `{name}` has been shut down", name=mirror.name),
+        code="mirror-retired",
+        because=tuple(Because(fault.text, fault.source) for fault in mirror.faults),
+        fixes=(Fix(tr("see which are alive"), "gpuenv mirrors list"),),
+    )
 
 
 def _refuse_plain_http(mirror: Mirror, options: UseOptions) -> None:
@@ -284,7 +294,7 @@ def _kept(change: Change, mirror: str, earlier: journal.Kept | None) -> journal.
 def _back(kept: journal.Kept) -> Change:
     """What brings a file back: its former bytes if nobody touched it since, else its own keys alone."""
     now = read_bytes(kept.path)
-    tool: Tool = next(tool for tool in TOOLS if tool == kept.tool)
+    tool = kept.tool
     if now == kept.original or (now is not None and digest(now) == kept.written):
         return Change(tool, kept.path, now, kept.original)
     if now is None:  # removed by hand: there is nothing of ours left in it
@@ -297,59 +307,6 @@ def _back(kept: journal.Kept) -> Change:
     except ValueError as error:
         raise _garbled(kept.path, tool, error) from None
     return Change(tool, kept.path, now, after.encode("utf-8"), left=left)
-
-
-def _what_wins(change: Change, scope: Scope, places: Places) -> Iterator[Warn]:
-    """Tell what goes before the file that is written: variables, and files that are nearer."""
-    for variable in _VARIABLES[change.tool]:
-        if value := places.environ.get(variable):
-            yield Warn(
-                "setting-overridden",
-                tr(
-                    "the variable {variable} ({value}) goes before {file}",
-                    variable=variable, value=value, file=change.path,
-                ),
-            )  # fmt: skip
-    for path in _nearer(change, scope, places):
-        text = _text_of(path)
-        if text is not None and _says(change.tool, path, text):
-            yield Warn("setting-overridden", tr("{nearer} goes before {file}", nearer=path, file=change.path))
-
-
-def _nearer(change: Change, scope: Scope, places: Places) -> Iterator[Path]:
-    match change.tool:
-        case "pip":
-            files = places.pip_files()
-            yield from files[files.index(change.path) + 1 :] if change.path in files else ()
-        case "uv":
-            for folder in (Path.cwd(), *Path.cwd().parents):
-                yield from (folder / "uv.toml", folder / "pyproject.toml")
-        case "conda":
-            order: tuple[Scope, ...] = ("site", "user", "environment")
-            yield from (places.conda_file(one) for one in order[order.index(scope) + 1 :])
-
-
-def _text_of(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return None
-
-
-def _says(tool: Tool, path: Path, text: str) -> bool:
-    """Whether a file says something of the keys that gpuenv would set."""
-    try:
-        present = FORMATS[tool].read_settings(text)
-    except ValueError:
-        return False
-    if tool == "uv" and path.name == "pyproject.toml":
-        return bool(present["rest"].get("tool", {}).get("uv", {}).get("index"))
-    owned = {
-        "pip": ("index-url",),
-        "uv": ("index.default",),
-        "conda": ("default_channels", "custom_channels"),
-    }
-    return any(any(word in key for word in owned[tool]) for key in present)
 
 
 def _directory(environ: Mapping[str, str]) -> Path:

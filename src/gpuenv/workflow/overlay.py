@@ -41,7 +41,7 @@ def read_overlay(directory: Path) -> Overlay:
     """Read the matrices of a folder; a garbled file or row is a warning and is passed over."""
     tables: dict[str, tuple[Row, ...]] = {}
     warnings: list[Warn] = []
-    for table in matrices.TABLES:
+    for table in matrices.DECIDING:
         try:
             rows = matrices.read(directory, table)
         except (FileNotFoundError, NotADirectoryError):
@@ -73,7 +73,7 @@ def load_tables(environ: Mapping[str, str] | None = None) -> Overlay:
     if environ is None:
         return _merged(None, ())
     directory = overlay_directory(environ)
-    return _merged(directory, tuple(_stamp(directory / f"{table}.json") for table in matrices.TABLES))
+    return _merged(directory, tuple(_stamp(directory / f"{table}.json") for table in matrices.DECIDING))
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
@@ -86,7 +86,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 @cache
 def _merged(directory: Path | None, stamps: tuple[tuple[int, int] | None, ...]) -> Overlay:
-    shipped: Tables = {table: matrices.load(table) for table in matrices.TABLES}
+    shipped: Tables = {table: matrices.load(table) for table in matrices.DECIDING}
     if directory is None or not any(stamps):
         return Overlay(shipped)
     return laid_over(shipped, read_overlay(directory))
@@ -133,7 +133,7 @@ def set_aside_garbled(environ: Mapping[str, str]) -> None:
     from gpuenv.core.matrix_text import render_table  # noqa: PLC0415
 
     directory = overlay_directory(environ)
-    for table in matrices.TABLES:
+    for table in matrices.DECIDING:
         path = directory / f"{table}.json"
         try:
             sound, faults = _sound(table, matrices.read(directory, table))
