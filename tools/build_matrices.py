@@ -12,13 +12,16 @@ import argparse
 import sys
 from pathlib import Path
 
+from matrix_tables.checks import build_checks
 from matrix_tables.companions import build_companions
+from matrix_tables.conda import build_conda
 from matrix_tables.cuda import build_cuda
 from matrix_tables.facts import Facts, Row, UnusableFacts
 from matrix_tables.gpus import build_gpus
 from matrix_tables.known_bad import build_known_bad
 from matrix_tables.libraries import build_libraries
 from matrix_tables.mirrors import build_mirrors
+from matrix_tables.signatures import build_signatures
 from matrix_tables.torch import build_torch
 from matrix_tables.wheel_read import READ, prefer_wheels, read_records
 from matrix_tables.wheels import build_wheels
@@ -78,6 +81,9 @@ def _build(facts: Facts, options: argparse.Namespace) -> tuple[dict[str, list[Ro
         "known-bad": build_known_bad(facts),
         "libraries": build_libraries(facts, builds),
         "mirrors": build_mirrors(facts),
+        "signatures": build_signatures(facts),
+        "checks": build_checks(facts),
+        "conda": build_conda(facts),
     }
     texts = {name: render_table(rows) for name, rows in tables.items()}
     if options.pypi_pages is not None:

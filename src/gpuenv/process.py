@@ -16,6 +16,7 @@ from types import FrameType
 from typing import IO
 
 _GRACE_S = 5.0
+_INTERRUPTED_S = 2.0  # micromamba finishes the download it is at before it heeds Ctrl-C
 _PASSWORD = re.compile(r"(https?://)[^/@\s]+@")  # in an index address
 
 
@@ -50,8 +51,9 @@ def run(
 
     The child and all its children are ended when the time limit (seconds) runs out or on Ctrl-C.
     """
+    given = subprocess.DEVNULL if stdin is None else subprocess.PIPE
     try:
-        child = _start(argv, environ, cwd, stdin is not None, subprocess.PIPE, subprocess.PIPE)
+        child = _start(argv, environ, cwd, given, subprocess.PIPE, subprocess.PIPE)
     except OSError as error:
         return Completed(None, "", "", error=str(error))
     try:
@@ -81,8 +83,7 @@ def stream(
     On POSIX the child inherits the descriptors in `keep_open`, and with them the locks they hold.
     """
     with log.open("ab") as sink:
-        shown = _PASSWORD.sub(r"\1***@", " ".join(argv))
-        sink.write(f"$ {shown}\n".encode(errors="surrogateescape"))
+        sink.write(_shown(argv))
         sink.flush()
         start = sink.tell()
         if show and sys.stderr.isatty() and os.name == "posix":
@@ -92,6 +93,63 @@ def stream(
     with log.open("rb") as written:
         written.seek(start)
         return Completed(returncode, _decode(written.read()), "", error=error)
+
+
+def attend(
+    argv: Sequence[str],
+    *,
+    log: Path,
+    environ: Mapping[str, str] | None = None,
+    tick: Callable[[], None] = lambda: None,
+    every_s: float = 0.5,
+    keep_open: tuple[int, ...] = (),
+) -> Completed:
+    """Run a long `argv` that prints for programs, and call `tick` every so many seconds meanwhile.
+
+    What it printed is appended to `log` when it ends, however it ends. Ctrl-C is passed on to the child and
+    its children, as installers clean up after it; those that go on are ended before it is raised. On POSIX
+    the child inherits the descriptors in `keep_open`, and with them the locks they hold.
+    """
+    try:
+        child = _start(argv, environ, None, subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE, keep_open)
+    except OSError as error:
+        return Completed(None, "", "", error=str(error))
+    stdout, stderr = b"", b""
+    try:
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                stdout, stderr = child.communicate(timeout=every_s)
+                return Completed(child.returncode, _decode(stdout), _decode(stderr))
+            tick()
+    except BaseException:
+        stdout, stderr = _interrupt(child)
+        raise
+    finally:
+        _note(log, argv, stdout, stderr)
+
+
+def _interrupt(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """Pass Ctrl-C on, then end the child; on Windows the console has passed it on already."""
+    try:
+        if os.name == "posix":
+            _signal_group(child, signal.SIGINT)
+        return child.communicate(timeout=_INTERRUPTED_S)
+    except subprocess.TimeoutExpired:
+        return _end(child)
+    except BaseException:  # a second Ctrl-C
+        _end(child)
+        raise
+
+
+def _note(log: Path, argv: Sequence[str], *printed: bytes) -> None:
+    with log.open("ab") as sink:
+        sink.write(_shown(argv))
+        sink.writelines(printed)
+
+
+def _shown(argv: Sequence[str]) -> bytes:
+    shown = _PASSWORD.sub(r"\1***@", " ".join(argv))
+    return f"$ {shown}\n".encode(errors="surrogateescape")
 
 
 def hand_over(argv: Sequence[str], environ: Mapping[str, str]) -> int:
@@ -131,15 +189,7 @@ def _stream_through_pipe(
     show: bool,
 ) -> tuple[int | None, str | None]:
     try:
-        child = _start(
-            argv,
-            environ,
-            cwd,
-            has_stdin=False,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            keep_open=keep_open,
-        )
+        child = _start(argv, environ, cwd, subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT, keep_open)
     except OSError as error:
         return None, str(error)
     assert child.stdout is not None  # noqa: S101 - a pipe was asked for
@@ -169,7 +219,7 @@ def _stream_through_terminal(
     try:
         size = fcntl.ioctl(sys.stderr.fileno(), termios.TIOCGWINSZ, b"\0" * 8)
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, size)
-        child = _start(argv, environ, cwd, has_stdin=False, stdout=theirs, stderr=theirs, keep_open=keep_open)
+        child = _start(argv, environ, cwd, subprocess.DEVNULL, theirs, theirs, keep_open)
     except OSError as error:
         os.close(ours)
         os.close(theirs)
@@ -206,14 +256,14 @@ def _start(
     argv: Sequence[str],
     environ: Mapping[str, str] | None,
     cwd: Path | None,
-    has_stdin: bool,
+    stdin: int,
     stdout: int,
     stderr: int,
     keep_open: tuple[int, ...] = (),
 ) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         list(argv),
-        stdin=subprocess.PIPE if has_stdin else subprocess.DEVNULL,
+        stdin=stdin,
         stdout=stdout,
         stderr=stderr,
         env=dict(environ) if environ is not None else None,

@@ -82,8 +82,18 @@ RECORD = {
 }  # fmt: skip
 CONDA = {
     "version": "2.7.0", "python": "3.10", "cuda": "12.6", "cudnn": "9.5.1", "build": "", "subdir": "linux-64",
-    "sm_in_binary": "", "cuda_dependency": "", "channels": "", "torchvision": "", "torchaudio": "",
+    "sm_in_binary": "5.0 9.0", "cuda_dependency": "pytorch-cuda=12.6", "channels": "pytorch;nvidia",
+    "torchvision": "0.22.0", "torchaudio": "",
     "source": "",
+}  # fmt: skip
+FORGE = {
+    "version": "2.7.1", "subdir": "linux-64", "cuda": "12.9", "builds": "3", "pythons": "3.10 3.9",
+    "last_commit": "d21fc6dbb4db", "date": "2025-07-30", "run_constraint": "__cuda >=12 (via cuda-version)",
+    "source": "feedstock",
+}  # fmt: skip
+COMMAND = {
+    "torch": "2.7.0", "cuda": "cpu", "dependency": "cpuonly", "channels": "pytorch", "order_note": "",
+    "source": "", "confidence": "high",
 }  # fmt: skip
 SOURCES = """
 [source.nvidia]
@@ -138,6 +148,8 @@ TABLES: dict[str, list[dict[str, str]]] = {
     "gpus.csv": [GPU],
     "wheels_pytorch_index.csv": [WHEEL],
     "conda_pytorch_channel.csv": [CONDA],
+    "condaforge_pytorch.csv": [FORGE],
+    "conda_install_commands.csv": [COMMAND],
     "ecosystem_requires.csv": [ECOSYSTEM],
     "mirror_failure_modes.csv": [MODE],
 }
@@ -158,6 +170,7 @@ class Workshop:
         (self.facts / "torch_device_rules.toml").write_text(DEVICES)
         (self.facts / "known_bad.toml").write_text(_known_bad())
         (self.facts / "mirrors.toml").write_text(MIRRORS)
+        (self.facts / "error_signatures.json").write_text(_signatures())
 
     def write(self, name: str, rows: list[dict[str, str]]) -> None:
         text = io.StringIO()
@@ -197,3 +210,17 @@ def _known_bad() -> str:
         f'sources = ["https://example.com"]\nconfidence = "high"\n'
         for name in names
     )
+
+
+def _signatures() -> str:
+    """Return one signature of each id that signatures.toml changes, or reads facts for."""
+    extra = importlib.import_module("matrix_tables.facts").read_toml(
+        TOOLS / "matrix_tables" / "signatures.toml"
+    )
+    texts = dict.fromkeys(("cause_en", "cause_zh", "fix_en", "fix_zh"), "told")
+    entry = {"class": "code", "priority": 90, "reresolve": "no", "reresolve_how": "", "doctor_checks": []}
+    entry |= {"samples": ["bad luck"], "source": ["https://example.com"], "evidence": "thread", **texts}
+    regexes = {name: change.get("without", ()) for name, change in extra["change"].items()}
+    ids = dict.fromkeys([*extra["change"], *extra["read"]])
+    signatures = [{"id": name, "regex": ["bad luck", *regexes.get(name, ())], **entry} for name in ids]
+    return json.dumps({"signatures": signatures})

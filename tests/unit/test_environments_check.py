@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuenv.core.log_words import readable_lines
 from gpuenv.environments.check import check_installed, installed_versions, parse_torch_cuda
 from gpuenv.environments.failures import os_error_told
-from gpuenv.environments.steps import Running, readable_lines, step_failed
+from gpuenv.environments.steps import Running, step_failed
 from gpuenv.environments.trees import remove_tree
 from gpuenv.process import Completed
 from gpuenv.values.errors import InstallFailed

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.managers import MANAGERS, Wanted, get_manager, pip, uv
+from gpuenv.managers import CONDA_MANAGERS, WHEEL_MANAGERS, Wanted, get_conda_manager, get_manager, pip, uv
+from gpuenv.values.conda import CondaWanted
 from gpuenv.values.errors import UsageError
 from gpuenv.values.plan import Sources
 
@@ -95,7 +96,15 @@ def test_the_installers_own_default_index_is_not_named() -> None:
     assert uv.source_options(Sources(None, (), ())) == ()
 
 
-@given(name=st.sampled_from(MANAGERS), text=st.text(max_size=20))
+@given(name=st.sampled_from(CONDA_MANAGERS), text=st.text(max_size=20))
+def test_no_spec_can_become_an_option(name: str, text: str) -> None:
+    with pytest.raises(ValueError, match="option"):
+        get_conda_manager(name).steps(
+            CondaWanted((), ("python 3.12.*", f"-{text}"), (), None, "linux-64", "/e")
+        )
+
+
+@given(name=st.sampled_from(WHEEL_MANAGERS), text=st.text(max_size=20))
 def test_no_requirement_can_become_an_option(name: str, text: str) -> None:
     asked = Wanted(("torch==2.14.1",), (f"-{text}",), (), Sources(None, (), ()), "3.12", "/p", "/e", "linux")
     with pytest.raises(ValueError, match="option"):
@@ -103,13 +112,15 @@ def test_no_requirement_can_become_an_option(name: str, text: str) -> None:
 
 
 def test_every_manager_is_found_by_its_name() -> None:
-    assert [get_manager(name).NAME for name in MANAGERS] == list(MANAGERS)
+    assert [get_manager(name).NAME for name in WHEEL_MANAGERS] == list(WHEEL_MANAGERS)
+    assert [get_conda_manager(name).NAME for name in CONDA_MANAGERS] == list(CONDA_MANAGERS)
 
 
 def test_an_unknown_manager_is_bad_usage() -> None:
-    with pytest.raises(UsageError) as raised:
-        get_manager("../uv")
-    assert raised.value.code == "unknown-manager"
+    for get, name in ((get_manager, "../uv"), (get_manager, "conda"), (get_conda_manager, "uv")):
+        with pytest.raises(UsageError) as raised:
+            get(name)
+        assert raised.value.code == "unknown-manager"
 
 
 def test_what_would_send_an_installer_elsewhere_is_not_passed_on() -> None:

@@ -18,7 +18,10 @@ from gpuenv.values.variant import Variant
 from gpuenv.workflow.matrix import check_matrix
 
 MATRICES = Path(__file__).parents[2] / "matrices"
-TABLES = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries", "wheels", "manifest", "mirrors")
+TABLES = (
+    "torch", "cuda", "gpus", "companions", "known-bad", "libraries", "wheels", "manifest", "mirrors", "conda",
+    "signatures",
+)  # fmt: skip
 
 
 def read(name: str) -> dict[str, Any]:

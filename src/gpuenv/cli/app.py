@@ -170,16 +170,58 @@ def verify(
     return command.verify(environment, options, common)
 
 
+@app.command()
+@o.grouped
+def explain(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TEXT|FILE|-]...",
+            help="An error message, a log, or - for standard input.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    common: o.Common,
+) -> int:
+    """Tell what an error message or a whole log means: cause, class, fix.
+
+    Of a huge log the last 16 MB are read. Where another environment repairs it, the command is planned for
+    this machine.
+    """
+    from gpuenv.cli.commands import explain as command  # noqa: PLC0415
+
+    return command.explain(tuple(words or ()), common)
+
+
+@app.command()
+@o.grouped
+def doctor(
+    environment: o.Environment = None,
+    *,
+    asked: o.DoctorArguments,
+    common: o.Common,
+) -> int:
+    """Say why torch does not use the GPU: one root cause, what it needs, and the command that mends it."""
+    from gpuenv.cli.commands import doctor as command  # noqa: PLC0415
+
+    return command.doctor(environment, asked, common)
+
+
 @app.command("list")
 @o.grouped
 def list_environments(
+    everything: Annotated[
+        bool,
+        typer.Option("--all", envvar="GPUENV_ALL", help="Conda environments that gpuenv did not make, too."),
+    ] = False,
     *,
     common: o.Common,
 ) -> int:
     """List the environments that gpuenv made."""
     from gpuenv.cli.commands import environments as command  # noqa: PLC0415
 
-    return command.list_environments(common)
+    return command.list_environments(common, everything=everything)
 
 
 @app.command(context_settings={"allow_interspersed_args": False})
@@ -211,7 +253,11 @@ def remove(
 @o.grouped
 def matrix_show(
     table: Annotated[
-        str, typer.Argument(metavar="[TABLE]", help="torch, cuda, gpus, companions, known-bad or libraries.")
+        str,
+        typer.Argument(
+            metavar="[TABLE]",
+            help="torch, cuda, gpus, companions, known-bad, libraries, mirrors, conda or signatures.",
+        ),
     ] = "torch",
     html: Annotated[
         Path | None,
@@ -337,9 +383,52 @@ def mirrors_list(
 
 _Tools = Annotated[
     list[o.ConfiguredTool] | None,
-    typer.Option("--for", help="Only this tool's configuration; repeatable; mamba reads conda's."),
+    typer.Option(
+        "--for", envvar="GPUENV_TOOL", help="Only this tool's configuration; repeatable; mamba reads conda's."
+    ),
 ]
-_Print = Annotated[bool, typer.Option("--print", help="Only print what would be written.")]
+_Print = Annotated[
+    bool, typer.Option("--print", envvar="GPUENV_PRINT", help="Only print what would be written.")
+]
+
+
+@mirrors_app.command("check")
+@o.grouped
+def mirrors_check(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...",
+            help="The mirrors; without any, all of them.",
+            show_default=False,
+            autocompletion=o.complete_mirror,
+        ),
+    ] = None,
+    asked_for: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="REQ",
+            envvar="GPUENV_FOR",
+            help="Ask about one file: torch==2.14.1+cu126.",
+        ),
+    ] = None,
+    again: Annotated[
+        bool,
+        typer.Option("--again", envvar="GPUENV_AGAIN", help="Measure anew what was measured within a day."),
+    ] = False,
+    *,
+    common: o.Common,
+) -> int:
+    """Ask the mirrors which of them answer, hold this machine's torch and are up to date, and how fast.
+
+    A part of the very wheel is read from each, side by side. What is found is remembered for a day;
+    `--mirror auto` goes by it.
+    """
+    from gpuenv.cli.commands import mirrors_check as command  # noqa: PLC0415
+    from gpuenv.workflow.mirrors_check import CheckOptions  # noqa: PLC0415
+
+    return command.check(CheckOptions(tuple(names or ()), asked_for, again), common)
 
 
 @mirrors_app.command("use")
@@ -352,11 +441,19 @@ def mirrors_use(
     scope: Annotated[
         o.ScopeName,
         typer.Option(
-            "--scope", help="Whose configuration: the user's, the active environment's, everybody's."
+            "--scope",
+            envvar="GPUENV_SCOPE",
+            help="Whose configuration: the user's, the active environment's, everybody's.",
         ),
     ] = o.ScopeName.user,
     insecure: Annotated[
-        str | None, typer.Option("--insecure", metavar="NAME", help="Take this mirror over plain http.")
+        str | None,
+        typer.Option(
+            "--insecure",
+            metavar="NAME",
+            envvar="GPUENV_INSECURE",
+            help="Take this mirror over plain http.",
+        ),
     ] = None,
     print_only: _Print = False,
     yes: o.Yes = False,

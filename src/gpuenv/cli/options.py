@@ -21,6 +21,19 @@ class ManagerName(str, Enum):
     auto = "auto"
     uv = "uv"
     pip = "pip"
+    conda = "conda"
+    mamba = "mamba"
+    micromamba = "micromamba"
+    rattler = "rattler"
+
+
+class ChannelName(str, Enum):
+    """Where torch itself comes from when the manager is a conda tool."""
+
+    auto = "auto"
+    wheels = "wheels"
+    forge = "conda-forge"
+    pytorch = "pytorch"
 
 
 class PlatformName(str, Enum):
@@ -36,6 +49,7 @@ class FormatName(str, Enum):
 
     text = "text"
     json = "json"
+    environment = "environment.yml"
     requirements = "requirements.txt"
     pip = "pip"
     uv = "uv"
@@ -63,6 +77,7 @@ class LanguageName(str, Enum):
 
     auto = "auto"
     en = "en"
+    zh = "zh"
 
 
 def complete_environment(incomplete: str) -> Iterable[str]:
@@ -112,6 +127,16 @@ RequirementFiles = Annotated[
         metavar="FILE",
         envvar="GPUENV_REQUIREMENT",
         help="Read requirements from FILE as well; repeatable.",
+    ),
+]
+EnvironmentFile = Annotated[
+    Path | None,
+    typer.Option(
+        "-f",
+        "--file",
+        metavar="FILE",
+        envvar="GPUENV_FILE",
+        help="Read an environment.yml as well.",
     ),
 ]
 Python = Annotated[
@@ -178,7 +203,20 @@ Devices = Annotated[
 ]
 Manager = Annotated[
     ManagerName,
-    typer.Option("--manager", envvar="GPUENV_MANAGER", help="Who installs; auto is uv."),
+    typer.Option(
+        "--manager",
+        envvar="GPUENV_MANAGER",
+        help="Who installs; auto is a conda tool where there is one, else uv.",
+    ),
+]
+Channel = Annotated[
+    ChannelName,
+    typer.Option(
+        "--channel",
+        envvar="GPUENV_CHANNEL",
+        help="Where torch itself comes from when a conda tool installs; auto is wheels, or conda-forge where "
+        "--mirror names none that carries wheels.",
+    ),
 ]
 Mirrors = Annotated[
     list[str] | None,
@@ -209,7 +247,7 @@ Offline = Annotated[
 Json = Annotated[bool, typer.Option("--json", envvar="GPUENV_JSON", help="Print JSON.")]
 Language = Annotated[
     LanguageName,
-    typer.Option("--lang", envvar="GPUENV_LANG", help="The language of the texts; English for now."),
+    typer.Option("--lang", envvar="GPUENV_LANG", help="The language of the texts; auto is the locale's."),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", envvar="GPUENV_QUIET", help="Say less.")]
 Verbose = Annotated[
@@ -234,6 +272,7 @@ class PlanArguments:
 
     requirements: Requirements = None
     requirement_files: RequirementFiles = None
+    environment_file: EnvironmentFile = None
     python: Python = None
     cuda: Cuda = "auto"
     machines: Machines = None
@@ -243,6 +282,40 @@ class PlanArguments:
     glibc: Glibc = None
     devices: Devices = None
     manager: Manager = ManagerName.auto
+    channel: Channel = ChannelName.auto
+    mirrors: Mirrors = None
+    find_links: FindLinks = None
+    offline: Offline = False
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorArguments:
+    """The options that only `doctor` has, but where from a repair may take packages."""
+
+    python: Annotated[
+        Path | None,
+        typer.Option(
+            "--python", metavar="PATH", envvar="GPUENV_DOCTOR_PYTHON", help="The Python to look at."
+        ),
+    ] = None
+    fix: Annotated[
+        bool, typer.Option("--fix", envvar="GPUENV_FIX", help="Show the repair, and make it after a yes.")
+    ] = False
+    yes: Yes = False
+    verify: Annotated[
+        bool,
+        typer.Option("--verify/--no-verify", envvar="GPUENV_VERIFY", help="Put torch to work as well."),
+    ] = True
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", metavar="FILE", envvar="GPUENV_SAVE", help="Write what was read to FILE."),
+    ] = None
+    findings: Annotated[
+        Path | None,
+        typer.Option(
+            "--findings", metavar="FILE", envvar="GPUENV_FINDINGS", help="Judge what --save wrote elsewhere."
+        ),
+    ] = None
     mirrors: Mirrors = None
     find_links: FindLinks = None
     offline: Offline = False
@@ -258,7 +331,7 @@ class Common:
     verbose: Verbose = False
 
 
-_GROUPS = (PlanArguments, Common)
+_GROUPS = (PlanArguments, DoctorArguments, Common)
 
 
 def grouped(command: Callable[..., int]) -> Callable[..., int]:

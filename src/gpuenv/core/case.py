@@ -32,7 +32,7 @@ def release_of(version: Version) -> Version:
 class Case:
     """A torch build: what the matrix knows of it (`row`) and the files that indexes list (`found`).
 
-    `kind` tells whose build it is: PyPI's own or the PyTorch index's of that variant.
+    `kind` tells whose build it is: PyPI's own, the PyTorch index's of that variant, or a conda channel's.
     """
 
     torch: Version
@@ -50,12 +50,15 @@ class Case:
     def label(self) -> str:
         """The build in words: PyPI's do not carry their variant in the version."""
         name = f"torch {self.torch}"
+        if self.kind == "conda":
+            return f"{name} ({self.variant}, conda)"
         return f"{name}+{self.variant}" if self.kind == "pytorch" else f"{name} ({self.variant})"
 
     @property
     def source(self) -> str:
         """Where it is known from."""
-        return f"matrix torch.json: {self.row.source}" if self.row else "index"
+        table = "conda.json" if self.kind == "conda" else "torch.json"
+        return f"matrix {table}: {self.row.source}" if self.row else "index"
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,5 +63,7 @@ def _variant(item: Found, target: Target, knowledge: Knowledge) -> Variant | Non
 
 def _kind(file: WheelFile, listing: Listing) -> IndexKind:
     """A file without a local version is PyPI's, unless its folder on the PyTorch index names a variant."""
+    if listing.source.kind == "conda":
+        return "conda"
     named_by_place = file.variant is not None and listing.source.kind in ("pytorch", "snapshot", "flat")
     return "pytorch" if file.version.local or named_by_place else "pypi"

@@ -23,6 +23,7 @@ _BROUGHT = (
     ("torchvision", SpecifierSet(), "pillow"),
     ("torchtext", SpecifierSet(), "numpy"),
 )
+_BY_CONDA = "mkl"
 _BY_PYPI_ALONE = "setuptools"
 _BROUGHT_BY_OTHERS = "numpy"  # by half of all that goes with torch
 
@@ -34,6 +35,8 @@ def constraints_of(question: Question, choice: Choice) -> tuple[Constraint, ...]
     names |= {canonicalize_name(item.name) for item in question.request.others}
     if question.request.others:
         names.add(_BROUGHT_BY_OTHERS)
+    if choice.case.kind == "conda":
+        names.add(_BY_CONDA)
     return _tightest(known_bad.constraints(choice.known_bad, frozenset(names)))
 
 

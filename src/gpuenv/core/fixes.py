@@ -15,7 +15,7 @@ from gpuenv.core.resolve import Choice, Decision, Question, decide
 from gpuenv.core.split import find_split
 from gpuenv.core.workarounds import apply_workaround
 from gpuenv.values.errors import Fix
-from gpuenv.values.text import tr
+from gpuenv.values.text import marked, tr
 
 
 def find_fixes(question: Question, decision: Decision) -> tuple[Fix, ...]:
@@ -114,13 +114,13 @@ def _moved(given_up: tuple[str, ...], choice: Choice, request: Request) -> tuple
 
 
 _TEMPLATES: dict[tuple[str, ...], str] = {
-    ("torch",): "torch {torch} works here",
-    ("variant",): "torch {torch} for {variant} works here",
-    ("torch", "variant"): "torch {torch} for {variant} works here",
-    ("python",): "Python {python} works here, with torch {torch}",
-    ("torch", "python"): "torch {torch} with Python {python} works here",
+    ("torch",): marked("torch {torch} works here"),
+    ("variant",): marked("torch {torch} for {variant} works here"),
+    ("torch", "variant"): marked("torch {torch} for {variant} works here"),
+    ("python",): marked("Python {python} works here, with torch {torch}"),
+    ("torch", "python"): marked("torch {torch} with Python {python} works here"),
 }
-_ALL = "torch {torch} for {variant} with Python {python} works here"
+_ALL = marked("torch {torch} for {variant} with Python {python} works here")
 
 
 def _say(given_up: tuple[str, ...], choice: Choice, request: Request) -> str:
@@ -133,8 +133,8 @@ def _say(given_up: tuple[str, ...], choice: Choice, request: Request) -> str:
         "projects": ", ".join(projects),
     }
     if projects:
-        alone = "without {projects} it works here, with torch {torch}"
-        both = "torch {torch} for {variant} with Python {python}, without {projects}, works here"
+        alone = marked("without {projects} it works here, with torch {torch}")
+        both = marked("torch {torch} for {variant} with Python {python}, without {projects}, works here")
         return tr(alone if projects == given_up else both, **facts)
     return tr(_TEMPLATES.get(given_up, _ALL), **facts)
 

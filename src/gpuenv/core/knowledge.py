@@ -63,10 +63,10 @@ class Knowledge:
         self, torch: Version, variant: Variant, platform: Platform, index: IndexKind
     ) -> TorchBuild | None:
         """Find the build of that kind of index, else the same variant's of the other kind."""
-        other: IndexKind = "pypi" if index == "pytorch" else "pytorch"
+        others: dict[IndexKind, IndexKind] = {"pypi": "pytorch", "pytorch": "pypi"}
         release = _release_of(torch)
         found = self._by_key.get((release, variant, platform, index))
-        return found or self._by_key.get((release, variant, platform, other))
+        return found or self._by_key.get((release, variant, platform, others.get(index, index)))
 
     def builds_of(self, platform: Platform) -> tuple[TorchBuild, ...]:
         """The builds for one platform, oldest first."""

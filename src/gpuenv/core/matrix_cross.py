@@ -245,6 +245,7 @@ def _bundled_libraries_are_of_builds(libraries: Rows, torch: Rows) -> Complaints
 
 CROSS_CHECKS = (
     CrossCheck(("torch",), _variants_state_their_cuda),
+    CrossCheck(("conda",), _variants_state_their_cuda),
     CrossCheck(("torch",), _metadata_requires_their_cuda),
     CrossCheck(("torch", "libraries"), _cudnn_is_made_for_the_cuda),
     CrossCheck(("libraries",), _bundled_are_made_for_the_cuda),

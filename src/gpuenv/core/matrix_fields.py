@@ -29,6 +29,7 @@ from gpuenv.core.matrix_field import (
     readable,
 )
 from gpuenv.core.mirror_fields import SHIPPED_FIELDS
+from gpuenv.core.signature_fields import SIGNATURE_FIELDS
 from gpuenv.values.build import PLATFORMS
 from gpuenv.values.capability import parse_architecture
 from gpuenv.values.plan import RULES
@@ -151,6 +152,37 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
         )
     },
     "mirrors": {None: SHIPPED_FIELDS},
+    "signatures": {None: SIGNATURE_FIELDS},
+    "checks": {
+        None: (
+            Field("id", matching(r"D\d{2}", "id of a check")),
+            Field("group", is_text),
+            Field("title", is_text),
+            Field("cases", mapping(mapping(or_null(is_text)))),
+            Field("instead", or_null(is_text)),
+            Field("common", is_text),
+            *_ORIGIN,
+        )
+    },
+    "conda": {
+        None: (
+            Field("channel", is_text),
+            Field("torch", is_version),
+            Field("variant", readable(is_variant)),
+            Field("cuda", or_null(is_cuda)),
+            Field("platform", one_of(*PLATFORMS)),
+            Field("pythons", list_of(is_python, least=1)),
+            Field("architectures", list_of(readable(parse_architecture))),
+            Field("cudnn", or_null(is_version)),
+            Field("glibc", or_null(is_version)),
+            Field("build", is_text),  # a pattern; `{python}` stands for MAJOR.MINOR
+            Field("requires", list_of(is_text)),
+            Field("channels", list_of(is_text, least=1)),
+            Field("torchvision", list_of(is_version)),
+            Field("torchaudio", list_of(is_version)),
+            *_ORIGIN,
+        )
+    },
     "libraries": {
         "floor": (
             Field("kind", is_text),

@@ -39,6 +39,9 @@ _KEYS: Mapping[str, Mapping[str | None, tuple[str, ...]]] = {
     "companions": {"pair": ("kind", "torch", "project"), "release": ("kind", "project", "version")},
     "known-bad": {None: ("id",)},
     "mirrors": {None: ("name",)},
+    "signatures": {None: ("id",)},
+    "checks": {None: ("id",)},
+    "conda": {None: ("channel", "torch", "variant", "platform")},
     "libraries": {
         "floor": ("kind", "library", "from", "cuda"),
         "family": ("kind", "library", "major"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpuenv.core.matrix_fields import FIELDS
 from gpuenv.core.matrix_keys import MatrixFault, row_key
-from gpuenv.values.text import tr
+from gpuenv.values.text import marked, tr
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
@@ -46,9 +46,9 @@ def shrunk(tables: Tables, manifest: Sequence[Any]) -> Iterator[MatrixFault]:
         elif entry["table"] in tables:
             found = _manifest_row(entry["table"], tables[entry["table"]])
             if found["count"] < entry["count"]:
-                yield _fault(entry, "shrank from {before} to {now} rows", found)
+                yield _fault(entry, marked("shrank from {before} to {now} rows"), found)
             elif found["count"] == entry["count"] and found["keys"] != entry["keys"]:
-                yield _fault(entry, "has {now} rows as before, and they are others", found)
+                yield _fault(entry, marked("has {now} rows as before, and they are others"), found)
     told = {entry["table"] for entry in manifest if _is_entry(entry)}
     for table in tables:
         if table in FIELDS and table not in told:

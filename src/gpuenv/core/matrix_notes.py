@@ -14,7 +14,7 @@ from gpuenv.core.matrix_published import Listed, listed_files
 from gpuenv.core.rules.companion import fits_variant, pypi_variant
 from gpuenv.values.build import TorchBuild
 from gpuenv.values.capability import ComputeCapability, parse_compute_capability
-from gpuenv.values.text import tr
+from gpuenv.values.text import marked, tr
 from gpuenv.values.variant import Variant
 
 Row = Mapping[str, Any]
@@ -65,7 +65,9 @@ def _floors_of_the_family_alone(knowledge: Knowledge) -> Iterator[MatrixNote]:
     found = {(build.cuda, driver_system(build.platform)) for build in knowledge.builds if build.cuda}
     for cuda, system in sorted(found):
         if knowledge.release_floor(cuda, system) is None:
-            template = "only the floor of CUDA {major} is known on {system}, not that of {cuda} itself"
+            template = marked(
+                "only the floor of CUDA {major} is known on {system}, not that of {cuda} itself"
+            )
             message = tr(template, major=cuda.major, system=system, cuda=cuda)
             yield MatrixNote("cuda", f"{cuda} {system}", message, "floor-of-family")
 
@@ -77,7 +79,7 @@ def _pypi_apart(companions: Sequence[Row], knowledge: Knowledge) -> Iterator[Mat
         torch = knowledge.pypi_variant(Version(wanted[2:]), "linux-64") if _names_one(wanted) else None
         own = Variant("cu" + row["pypi_cuda"].get("linux-64", "").replace(".", "")) if torch else None
         if torch and own and own.cuda and torch.cuda and not _loads(own, torch, row["cuda_match"]):
-            template = "PyPI has it for CUDA {own}, and torch {torch} for CUDA {cuda}"
+            template = marked("PyPI has it for CUDA {own}, and torch {torch} for CUDA {cuda}")
             message = tr(template, own=own.cuda, torch=wanted[2:], cuda=torch.cuda)
             yield MatrixNote("companions", row_key("companions", row), message, "apart-on-pypi")
 

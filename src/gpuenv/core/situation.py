@@ -63,6 +63,8 @@ def situation_of(
         "variant": str(case.variant),
         "manager": request.manager,
     }
+    if case.kind == "conda" and case.found and case.found[0].listing.source.name:
+        words["channel"] = case.found[0].listing.source.name
     environment = marker_environment(target.platform, str(full_version(python)))
     return Situation(versions, words, _asked(request.others, environment))
 

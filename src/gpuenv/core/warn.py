@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpuenv.core.resolve import Choice, Question
 from gpuenv.core.rules import companion
 from gpuenv.values.plan import Warn
-from gpuenv.values.text import tr
+from gpuenv.values.text import marked, tr
 
 
 def warn(question: Question, choice: Choice) -> tuple[Warn, ...]:
@@ -37,13 +37,17 @@ def _cpu(question: Question, choice: Choice) -> list[Warn]:
 
 
 def _ptx(choice: Choice) -> list[Warn]:
-    template = "{gpu} runs this build through PTX, which the driver compiles: the first start takes minutes"
+    template = marked(
+        "{gpu} runs this build through PTX, which the driver compiles: the first start takes minutes"
+    )
     labels = dict.fromkeys(gpu.label for gpu in choice.through_ptx)
     return [Warn("ptx", tr(template, gpu=label)) for label in labels]
 
 
 def _companions_through_ptx(question: Question, choice: Choice) -> list[Warn]:
-    template = "{gpu} runs {companion} through PTX, which the driver compiles: the first start takes minutes"
+    template = marked(
+        "{gpu} runs {companion} through PTX, which the driver compiles: the first start takes minutes"
+    )
     found: dict[str, None] = {}
     for item in choice.companions:
         project, target = str(item.file.name), question.target

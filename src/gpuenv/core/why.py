@@ -8,7 +8,7 @@ from gpuenv.core.rules import driver
 from gpuenv.core.target import TargetGpu, driver_os
 from gpuenv.values.errors import Because
 from gpuenv.values.machine import Machine
-from gpuenv.values.text import tr
+from gpuenv.values.text import marked, tr
 from gpuenv.values.variant import CudaVersion
 
 
@@ -79,13 +79,15 @@ def _companion(item: Found, choice: Choice, question: Question) -> Because | Non
     return Because(text, pair.source)
 
 
-_BY_MEMBER = (
+_BY_MEMBER = marked(
     "{companion} goes with torch {torch} by the CUDA in its `{member}`: its metadata names no one torch"
 )
 _BASES = {
-    "metadata": "{companion} goes with torch {torch} by the lower bound in its metadata",
+    "metadata": marked("{companion} goes with torch {torch} by the lower bound in its metadata"),
     "version.py": _BY_MEMBER,
     "cpp_lib.json": _BY_MEMBER,
-    "documented": "{companion} goes with torch {torch} as its project says: its metadata names no one torch",
-    "number": "{companion} goes with torch {torch} by their numbers: its metadata names no torch",
+    "documented": marked(
+        "{companion} goes with torch {torch} as its project says: its metadata names no one torch"
+    ),
+    "number": marked("{companion} goes with torch {torch} by their numbers: its metadata names no torch"),
 }

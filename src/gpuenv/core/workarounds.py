@@ -13,7 +13,7 @@ from gpuenv.core.rules import known_bad, python
 from gpuenv.core.situation import situation_of
 from gpuenv.values.errors import Because, Fix
 from gpuenv.values.plan import PlannedPackage, Warn
-from gpuenv.values.text import tr
+from gpuenv.values.text import said, tr
 
 
 def workarounds(
@@ -21,7 +21,7 @@ def workarounds(
 ) -> tuple[Because, ...]:
     """Return the workarounds that the plan holds, each with the combination that it is for."""
     constrained = (
-        Because(tr("`{text}`: {effect}", text=text, effect=row.effect), row.source)
+        Because(tr("`{text}`: {effect}", text=text, effect=said(row.effect)), row.source)
         for text, row in constraints
     )
     return (*constrained, *_another_python(question, decision, choice))
@@ -41,7 +41,7 @@ def _another_python(question: Question, decision: Decision, choice: Choice) -> I
                 "Python {python} and not {other}: {effect}",
                 python=choice.python.short,
                 other=other.short,
-                effect=row.effect,
+                effect=said(row.effect),
             ),
             row.source,
         )
@@ -63,7 +63,7 @@ def warn_of_known_bad(
 
 
 def _say(row: KnownBad) -> str:
-    return tr("{effect}; {remedy}", effect=row.effect, remedy=row.remedy)
+    return tr("{effect}; {remedy}", effect=said(row.effect), remedy=said(row.remedy))
 
 
 def apply_workaround(question: Question, decision: Decision) -> tuple[Fix, ...]:

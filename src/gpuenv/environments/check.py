@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from email.parser import HeaderParser
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
@@ -91,6 +92,17 @@ def _check_cuda(plan: Plan, environment: Path, log: Path) -> None:
         if cuda != Variant(plan.variant).cuda:
             problem = tr("torch is for {found}, not for {wanted}", found=cuda or "cpu", wanted=plan.variant)
             raise not_as_planned(problem, str(file), log)
+
+
+def torch_cuda(environment: Path) -> str | None:
+    """Return the variant of an environment's torch by its version.py: `cu126`, `cpu`; None where unknown."""
+    for packages in site_packages(environment):
+        with suppress(OSError, ValueError):
+            file = packages / "torch" / "version.py"
+            if file.stat().st_size <= _LARGEST:
+                cuda = parse_torch_cuda(file.read_text(encoding="utf-8"))
+                return f"cu{cuda.major}{cuda.minor}" if cuda else "cpu"
+    return None
 
 
 def parse_torch_cuda(text: str) -> CudaVersion | None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gpuenv.environments.record import read_record, replace_file
-from gpuenv.environments.store import Place, Store, make_directory, unwritable
+from gpuenv.environments.store import Place, Store, is_path, make_directory, unwritable
 
 
 def remember(place: Place) -> None:
@@ -36,6 +36,8 @@ def places_elsewhere(store: Store) -> tuple[Place, ...]:
     for note in sorted(store.elsewhere.glob("*.json")) if store.elsewhere.is_dir() else ():
         with suppress(OSError, ValueError):
             path = Path(str(json.loads(note.read_text(encoding="utf-8"))))
-            if path.is_absolute() and read_record(path) is not None:
-                places.append(Place(store, str(path), path))
+            record = read_record(path) if path.is_absolute() else None
+            if record is not None:  # a conda tool's has a name; what was made at a path is called by it
+                name = str(path) if is_path(record.name) else record.name
+                places.append(Place(store, name, path))
     return tuple(places)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpuenv.environments.elsewhere import places_elsewhere
 from gpuenv.environments.record import Record, read_record
-from gpuenv.environments.store import Place, Store, find_place
+from gpuenv.environments.store import Place, Store, find_place, is_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,18 @@ def find_environment(name: str, environ: Mapping[str, str]) -> Environment | Non
 
     Raises UsageError for a bad name.
     """
-    place = find_place(name, environ)
+    place = place_of(name, environ)
     record = read_record(place.path)
     return Environment(place, record) if record is not None else None
+
+
+def place_of(name: str, environ: Mapping[str, str]) -> Place:
+    """Return where an environment is that may have been made: in the store, else where it was noted.
+
+    Raises UsageError for a bad name.
+    """
+    place = find_place(name, environ)
+    if is_path(name) or read_record(place.path) is not None:
+        return place
+    noted = (one for one in places_elsewhere(place.store) if one.name == place.name)
+    return next(noted, place)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
 from gpuenv import process
+from gpuenv.core.log_words import readable_lines
+from gpuenv.environments.room import check_room
 from gpuenv.environments.store import Place, make_directory
 from gpuenv.values.errors import Because, Fix, InstallFailed
 from gpuenv.values.plan import Step
@@ -17,7 +17,6 @@ from gpuenv.values.text import tr
 
 _SHOWN_LINES = 15
 _SHOWN_LETTERS = 64 * 1024
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +60,6 @@ def step_failed(step: Step, done: process.Completed, log: Path) -> InstallFailed
     )
 
 
-def readable_lines(text: str) -> list[str]:
-    r"""Return what a terminal would show: colours dropped, of a redrawn line the last state.
-
-    `\x1b[2mPreparing...\x1b[0m`, `50%\r100%`
-    """
-    plain = _ESCAPES.sub("", text.replace("\r\n", "\n"))
-    return [line.rstrip("\r").rpartition("\r")[2] for line in plain.split("\n")]
-
-
 def new_log(place: Place, now: datetime | None = None) -> Path:
     """Return the file that a change to the place is logged in."""
     moment = (now or datetime.now(timezone.utc)).strftime("%Y%m%dT%H%M%SZ")
@@ -78,18 +68,4 @@ def new_log(place: Place, now: datetime | None = None) -> Path:
 
 def check_space(place: Place, needed: int) -> None:
     """Raise InstallFailed when fewer than `needed` bytes are free where the environment goes."""
-    there = place.path
-    while not there.exists() and there != there.parent:
-        there = there.parent
-    free = shutil.disk_usage(there).free
-    if needed > free:
-        raise InstallFailed(
-            tr(
-                "{needed:.1f} GB are to be fetched, {free:.1f} GB are free",
-                needed=needed / 1e9,
-                free=free / 1e9,
-            ),
-            code="disk-full",
-            because=(Because(tr("{free} bytes are free", free=free), str(there)),),
-            fixes=(Fix(tr("make room, or set GPUENV_DATA_DIR to a directory on a larger disk")),),
-        )
+    check_room(place.path, needed, tr("make room, or set GPUENV_DATA_DIR to a directory on a larger disk"))

@@ -86,8 +86,10 @@ def find_store(environ: Mapping[str, str]) -> Store:
         ) from None
 
 
-def find_place(name: str, environ: Mapping[str, str]) -> Place:
+def find_place(name: str, environ: Mapping[str, str], home: Path | None = None) -> Place:
     """Return where `name` is: a path when it has a separator or starts with `.` or `~`, else in the store.
+
+    With `home`, the folder in which a conda tool keeps its environments, a name lies there.
 
     Raises UsageError for a name that can't be one on every system.
     """
@@ -96,7 +98,7 @@ def find_place(name: str, environ: Mapping[str, str]) -> Place:
         return Place(store, name, _path(name))
     name = unicodedata.normalize("NFC", name)
     check_name(name)
-    return Place(store, name, store.environments / name)
+    return Place(store, name, (home or store.environments) / name)
 
 
 def is_path(name: str) -> bool:

@@ -8,14 +8,15 @@ from gpuenv.machine.reading import GpuReading
 from gpuenv.machine.smi_words import Complaint, repair_of
 from gpuenv.machine.tegra import Tegra
 from gpuenv.values.machine import Gpu, Problem, System
-from gpuenv.values.text import tr
+from gpuenv.values.text import marked, said, tr
 
 
 def complained(complaint: Complaint, program: str = "nvidia-smi") -> Problem:
     """Say what nvidia-smi or NVML complained about."""
-    repair = tr(complaint.repair or "run it by hand, and reinstall the driver if it goes on failing")
-    said = complaint.line or tr("nothing")
-    message = tr("`{program}` says `{said}`: {repair}", program=program, said=said, repair=repair)
+    unknown = tr("run it by hand, and reinstall the driver if it goes on failing")
+    repair = said(complaint.repair) if complaint.repair else unknown
+    line = complaint.line or tr("nothing")
+    message = tr("`{program}` says `{said}`: {repair}", program=program, said=line, repair=repair)
     return Problem(complaint.code, message)
 
 
@@ -37,7 +38,7 @@ def timed_out(after_s: float) -> Problem:
 
 def no_devices() -> Problem:
     """Say that the driver is loaded and shows no GPU."""
-    message = tr("the driver is loaded but shows no GPU: {repair}", repair=tr(repair_of("no-devices")))
+    message = tr("the driver is loaded but shows no GPU: {repair}", repair=said(repair_of("no-devices")))
     return Problem("no-devices", message)
 
 
@@ -98,7 +99,7 @@ def tegra_board(tegra: Tegra) -> Problem:
 
 def lost(gpu: GpuReading) -> Problem:
     """Say that a GPU dropped off the bus."""
-    message = tr("GPU {index} is lost: {repair}", index=gpu.index, repair=tr(repair_of("gpu-lost")))
+    message = tr("GPU {index} is lost: {repair}", index=gpu.index, repair=said(repair_of("gpu-lost")))
     return Problem("gpu-lost", message)
 
 
@@ -131,9 +132,14 @@ def about_gpu(gpu: Gpu, *, virtual: bool, ambiguous: bool) -> Iterable[Problem]:
     if gpu.compute_capability is None:
         code = "capability-ambiguous" if ambiguous else "capability-unknown"
         text = (
-            "cards of different compute capability are called {name} (GPU {index}): say it, as in `--gpu 8.6`"
+            marked(
+                "cards of different compute capability are called {name} (GPU {index}): "
+                "say it, as in `--gpu 8.6`"
+            )
             if ambiguous
-            else "the compute capability of GPU {index} ({name}) is not known: say it, as in `--gpu 8.6`"
+            else marked(
+                "the compute capability of GPU {index} ({name}) is not known: say it, as in `--gpu 8.6`"
+            )
         )
         yield Problem(code, tr(text, name=name, index=gpu.index))
 

@@ -3,23 +3,46 @@
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
 from typing import cast
 
-from gpuenv.managers.manager import Manager, Wanted
+from gpuenv.managers.manager import CondaManager, Manager, Wanted
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import tr
 
-__all__ = ["MANAGERS", "Manager", "Wanted", "get_manager"]
+__all__ = [
+    "CONDA_MANAGERS",
+    "EMBEDDED",
+    "MANAGERS",
+    "WHEEL_MANAGERS",
+    "CondaManager",
+    "Manager",
+    "Wanted",
+    "get_conda_manager",
+    "get_manager",
+]
 
-MANAGERS = ("uv", "pip")
+WHEEL_MANAGERS = ("uv", "pip")
+EMBEDDED = "rattler"  # makes conda environments without any conda tool
+CONDA_MANAGERS = ("conda", "mamba", "micromamba", EMBEDDED)
+MANAGERS = (*WHEEL_MANAGERS, *CONDA_MANAGERS)
 
 
 def get_manager(name: str) -> Manager:
-    """Return the manager called `name`; raise UsageError for any other."""
-    if name not in MANAGERS:
+    """Return the manager of wheels called `name`; raise UsageError for any other."""
+    return cast("Manager", _load(name, WHEEL_MANAGERS))
+
+
+def get_conda_manager(name: str) -> CondaManager:
+    """Return the manager of conda packages called `name`; raise UsageError for any other."""
+    return cast("CondaManager", _load(name, CONDA_MANAGERS))
+
+
+def _load(name: str, known: tuple[str, ...]) -> ModuleType:
+    if name not in known:
         raise UsageError(
             tr("`{name}` is no manager that gpuenv knows", name=name),
             code="unknown-manager",
             fixes=(Fix(tr("choose one of {names}", names=", ".join(MANAGERS))),),
         )
-    return cast("Manager", import_module(f"gpuenv.managers.{name}"))
+    return import_module(f"gpuenv.managers.{name}")

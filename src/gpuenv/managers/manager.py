@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from gpuenv.values.conda import CondaWanted
 from gpuenv.values.machine import FoundPython
 from gpuenv.values.plan import Sources, Step
 from gpuenv.values.python import PythonOffer
@@ -66,6 +67,15 @@ class Manager(Protocol):
         self, found: tuple[FoundPython, ...], environ: Mapping[str, str], *, offline: bool = False
     ) -> tuple[PythonOffer, ...]:
         """Return the Pythons an environment can have, newest first, installed ones before the others."""
+
+
+class CondaManager(Protocol):
+    """A module that knows one tool for conda packages."""
+
+    NAME: str
+
+    def steps(self, wanted: CondaWanted) -> tuple[Step, ...]:
+        """Return the commands that, pasted into a shell, make the environment."""
 
 
 def environment_python(target: str, system: str) -> str:

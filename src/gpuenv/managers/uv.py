@@ -27,24 +27,26 @@ _TIMEOUT_S = "120"  # uv's own 30 s is short for files of gigabytes on a slow mi
 def steps(wanted: Wanted) -> tuple[Step, ...]:
     """Return the commands that make the environment."""
     python = wanted.python_path or wanted.python
-    why = tr("install torch from where its build lies, everything else from the index")
-    if wanted.constraints:
-        why += "; " + tr(
-            "{constraints} keeps out what is known to break it", constraints=" ".join(wanted.constraints)
-        )
     return (
         Step(
             ("uv", "venv", "--python", python, wanted.target),
             tr("make an environment with Python {version}", version=wanted.python),
         ),
-        Step(
-            (
-                "uv", "pip", "install", "--python", wanted.target,
-                *wanted.packages, *source_options(wanted.sources),
-            ),
-            why,
-        ),
-    )  # fmt: skip
+        install_step(wanted, wanted.target),
+    )
+
+
+def install_step(wanted: Wanted, environment: str) -> Step:
+    """Return the command that installs into an environment, given by its path or its interpreter's."""
+    why = tr("install torch from where its build lies, everything else from the index")
+    if wanted.constraints:
+        why += "; " + tr(
+            "{constraints} keeps out what is known to break it", constraints=" ".join(wanted.constraints)
+        )
+    return Step(
+        ("uv", "pip", "install", "--python", environment, *wanted.packages, *source_options(wanted.sources)),
+        why,
+    )
 
 
 def source_options(sources: Sources) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from gpuenv.values.variant import CudaVersion, Variant
 Platform = Literal["linux-64", "linux-aarch64", "win-64"]
 PLATFORMS: tuple[Platform, ...] = ("linux-64", "linux-aarch64", "win-64")
 Evidence = Literal["wheel", "matrix", "assumed"]
-IndexKind = Literal["pypi", "pytorch"]
+IndexKind = Literal["pypi", "pytorch", "conda"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,10 @@ class TorchBuild:
 
 @dataclass(frozen=True, slots=True)
 class WheelFile:
-    """A wheel that an index lists; `sha256` and `size` (bytes) are None where the index does not tell."""
+    """A wheel that an index lists; `sha256` and `size` (bytes) are None where the index does not tell.
+
+    A conda package stands here too, with the tags that a wheel of its Python and platform would have.
+    """
 
     name: NormalizedName
     version: Version  # with its local part, as the file is named
@@ -53,3 +56,4 @@ class WheelFile:
     requires_python: str | None = None
     yanked: bool = False
     assumed: bool = False  # named from the release matrix; no page that was read lists it
+    build: str | None = None  # of a conda package: its build string, or a pattern for it

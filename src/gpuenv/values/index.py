@@ -9,7 +9,7 @@ from packaging.utils import NormalizedName
 
 from gpuenv.values.build import WheelFile
 
-SourceKind = Literal["pypi", "pytorch", "flat", "directory", "snapshot"]
+SourceKind = Literal["pypi", "pytorch", "flat", "directory", "snapshot", "conda"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,7 @@ class IndexSource:
     `pypi`: a PEP 503 / 691 simple index whose files without a local version are PyPI's builds. `pytorch`: the
     PyTorch index or a copy of it, a PEP 503 index of all variants (`.../whl`) or of one (`.../whl/cu126`).
     `flat`: one page of links. `directory`: a local wheelhouse. `snapshot`: the listing shipped with gpuenv.
+    `conda`: a conda channel, called `name`.
     `origin` says who named it, for messages; `maybe_flat` that the address was guessed to be a PEP 503 index
     and is read as one flat page when its project pages are missing. `missing_status` are HTTP
     statuses by which it says, besides 404, that it does not have something. `hosts` are those that its pages

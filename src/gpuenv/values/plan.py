@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpuenv.values.build import Evidence
+from gpuenv.values.conda import CondaPlan
 from gpuenv.values.errors import Because
 from gpuenv.values.machine import Machine
 
@@ -15,7 +16,10 @@ RULES = (
 
 @dataclass(frozen=True, slots=True)
 class PlannedPackage:
-    """One file that will be installed; `version` has its local part, `size` is in bytes."""
+    """One file that will be installed; `version` has its local part, `size` is in bytes.
+
+    Of a conda package `channel`, `build` and `subdir` are told, and `filename` only where a channel was read.
+    """
 
     name: str
     version: str
@@ -26,6 +30,9 @@ class PlannedPackage:
     sha256: str | None
     size: int | None
     evidence: Evidence
+    channel: str | None = None
+    build: str | None = None  # a pattern where no channel was read
+    subdir: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +113,8 @@ class Plan:
     `python` is MAJOR.MINOR; `python_path` the interpreter to use where one is already there. `packages` are
     the torch stack and, where a resolver ran, all it chose. `pins` are the requirements handed to the
     installer (`torch==2.14.1+cu126`), `requirements` the user's others, `constraints` what known-bad
-    combinations forbid (`numpy<2`). `stack` tells where else the torch stack's files lie.
+    combinations forbid (`numpy<2`). `stack` tells where else the torch stack's files lie. With a conda tool
+    as the manager, `conda` is its part.
     """
 
     machines: tuple[Machine, ...]
@@ -125,3 +133,4 @@ class Plan:
     advice: tuple[Advice, ...]
     warnings: tuple[Warn, ...]
     stack: tuple[StackFile, ...] = ()
+    conda: CondaPlan | None = None

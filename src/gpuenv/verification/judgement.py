@@ -10,7 +10,7 @@ from packaging.version import InvalidVersion, Version
 from gpuenv.values.capability import ComputeCapability
 from gpuenv.values.errors import Because, Fix, VerificationFailed
 from gpuenv.values.machine import Machine
-from gpuenv.values.text import tr
+from gpuenv.values.text import marked, tr
 from gpuenv.values.variant import Variant, parse_cuda_version
 from gpuenv.verification.kernels import find_code
 from gpuenv.verification.report import DeviceReport, Report, TestResult, TorchReport
@@ -250,9 +250,9 @@ def _notes(report: Report, expectation: Expectation) -> tuple[str, ...]:
 
 
 _FIXES = {
-    "no-torch": ("see which build this machine needs", "gpuenv plan"),
-    "cpu-build": ("see which build this machine needs", "gpuenv plan"),
-    "no-gpu": ("see what the driver and its GPUs are", "gpuenv detect"),
+    "no-torch": (marked("see which build this machine needs"), "gpuenv plan"),
+    "cpu-build": (marked("see which build this machine needs"), "gpuenv plan"),
+    "no-gpu": (marked("see what the driver and its GPUs are"), "gpuenv detect"),
 }
 
 

@@ -21,11 +21,12 @@ from gpuenv.environments.lock import WAIT_S, locked
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.steps import Running, check_space, new_log, run_steps
 from gpuenv.environments.store import Place, find_place
-from gpuenv.managers import get_manager
+from gpuenv.managers import conda_calls, get_manager
 from gpuenv.managers.manager import environment_python
 from gpuenv.values.errors import InstallFailed
 from gpuenv.values.plan import Plan
 from gpuenv.values.text import tr
+from gpuenv.workflow.conda_create import Making, environments_home, make_conda_environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +62,12 @@ class Options:
     wait_s: float = WAIT_S
     executables: Mapping[str, str] | None = None  # None: where the manager finds them
     log: Path | None = None  # None: a new one
+    progress: Callable[[int, int], None] = lambda _, __: None  # bytes that conda has fetched, and all of them
 
 
-def check_name(name: str, *, environ: Mapping[str, str], force: bool) -> Place:
+def check_name(name: str, *, environ: Mapping[str, str], force: bool, manager: str = "") -> Place:
     """Return where the environment would go; raise UsageError early where `create` would refuse."""
-    place = find_place(name, environ)
+    place = find_place(name, environ, environments_home(manager, environ))
     if not apply.is_pending(place):
         apply.check_free(place, force=force)
     return place
@@ -96,7 +98,7 @@ def create(
     one. Raises UsageError (name taken or busy) and InstallFailed (what was there before is back).
     """
     options = options or Options()
-    place = find_place(name, environ)
+    place = find_place(name, environ, environments_home(plan.manager, environ))
     with _ending_cleanly(), locked(place, wait_s=options.wait_s, tell=options.tell) as descriptors:
         if apply.recover(place):
             options.tell(tr("undid what an interrupted gpuenv had left of `{name}`", name=place.name))
@@ -104,12 +106,22 @@ def create(
         log = options.log or new_log(place)
         running = _running(plan, environ, options, log, descriptors)
         with apply.changing(place, force=options.force) as change:
-            return _build(place, plan, plan_data, change, running, verify)
+            making = Making(running, options.progress, change.mark)
+            return _build(place, plan, plan_data, change, making, verify)
 
 
 def _running(
     plan: Plan, environ: Mapping[str, str], options: Options, log: Path, descriptors: tuple[int, ...]
 ) -> Running:
+    if plan.conda is not None:
+        return Running(
+            environ=environ,
+            log=log,
+            executables={},
+            show=options.show,
+            keep_open=descriptors,
+            tell=options.tell,
+        )
     manager = get_manager(plan.manager)
     executables = manager.executables() if options.executables is None else options.executables
     return Running(
@@ -127,13 +139,17 @@ def _build(
     plan: Plan,
     plan_data: dict[str, Any],
     change: apply.Change,
-    running: Running,
+    making: Making,
     verify: Verify | None,
 ) -> CreateResult:
     check_space(place, sum(package.size or 0 for package in plan.packages))
-    run_steps(plan.steps, running, change.mark)
-    python = _interpreter(place, running.log)
-    check_installed(plan, place.path, running.log)
+    log = making.running.log
+    if plan.conda is not None:
+        make_conda_environment(plan, plan.conda, place, making)
+    else:
+        run_steps(plan.steps, making.running, change.mark)
+    python = _interpreter(place, plan, log)
+    check_installed(plan, place.path, log)
     record = _record(place, plan, plan_data)
     write_record(place.path, record)
     remember(place)
@@ -147,11 +163,13 @@ def _build(
         change.roll_back()
     elif change.replaces:
         change.commit()
-    return CreateResult(place.name, place.path, python, running.log, verified, restored)
+    return CreateResult(place.name, place.path, python, log, verified, restored)
 
 
-def _interpreter(place: Place, log: Path) -> Path:
-    python = Path(environment_python(str(place.path), "windows" if os.name == "nt" else "linux"))
+def _interpreter(place: Place, plan: Plan, log: Path) -> Path:
+    system = "windows" if os.name == "nt" else "linux"
+    find = environment_python if plan.conda is None else conda_calls.environment_python
+    python = Path(find(str(place.path), system))
     if not python.exists():
         raise InstallFailed(
             tr("the installer made no interpreter at `{path}`", path=python),

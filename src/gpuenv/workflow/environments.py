@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gpuenv import process
 from gpuenv.environments import apply, elsewhere
+from gpuenv.environments.check import installed_versions, torch_cuda
+from gpuenv.environments.conda_meta import installed_names, is_conda_environment
+from gpuenv.environments.conda_registry import unregister_environment
 from gpuenv.environments.journal import pending_places
-from gpuenv.environments.listing import Environment, find_environment, list_environments
+from gpuenv.environments.listing import Environment, find_environment, list_environments, place_of
 from gpuenv.environments.lock import WAIT_S, busy, locked
-from gpuenv.environments.store import Place, find_place, find_store
+from gpuenv.environments.record import read_record
+from gpuenv.environments.store import Place, find_store, is_path
+from gpuenv.machine.conda_environments import find_conda_environments
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import tr
 
 _BIN = "Scripts" if os.name == "nt" else "bin"
+_CONDA_BIN = ("", "Library/bin", "Scripts") if os.name == "nt" else ("bin",)
+_ACTIVE = ("PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX")
 
 
 def list_all(environ: Mapping[str, str]) -> tuple[Environment, ...]:
@@ -25,6 +33,27 @@ def list_all(environ: Mapping[str, str]) -> tuple[Environment, ...]:
     store = find_store(environ)
     at_work = {place.path for place in pending_places(store) if not apply.recover_if_idle(place)}
     return tuple(one for one in list_environments(store) if one.place.path not in at_work)
+
+
+def list_foreign(environ: Mapping[str, str], root: Path = Path("/")) -> tuple[Path, ...]:
+    """Return the conda environments of this user that gpuenv did not make."""
+    return tuple(path for path in find_conda_environments(environ, root) if read_record(path) is None)
+
+
+def render_foreign(path: Path) -> dict[str, Any]:
+    """Return an environment that gpuenv did not make as data of `gpuenv list`."""
+    versions = installed_versions(path)
+    python = installed_names(path).get("python")
+    cuda = torch_cuda(path)
+    return {
+        "name": path.name,
+        "path": str(path),
+        "manager": "conda",
+        "torch": versions.get("torch"),
+        "variant": cuda,
+        "python": ".".join(python.version.split(".")[:2]) if python else None,
+        "verified": None,
+    }
 
 
 def render_environment(environment: Environment) -> dict[str, Any]:
@@ -47,32 +76,62 @@ def run(name: str, argv: Sequence[str], environ: Mapping[str, str]) -> int:
 
     Raises UsageError for an unknown environment and a command that can't be started.
     """
-    environment = _existing(name, environ)
+    path = foreign(name, environ) or _existing(name, environ).place.path
     try:
-        return process.hand_over(argv, activated(environment.place.path, environ))
+        return process.hand_over(argv, activated(path, environ))
     except OSError as error:
         raise UsageError(
             tr("`{program}` can't be started: {error}", program=argv[0], error=error.strerror or error),
             code="command-not-found",
-            fixes=(Fix(tr("see what is in {directory}", directory=environment.place.path / _BIN)),),
+            fixes=(Fix(tr("see what is in {directory}", directory=path / _BIN)),),
         ) from None
+
+
+def foreign(name: str, environ: Mapping[str, str], root: Path = Path("/")) -> Path | None:
+    """Return the conda environment of that name or at that path, where gpuenv made none called so."""
+    if read_record(place_of(name, environ).path) is not None or apply.is_pending(place_of(name, environ)):
+        return None
+    path = place_of(name, environ).path
+    named = (
+        one for one in list_foreign(environ, root) if one == path or (not is_path(name) and one.name == name)
+    )
+    return next(named, path if is_conda_environment(path) else None)
 
 
 def activated(path: Path, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables as the environment's activate script would set them."""
-    variables = {name: value for name, value in environ.items() if name != "PYTHONHOME"}
-    variables["VIRTUAL_ENV"] = str(path)
+    variables = {name: value for name, value in environ.items() if name not in _ACTIVE}
+    is_conda = (path / "conda-meta").is_dir()
+    variables["CONDA_PREFIX" if is_conda else "VIRTUAL_ENV"] = str(path)
+    folders = [str(path / folder) for folder in (_CONDA_BIN if is_conda else (_BIN,))]
     before = variables.get("PATH", os.defpath)
-    variables["PATH"] = os.pathsep.join((str(path / _BIN), before)) if before else str(path / _BIN)
+    variables["PATH"] = os.pathsep.join((*folders, before) if before else folders)
     return variables
 
 
 def check_removable(name: str, environ: Mapping[str, str]) -> Place:
     """Return what `remove` would remove; raise UsageError early where it would refuse."""
-    place = find_place(name, environ)
+    place = place_of(name, environ)
     if not apply.is_pending(place):
+        _refuse_foreign(name, environ)
         _known(name, environ)
     return place
+
+
+def _refuse_foreign(name: str, environ: Mapping[str, str]) -> None:
+    """Leave to conda what gpuenv did not make: other programs may count on it."""
+    path = foreign(name, environ)
+    if path is not None:
+        raise UsageError(
+            tr("gpuenv did not make the conda environment {path}", path=path),
+            code="foreign-environment",
+            fixes=(
+                Fix(
+                    tr("remove it with the tool that made it"),
+                    f"conda env remove -p {shlex.quote(str(path))}",
+                ),
+            ),
+        )
 
 
 def remove(name: str, environ: Mapping[str, str], *, wait_s: float = WAIT_S) -> Place:
@@ -88,12 +147,13 @@ def remove(name: str, environ: Mapping[str, str], *, wait_s: float = WAIT_S) -> 
                 raise _unknown(name, environ)
         else:
             apply.remove(place)
+            unregister_environment(place.path, environ)
         elsewhere.forget(place)
     return place
 
 
 def _existing(name: str, environ: Mapping[str, str]) -> Environment:
-    place = find_place(name, environ)
+    place = place_of(name, environ)
     if apply.is_pending(place) and not apply.recover_if_idle(place):
         raise busy(place)
     return _known(name, environ)

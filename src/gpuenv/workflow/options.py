@@ -15,6 +15,7 @@ class PlanOptions:
 
     requirements: tuple[str, ...] = ()
     requirement_files: tuple[Path, ...] = ()
+    environment_file: Path | None = None
     python: str | None = None
     cuda: str = "auto"
     machines: tuple[Path, ...] = ()
@@ -24,6 +25,7 @@ class PlanOptions:
     glibc: str | None = None
     devices: tuple[int, ...] = ()
     manager: str = "auto"
+    channel: str = "auto"
     mirrors: tuple[str, ...] = ()
     find_links: tuple[str, ...] = ()
     offline: bool = False
@@ -40,6 +42,7 @@ class PlanOptions:
             ("--platform", self.platform),
             ("--glibc", self.glibc),
             ("--manager", None if self.manager == "auto" else self.manager),
+            ("--channel", None if self.channel == "auto" else self.channel),
             ("--offline", "" if self.offline else None),
         )
         repeated = (

@@ -8,21 +8,41 @@ from dataclasses import replace
 
 from gpuenv.beside import Beside
 from gpuenv.core.assemble import assemble
+from gpuenv.core.conda_plan_part import wheels_beside, with_conda_python
+from gpuenv.core.environment_file import EnvironmentFile
 from gpuenv.core.mirror_notes import what_official_has, why_no_torch_wheels
 from gpuenv.core.refusal import refuse
 from gpuenv.core.request import Request, parse_cuda_option, parse_python
 from gpuenv.core.resolve import Choice, Decision, Question, ask, decide
 from gpuenv.core.target import Target, choose_target
-from gpuenv.managers import get_manager, resolver
+from gpuenv.indexes.addresses import redact
+from gpuenv.managers import (
+    CONDA_MANAGERS,
+    EMBEDDED,
+    conda_calls,
+    get_conda_manager,
+    get_manager,
+    resolver,
+    uv,
+)
 from gpuenv.managers.manager import Wanted
+from gpuenv.values.conda import CondaChannel, CondaPlan, CondaWanted
 from gpuenv.values.errors import Unreachable
 from gpuenv.values.index import IndexConfiguration
 from gpuenv.values.plan import Plan, PlannedPackage, Warn
 from gpuenv.values.text import tr
+from gpuenv.workflow.conda_choice import (
+    WHEELS,
+    choose_channel,
+    choose_manager,
+    locate_asked,
+)
+from gpuenv.workflow.environment_file import read_environment_file, with_file
 from gpuenv.workflow.joint import resolve_jointly
 from gpuenv.workflow.knowledge import load_knowledge, overlay_warnings
-from gpuenv.workflow.listings import Listed, list_files, with_sizes
+from gpuenv.workflow.listings import Listed, configuration_for, list_files, with_sizes
 from gpuenv.workflow.machines import choose_machines, is_here
+from gpuenv.workflow.mirrors import Mirrors, load_mirrors
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.pythons import offer_pythons
 from gpuenv.workflow.redaction import without_passwords
@@ -34,13 +54,28 @@ def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) 
 
     Raises UsageError, Refused (nothing satisfies the request) or Unreachable (no index could be read).
     """
-    request = _request(options)
+    mirrors = load_mirrors(environ)
+    manager = choose_manager(options, environ)
+    if manager == EMBEDDED:
+        options = replace(options, manager=manager)
+    channel = choose_channel(options, manager, mirrors)
     knowledge = load_knowledge(environ)
     machines = choose_machines(options, environ, knowledge)
+    file = read_environment_file(options.environment_file, machines[0])
+    options, told = with_file(options, file, conda=manager in CONDA_MANAGERS)
+    request = _request(options, manager)
     cpu = request.variant is not None and request.variant.is_cpu
     place = choose_target(machines, options.devices, cpu=cpu)
     # the manager tells its Pythons while the indexes answer
     pythons = Beside(lambda: offer_pythons(options, request.manager, place, knowledge, environ))
+    if channel != WHEELS:
+        from gpuenv.workflow.conda_plan import Asked, plan_from_channel  # noqa: PLC0415 - for conda alone
+
+        asked = Asked(request, place, channel, pythons.result(), file.specs)
+        plan = plan_from_channel(
+            asked, options, configuration_for(options, environ), knowledge, mirrors, environ
+        )
+        return _finished(_in_conda(plan, file, options, mirrors), told, options, environ, target)
     listed = list_files(options, request, place, knowledge, environ)
     question = ask(request, place, knowledge, listed.listings, pythons.result())
     decision = decide(question)
@@ -49,11 +84,39 @@ def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) 
     plan = _told_of_mirrors(
         _decided(question, decision, listed, options, environ), question, decision, listed
     )
-    return without_passwords(with_steps(with_sizes(_warned(plan, listed, environ), options, environ), target))
+    plan = _warned(plan, listed)
+    if manager in CONDA_MANAGERS:
+        plan = _in_conda(with_conda_python(plan, place, file.specs), file, options, mirrors)
+    return _finished(plan, told, options, environ, target)
 
 
-def _request(options: PlanOptions) -> Request:
-    manager = "uv" if options.manager == "auto" else options.manager
+def _finished(
+    plan: Plan, told: tuple[Warn, ...], options: PlanOptions, environ: Mapping[str, str], target: str
+) -> Plan:
+    plan = replace(plan, warnings=(*plan.warnings, *told, *overlay_warnings(environ)))
+    if plan.conda is not None:
+        from gpuenv.workflow.conda_known import with_known_tool  # noqa: PLC0415 - for conda alone
+
+        plan = with_known_tool(plan, environ)
+    return without_passwords(with_steps(with_sizes(plan, options, environ), target))
+
+
+def _in_conda(plan: Plan, file: EnvironmentFile, options: PlanOptions, mirrors: Mirrors) -> Plan:
+    """Return the plan with the places of its channels, those of the user's file behind its own."""
+    if plan.conda is None:
+        return plan
+    own = tuple(channel.name for channel in plan.conda.channels)
+    channels: dict[str, CondaChannel] = {}
+    for channel in (*locate_asked(own, options, mirrors), *locate_asked(file.channels, options, mirrors)):
+        known = channels.setdefault(channel.name, channel)
+        channels[channel.name] = known if known.urls else channel
+    part = replace(plan.conda, channels=tuple(channels.values()), kept=file.kept)
+    # conda always brings the Python: there is nothing to warn of
+    warnings = tuple(warn for warn in plan.warnings if warn.code != "python-download")
+    return replace(plan, conda=part, warnings=warnings)
+
+
+def _request(options: PlanOptions, manager: str) -> Request:
     return Request(
         requirements=gather_requirements(options),
         python=parse_python(options.python) if options.python else None,
@@ -136,9 +199,9 @@ def _from_official(question: Question, listed: Listed) -> Choice | None:
     return choices[0] if choices else None
 
 
-def _warned(plan: Plan, listed: Listed, environ: Mapping[str, str]) -> Plan:
+def _warned(plan: Plan, listed: Listed) -> Plan:
     unread = tuple(Warn("configuration-unreadable", text) for text in listed.configurations[0].warnings)
-    return replace(plan, warnings=(*plan.warnings, *listed.warnings, *unread, *overlay_warnings(environ)))
+    return replace(plan, warnings=(*plan.warnings, *listed.warnings, *unread))
 
 
 def _resolver_question(plan: Plan, target: Target, options: PlanOptions) -> resolver.Question:
@@ -168,4 +231,26 @@ def with_steps(plan: Plan, target: str) -> Plan:
         target=target,
         system=plan.machines[0].system.os,
     )
-    return replace(plan, steps=get_manager(plan.manager).steps(wanted))
+    if plan.conda is None:
+        return replace(plan, steps=get_manager(plan.manager).steps(wanted))
+    steps = get_conda_manager(plan.manager).steps(conda_wanted(_by_address(plan.conda), target))
+    steps = tuple(replace(step, why=redact(step.why)) for step in steps)
+    if has_pip_part(plan):
+        steps += (uv.install_step(wanted, conda_calls.environment_python(target, wanted.system)),)
+    return replace(plan, steps=steps)
+
+
+def _by_address(part: CondaPlan) -> CondaPlan:
+    """Name the channels by their addresses: in a shell no condarc of ours says where a mirror has them."""
+    named = (CondaChannel(one.urls[0], ()) if one.urls else one for one in part.channels)
+    return replace(part, channels=tuple(named))
+
+
+def conda_wanted(part: CondaPlan, target: str) -> CondaWanted:
+    """Return what a conda tool is told to make at `target`."""
+    return CondaWanted(part.channels, part.specs, part.pins, part.cuda, part.subdir, target)
+
+
+def has_pip_part(plan: Plan) -> bool:
+    """Whether wheels are installed into a conda environment: torch's own, or what the user asks of PyPI."""
+    return plan.conda is not None and bool(wheels_beside(plan))

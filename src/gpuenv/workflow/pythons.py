@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from gpuenv.core.knowledge import Knowledge
 from gpuenv.core.target import Target
-from gpuenv.managers import get_manager
+from gpuenv.managers import CONDA_MANAGERS, get_manager
 from gpuenv.managers.manager import installed_offers, sort_offers
 from gpuenv.values.machine import Machine
 from gpuenv.values.python import PythonOffer, parse_python_tag
+from gpuenv.workflow.conda_choice import conda_pythons
 from gpuenv.workflow.machines import is_here
 from gpuenv.workflow.options import PlanOptions
 
@@ -23,6 +24,8 @@ def offer_pythons(
     Where nothing is known of another machine's, and its manager brings none, any that torch is built for.
     """
     machines = target.machines
+    if manager in CONDA_MANAGERS:
+        return conda_pythons(target.platform)
     here = is_here(options, machines)
     offers = get_manager(manager).available_pythons(
         machines[0].pythons if here else (), environ, offline=options.offline and here

@@ -10,7 +10,7 @@ from gpuenv.core.installer_faults import MISSING, FoundFault, find_fault, parse_
 from gpuenv.indexes.addresses import redact
 from gpuenv.values.errors import Because, Fix, GpuenvError, InstallFailed, Refused, Unreachable
 from gpuenv.values.plan import Plan, Warn
-from gpuenv.values.text import tr
+from gpuenv.values.text import marked, tr
 from gpuenv.workflow.fetch import StackNotFetchedError, missed_text
 from gpuenv.workflow.mirror_labels import is_mirror, label_of, mirror_at
 from gpuenv.workflow.mirrors import Mirrors
@@ -168,7 +168,7 @@ class Trials:
             Fix(tr("see which mirrors have it"), "gpuenv mirrors check"),
             Fix(tr("or name another one with --mirror")),
         )
-        text = "{file} can be had whole from no index that lists it; nothing half-made is left"
+        text = marked("{file} can be had whole from no index that lists it; nothing half-made is left")
         return InstallFailed(
             tr(text, file=error.file.filename),
             code="file-wrong" if error.wrong else "file-unreachable",

@@ -25,6 +25,7 @@ from gpuenv.verification.judgement import (
 from gpuenv.verification.locate import Located, Lookup, locate
 from gpuenv.verification.report import ChildOutcome, Report, Stop, read_outcome, render_report
 from gpuenv.verification.run import TIMEOUT_S, run_verification
+from gpuenv.workflow.environments import foreign
 
 Remember = Callable[[Located, dict[str, Any], bool], Warn | None]
 """Keeps the data of a verification, and whether it held, with its environment; a warning where it can't."""
@@ -97,7 +98,7 @@ def verify(
     `lookup` finds an environment by name (None: among those gpuenv made). Raises UsageError where ENV does
     not exist. A failed verification is a result, not an exception.
     """
-    located = locate(env, environ, lookup or (lambda name: _find(name, environ)))
+    located = locate(env, environ, lookup or (lambda name: find_by_name(name, environ)))
     asked = options or VerifyOptions()
     outcome = run_verification(
         str(located.python),
@@ -114,9 +115,10 @@ def verify(
     return replace(result, warnings=(warning,)) if warning else result
 
 
-def _find(name: str, environ: Mapping[str, str]) -> Path | None:
+def find_by_name(name: str, environ: Mapping[str, str]) -> Path | None:
+    """Return the directory of an environment that gpuenv or a conda tool made."""
     found = find_environment(name, environ)
-    return found.place.path if found else None
+    return found.place.path if found else foreign(name, environ)
 
 
 def _read(outcome: ChildOutcome) -> Report:

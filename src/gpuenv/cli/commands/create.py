@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gpuenv.cli.commands.create_fetching import fetching
+from gpuenv.cli.commands.create_fetching import fetching, following
 from gpuenv.cli.commands.plan import options_of
 from gpuenv.cli.options import Common, PlanArguments
 from gpuenv.cli.output import (
@@ -29,6 +29,7 @@ from gpuenv.values.errors import InstallFailed, VerificationFailed
 from gpuenv.values.plan import Plan
 from gpuenv.values.text import tr
 from gpuenv.workflow import create as creating
+from gpuenv.workflow.conda_choice import choose_manager
 from gpuenv.workflow.fetch import Provided, StackNotFetchedError, fetch_stack
 from gpuenv.workflow.mirrors import Mirrors, load_mirrors
 from gpuenv.workflow.prove import prove
@@ -47,10 +48,11 @@ class CreateOptions:
 
 def create(name: str, wanted: PlanArguments, chosen: CreateOptions, common: Common) -> int:
     """Plan, show, ask, apply, verify."""
-    place = creating.check_name(name, environ=os.environ, force=chosen.force)
+    options = options_of(wanted, ("gpuenv", "create", name))
+    manager = choose_manager(options, os.environ)
+    place = creating.check_name(name, environ=os.environ, force=chosen.force, manager=manager)
     if not (chosen.yes or chosen.dry_run):
         check_terminal(assume="--yes")
-    options = options_of(wanted, ("gpuenv", "create", name))
     mirrors = load_mirrors(os.environ)
     trials = Trials(options, mirrors, os.environ, target=str(place.path), tell=_teller(common))
     with working(tr("reading indexes"), quiet=common.quiet):
@@ -90,7 +92,7 @@ def _show(plan: Plan, common: Common) -> None:
 def _carry_out(
     name: str, plan: Plan, trials: Trials, mirrors: Mirrors, chosen: CreateOptions, common: Common
 ) -> int:
-    place = creating.check_name(name, environ=os.environ, force=chosen.force)
+    place = creating.check_name(name, environ=os.environ, force=chosen.force, manager=plan.manager)
     log = creating.begin_log(place)
     with fetching(common, log) as watcher:
         try:
@@ -98,8 +100,15 @@ def _carry_out(
         except StackNotFetchedError as error:
             raise error.logged(log) from None
     told = replace(provided.told, warnings=(*provided.told.warnings, *trials.warnings))
-    how = creating.Options(force=chosen.force, show=_shows_installer(common), tell=_teller(common), log=log)
-    return _apply(name, Provided(told, provided.local), trials.options.devices, chosen, common, how)
+    with following(common) as progress:
+        how = creating.Options(
+            force=chosen.force,
+            show=_shows_installer(common),
+            tell=_teller(common),
+            log=log,
+            progress=progress,
+        )
+        return _apply(name, Provided(told, provided.local), trials.options.devices, chosen, common, how)
 
 
 def _apply(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,24 +27,67 @@ def fetching(common: Common, log: Path) -> Iterator[Watcher]:
 
 
 @contextmanager
+def following(common: Common) -> Iterator[Callable[[int, int], None]]:
+    """Follow what another program downloads: a bar on a terminal, nothing elsewhere."""
+    if common.quiet or not sys.stderr.isatty():
+        yield lambda _, __: None
+        return
+    download = _Download()
+    try:
+        yield download.show
+    finally:
+        download.end()
+
+
+class _Download:
+    """A bar that appears with the first bytes, as there may be nothing to fetch."""
+
+    def __init__(self) -> None:
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
+
+    def show(self, received: int, size: int) -> None:
+        """Move the bar; take it away once all is there, before other programs write below it."""
+        if received >= size:
+            self.end()
+            return
+        if self._progress is None:
+            self._progress = _new_bar()
+            self._progress.start()
+            self._task = self._progress.add_task(tr("fetching packages"), total=size)
+        if self._task is not None:
+            self._progress.update(self._task, completed=received)
+
+    def end(self) -> None:
+        """Take the bar away."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+
+
+@contextmanager
 def _shown(common: Common) -> Iterator[Watcher]:
     if common.quiet:
         yield _Silent()
     elif not sys.stderr.isatty():
         yield _Lines()
     else:
-        from rich import progress as bars  # noqa: PLC0415 - only where it draws
-        from rich.console import Console  # noqa: PLC0415
-
-        columns = (
-            bars.TextColumn("{task.description}"),
-            bars.BarColumn(),
-            bars.DownloadColumn(),
-            bars.TransferSpeedColumn(),
-            bars.TimeRemainingColumn(),
-        )
-        with bars.Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        with _new_bar() as progress:
             yield _Bar(progress)
+
+
+def _new_bar() -> Progress:
+    from rich import progress as bars  # noqa: PLC0415 - only where it draws
+    from rich.console import Console  # noqa: PLC0415
+
+    columns = (
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.DownloadColumn(),
+        bars.TransferSpeedColumn(),
+        bars.TimeRemainingColumn(),
+    )
+    return bars.Progress(*columns, console=Console(stderr=True), transient=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,17 @@ from gpuenv.cli.options import Common
 from gpuenv.cli.output import confirm, envelope, note, print_data, print_json
 from gpuenv.cli.table import render_table
 from gpuenv.values.errors import Fix, UsageError
-from gpuenv.values.text import tr
+from gpuenv.values.text import marked, tr
 from gpuenv.workflow import environments
 
-_WORDS = {True: "yes", False: "no", None: "not yet"}
+_WORDS = {True: marked("yes"), False: marked("no"), None: marked("not yet")}
 
 
-def list_environments(common: Common) -> int:
-    """Print the environments that gpuenv made."""
+def list_environments(common: Common, *, everything: bool) -> int:
+    """Print the environments that gpuenv made; `everything`: the user's other conda environments too."""
     rows = [environments.render_environment(item) for item in environments.list_all(os.environ)]
+    if everything:
+        rows += [environments.render_foreign(path) for path in environments.list_foreign(os.environ)]
     if common.as_json:
         print_json(envelope("list", {"environments": rows}))
         return 0

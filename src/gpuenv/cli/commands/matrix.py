@@ -57,6 +57,19 @@ _COLUMNS = {
         "min_compute_capability",
         "source",
     ),
+    "conda": (
+        "channel",
+        "torch",
+        "variant",
+        "platform",
+        "pythons",
+        "architectures",
+        "build",
+        "requires",
+        "channels",
+        "source",
+    ),
+    "mirrors": ("name", "title", "kind", "status", "aliases", "hosts", "missing_status", "source"),
 }
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gpuenv.cli.options import Common, PlanArguments
 from gpuenv.cli.output import envelope, json_text, note, print_data, print_json, print_warnings, working
+from gpuenv.core.canonical import canonical_sources
 from gpuenv.core.render.formats import FORMATS
 from gpuenv.core.render.json import render_plan_data
 from gpuenv.core.render.text import render_text
@@ -16,11 +17,14 @@ from gpuenv.managers import MANAGERS
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.plan import Plan
 from gpuenv.values.text import tr
+from gpuenv.workflow.conda_choice import choose_conda_manager
+from gpuenv.workflow.mirrors import load_mirrors
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.plan import make_plan
 from gpuenv.workflow.write import write_file
 
 DEFAULT_TARGET = ".venv"
+_FOR_CONDA = "environment.yml"
 
 
 def options_of(wanted: PlanArguments, program: tuple[str, ...]) -> PlanOptions:
@@ -28,6 +32,7 @@ def options_of(wanted: PlanArguments, program: tuple[str, ...]) -> PlanOptions:
     return PlanOptions(
         requirements=tuple(wanted.requirements or ()),
         requirement_files=tuple(wanted.requirement_files or ()),
+        environment_file=wanted.environment_file,
         python=wanted.python,
         cuda=wanted.cuda,
         machines=tuple(wanted.machines or ()),
@@ -37,6 +42,7 @@ def options_of(wanted: PlanArguments, program: tuple[str, ...]) -> PlanOptions:
         glibc=wanted.glibc,
         devices=tuple(wanted.devices or ()),
         manager=wanted.manager.value,
+        channel=wanted.channel.value,
         mirrors=_given(wanted.mirrors),
         find_links=_given(wanted.find_links),
         offline=wanted.offline,
@@ -79,6 +85,8 @@ def _for_format(format_name: str, options: PlanOptions) -> PlanOptions:
     if format_name == "text":
         return options
     options = replace(options, program=(*options.program, "--format", format_name))
+    if format_name == _FOR_CONDA:
+        return replace(options, manager=choose_conda_manager(options, os.environ))
     if format_name not in MANAGERS:
         return options
     if options.manager not in ("auto", format_name):
@@ -95,6 +103,8 @@ def _render(decided: Plan, format_name: str, common: Common) -> str:
         return json_text(_envelope(decided))
     if format_name == "text":
         return render_text(decided, verbose=common.verbose)
+    if format_name == _FOR_CONDA:
+        decided = replace(decided, sources=canonical_sources(decided, load_mirrors(os.environ).all))
     return FORMATS[format_name](decided)
 
 

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from typing import Any
 
 from gpuenv.core.machine_json import render_machine
-from gpuenv.values.plan import Plan
+from gpuenv.values.conda import CondaPlan
+from gpuenv.values.plan import Plan, PlannedPackage
 
 
 def render_plan_data(plan: Plan) -> dict[str, Any]:
@@ -16,7 +17,7 @@ def render_plan_data(plan: Plan) -> dict[str, Any]:
         "python": plan.python,
         "variant": plan.variant,
         "manager": plan.manager,
-        "packages": [asdict(package) for package in plan.packages],
+        "packages": [_package(package) for package in plan.packages],
         "pins": list(plan.pins),
         "requirements": list(plan.requirements),
         "constraints": list(plan.constraints),
@@ -24,4 +25,21 @@ def render_plan_data(plan: Plan) -> dict[str, Any]:
         "why": [asdict(reason) for reason in plan.why],
         "rejected": [asdict(rejection) for rejection in plan.rejected],
         "advice": [asdict(advice) for advice in plan.advice],
+        **({"conda": _conda(plan.conda)} if plan.conda else {}),
+    }
+
+
+def _package(package: PlannedPackage) -> dict[str, Any]:
+    """Of a conda package, channel, build and subdir stand in place of the file's name."""
+    data = asdict(package)
+    for field in ("channel", "build", "subdir") if package.channel is None else ("filename",):
+        del data[field]
+    return data
+
+
+def _conda(part: CondaPlan) -> dict[str, Any]:
+    return {
+        "channels": [channel.name for channel in part.channels],
+        "specs": list(part.specs),
+        "cuda": part.cuda,
     }

@@ -6,24 +6,40 @@ import shlex
 
 from gpuenv.core.render.shell import one_line
 from gpuenv.core.render.text import summary
-from gpuenv.values.errors import UsageError
-from gpuenv.values.plan import Plan
+from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.plan import Plan, Sources
 from gpuenv.values.text import tr
 
 
 def render_requirements(plan: Plan) -> str:
     """Return a requirements file: where from, the pinned torch stack, the user's others, the workarounds.
 
+    Raises UsageError for an address that would not stay in its line, and where torch is a conda package.
+    """
+    if plan.conda is not None and not plan.conda.mixed:
+        raise UsageError(
+            tr("a requirements file can't name conda's packages: torch would come from PyPI"),
+            code="usage",
+            fixes=(
+                Fix(tr("choose the format of conda tools"), "gpuenv plan --format environment.yml"),
+                Fix(tr("or take torch as a wheel: --channel wheels")),
+            ),
+        )
+    lines = [f"# {one_line(line)}" for line in summary(plan)]
+    wanted = [*plan.pins, *plan.requirements, *plan.constraints]
+    return "\n".join([*lines, *source_lines(plan.sources), *wanted]) + "\n"
+
+
+def source_lines(sources: Sources) -> list[str]:
+    """Return the lines of a requirements file that say where from.
+
     Raises UsageError for an address that would not stay in its line.
     """
-    sources = plan.sources
     options = ["--no-index"] if sources.no_index else []
     if sources.index_url and not sources.no_index:
         options.append(_option("--index-url", sources.index_url))
     options += [_option("--extra-index-url", url) for url in sources.extra_index_urls if not sources.no_index]
-    options += [_option("--find-links", place) for place in sources.find_links]
-    lines = [f"# {one_line(line)}" for line in summary(plan)]
-    return "\n".join([*lines, *options, *plan.pins, *plan.requirements, *plan.constraints]) + "\n"
+    return options + [_option("--find-links", place) for place in sources.find_links]
 
 
 def _option(name: str, value: str) -> str:

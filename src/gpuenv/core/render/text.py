@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from gpuenv.core.render.shell import one_line
 from gpuenv.values.machine import Gpu, Machine
 from gpuenv.values.plan import Plan, PlannedPackage
-from gpuenv.values.text import tr
+from gpuenv.values.text import marked, tr
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 _KILO = 1000
@@ -89,14 +89,14 @@ def _origin(plan: Plan) -> str:
         total = tr("at least {size} to fetch", size=render_size(known))
     count = len(plan.packages)
     files = tr("1 file") if count == 1 else tr("{count} files", count=count)
-    template = "from {places}, {files}, {total}"
+    template = marked("from {places}, {files}, {total}")
     if count == len(plan.pins):  # no resolver ran
-        template = "from {places}, {files}, {total}, and what they depend on"
+        template = marked("from {places}, {files}, {total}, and what they depend on")
     return tr(template, places=places, files=files, total=total)
 
 
 def _place(package: PlannedPackage) -> str:
-    return urlsplit(package.index or "").hostname or str(package.index)
+    return package.channel or urlsplit(package.index or "").hostname or str(package.index)
 
 
 def render_size(size: int) -> str:

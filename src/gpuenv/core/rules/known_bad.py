@@ -15,9 +15,10 @@ from gpuenv.core.case import Case, Failure
 from gpuenv.core.knowledge import Knowledge, KnownBad
 from gpuenv.core.ranges import lies_apart, lies_within
 from gpuenv.core.situation import Situation
-from gpuenv.values.text import tr
+from gpuenv.values.text import said, tr
 
 _JUDGE = "known-bad"
+_OF_CONDA = "conda"  # judges conda's packages alone
 
 
 def applying(situation: Situation, knowledge: Knowledge) -> tuple[KnownBad, ...]:
@@ -28,16 +29,19 @@ def applying(situation: Situation, knowledge: Knowledge) -> tuple[KnownBad, ...]
     warns.
     """
     (torch,) = situation.versions["torch"]
-    return tuple(_left_to_do(row, situation) for row in _about(torch, knowledge) if _applies(row, situation))
+    conda = "channel" in situation.words
+    return tuple(
+        _left_to_do(row, situation) for row in _about(torch, knowledge, conda) if _applies(row, situation)
+    )
 
 
 @cache
-def _about(torch: Version, knowledge: Knowledge) -> tuple[KnownBad, ...]:
+def _about(torch: Version, knowledge: Knowledge, conda: bool) -> tuple[KnownBad, ...]:
     """The rows that can apply to a torch, and that this rule judges: most are about others."""
     return tuple(
         row
         for row in knowledge.known_bad
-        if row.judge == _JUDGE
+        if (row.judge == _JUDGE or (conda and row.judge == _OF_CONDA))
         and any(all(name != "torch" or _contains(wanted, torch) for name, wanted in one) for one in row.when)
     )
 
@@ -96,7 +100,12 @@ def check(case: Case, rows: tuple[KnownBad, ...], situation: Situation) -> tuple
         Failure(
             _JUDGE,
             (_JUDGE, row.id),
-            tr("{build}: {effect}; {remedy}", build=case.label, effect=row.effect, remedy=row.remedy),
+            tr(
+                "{build}: {effect}; {remedy}",
+                build=case.label,
+                effect=said(row.effect),
+                remedy=said(row.remedy),
+            ),
             row.source,
             (("workaround", " ".join(row.constrain)),),
         )

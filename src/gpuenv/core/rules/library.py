@@ -16,7 +16,7 @@ from gpuenv.core.knowledge import Knowledge, LibraryFloor
 from gpuenv.core.target import Target, TargetGpu
 from gpuenv.values.build import Platform
 from gpuenv.values.capability import ComputeCapability
-from gpuenv.values.text import tr
+from gpuenv.values.text import marked, tr
 from gpuenv.values.variant import CudaVersion
 
 
@@ -92,9 +92,9 @@ def _too_old(one: LeftBehind, gpu: TargetGpu) -> Failure:
         ("least", str(floor.min_capability)), ("gpu", gpu.label),
     )  # fmt: skip
     template = (
-        "its {name} for CUDA {version} supports compute capability {least} and later, not {gpu}"
+        marked("its {name} for CUDA {version} supports compute capability {least} and later, not {gpu}")
         if floor.counts == "cuda"
-        else "its {name} {version} supports compute capability {least} and later, not {gpu}"
+        else marked("its {name} {version} supports compute capability {least} and later, not {gpu}")
     )
     return Failure(
         "library",

@@ -1,0 +1,52 @@
+"""Where on the disks there is room to write, and how much."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from gpuenv.values.errors import Because, Fix, InstallFailed
+from gpuenv.values.text import tr
+
+
+def first_writable(folders: Iterable[str]) -> Path | None:
+    """Return the first folder that can be written, or could be made; None where there is none."""
+    return next((Path(folder) for folder in folders if _can_be_written(Path(folder))), None)
+
+
+def _can_be_written(folder: Path) -> bool:
+    """Write a file without a name, or that loses it at once: permissions tell root and Windows little."""
+    try:
+        with tempfile.TemporaryFile(dir=existing_part(folder)):
+            return True
+    except OSError:
+        return False
+
+
+def existing_part(path: Path) -> Path:
+    """Return the path, or where it is not there yet, the nearest folder above it that is."""
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path
+
+
+def check_room(path: Path, needed: int, way_out: str) -> None:
+    """Raise InstallFailed `disk-full` when fewer than `needed` bytes are free where a path lies.
+
+    `way_out` says what its owner can do.
+    """
+    there = existing_part(path)
+    free = shutil.disk_usage(there).free
+    if needed > free:
+        raise InstallFailed(
+            tr(
+                "{needed:.1f} GB are to be fetched, {free:.1f} GB are free",
+                needed=needed / 1e9,
+                free=free / 1e9,
+            ),
+            code="disk-full",
+            because=(Because(tr("{free} bytes are free", free=free), str(there)),),
+            fixes=(Fix(way_out),),
+        )

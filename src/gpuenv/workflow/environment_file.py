@@ -1,0 +1,70 @@
+"""Read a person's environment.yml (`-f`) as part of what is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from gpuenv.core.environment_file import EnvironmentFile, parse_environment_file
+from gpuenv.core.match_spec import as_requirement
+from gpuenv.core.target import platform_of
+from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.machine import Machine
+from gpuenv.values.plan import Warn
+from gpuenv.values.text import tr
+from gpuenv.workflow.options import PlanOptions
+from gpuenv.workflow.read import read_text
+
+_NOTHING = EnvironmentFile((), (), (), ())
+
+
+def read_environment_file(path: Path | None, machine: Machine) -> EnvironmentFile:
+    """Return what the file asks for on a machine, nothing where none was given.
+
+    Raises UsageError for a bad file, Refused for a machine that torch has no builds for.
+    """
+    if path is None:
+        return _NOTHING
+    try:
+        return parse_environment_file(read_text(path), platform_of(machine))
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise UsageError(
+            tr("`{path}` can't be read: {reason}", path=path, reason=reason),
+            code="bad-environment-file",
+            fixes=(Fix(tr("give an environment.yml as `conda env export --from-history` writes it")),),
+        ) from None
+
+
+def with_file(
+    options: PlanOptions, asked: EnvironmentFile, *, conda: bool
+) -> tuple[PlanOptions, tuple[Warn, ...]]:
+    """Return the options with what the file asks for, and what to tell of it.
+
+    What was typed goes before the file's wishes. Without a conda tool the packages that conda would bring are
+    asked for from the index, by their names.
+    """
+    path = str(options.environment_file or Path())
+    warnings = [Warn("environment-file", f"{path}: {text}") for text in asked.warnings]
+    more: list[str] = []
+    for spec in () if conda else asked.specs:
+        requirement = as_requirement(spec)
+        if requirement is not None:
+            more.append(requirement)
+        else:
+            warnings.append(_passed_over(path, spec))
+    if more:
+        text = tr("{file}: {packages} are asked for from the index, by conda's names", file=path,
+                  packages=", ".join(more))  # fmt: skip
+        warnings.append(Warn("conda-packages-as-wheels", text))
+    typed = replace(
+        options,
+        requirements=(*options.requirements, *asked.stack, *more, *asked.pip),
+        python=options.python or asked.python,
+        cuda=asked.cuda if asked.cuda and options.cuda == "auto" else options.cuda,
+    )
+    return typed, tuple(warnings)
+
+
+def _passed_over(path: str, spec: str) -> Warn:
+    return Warn("environment-file", tr("{file}: `{spec}` is passed over", file=path, spec=spec))

@@ -1,0 +1,162 @@
+"""Where conda tools keep what they make and fetch, whether it fits, and what they are told of mirrors."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fake_conda import FakeConda, Transcript, fake_conda, planned
+from plans import plan
+
+from gpuenv.environments import room
+from gpuenv.environments.room import first_writable
+from gpuenv.environments.steps import Running
+from gpuenv.environments.store import Place, Store
+from gpuenv.managers.conda_calls import steps
+from gpuenv.values.conda import CondaChannel, CondaPin, CondaPlan
+from gpuenv.values.errors import InstallFailed
+from gpuenv.values.plan import Plan
+from gpuenv.workflow.conda_create import Making, environments_home, make_conda_environment
+from gpuenv.workflow.plan import conda_wanted
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fakes are shell scripts")
+
+ROOT = os.geteuid() == 0 if hasattr(os, "geteuid") else True
+PIN = CondaPin("pytorch", "2.8.0", "cuda128*")
+PLANNED = planned("mm-dry-json", "micromamba")
+SIZE = sum(record.size or 0 for record in PLANNED)
+TUNA = "https://mirrors.tuna.tsinghua.edu.cn/anaconda/cloud/conda-forge"
+OFFICIAL = "https://conda.anaconda.org/conda-forge"
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    return {
+        "PATH": str(tmp_path / "bin"),
+        "HOME": str(tmp_path / "home"),
+        "GPUENV_CACHE_DIR": str(tmp_path / "cache"),
+    }
+
+
+def tool_with(
+    tmp_path: Path, *, environments: tuple[Path, ...] = (), caches: tuple[Path, ...] = ()
+) -> FakeConda:
+    """A micromamba that tells these folders."""
+    told = {
+        "micromamba version": "2.8.1", "platform": "linux-64", "package cache": list(map(str, caches)),
+        "envs directories": list(map(str, environments)),
+    }  # fmt: skip
+    fake = fake_conda(tmp_path / "bin", "micromamba").answers("info", Transcript(0, json.dumps(told), ""))
+    fake.answers("plan", "mm-dry-json").makes(PLANNED)
+    return fake.answers("make", Transcript(0, '{"success": true}', ""))
+
+
+def make(tmp_path: Path, environ: dict[str, str], *urls: str) -> None:
+    """Make the environment of the transcripts at `envs/paper`."""
+    urls = urls or ("file:///srv/channel/conda-forge",)
+    part = CondaPlan(
+        (CondaChannel("conda-forge", urls),), ("python 3.11.*", PIN.spec), (PIN,), "linux-64", "12.8"
+    )
+    place = Place(Store(tmp_path / "data"), "paper", tmp_path / "envs" / "paper")
+    made: Plan = replace(plan(), manager="micromamba", conda=part, requirements=())
+    made = replace(made, steps=steps("micromamba", conda_wanted(part, str(place.path))))
+    running = Running(environ=environ, log=tmp_path / "log", executables={})
+    making = Making(running, lambda _, __: None, lambda: None)
+    make_conda_environment(made, part, place, making)
+
+
+Free = Callable[[Path], int]
+
+
+@pytest.fixture
+def disks(monkeypatch: pytest.MonkeyPatch) -> Callable[[Free], None]:
+    """Let disks have as much room as a test says."""
+
+    def have(free: Free) -> None:
+        usage = shutil.disk_usage("/")
+        monkeypatch.setattr(room.shutil, "disk_usage", lambda path: usage._replace(free=free(Path(path))))
+
+    return have
+
+
+def test_the_first_folder_that_can_be_written_has_the_environments(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    """As conda does: of a conda in /opt, that is the one at home."""
+    (tmp_path / "file").touch()
+    folders = (tmp_path / "file" / "envs", Path(os.devnull), tmp_path / "home" / "envs", tmp_path / "other")
+    tool_with(tmp_path, environments=folders)
+    assert environments_home("micromamba", environ) == tmp_path / "home" / "envs"
+    assert not (tmp_path / "home").exists()
+
+
+def test_where_none_can_be_written_gpuenv_keeps_them(tmp_path: Path, environ: dict[str, str]) -> None:
+    tool_with(tmp_path, environments=(Path(os.devnull) / "envs",))
+    assert environments_home("micromamba", environ) is None
+
+
+@pytest.mark.skipif(ROOT, reason="root may write anywhere")
+def test_a_folder_of_another_user_is_passed_over(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    closed.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    assert first_writable((str(closed), str(tmp_path / "open"))) == tmp_path / "open"
+
+
+def test_nothing_is_left_where_it_was_tried(tmp_path: Path) -> None:
+    assert first_writable((str(tmp_path),)) == tmp_path
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("full", "way_out"), [("pkgs", "CONDA_PKGS_DIRS"), ("envs", "a path on a larger disk")]
+)
+def test_a_download_that_does_not_fit_is_not_begun(
+    tmp_path: Path, environ: dict[str, str], disks: Callable[[Free], None], full: str, way_out: str
+) -> None:
+    for name in ("pkgs", "envs"):
+        (tmp_path / name).mkdir()
+    fake = tool_with(tmp_path, caches=(Path(os.devnull), tmp_path / "pkgs"))
+    disks(lambda path: SIZE - 1 if path.name == full else SIZE)
+    with pytest.raises(InstallFailed) as caught:
+        make(tmp_path, environ)
+    assert caught.value.code == "disk-full"
+    assert caught.value.because[0].source == str(tmp_path / full)
+    assert way_out in caught.value.fixes[0].text
+    assert [call.split()[0] for call in fake.calls] == ["info", "create"]  # the plan alone
+    assert list((tmp_path / "envs").iterdir()) == []
+
+
+def test_a_download_that_just_fits_is_made(
+    tmp_path: Path, environ: dict[str, str], disks: Callable[[Free], None]
+) -> None:
+    tool_with(tmp_path, caches=(tmp_path / "pkgs",))
+    disks(lambda _: SIZE)
+    make(tmp_path, environ)
+    assert (tmp_path / "envs" / "paper" / "conda-meta" / "history").is_file()
+
+
+@pytest.mark.parametrize(
+    ("urls", "off"),
+    [
+        ((OFFICIAL,), False),
+        ((TUNA,), True),
+        ((TUNA, OFFICIAL), True),
+        ((OFFICIAL, TUNA), True),
+        (("https://channels.example.com/conda-forge",), False),
+    ],
+)
+def test_sharded_repodata_are_looked_for_where_they_may_be(
+    tmp_path: Path, environ: dict[str, str], urls: tuple[str, ...], *, off: bool
+) -> None:
+    """Trap 10: mirrors answer 404 for them; one of the addresses may stand in for another."""
+    fake = tool_with(tmp_path)
+    make(tmp_path, environ, *urls)
+    text = Path(fake.variables["CONDARC"]).read_text(encoding="utf-8")
+    assert ("repodata_use_shards: false" in text) is off

@@ -1,0 +1,238 @@
+"""Making environments with conda tools: what is there at the end is what was planned, or nothing is."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fake_conda import FakeConda, Transcript, a_wanted, fake_conda, planned
+
+from gpuenv.core.conda_plan import Tool
+from gpuenv.environments.conda_meta import installed_names, is_conda_environment
+from gpuenv.environments.conda_run import CondaRunning, check_conda_meta, create_environment
+from gpuenv.managers.conda_solve import Solved
+from gpuenv.managers.conda_tool import Calling, CondaTool
+from gpuenv.values.conda import CondaRecord
+from gpuenv.values.errors import GpuenvError, InstallFailed, UsageError
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fakes are shell scripts")
+
+PLAN = "mm-dry-json"
+SUCCESS = Transcript(0, '{"success": true}', "")
+
+
+@pytest.fixture
+def calling(tmp_path: Path) -> Calling:
+    return Calling({"PATH": "", "HOME": str(tmp_path)}, tmp_path / "cache")
+
+
+@pytest.fixture
+def prefix(tmp_path: Path) -> Path:
+    return tmp_path / "envs" / "paper"
+
+
+@pytest.fixture
+def running(tmp_path: Path, calling: Calling) -> CondaRunning:
+    return CondaRunning(calling, tmp_path / "log", every_s=0.01)
+
+
+def solved(prefix: Path, fetch: tuple[CondaRecord, ...] = ()) -> Solved:
+    return Solved(a_wanted(prefix), planned(PLAN, "micromamba"), fetch)
+
+
+def make(fake: FakeConda, running: CondaRunning, plan: Solved) -> None:
+    create_environment(CondaTool(fake.tool, str(fake.program)), plan, running, "linux")
+
+
+def a_tool(tmp_path: Path, tool: Tool = "micromamba", answer: str | Transcript = SUCCESS) -> FakeConda:
+    return fake_conda(tmp_path / "bin", tool).answers("make", answer)
+
+
+@pytest.mark.parametrize("tool", ["conda", "mamba", "micromamba"])
+def test_a_made_environment_has_every_planned_package(
+    tmp_path: Path, prefix: Path, running: CondaRunning, tool: Tool
+) -> None:
+    fake = a_tool(tmp_path, tool).makes(planned(PLAN, "micromamba"))
+    made: list[bool] = []
+    make(fake, replace(running, made=lambda: made.append(prefix.is_dir())), solved(prefix))
+    assert is_conda_environment(prefix)
+    assert installed_names(prefix)["pytorch"].build == "cuda128_mkl_py311_h128abc_300"
+    assert made[-1] is True
+    call = fake.calls[0]
+    assert call.startswith(f"create -p {prefix} --override-channels -c conda-forge --strict-channel-priority")
+    assert "--json -q -y" in call
+    assert "--dry-run" not in call
+    assert "success" in running.log.read_text(encoding="utf-8")
+
+
+def test_exit_0_with_an_empty_environment_is_not_believed(
+    tmp_path: Path, prefix: Path, running: CondaRunning
+) -> None:
+    """Trap 2: a lock that could not be had."""
+    fake = a_tool(tmp_path, answer="mm-lock-timeout").makes(())
+    with pytest.raises(InstallFailed) as caught:
+        make(fake, running, solved(prefix))
+    assert "another conda tool" in caught.value.fixes[0].text
+    assert "LockFile" in caught.value.because[0].text
+    assert not prefix.exists()
+
+
+def test_exit_0_without_a_word_and_without_packages_is_not_believed(
+    tmp_path: Path, prefix: Path, running: CondaRunning
+) -> None:
+    with pytest.raises(InstallFailed, match="said that it succeeded, but") as caught:
+        make(a_tool(tmp_path).makes(planned(PLAN, "micromamba")[:1]), running, solved(prefix))
+    assert caught.value.code == "not-as-planned"
+    assert not prefix.exists()
+
+
+def test_one_missing_package_is_one_too_many(tmp_path: Path, prefix: Path, running: CondaRunning) -> None:
+    records = tuple(one for one in planned(PLAN, "micromamba") if one.name != "libzlib")
+    with pytest.raises(InstallFailed, match="1 of 8 packages are not in it: libzlib"):
+        make(a_tool(tmp_path).makes(records), running, solved(prefix))
+
+
+def test_the_empty_directory_that_gpuenv_made_is_out_of_the_way(
+    tmp_path: Path, prefix: Path, running: CondaRunning
+) -> None:
+    """Micromamba refuses a directory that it did not make."""
+    prefix.mkdir(parents=True)
+    make(a_tool(tmp_path).makes(planned(PLAN, "micromamba")), running, solved(prefix))
+    assert is_conda_environment(prefix)
+
+
+@pytest.mark.parametrize(
+    ("tool", "answer"),
+    [
+        ("micromamba", "MM-pip-fail"),
+        ("micromamba", "mm-corrupt"),
+        ("micromamba", "mm-nonenv"),
+        ("conda", "conda-pip-fail"),
+        ("conda", "conda-corrupt"),
+    ],
+)
+def test_a_failure_leaves_nothing_whatever_the_json_says(
+    tmp_path: Path, prefix: Path, running: CondaRunning, tool: Tool, answer: str
+) -> None:
+    """Trap 3: success in the JSON at exit 1, with a whole environment left behind."""
+    fake = a_tool(tmp_path, tool, answer).makes(planned(PLAN, "micromamba"))
+    with pytest.raises(InstallFailed) as caught:
+        make(fake, running, solved(prefix))
+    assert caught.value.code == "install-failed"
+    assert caught.value.because[0].text
+    assert not prefix.exists()
+
+
+def test_failure_at_exit_0_is_not_believed_either(
+    tmp_path: Path, prefix: Path, running: CondaRunning
+) -> None:
+    fake = a_tool(tmp_path, answer=Transcript(0, '{"success": false}', "critical libmamba it went wrong"))
+    with pytest.raises(InstallFailed) as caught:
+        make(fake.makes(planned(PLAN, "micromamba")), running, solved(prefix))
+    assert caught.value.because[0].text == "it went wrong"
+
+
+@pytest.mark.parametrize(("tool", "answer"), [("conda", "conda-nospace"), ("micromamba", "mm-nospace")])
+def test_a_full_disk_is_told(
+    tmp_path: Path, prefix: Path, running: CondaRunning, tool: Tool, answer: str
+) -> None:
+    with pytest.raises(InstallFailed) as caught:
+        make(a_tool(tmp_path, tool, answer), running, solved(prefix))
+    assert caught.value.code == "disk-full"
+
+
+def test_a_cpu_build_in_place_of_the_planned_one_is_not_believed(
+    tmp_path: Path, prefix: Path, running: CondaRunning
+) -> None:
+    """Trap 5: at exit 0."""
+    records = tuple(
+        replace(one, build="cpu_mkl_py311_h1abc_100") if one.name == "pytorch" else one
+        for one in planned(PLAN, "micromamba")
+    )
+    with pytest.raises(InstallFailed, match=r"pytorch 2\.8\.0 cuda128"):
+        make(a_tool(tmp_path).makes(records), running, solved(prefix))
+    assert not prefix.exists()
+
+
+def test_a_record_that_says_otherwise_than_its_name_is_not_believed(
+    tmp_path: Path, prefix: Path, running: CondaRunning
+) -> None:
+    records = planned(PLAN, "micromamba")
+    fake = a_tool(tmp_path).makes(records)
+    file = next((fake.folder / "make.makes").glob("pytorch-2*"))
+    file.write_text(file.read_text(encoding="utf-8").replace("cuda128", "cpu"), encoding="utf-8")
+    with pytest.raises(InstallFailed, match="is a build for the CPU"):
+        make(fake, running, solved(prefix))
+
+
+@pytest.mark.parametrize("there", ["conda-meta/history", "notes.txt"])
+@pytest.mark.parametrize("tool", ["conda", "micromamba"])
+def test_what_is_there_is_never_handed_to_a_tool(
+    tmp_path: Path, prefix: Path, running: CondaRunning, tool: Tool, there: str
+) -> None:
+    """Trap 1: conda and micromamba delete an environment, conda installs into any directory."""
+    (prefix / there).parent.mkdir(parents=True)
+    (prefix / there).write_text("mine", encoding="utf-8")
+    fake = a_tool(tmp_path, tool)
+    with pytest.raises(UsageError) as caught:
+        make(fake, running, solved(prefix))
+    assert caught.value.code == "environment-exists"
+    assert (prefix / there).read_text(encoding="utf-8") == "mine"
+    assert fake.calls == []
+
+
+def test_a_link_to_an_empty_directory_is_not_taken_for_one(
+    tmp_path: Path, prefix: Path, running: CondaRunning
+) -> None:
+    prefix.parent.mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    prefix.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError):
+        make(a_tool(tmp_path), running, solved(prefix))
+    assert prefix.is_symlink()
+
+
+def test_progress_is_read_off_the_package_cache(tmp_path: Path, prefix: Path, running: CondaRunning) -> None:
+    """Trap 13: on a pipe the tools tell nothing."""
+    records = tuple(one for one in planned(PLAN, "micromamba") if one.name in {"pytorch", "python"})
+    total = sum(one.size or 0 for one in records)
+    cache = tmp_path / "pkgs"
+    cache.mkdir()
+    torch = next(one for one in records if one.name == "pytorch")
+    (cache / f"{torch.filename}.part").write_bytes(b"x" * 100)
+    fake = a_tool(tmp_path).makes(planned(PLAN, "micromamba")).hangs()
+    seen: list[tuple[int, int]] = []
+
+    def look(there: int, all_of_it: int) -> None:
+        seen.append((there, all_of_it))
+        if there == 100:
+            (cache / f"{torch.filename}.part").rename(cache / torch.filename)
+            (cache / torch.filename).write_bytes(b"x" * (torch.size or 0))
+            (fake.folder / "let-go").touch()
+
+    make(fake, replace(running, caches=(str(cache),), progress=look), solved(prefix, records))
+    assert seen[0] == (100, total)
+    assert seen[-1] == (total, total)
+
+
+def test_a_tool_that_can_not_be_started_is_told(prefix: Path, running: CondaRunning) -> None:
+    with pytest.raises(InstallFailed, match="could not be started"):
+        create_environment(CondaTool("conda", str(prefix / "gone")), solved(prefix), running, "linux")
+
+
+def test_an_environment_is_checked_again_later(tmp_path: Path, prefix: Path, running: CondaRunning) -> None:
+    plan = solved(prefix)
+    make(a_tool(tmp_path).makes(plan.records), running, plan)
+    check_conda_meta(prefix, plan.records, plan.wanted.pins, "linux", running.log)
+    (prefix / "bin" / "python").unlink()
+    with pytest.raises(GpuenvError, match="no interpreter"):
+        check_conda_meta(prefix, plan.records, plan.wanted.pins, "linux", running.log)
+
+
+def test_what_a_killed_tool_leaves_is_no_environment(tmp_path: Path) -> None:
+    """Trap 12: an empty `history` is all that `conda env list` wants to see."""
+    (tmp_path / "conda-meta").mkdir()
+    (tmp_path / "conda-meta" / "history").touch()
+    assert not is_conda_environment(tmp_path)

@@ -1,0 +1,121 @@
+"""Finding conda tools, what they tell about themselves, and the configuration they are given."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fake_conda import FakeConda, Transcript, a_wanted, fake_conda
+
+from gpuenv.core.conda_plan import Tool
+from gpuenv.managers.conda_solve import solve
+from gpuenv.managers.conda_tool import Calling, CondaTool, find, find_fastest, read_info
+from gpuenv.values.conda import CondaChannel
+from gpuenv.values.errors import InstallFailed, UsageError
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fakes are shell scripts")
+
+
+@pytest.fixture
+def calling(tmp_path: Path) -> Calling:
+    environ = {
+        "PATH": str(tmp_path / "bin"), "HOME": str(tmp_path / "home"),
+        "CONDA_CHANNELS": "bad", "PYTHONPATH": "/x", "CONDA_SUBDIR": "osx-64",
+    }  # fmt: skip
+    return Calling(environ, tmp_path / "cache")
+
+
+def faked(tmp_path: Path, tool: Tool) -> tuple[FakeConda, CondaTool]:
+    fake = fake_conda(tmp_path / "bin", tool)
+    return fake, CondaTool(tool, str(fake.program))
+
+
+def test_a_condarc_of_the_users_keeps_its_proxies(tmp_path: Path, calling: Calling) -> None:
+    """Trap 9: ours takes the place of what CONDARC names, so that it has all that this says."""
+    fake, found = faked(tmp_path, "conda")
+    fake.answers("plan", "condalm-dry")
+    theirs = tmp_path / "theirs.yml"
+    theirs.write_text("proxy_servers:\n  http: http://proxy.example.com\n", encoding="utf-8")
+    environ = {**calling.environ, "CONDARC": str(theirs)}
+    channels = (CondaChannel("conda-forge", ("https://mirror.example.com/anaconda/cloud/conda-forge",)),)
+    wanted = a_wanted(tmp_path / "env", channels=channels)
+    solve(found, wanted, replace(calling, environ=environ))
+    ours = Path(fake.variables["CONDARC"])
+    text = ours.read_text(encoding="utf-8")
+    assert "proxy.example.com" in text
+    assert "conda-forge: https://mirror.example.com/anaconda/cloud\n" in text
+    assert ours.stat().st_mode & 0o077 == 0
+    assert theirs.read_text(encoding="utf-8") == "proxy_servers:\n  http: http://proxy.example.com\n"
+
+
+def test_without_a_mirror_conda_is_given_no_configuration(tmp_path: Path, calling: Calling) -> None:
+    fake, found = faked(tmp_path, "conda")
+    fake.answers("plan", "condalm-dry")
+    wanted = a_wanted(tmp_path / "env", channels=(CondaChannel("conda-forge", ()),))
+    solve(found, wanted, calling)
+    assert fake.variables["CONDARC"] == ""
+    assert "-c conda-forge" in fake.calls[0]
+    assert not calling.cache.exists()
+
+
+def test_a_broken_condarc_is_told(tmp_path: Path, calling: Calling) -> None:
+    _, found = faked(tmp_path, "conda")
+    theirs = tmp_path / "theirs.yml"
+    theirs.write_text("{", encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        solve(found, a_wanted(tmp_path / "env"), replace(calling, environ={"CONDARC": str(theirs)}))
+    assert caught.value.code == "condarc-unwritable"
+
+
+def test_what_a_tool_can_is_asked_once_for_each_state_of_its_file(tmp_path: Path, calling: Calling) -> None:
+    fake, found = faked(tmp_path, "micromamba")
+    first = read_info(found, calling)
+    assert read_info(found, calling) == first
+    assert len(fake.calls) == 1
+    assert first.caches == ("/home/user/mamba/pkgs", "/home/user/.mamba/pkgs")
+    os.utime(fake.program, ns=(1, 1))
+    fake.answers("info", "m1-info")
+    assert read_info(found, calling).version == "1.5.12"
+
+
+def test_a_broken_cache_is_asked_anew(tmp_path: Path, calling: Calling) -> None:
+    fake, found = faked(tmp_path, "conda")
+    before = read_info(found, calling)
+    for file in (calling.cache / "conda-tools").iterdir():
+        file.write_text("[", encoding="utf-8")
+    assert read_info(found, calling) == before
+    assert len(fake.calls) == 2
+
+
+def test_a_tool_that_is_too_old_is_refused(tmp_path: Path, calling: Calling) -> None:
+    """The JSON of mamba 1 is that of the conda it is built into."""
+    fake, found = faked(tmp_path, "mamba")
+    fake.answers("info", "conda-info")
+    with pytest.raises(UsageError, match="too old") as caught:
+        read_info(found, calling)
+    assert caught.value.code == "manager-too-old"
+
+
+def test_a_tool_that_says_nothing_is_broken(tmp_path: Path, calling: Calling) -> None:
+    fake, found = faked(tmp_path, "conda")
+    fake.answers("info", Transcript(1, "", "Traceback (most recent call last)"))
+    with pytest.raises(InstallFailed, match="info") as caught:
+        read_info(found, calling)
+    assert "Traceback" in caught.value.because[0].text
+
+
+def test_a_missing_tool_is_told_with_the_one_that_is_there(tmp_path: Path, calling: Calling) -> None:
+    faked(tmp_path, "micromamba")
+    with pytest.raises(UsageError, match="conda is not there") as caught:
+        find("conda", calling.environ, tmp_path)
+    assert caught.value.fixes[0].command == "--manager micromamba"
+
+
+def test_the_fastest_tool_is_taken_where_any_will_do(tmp_path: Path, calling: Calling) -> None:
+    assert find_fastest(calling.environ, tmp_path) is None
+    for tool in ("conda", "mamba"):
+        fake_conda(tmp_path / "bin", tool)
+    found = find_fastest(calling.environ, tmp_path)
+    assert found == CondaTool("mamba", str(tmp_path / "bin" / "mamba"))

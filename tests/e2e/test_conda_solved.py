@@ -1,0 +1,126 @@
+"""Each environment.yml that is written for the 22 machines solves to the CUDA build that was planned."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conda_channel import write_channel
+from conda_world import make_world
+from mirrored import Table, tables
+from packaging.version import Version
+from ruamel.yaml import YAML
+
+from gpuenv.core.machine_json import render_machine
+from gpuenv.core.render.environment_yml import render_environment
+from gpuenv.values.capability import parse_compute_capability
+from gpuenv.values.errors import Refused
+from gpuenv.values.plan import Plan
+from gpuenv.workflow.options import PlanOptions
+from gpuenv.workflow.plan import make_plan
+
+rattler = pytest.importorskip("rattler")
+
+CHANNELS = ("conda-forge", "pytorch")
+TURING = parse_compute_capability("7.5")
+TABLES = {table.name: table for table in tables()}
+
+
+def planned(root: Path, table: Table, channel: str) -> Plan | None:
+    """The plan for a machine, from what is known of the channel; None where it is refused."""
+    file = root / f"{table.name}.json"
+    file.write_text(json.dumps(render_machine(table.machine)), encoding="utf-8")
+    options = PlanOptions(
+        machines=(file,), python=table.python, manager="conda", channel=channel, offline=True
+    )
+    environ = {
+        "HOME": str(root), "PATH": os.defpath, "GPUENV_CACHE_DIR": str(root / "cache"),
+        "PIP_CONFIG_FILE": os.devnull, "UV_NO_CONFIG": "1",
+    }  # fmt: skip
+    try:
+        return make_plan(options, environ, target=str(root / "environment"))
+    except Refused:
+        return None
+
+
+@pytest.fixture(scope="module", params=CHANNELS)
+def plans(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Plan | None]:
+    root = tmp_path_factory.mktemp("plans")
+    return {name: planned(root, table, request.param) for name, table in TABLES.items()}
+
+
+@pytest.fixture(scope="module")
+def channels(plans: dict[str, Plan | None], tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Channels with every build of each torch that is planned, those for the CPU among them."""
+    releases = {plan.packages[0].version for plan in plans.values() if plan}
+    platforms = tuple(sorted({plan.conda.subdir for plan in plans.values() if plan and plan.conda}))
+    world = make_world(keep=lambda row: row["torch"] in releases, subdirs=platforms)
+    root = tmp_path_factory.mktemp("channels")
+    return {
+        name: write_channel(root / name, packages, ("repodata.json",)) for name, packages in world.items()
+    }
+
+
+def solve(document: dict[str, Any], channels: dict[str, str], plan: Plan) -> dict[str, Any]:
+    """What py-rattler makes of the file on the machine, by name."""
+    assert plan.conda is not None
+    specs = [item for item in document["dependencies"] if isinstance(item, str)]
+    virtual = [("__glibc", "2.39"), ("__unix", "0"), ("__linux", "6.8")]
+    if plan.conda.cuda:
+        virtual.append(("__cuda", plan.conda.cuda))
+    records = asyncio.run(
+        rattler.solve(
+            [rattler.Channel(channels[name]) for name in document["channels"] if name != "nodefaults"],
+            [rattler.MatchSpec(spec, strict=False) for spec in specs],
+            gateway=rattler.Gateway(),
+            platforms=[rattler.Subdir(plan.conda.subdir), rattler.Subdir("noarch")],
+            virtual_packages=[
+                rattler.GenericVirtualPackage(
+                    rattler.PackageName(name), rattler.Version(version), rattler.BuildString("0")
+                )
+                for name, version in virtual
+            ],
+        )
+    )
+    return {record.name.normalized: record for record in records}
+
+
+def read_back(plan: Plan) -> dict[str, Any]:
+    text = render_environment(plan)
+    document = YAML(typ="safe").load(io.StringIO(text))
+    assert isinstance(document, dict)
+    return document
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_file_solves_to_the_planned_build(
+    name: str, plans: dict[str, Plan | None], channels: dict[str, str]
+) -> None:
+    plan = plans[name]
+    if plan is None:
+        return
+    torch = plan.packages[0]
+    solved = solve(read_back(plan), channels, plan)
+    found = solved["pytorch"]
+    build = str(found.build)
+    variant = str(torch.variant)
+    mark = "cpu" if variant == "cpu" else variant.removeprefix("cu")
+    assert (str(found.version), mark in build.replace(".", "")) == (torch.version, True), build
+    assert ("cpu" in build) == (variant == "cpu")
+    for companion in plan.packages[1:]:
+        assert str(solved[companion.name].version) == companion.version
+    old = any(gpu.compute_capability and gpu.compute_capability < TURING for gpu in plan.machines[0].gpus)
+    if old and "cudnn" in solved:
+        assert Version(str(solved["cudnn"].version)) < Version("9.11"), "it has left this GPU"
+
+
+def test_most_machines_are_served(plans: dict[str, Plan | None]) -> None:
+    """Where conda-forge refuses, it has no build for the GPU: the oldest ones have only wheels."""
+    served = [name for name, plan in plans.items() if plan]
+    assert len(served) >= 12, sorted(set(plans) - set(served))
+    assert all(plan.variant != "cpu" for plan in plans.values() if plan and plan.machines[0].gpus)

@@ -1,0 +1,130 @@
+"""What conda tools tell about themselves."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import pytest
+from fake_conda import transcript
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpuenv import matrices
+from gpuenv.core.conda_info import (
+    CondaInfo,
+    ToolVersions,
+    check_version,
+    nodefaults_is_safe,
+    parse_environment_list,
+    parse_info,
+    parse_tool_versions,
+    warnings_for,
+)
+from gpuenv.core.conda_plan import Tool
+from gpuenv.values.errors import UsageError
+
+KNOWN = parse_tool_versions(matrices.load("conda-tools"))
+VALUES = st.none() | st.text(max_size=5) | st.integers() | st.lists(st.text(max_size=5) | st.lists(st.text()))
+KEYS = ("conda_version", "libmamba version", "micromamba version", "platform", "virtual_pkgs",
+        "virtual packages", "pkgs_dirs", "package cache", "envs directories", "channels")  # fmt: skip
+
+
+def an_info(tool: Tool, version: str) -> CondaInfo:
+    return CondaInfo(tool, version, "linux-64", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "version", "cuda"),
+    [
+        ("conda-info", "conda", "26.7.1", None),
+        ("mm-info", "micromamba", "2.8.1", None),
+        ("mm-info", "mamba", "2.8.1", None),
+        ("m1-info", "micromamba", "1.5.12", "12.8"),
+    ],
+)
+def test_each_tool_tells_its_version_folders_and_cuda(
+    name: str, tool: Tool, version: str, cuda: str | None
+) -> None:
+    info = parse_info(transcript(name).out, tool)
+    assert (info.version, info.platform, info.cuda) == (version, "linux-64", cuda)
+    assert info.root
+    assert all(path.endswith("/pkgs") for path in info.caches)
+    assert all(path.endswith("/envs") for path in info.environments)
+    check_version(info, KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [("conda-env-list", "/opt/conda"), ("mm-env-list", "/home/user/mamba")],
+)
+def test_environments_are_listed(name: str, first: str) -> None:
+    assert parse_environment_list(transcript(name).out)[0] == first
+
+
+@pytest.mark.parametrize(
+    ("tool", "version", "fits"),
+    [
+        ("conda", "23.9.1", False),
+        ("conda", "23.10.0", True),
+        ("mamba", "1.5.8", False),
+        ("mamba", "2.0.0", True),
+        ("micromamba", "1.4.9", False),
+        ("micromamba", "1.5.0", True),
+        ("micromamba", "1.10.0", True),
+    ],
+)
+def test_a_tool_that_is_too_old_is_refused(tool: Tool, version: str, *, fits: bool) -> None:
+    if fits:
+        check_version(an_info(tool, version), KNOWN)
+        return
+    with pytest.raises(UsageError, match=r"too old"):
+        check_version(an_info(tool, version), KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("version", "wipes", "nodefaults"),
+    [
+        ("25.3.1", False, True),
+        ("25.5.0", True, True),
+        ("26.7.0", True, False),
+        ("26.7.1", True, False),
+        ("26.8.0", False, True),
+    ],
+)
+def test_what_is_broken_in_a_conda_is_known(version: str, *, wipes: bool, nodefaults: bool) -> None:
+    """Traps 1 and 7."""
+    assert bool(warnings_for("conda", version, KNOWN)) is wipes
+    assert nodefaults_is_safe("conda", version, KNOWN) is nodefaults
+    assert warnings_for("micromamba", version, KNOWN) == ()
+
+
+@pytest.mark.parametrize(("tool", "safe"), [("conda", False), ("mamba", True), ("micromamba", True)])
+def test_of_a_tool_of_unknown_version_only_what_holds_for_all_is_said(tool: Tool, *, safe: bool) -> None:
+    assert nodefaults_is_safe(tool, None, KNOWN) is safe
+
+
+def test_a_tool_of_which_no_bound_is_known_is_not_too_old() -> None:
+    check_version(an_info("conda", "4.0"), ToolVersions(()))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"kind": "least", "tool": "conda", "version": "x"},
+        {"kind": "least", "tool": "pixi", "version": "1"},
+        {"kind": "flaw", "tool": "conda", "flaw": "env-create-deletes", "first": "25.5"},
+        {"tool": "conda"},
+    ],
+)
+def test_a_garbled_row_is_no_row(row: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"is no|Invalid"):
+        parse_tool_versions([row])
+
+
+@given(st.dictionaries(st.sampled_from(KEYS), VALUES), st.sampled_from(["conda", "mamba", "micromamba"]))
+def test_any_document_is_an_info_or_a_value_error(document: dict[str, object], tool: Tool) -> None:
+    with suppress(ValueError):
+        parse_info(json.dumps(document), tool)
+    with suppress(ValueError):
+        parse_environment_list(json.dumps(document))

@@ -1,0 +1,184 @@
+"""conda.json: builds of torch on conda channels: channel x torch release x variant x platform."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+
+from packaging.version import Version
+
+from gpuenv.core.matrix_text import python_order
+from gpuenv.values.capability import parse_compute_capability
+from matrix_tables.facts import DATA, Facts, Row, UnusableFacts
+
+_PLATFORMS = ("linux-64", "linux-aarch64", "win-64")
+_FORGE, _PYTORCH = "conda-forge", "pytorch"
+_FEEDSTOCK = "https://github.com/conda-forge/pytorch-cpu-feedstock"
+_COMMANDS = "conda_install_commands.csv"
+_PREVIOUS = "https://pytorch.org/get-started/previous-versions/"
+_EXTRA = {"nvidia", _FORGE}
+_FIRST_IN_PARTS = (12,)  # the CUDA major that conda-forge has as packages of its own, not as cudatoolkit
+
+
+def build_conda(facts: Facts) -> list[Row]:
+    """Make the rows of conda.json, sorted; raise UnusableFacts for a fact that can't be read."""
+    rows = [*_forge_rows(facts), *_pytorch_rows(facts)]
+    return sorted(
+        rows, key=lambda row: (row["channel"], Version(row["torch"]), row["platform"], _cuda_key(row["cuda"]))
+    )
+
+
+def _cuda_key(cuda: str | None) -> tuple[int, ...]:
+    return tuple(int(part) for part in cuda.split(".")) if cuda else ()
+
+
+# conda-forge
+
+
+def _forge_rows(facts: Facts) -> list[Row]:
+    made = {
+        (one["torch"], one["platform"], one["cuda"]): one
+        for one in json.loads((DATA / "conda_forge.json").read_text(encoding="utf-8"))
+    }
+    wanted = [fact for fact in facts.table("condaforge_pytorch.csv") if fact["subdir"] in _PLATFORMS]
+    return [_forge_row(fact, made.get((fact["version"], fact["subdir"], fact["cuda"]))) for fact in wanted]
+
+
+def _forge_row(fact: dict[str, str], made: Row | None) -> Row:
+    cuda = fact["cuda"] or None
+    if cuda and made is None:
+        raise UnusableFacts(f"conda_forge.json: no build scripts of {fact['version']} for CUDA {cuda}")
+    needs = fact["run_constraint"] if cuda else ""
+    toolkit = re.fullmatch(r"cudatoolkit ([\d.]+)", needs)
+    # its metapackage keeps the CUDA libraries at the release that torch was built with
+    release = cuda if "cuda-version" in needs and _cuda_key(cuda) >= _FIRST_IN_PARTS else None
+    return {
+        "channel": _FORGE,
+        "torch": str(Version(fact["version"])),
+        "variant": _variant(cuda),
+        "cuda": cuda,
+        "platform": fact["subdir"],
+        "pythons": _pythons(fact["pythons"].split()),
+        "architectures": _targets(made["architectures"]) if made else [],
+        "cudnn": _cudnn(made["cudnn"]) if made else None,
+        "glibc": made["glibc"] if made else None,
+        "build": f"{_variant(cuda)}*".replace("cu", "cuda") if cuda else "cpu*",
+        "requires": [f"cudatoolkit {toolkit[1]}.*"]
+        if toolkit
+        else [f"cuda-version {release}.*"]
+        if release
+        else [],
+        "channels": [_FORGE],
+        "torchvision": [],
+        "torchaudio": [],
+        "source": f"{_FEEDSTOCK}/tree/{fact['last_commit']} ({fact['date']})",
+        "evidence": "matrix",
+    }
+
+
+def _targets(told: list[str]) -> list[str]:
+    """Read a list of TORCH_CUDA_ARCH_LIST: `5.0+PTX` is machine code and PTX."""
+    found = []
+    for word in told:
+        capability = word.removesuffix("+PTX")
+        number = capability.replace(".", "")
+        parse_compute_capability(capability.rstrip("a"))
+        found += [f"sm_{number}"] + ([f"compute_{number}"] if word.endswith("+PTX") else [])
+    return found
+
+
+def _cudnn(told: str | None) -> str | None:
+    return told if told and re.fullmatch(r"\d+(\.\d+)*", told) else None
+
+
+# the pytorch channel
+
+
+def _pytorch_rows(facts: Facts) -> list[Row]:
+    builds: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
+    for fact in facts.table("conda_pytorch_channel.csv"):
+        builds[fact["version"], fact["cuda"]].append(fact)
+    commands = {(one["torch"], one["cuda"]): one for one in facts.table(_COMMANDS)}
+    rows = [_pytorch_row(found, commands.get(key)) for key, found in builds.items()]
+    facts.left_out += [_left_out(row) for row in rows if not row["architectures"]]
+    rows = [row for row in rows if row["architectures"]]
+    pythons: dict[str, set[str]] = defaultdict(set)
+    stacks: dict[str, Row] = {}
+    for row in rows:
+        pythons[row["torch"]] |= set(row["pythons"])
+        stacks[row["torch"]] = row
+    for (torch, cuda), command in commands.items():
+        if cuda == "cpu" and torch in stacks and command["dependency"] == "cpuonly":
+            rows.append(_cpu_row(stacks[torch], sorted(pythons[torch], key=python_order)))
+    return rows
+
+
+def _pytorch_row(found: list[dict[str, str]], command: dict[str, str] | None) -> Row:
+    first = found[0]
+    cuda = first["cuda"]
+    in_each = [fact["sm_in_binary"].split() for fact in found if fact["sm_in_binary"]]
+    in_all = [one for one in in_each[0] if all(one in others for others in in_each)] if in_each else []
+    return {
+        "channel": _PYTORCH,
+        "torch": str(Version(first["version"])),
+        "variant": _variant(cuda),
+        "cuda": cuda,
+        "platform": first["subdir"],
+        "pythons": _pythons([fact["python"] for fact in found]),
+        "architectures": _targets(in_all),
+        "cudnn": first["cudnn"] or None,
+        "glibc": None,
+        "build": f"py{{python}}_cuda{cuda}*",
+        "requires": [_requirement(first["cuda_dependency"])],
+        "channels": _channels(first["channels"], command),
+        "torchvision": first["torchvision"].split(),
+        "torchaudio": first["torchaudio"].split(),
+        "source": f"conda_pytorch_channel.csv: {first['source']}; {_PREVIOUS}",
+        "evidence": "matrix",
+    }
+
+
+def _left_out(row: Row) -> str:
+    return f"conda {row['channel']} {row['torch']} {row['variant']}: no architecture is in each of its builds"
+
+
+def _cpu_row(stack: Row, pythons: list[str]) -> Row:
+    return stack | {
+        "variant": "cpu",
+        "cuda": None,
+        "pythons": pythons,
+        "architectures": [],
+        "cudnn": None,
+        "build": "py{python}_cpu*",
+        "requires": ["cpuonly"],
+        "channels": [_PYTORCH, _FORGE],
+        "source": f"{_COMMANDS}: {_PREVIOUS}",
+    }
+
+
+def _requirement(told: str) -> str:
+    """`pytorch-cuda=12.4` as three fields at most; `feature package cuda80` is a package of that name."""
+    name, _, version = told.removeprefix("feature package ").partition("=")
+    return f"{name} {version}.*" if version else name
+
+
+def _channels(told: str, command: dict[str, str] | None) -> list[str]:
+    """The channels in order; conda-forge last of all, for Python and what else is needed.
+
+    Where either of two has the CUDA libraries, conda-forge does: mirrors seldom carry `nvidia`.
+    """
+    words = [*told.split(";"), *(command["channels"].split(";") if command else ())]
+    named = [word for word in words if " or " not in word]
+    if unknown := {*named} - {_PYTORCH, *_EXTRA}:
+        raise UnusableFacts(f"conda_pytorch_channel.csv: `{unknown}` are no channels known here")
+    needs_nvidia = "nvidia" in told.split(";")
+    return [_PYTORCH, *(["nvidia"] if needs_nvidia else []), _FORGE]
+
+
+def _variant(cuda: str | None) -> str:
+    return f"cu{cuda.replace('.', '')}" if cuda else "cpu"
+
+
+def _pythons(told: list[str]) -> list[str]:
+    return sorted({f"cp{one.replace('.', '')}" for one in told}, key=python_order)
