@@ -164,7 +164,21 @@ def test_offline_the_listing_that_was_read_before_counts(desk: Desk) -> None:
     assert desk.plan(H100, "torch", offline=True).packages == before.packages
 
 
-def test_a_package_without_a_python_is_no_candidate(desk: Desk) -> None:
-    odd = CondaPackage("pytorch", "2.9.0", "cuda129_mkl_h1_300", 300, "linux-64", depends=("__cuda",))
-    desk.publish(torch("2.8.0"), odd)
-    assert desk.plan(H100, "torch").packages[0].version == "2.8.0"
+def test_a_package_without_a_python_is_told_and_one_for_pypy_passed_over(desk: Desk) -> None:
+    build, needs = "cuda129_mkl_h1_300", ("__cuda", "python >=3.9,<3.10.0a0", "python_abi 3.9 *_pypy39_pp73")
+    pypy = CondaPackage("pytorch", "2.9.0", build, 300, "linux-64", depends=needs)
+    desk.publish(torch("2.8.0"), pypy)
+    plan = desk.plan(H100, "torch")
+    assert (plan.packages[0].version, codes(plan)) == ("2.8.0", set())
+    desk.publish(torch("2.8.0"), CondaPackage("pytorch", "2.9.0", build, 300, "linux-64", depends=needs[:1]))
+    desk.root.joinpath("cache").rename(desk.root / "cache of before")
+    plan = desk.plan(H100, "torch")
+    assert (plan.packages[0].version, codes(plan)) == ("2.8.0", {"files-unparsed"})
+
+
+@pytest.mark.parametrize("abi", ["pypy312_pp73", "cp312t", "cp311"])
+def test_a_package_for_another_python_than_was_asked_for_is_refused(desk: Desk, abi: str) -> None:
+    needs = ("__cuda", "python >=3.12,<3.13.0a0", f"python_abi 3.12.* *_{abi}")
+    desk.publish(CondaPackage("pytorch", "2.8.0", "cuda129_mkl_h1_300", 300, "linux-64", depends=needs))
+    with pytest.raises(Refused):
+        desk.plan(H100, "torch", python="3.12")

@@ -156,7 +156,7 @@ def test_a_package_is_for_its_folders_platform_and_the_glibc_it_needs(
     "bad",
     [
         record("cuda126_h0_0", "libgcc >=13"),
-        record("cuda126_h0_0", "python >=3.9,<3.10.0a0", "python_abi 3.9 *_pypy39_pp73"),
+        record("cuda126_h0_0", "python >=3.9,<3.10.0a0", "python_abi 3.9 *_graalpy"),
         record("cuda126_h0_0", version="not_a_version"),
     ],
 )
@@ -164,6 +164,13 @@ def test_what_no_rule_can_judge_is_told_as_unparsed(bad: CondaRecord) -> None:
     (listing,) = listings_of_channel(SOURCE, (TORCH,), (bad,))
     assert listing.files == ()
     assert listing.unparsed == (bad.filename,)
+
+
+def test_a_package_for_pypy_is_for_no_python_on_offer() -> None:
+    """There are hundreds on conda-forge: nothing is wrong with them."""
+    file = file_of(record("cpu_h0_0", "python >=3.9,<3.10.0a0", "python_abi 3.9 *_pypy39_pp73"), TORCH)
+    assert file is not None
+    assert not any(runs_on(file, PythonOffer(f"3.{minor}")) for minor in range(6, 15))
 
 
 def test_a_file_keeps_what_the_channel_tells_of_it() -> None:

@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuenv import matrices
+from gpuenv.core.conda_failure import parse_failure_words
 from gpuenv.core.rattler_failure import parse_rattler_failure
+
+KNOWN = parse_failure_words(matrices.load("conda-tools"), embedded=True)
 
 NO_GPU = """Cannot solve the request because of: pytorch-gpu * cannot be installed as there is nothing:
 ├─ pytorch-gpu 2.9.1 would require
@@ -51,23 +55,25 @@ Caused by: invalid zip archive: invalid Zip archive: Invalid local file header
     ],
 )
 def test_a_failure_is_of_its_kind(exception: str, text: str, kind: str, url: str | None) -> None:
-    failure = parse_rattler_failure(exception, text)
+    failure = parse_rattler_failure(exception, text, KNOWN)
     assert (failure.kind, failure.url) == (kind, url)
     assert failure.reason.splitlines()[0] == text.splitlines()[0]
 
 
 def test_a_hundred_lines_are_shortened() -> None:
-    reason = parse_rattler_failure("SolverError", "\n".join(map(str, range(100)))).reason
+    reason = parse_rattler_failure("SolverError", "\n".join(map(str, range(100))), KNOWN).reason
     assert reason.splitlines()[-1] == "… (88 more lines)"
 
 
 def test_passwords_are_not_told() -> None:
-    failure = parse_rattler_failure("GatewayError", "error for url (https://me:secret@conda.example.com/x)")
+    failure = parse_rattler_failure(
+        "GatewayError", "error for url (https://me:secret@conda.example.com/x)", KNOWN
+    )
     assert "secret" not in failure.reason
 
 
 @given(st.text(max_size=30), st.text(max_size=300))
 def test_any_text_has_a_kind(exception: str, text: str) -> None:
-    failure = parse_rattler_failure(exception or "Error", text)
+    failure = parse_rattler_failure(exception or "Error", text, KNOWN)
     assert failure.reason
     assert failure.kind

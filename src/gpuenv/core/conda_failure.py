@@ -15,6 +15,7 @@ Kind = Literal[
     "interrupted", "usage", "other",
 ]  # fmt: skip
 
+_EMBEDDED = "rattler"
 _LONGEST = 4000
 _LEVEL = re.compile(r"^(?:critical|error|warning)\s+libmamba ?", re.MULTILINE)
 _DEBUG = re.compile(r"^(?:info|debug|trace)\s+libmamba .*\n?", re.MULTILINE)
@@ -41,15 +42,17 @@ class FailureWords:
         return next((kind for kind, pattern in self.texts if pattern.search(text)), "other")
 
 
-def parse_failure_words(rows: Iterable[Mapping[str, Any]]) -> FailureWords:
+def parse_failure_words(rows: Iterable[Mapping[str, Any]], *, embedded: bool = False) -> FailureWords:
     r"""Parse the rows of matrices/conda-tools.json that are of this, and leave the others; raise ValueError.
+
+    `embedded`: those about py-rattler, else those about the tools that are run.
 
     {"kind": "exception", "tool": "conda", "name": "CondaHTTPError", "means": "channel", "source": "..."}
     {"kind": "text", "tool": "mamba", "means": "corrupt", "pattern": "incorrect downloads", "source": "..."}
     {"kind": "advice", "tool": "mamba", "pattern": "(?m)^\\s*Please try running.*\\n?", "source": "..."}
     """
-    rows = tuple(rows)
     try:
+        rows = tuple(row for row in rows if (row["tool"] == _EMBEDDED) == embedded)
         return FailureWords(
             tuple((str(row["name"]), _means(row)) for row in rows if row["kind"] == "exception"),
             tuple((_means(row), re.compile(row["pattern"])) for row in rows if row["kind"] == "text"),

@@ -20,11 +20,12 @@ _TORCH = "pytorch"  # what conda calls it
 _ANYWHERE = "noarch"
 # `cuda126_mkl_py312_h5d1f_306`, `cuda112py39h5d1f_1`, `py3.12_cuda12.4_cudnn9.1.0_0`, `py312_cu124`
 _CUDA = re.compile(r"(?:^|_)cu(?:da)?(?P<major>\d{1,2})(?:\.(?P<point>\d{1,2})|(?P<minor>\d))(?![0-9])")
-_CPU = re.compile(r"(?:^|_)cpu(?:_|\d|$|py|mkl|generic)")
+_CPU = re.compile(r"(?:^|_)cpu(?:[_*\d]|$|py|mkl|generic)")
 # `python >=3.12,<3.13.0a0`, `python 3.6.*`
 _PYTHON = re.compile(r"python (?P<asked>\D*(?P<major>\d)\.(?P<minor>\d{1,2})\S*)")
 # `python_abi 3.12.* *_cp312`, `*_cp37m`, free-threaded `*_cp313t`, PyPy's `*_pypy39_pp73`
 _ABI = re.compile(r"python_abi \S+ \*_(?P<abi>\w+)")
+_OF_PYPY = re.compile(r"pypy(?P<python>\d{2,3})_pp\d+")
 _OF_CPYTHON = re.compile(r"(?P<python>cp\d{2,3})m?(?P<threads>t?)")
 _GLIBC = re.compile(r"__glibc >=(?P<version>\d+\.\d+)")
 
@@ -93,11 +94,13 @@ def variant_of(build: str) -> Variant | None:
 
 
 def _tag_of(record: CondaRecord) -> Tag | None:
-    """The tag that a wheel of its Python and platform has; None for another Python than CPython."""
+    """The tag that a wheel of its Python and platform has; None without a Python."""
     python, abi = _first(_PYTHON, record), _first(_ABI, record)
     if python and record.subdir == _ANYWHERE:
         return Tag("py3", "none", "any")
     name = abi["abi"] if abi else f"cp{python['major']}{python['minor']}" if python else ""
+    if other := _OF_PYPY.fullmatch(name):
+        return Tag(f"pp{other['python']}", name, _platform_of(record))
     known = _OF_CPYTHON.fullmatch(name)
     return python_tag(known["python"] + known["threads"], _platform_of(record)) if known else None
 

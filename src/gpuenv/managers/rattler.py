@@ -8,9 +8,11 @@ from __future__ import annotations
 import importlib.metadata
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
-from gpuenv.core.conda_failure import CondaFailure
+from gpuenv import matrices
+from gpuenv.core.conda_failure import CondaFailure, FailureWords, parse_failure_words
 from gpuenv.core.conda_plan import Tool
 from gpuenv.core.rattler_failure import parse_rattler_failure
 from gpuenv.managers import conda_calls, rattler_calls
@@ -65,6 +67,11 @@ def find() -> CondaTool:
     return CondaTool(NAME, f"{_DISTRIBUTION} {version}")
 
 
+@cache
+def _failure_words() -> FailureWords:
+    return parse_failure_words(matrices.load("conda-tools"), embedded=True)
+
+
 def _version() -> str:
     try:
         return importlib.metadata.version(_DISTRIBUTION)
@@ -91,7 +98,7 @@ def solve_somewhere(wanted: CondaWanted, calling: Calling, *, offline: bool = Fa
             records, fetch = rattler_calls.solve_records(wanted, _session(calling, offline=offline))
             break
         except RattlerError as error:
-            failure = parse_rattler_failure(error.exception, str(error))
+            failure = parse_rattler_failure(error.exception, str(error), _failure_words())
             left = addresses_left(wanted, failure.url) if failure.kind == "channel" else wanted
             if left == wanted or offline:
                 raise _told(found, failure) from None
@@ -120,7 +127,7 @@ def install(solved: Solved, calling: Calling, follower: Follower, *, offline: bo
             found, CondaFailure("channel", tr("`{file}` is there no more", file=error.args[0]))
         ) from None
     except RattlerError as error:
-        failure = parse_rattler_failure(error.exception, str(error))
+        failure = parse_rattler_failure(error.exception, str(error), _failure_words())
         if failure.url is None:
             failure = replace(failure, url=_named_in(str(error), solved.records))
         raise _told(found, failure) from None
