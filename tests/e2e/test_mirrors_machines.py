@@ -266,3 +266,10 @@ def test_a_mirror_that_is_down_is_passed_over(planner: Planner, network: Network
         assert any("nju" in warn.message or network.nju.host in warn.message for warn in plan.warnings)
     plan = planner.plan(one, f"{dead_url()}/whl", "nju", "tuna")
     assert compared(one, plan, network, "nju") == []
+
+
+def test_offline_a_mirror_of_pypi_alone_gives_pypi_s_own_build(planner: Planner) -> None:
+    one = table(H100_535)
+    assert "+" not in versions(planner.plan(one, "tuna", offline=True))["torch"]
+    assert "+" in versions(planner.plan(one, "nju", "tuna", offline=True))["torch"]
+    assert "+" in versions(planner.plan(one, offline=True))["torch"]

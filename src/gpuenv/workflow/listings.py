@@ -84,7 +84,8 @@ def list_files(
         listings = _with_folders(listings, chosen, builds, request, around, reader)
         chosen, listings = _with_others(chosen, listings, around, reader)
     if options.offline:
-        listings = (*(listing for listing in listings if not listing.problem), *known())
+        shipped = (listing for listing in known() if _is_carried(listing, chosen))
+        listings = (*(listing for listing in listings if not listing.problem), *shipped)
     ordered = strayed_last(with_digests(listings, known_digests()) if lacks_digests(listings) else listings)
     only_others = bool(chosen.named) and not any(one.kind == "official" for one in chosen.named)
     return Listed(
@@ -94,6 +95,12 @@ def list_files(
         named=chosen.named,
         official=known() if only_others and not options.offline else (),
     )
+
+
+def _is_carried(listing: Listing, chosen: Chosen) -> bool:
+    """Whether what ships may be had from the mirrors named: those of PyPI have PyPI's files alone."""
+    no_wheels = bool(chosen.named) and not any(mirror.torch for mirror in chosen.named)
+    return listing.source.name == DEFAULT or not no_wheels
 
 
 @dataclass(frozen=True, slots=True)
