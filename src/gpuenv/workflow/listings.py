@@ -99,7 +99,8 @@ def list_files(
 
 def _is_carried(listing: Listing, chosen: Chosen) -> bool:
     """Whether what ships may be had from the mirrors named: those of PyPI have PyPI's files alone."""
-    no_wheels = bool(chosen.named) and not any(mirror.torch for mirror in chosen.named)
+    carriers = (*chosen.named, *chosen.later)
+    no_wheels = bool(chosen.named) and not any(mirror.torch for mirror in carriers)
     return listing.source.name == DEFAULT or not no_wheels
 
 
