@@ -21,7 +21,8 @@ _AROUND = {"_distutils_hack", "sitecustomize", "usercustomize", "org", "coverage
 
 
 COMMANDS = (
-    ("detect",), ("plan",), ("create",), ("verify",), ("explain",), ("list",), ("run",), ("remove",),
+    ("detect",), ("plan",), ("create",), ("verify",), ("doctor",), ("explain",), ("list",), ("run",),
+    ("remove",),
     ("matrix",), ("matrix", "show"), ("matrix", "check"), ("matrix", "inspect"), ("matrix", "refresh"),
     ("mirrors",), ("mirrors", "list"), ("mirrors", "check"), ("mirrors", "use"), ("mirrors", "reset"),
 )  # fmt: skip

@@ -16,7 +16,9 @@ from gpuenv.cli.app import app
 
 SOURCE = Path(__file__).parents[2] / "src" / "gpuenv"
 _CALLS = frozenset({"tr", "_tr", "marked"})
-_FROM_MATRICES = frozenset({"core/installer_faults.py"})  # the templates are in matrices
+_FROM_MATRICES = frozenset({"core/installer_faults.py", "core/explain.py"})  # the templates are in matrices
+    {"core/installer_faults.py", "core/doctor/diagnosis.py"}
+)  # the templates are in matrices
 # fields of matrices' rows that are shown as they are
 _SHOWN: Mapping[str, tuple[str, ...]] = {
     "known-bad": ("effect", "remedy"),
@@ -70,6 +72,11 @@ def _in_matrices() -> Iterator[str]:
     for table, fields in _SHOWN.items():
         for row in matrices.load(table):
             yield from (row[field] for field in fields if row.get(field))
+    for row in matrices.load("mirrors"):
+        yield from (row["title"], *(fault["text"] for fault in row["faults"]))
+    for row in matrices.load("checks"):
+        cases = (text for case in row["cases"].values() for name, text in case.items() if name != "command")
+        yield from (text for text in (row["group"], row["title"], row["instead"], *cases) if text)
 
 
 def fields_of(template: str) -> list[str]:

@@ -171,6 +171,7 @@ class Workshop:
         (self.facts / "known_bad.toml").write_text(_known_bad())
         (self.facts / "mirrors.toml").write_text(MIRRORS)
         (self.facts / "error_signatures.json").write_text(_signatures())
+        (self.facts / "doctor_checks.json").write_text(_checks())
 
     def write(self, name: str, rows: list[dict[str, str]]) -> None:
         text = io.StringIO()
@@ -221,6 +222,16 @@ def _signatures() -> str:
     entry = {"class": "code", "priority": 90, "reresolve": "no", "reresolve_how": "", "doctor_checks": []}
     entry |= {"samples": ["bad luck"], "source": ["https://example.com"], "evidence": "thread", **texts}
     regexes = {name: change.get("without", ()) for name, change in extra["change"].items()}
-    ids = dict.fromkeys([*extra["change"], *extra["read"]])
+    ids = dict.fromkeys(
+        name for part in ("change", "read", "wants") for name in extra[part] if name != "usual"
+    )
     signatures = [{"id": name, "regex": ["bad luck", *regexes.get(name, ())], **entry} for name in ids]
     return json.dumps({"signatures": signatures})
+
+
+def _checks() -> str:
+    """Return the checks that checks.toml has texts for."""
+    read_toml = importlib.import_module("matrix_tables.facts").read_toml
+    told = read_toml(TOOLS / "matrix_tables" / "checks.toml")["check"]
+    entry = {"title": "bad luck", "common": "rare", "links": ["https://example.com/1"], "evidence": "known"}
+    return json.dumps({"checks": [{"id": check["id"], **entry} for check in told]})

@@ -356,3 +356,10 @@ def test_rows_read_from_wheels_that_can_not_be_read_are_refused(workshop: Worksh
     workshop.read.mkdir()
     (workshop.read / "torch.json").write_text("{")
     assert workshop.build() == 2
+
+
+def test_every_check_of_doctor_has_its_texts_and_no_text_is_without_its_check(workshop: Workshop) -> None:
+    told = json.loads((workshop.facts / "doctor_checks.json").read_text())
+    told["checks"].pop()
+    (workshop.facts / "doctor_checks.json").write_text(json.dumps(told))
+    assert workshop.build() == 2

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gpuenv.values.text import install_catalogue, said
+from gpuenv.values.text import ENGLISH, install_catalogue, said
 
-ENGLISH = "en"
 LANGUAGES = (ENGLISH, "zh")
 _CATALOGUES = Path(__file__).parent.parent / "texts"
 _LOCALE = ("LC_ALL", "LC_MESSAGES", "LANGUAGE", "LANG")  # in the order in which gettext asks them
@@ -40,7 +39,7 @@ def _option(arguments: Sequence[str]) -> str | None:
 
 def speak(language: str) -> None:
     """Let all texts be in a language from now on."""
-    install_catalogue({} if language == ENGLISH else read_catalogue(language))
+    install_catalogue({} if language == ENGLISH else read_catalogue(language), language)
 
 
 def read_catalogue(language: str) -> dict[str, str]:

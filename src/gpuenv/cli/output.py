@@ -163,5 +163,5 @@ def print_error(error: GpuenvError, *, verbose: bool = False) -> None:
     for reason in told["because"]:
         note(f"  {reason['text']}" + (f" [{reason['source']}]" if verbose else ""))
     for fix in told["fixes"]:
-        command = f": `{fix['command']}`" if fix["command"] else ""
-        note(tr("hint: {fix}", fix=f"{fix['text']}{command}"))
+        text, command = fix["text"], fix["command"]
+        note(tr("hint: {fix}", fix=tr("{fix}: `{command}`", fix=text, command=command) if command else text))

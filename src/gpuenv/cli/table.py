@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from unicodedata import east_asian_width
+
+from gpuenv.values.text import said
 
 
-def render_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    """Return `columns` of `rows` under a heading, aligned; lists are joined, None is a dash."""
-    cells = [list(columns), *([_cell(row.get(column)) for column in columns] for row in rows)]
-    widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in cells)
+def render_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str]) -> str:
+    """Return `columns` of `rows` under their names, aligned; lists are joined, None is a dash.
+
+    A mapping gives the columns headings in English, which are translated.
+    """
+    headings = list(map(said, columns.values())) if isinstance(columns, Mapping) else list(columns)
+    cells = [headings, *([_cell(row.get(column)) for column in columns] for row in rows)]
+    widths = [max(_width(line[place]) for line in cells) for place in range(len(headings))]
+    lines = ("  ".join(map(_fill, line, widths)) for line in cells)
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _fill(cell: str, width: int) -> str:
+    return cell + " " * (width - _width(cell))
+
+
+def _width(text: str) -> int:
+    """How many columns of a terminal a text takes: Chinese characters take two."""
+    return len(text) + sum(east_asian_width(character) in "FW" for character in text)
 
 
 def _cell(value: Any) -> str:

@@ -53,8 +53,10 @@ def home_directory(environ: Mapping[str, str]) -> Path | None:
 
 
 def read_text(path: Path, limit: int = 65536) -> str | None:
-    """Return the start of a file as text, None where it can't be read."""
+    """Return the start of a file as text, None where it can't be read; a pipe would never end."""
     try:
+        if not path.is_file():
+            return None
         with path.open("rb") as file:
             return file.read(limit).decode("utf-8", errors="replace")
     except (OSError, ValueError):

@@ -40,7 +40,7 @@ def _read_device(device: Path) -> PciGpu | None:
     if not (parse_id(read_text(device / "class")) or "").startswith(_DISPLAY_CLASS):
         return None
     pci_id = parse_id(read_text(device / "device"))
-    return PciGpu(device.name.lower(), pci_id, _bound_driver(device)) if pci_id else None
+    return PciGpu(device.name.lower(), pci_id, bound_driver(device)) if pci_id else None
 
 
 def parse_id(text: str | None) -> str | None:
@@ -49,7 +49,8 @@ def parse_id(text: str | None) -> str | None:
     return found[1].lower() if found else None
 
 
-def _bound_driver(device: Path) -> str | None:
+def bound_driver(device: Path) -> str | None:
+    """Return the kernel driver that has a device of the bus, such as `nouveau`."""
     try:
         return Path(os.readlink(device / "driver")).name or None  # noqa: PTH115 - Path.readlink resolves no less
     except OSError:

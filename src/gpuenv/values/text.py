@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+ENGLISH = "en"
 _catalogue: dict[str, str] = {}
+_spoken = [ENGLISH]
 
 
-def install_catalogue(translations: Mapping[str, str]) -> None:
+def install_catalogue(translations: Mapping[str, str], language: str = ENGLISH) -> None:
     """Use these translations, keyed by the English template, from now on."""
     _catalogue.clear()
     _catalogue.update(translations)
+    _spoken[:] = [language]
+
+
+def spoken() -> str:
+    """Return the language of the texts: `en`, `zh`."""
+    return _spoken[0]
 
 
 def said(text: str) -> str:

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from gpuenv.values.text import tr
+
 _CUDA_VARIANT = re.compile(r"cu(\d{1,2})(\d)")
 _CUDA_VERSION = re.compile(r"(\d{1,2})\.(\d{1,2})(?:\.\d+)*")
 
@@ -71,4 +73,4 @@ def parse_variant(text: str) -> Variant:
         return Variant(f"cu{cuda.major}{cuda.minor}")
     if Variant(wanted).is_known:
         return Variant(wanted)
-    raise ValueError(f"`{text}` is no CUDA version or variant such as 12.6, cu126 or cpu")
+    raise ValueError(tr("`{text}` is no CUDA version or variant such as 12.6, cu126 or cpu", text=text))

@@ -32,7 +32,7 @@ from gpuenv.settings.files import (
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.mirror import Mirror, PypiPart, Tool
 from gpuenv.values.plan import Warn
-from gpuenv.values.text import tr
+from gpuenv.values.text import said, tr
 from gpuenv.workflow.mirrors import Mirrors, load_mirrors
 from gpuenv.workflow.mirrors_nearer import what_wins
 
@@ -188,7 +188,7 @@ def _retired(mirror: Mirror) -> UsageError:
     return UsageError(
         tr("the mirror `{name}` has been shut down", name=mirror.name),
         code="mirror-retired",
-        because=tuple(Because(fault.text, fault.source) for fault in mirror.faults),
+        because=tuple(Because(said(fault.text), fault.source) for fault in mirror.faults),
         fixes=(Fix(tr("see which are alive"), "gpuenv mirrors list"),),
     )
 

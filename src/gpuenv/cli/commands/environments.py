@@ -12,6 +12,15 @@ from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import marked, tr
 from gpuenv.workflow import environments
 
+_COLUMNS = {
+    "name": marked("name"),
+    "torch": "torch",
+    "variant": marked("variant"),
+    "python": "python",
+    "manager": marked("manager"),
+    "verified": marked("verified"),
+    "path": marked("path"),
+}
 _WORDS = {True: marked("yes"), False: marked("no"), None: marked("not yet")}
 
 
@@ -27,7 +36,7 @@ def list_environments(common: Common, *, everything: bool) -> int:
         note(tr("no environments yet: `gpuenv create NAME` makes one"))
     if rows:
         shown = [{**row, "verified": tr(_WORDS[row["verified"]])} for row in rows]
-        print_data(render_table(shown, ("name", "torch", "variant", "python", "manager", "verified", "path")))
+        print_data(render_table(shown, _COLUMNS))
     return 0
 
 

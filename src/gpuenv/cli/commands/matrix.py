@@ -69,6 +69,7 @@ _COLUMNS = {
         "channels",
         "source",
     ),
+    "signatures": ("id", "class", "priority", "cause_en", "evidence"),
     "mirrors": ("name", "title", "kind", "status", "aliases", "hosts", "missing_status", "source"),
 }
 

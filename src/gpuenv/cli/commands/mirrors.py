@@ -10,11 +10,25 @@ from typing import Any
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, print_data, print_json
 from gpuenv.cli.table import render_table
-from gpuenv.values.mirror import Mirror
-from gpuenv.values.text import tr
+from gpuenv.values.mirror import Mirror, MirrorStatus
+from gpuenv.values.text import marked, said, tr
 from gpuenv.workflow.mirrors import Mirrors, load_mirrors
 
-_COLUMNS = ("name", "status", "pypi", "torch", "conda", "title")
+_COLUMNS = {
+    "name": marked("name"),
+    "status": marked("status"),
+    "pypi": "pypi",
+    "torch": "torch",
+    "conda": "conda",
+    "title": marked("title"),
+}
+_STATUSES: dict[MirrorStatus, str] = {
+    "alive": marked("alive"),
+    "partial": marked("partial"),
+    "redirector": marked("redirector"),
+    "stale": marked("stale"),
+    "retired": marked("retired"),
+}
 
 
 def show(common: Common) -> int:
@@ -28,7 +42,7 @@ def show(common: Common) -> int:
     if common.verbose:
         for mirror in mirrors.all:
             for fault in mirror.faults:
-                print_data(f"{mirror.name}: {fault.text} ({fault.source})")
+                print_data(f"{mirror.name}: {said(fault.text)} ({fault.source})")
     return 0
 
 
@@ -36,11 +50,11 @@ def _row(mirror: Mirror, mirrors: Mirrors) -> Mapping[str, Any]:
     own = tr("your own, {file}", file=mirrors.file)
     return {
         "name": mirror.name,
-        "status": mirror.status,
+        "status": tr(_STATUSES[mirror.status]),
         "pypi": _yes(mirror.pypi),
         "torch": mirror.torch.layout if mirror.torch else None,
         "conda": _yes(mirror.conda),
-        "title": f"{mirror.title} ({own})" if mirror.name in mirrors.own else mirror.title,
+        "title": f"{mirror.title} ({own})" if mirror.name in mirrors.own else said(mirror.title),
     }
 
 

@@ -15,7 +15,7 @@ from gpuenv.cli.output import envelope, note, print_data, print_json
 from gpuenv.cli.table import render_table
 from gpuenv.core.mirror_audit import Verdict
 from gpuenv.core.render.text import render_size
-from gpuenv.values.text import tr
+from gpuenv.values.text import marked, tr
 from gpuenv.workflow.mirrors_check import (
     CheckedMirrors,
     CheckOptions,
@@ -24,7 +24,25 @@ from gpuenv.workflow.mirrors_check import (
     raise_unless_served,
 )
 
-_COLUMNS = ("rank", "name", "kind", "answers", "has", "newest_torch", "stale", "leaks", "speed", "problem")
+_COLUMNS = {
+    "rank": marked("rank"),
+    "name": marked("name"),
+    "kind": marked("kind"),
+    "answers": marked("answers"),
+    "has": marked("has"),
+    "newest_torch": marked("newest_torch"),
+    "stale": marked("stale"),
+    "leaks": marked("leaks"),
+    "speed": marked("speed"),
+    "problem": marked("problem"),
+}
+_KINDS = {
+    "university": marked("university"),
+    "commercial": marked("commercial"),
+    "router": marked("router"),
+    "official": marked("official"),
+    "own": marked("own"),
+}
 
 
 def check(options: CheckOptions, common: Common) -> int:
@@ -75,6 +93,7 @@ def _row(verdict: Verdict) -> Mapping[str, Any]:
     pace = verdict.bytes_per_s
     return {
         **asdict(verdict),
+        "kind": tr(_KINDS[verdict.kind]) if verdict.kind in _KINDS else verdict.kind,
         "answers": _yes_or_no(verdict.answers),
         "has": _yes_or_no(verdict.has),
         "stale": _yes_or_no(verdict.stale),

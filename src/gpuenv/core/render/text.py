@@ -18,11 +18,16 @@ def render_text(plan: Plan, *, verbose: bool = False) -> str:
     lines = [*summary(plan), f"  {_origin(plan)}"]
     lines += [f"  {item.text}" for item in plan.advice]
     if verbose:
-        lines += [f"  {tr('because')} {reason.text} [{reason.source}]" for reason in plan.why]
+        lines += [tr("  because {text} [{source}]", text=one.text, source=one.source) for one in plan.why]
         lines += [
-            f"  {tr('not')} {item.name} {item.version} ({item.variant}): {item.rule}: {item.detail}"
-            f" [{item.source}]"
-            for item in plan.rejected
+            tr(
+                "  not {build}: {rule}: {text} [{source}]",
+                build=f"{one.name} {one.version} ({one.variant})",
+                rule=one.rule,
+                text=one.detail,
+                source=one.source,
+            )
+            for one in plan.rejected
         ]
     return "\n".join("  " * line.startswith("  ") + one_line(line) for line in lines) + "\n"
 

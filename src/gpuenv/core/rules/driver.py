@@ -108,4 +108,5 @@ def _version_key(text: str) -> tuple[int, ...]:
 
 
 def _join(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    first, last = ", ".join(words[:-1]), words[-1]
+    return tr("{first} and {last}", first=first, last=last) if first else last

@@ -1,0 +1,86 @@
+"""`gpuenv doctor`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gpuenv.cli.options import Common, DoctorArguments
+from gpuenv.cli.output import envelope, note, print_data, print_json, working
+from gpuenv.core.doctor.diagnosis import Diagnosis, render_diagnosis
+from gpuenv.core.render.diagnosis import render_diagnosis_text
+from gpuenv.environments.snapshot import is_taken
+from gpuenv.values.errors import Because, Fix, UsageError, VerificationFailed
+from gpuenv.values.text import tr
+from gpuenv.workflow import doctor as looking
+from gpuenv.workflow.detect import detect
+
+PROBLEM = VerificationFailed.exit_code
+
+
+def doctor(environment: str | None, asked: DoctorArguments, common: Common) -> int:
+    """Say what is wrong with an environment; exit 6 where something is."""
+    _check(environment, asked)
+    if asked.findings is not None:
+        return _tell(looking.judge(looking.load_findings(asked.findings), os.environ), common)
+    options = looking.DoctorOptions(verify=asked.verify)
+    named = str(asked.python) if asked.python else environment
+    _recover(named, common)
+    with working(tr("examining"), quiet=common.quiet):
+        examined = looking.examine(named, os.environ, detect(os.environ), options)
+    if asked.save is not None:
+        looking.save_findings(examined.findings, asked.save)
+    if asked.fix and examined.diagnosis.root is not None:
+        from gpuenv.cli.commands.doctor_fix import repair  # noqa: PLC0415 - plans, and loads what that takes
+
+        return repair(examined, asked, options, common)
+    return _tell(examined.diagnosis, common)
+
+
+def _check(environment: str | None, asked: DoctorArguments) -> None:
+    chosen = [name for name, given in (("ENV", environment), ("--python", asked.python)) if given]
+    chosen += ["--findings"] if asked.findings else []
+    if len(chosen) > 1:
+        raise UsageError(tr("{options} exclude each other", options=", ".join(chosen)), code="usage")
+    if asked.findings and asked.fix:
+        raise UsageError(tr("--fix repairs what is here, not what --findings tells of"), code="usage")
+
+
+def _recover(named: str | None, common: Common) -> None:
+    """Undo what a repair that was killed has left, before anything is read."""
+    root = looking.locate_environment(named, os.environ).root
+    if root is not None and is_taken(root):
+        from gpuenv.workflow.repair import recover  # noqa: PLC0415 - what it takes is rarely needed
+
+        if recover(root, os.environ) and not common.quiet:
+            note(tr("undid what an interrupted repair had left of {path}", path=root))
+
+
+def _tell(diagnosis: Diagnosis, common: Common) -> int:
+    if common.as_json:
+        if diagnosis.root is not None:
+            raise as_error(diagnosis)
+        print_json(envelope("doctor", render_diagnosis(diagnosis)))
+        return 0
+    show(diagnosis, common)
+    return PROBLEM if diagnosis.root else 0
+
+
+def show(diagnosis: Diagnosis, common: Common) -> None:
+    """Print the diagnosis for a person: signs on a terminal that has them, words elsewhere."""
+    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
+    signs = sys.stdout.isatty() and encoding.startswith("utf")
+    print_data(render_diagnosis_text(diagnosis, signs=signs, verbose=common.verbose))
+
+
+def as_error(diagnosis: Diagnosis) -> VerificationFailed:
+    """Return the error that tells of the root cause; its data are the whole diagnosis."""
+    root = diagnosis.problems[0]
+    fixes = (Fix(root.fix, root.command),) if root.fix else ()
+    return VerificationFailed(
+        root.cause or root.title,
+        code=root.id,
+        because=tuple(Because(one.read, one.id) for one in diagnosis.problems),
+        fixes=fixes,
+        data=render_diagnosis(diagnosis),
+    )

@@ -1,0 +1,37 @@
+"""D08: a container that was started without a GPU."""
+
+from __future__ import annotations
+
+from gpuenv.core.doctor import notebook, scheduler, subject
+from gpuenv.core.doctor.outcome import Outcome, ok, problem, skipped
+from gpuenv.core.knowledge import Knowledge
+from gpuenv.values.findings import Findings
+from gpuenv.values.text import tr
+
+ID = "D08"
+
+
+def is_without_gpu(findings: Findings) -> bool:
+    """Tell whether this is a container into which no GPU was handed."""
+    machine = findings.machine
+    inside = machine.system.container is not None and not machine.system.wsl
+    return inside and not machine.gpus and not subject.gpu_nodes(findings)
+
+
+def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
+    """Look for device files of GPUs, and for what the container's image asks of them."""
+    kind = findings.machine.system.container
+    if kind is None:
+        return skipped(tr("this is no container"))
+    if notebook.service(findings) or scheduler.is_at_work(findings):
+        return skipped(tr("a service or a scheduler made this container"))
+    if not is_without_gpu(findings):
+        return ok(tr("{kind} with a GPU", kind=kind))
+    wanted = subject.variable(findings, "NVIDIA_VISIBLE_DEVICES")
+    asks = subject.nvidia_devices(findings) or wanted or subject.cuda_of(findings)
+    read = tr("{kind}, no /dev/nvidia0", kind=kind)
+    if not asks:
+        return ok(read)
+    case = "kubernetes" if kind == "kubernetes" else "no-gpu"
+    case = "void" if wanted in ("void", "none", "") else case
+    return problem(case, read, kind=kind, wanted=wanted or "")

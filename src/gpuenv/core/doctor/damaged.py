@@ -1,0 +1,65 @@
+"""D44: an installation that was cut short, and disks that are full."""
+
+from __future__ import annotations
+
+from gpuenv.core.doctor import subject
+from gpuenv.core.doctor.outcome import Outcome, ok, problem, skipped, warning
+from gpuenv.core.knowledge import Knowledge
+from gpuenv.values.findings import Findings
+from gpuenv.values.text import tr
+
+ID = "D44"
+_LITTLE = 200 * 1000 * 1000
+_REPAIRED = ("torch", "torchvision", "torchaudio", "triton")
+
+
+def damaged(findings: Findings) -> tuple[str, ...]:
+    """Return the names of the distributions whose files are not as their RECORD says, torch first."""
+    names = [dist.name for dist in findings.dists if dist.missing or dist.changed or dist.problem]
+    names += ["torch"] if findings.torch and findings.torch.problem else []
+    return tuple(sorted(dict.fromkeys(names), key=lambda name: (name not in _REPAIRED, name)))
+
+
+def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
+    """Compare the files of the torch stack with their RECORD; look for leftovers and for room."""
+    return _of_torch(findings) or _of_dists(findings) or _traces(findings) or _room(findings)
+
+
+def _of_dists(findings: Findings) -> Outcome | None:
+    for dist in findings.dists:
+        if dist.problem and dist.name in _REPAIRED:
+            return problem("metadata", dist.problem, name=dist.name, reason=dist.problem)
+        if dist.missing:
+            # images are often made smaller by deleting what is not needed
+            make = warning if subject.works(findings) else problem
+            read = tr("{count} files missing", count=dist.missing)
+            return make("missing", read, name=dist.name, count=dist.missing, example=dist.example)
+    return None
+
+
+def _of_torch(findings: Findings) -> Outcome | None:
+    if findings.torch and findings.torch.problem:
+        return problem("unreadable", findings.torch.problem, reason=findings.torch.problem)
+    gone = subject.dist_of(findings, "torch") and findings.torch is None
+    if gone and not subject.works(findings):  # one that is being developed lies elsewhere
+        return problem("gone", tr("metadata of torch without its files"))
+    return None
+
+
+def _traces(findings: Findings) -> Outcome | None:
+    changed = next((dist for dist in findings.dists if dist.changed), None)
+    if changed and not subject.works(findings):
+        facts = {"name": changed.name, "count": changed.changed, "example": changed.example}
+        return warning("changed", changed.example or "", **facts)
+    if findings.leftovers:
+        return warning("leftovers", findings.leftovers[0], path=findings.leftovers[0])
+    return None
+
+
+def _room(findings: Findings) -> Outcome:
+    for free in (findings.limits.disk_free, findings.limits.temporary_free):
+        if free is not None and free < _LITTLE:
+            return warning("full", tr("{free} MB are free", free=free // 1_000_000), free=free // 1_000_000)
+    if not subject.has_torch(findings):
+        return skipped(tr("torch is not installed"))
+    return ok(tr("all files are as their RECORD says"))

@@ -1,0 +1,133 @@
+"""The diagnosis: every check's verdict in order of dependence, and the one root cause."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gpuenv.core.doctor import subject
+from gpuenv.core.doctor.checks import CHECKS
+from gpuenv.core.doctor.in_place import hindrance
+from gpuenv.core.doctor.outcome import Outcome, Word, skipped
+from gpuenv.core.knowledge import Knowledge
+from gpuenv.core.render.text import describe
+from gpuenv.values.findings import Findings
+from gpuenv.values.text import said, tr
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckText:
+    """The texts of one check, as a row of checks.json has them; `cases` are (name, texts by their names)."""
+
+    id: str
+    group: str
+    title: str
+    cases: tuple[tuple[str, tuple[tuple[str, str | None], ...]], ...]
+    instead: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is told of one check; `needs`, `cause`, `fix` and `command` only of a problem or a warning."""
+
+    id: str
+    group: str
+    title: str
+    verdict: Word
+    read: str
+    needs: str | None = None
+    cause: str | None = None
+    fix: str | None = None
+    command: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """All verdicts in order of dependence; `root` is the first problem, which explains the others."""
+
+    environment: str
+    checks: tuple[Verdict, ...]
+    about: str = ""  # the torch, the Python and the machine in a line
+
+    @property
+    def problems(self) -> tuple[Verdict, ...]:
+        """What is wrong, the root first."""
+        return tuple(one for one in self.checks if one.verdict == "problem")
+
+    @property
+    def warnings(self) -> tuple[Verdict, ...]:
+        """What may hurt."""
+        return tuple(one for one in self.checks if one.verdict == "warning")
+
+    @property
+    def root(self) -> Verdict | None:
+        """The root cause, None where nothing is wrong."""
+        return next(iter(self.problems), None)
+
+
+def parse_check(row: Row) -> CheckText:
+    """Read a row of checks.json.
+
+    {"id": "D01", "group": "build", "title": "CPU-only torch build", "cases": {"cpu": {"needs": "...",
+     "cause": "{torch} is ...", "fix": "...", "command": "{repair}"}}, "instead": null, "common": "...", ...}
+    """
+    cases = tuple((name, tuple(case.items())) for name, case in row["cases"].items())
+    return CheckText(row["id"], row["group"], row["title"], cases, row["instead"])
+
+
+def diagnose(findings: Findings, knowledge: Knowledge, rows: Sequence[Row]) -> Diagnosis:
+    """Judge the findings by every check; those that doctor can't make say who does."""
+    texts = {text.id: text for text in map(parse_check, rows)}
+    told = [(texts[name], check(findings, knowledge)) for name, check in CHECKS]
+    judged = {name for name, _ in CHECKS}
+    others = [(text, skipped(said(text.instead or "-"))) for text in texts.values() if text.id not in judged]
+    order = list(dict.fromkeys(text.group for text, _ in told))
+    told += others
+    told.sort(key=lambda item: order.index(item[0].group))
+    common = _common(findings)
+    verdicts = tuple(_verdict(text, outcome, common) for text, outcome in told)
+    return Diagnosis(findings.environment, verdicts, _about(findings))
+
+
+def _about(findings: Findings) -> str:
+    torch = subject.torch_label(findings) if subject.has_torch(findings) else tr("no torch")
+    return " · ".join((torch, f"Python {findings.python.version or '?'}", describe(findings.machine)))
+
+
+def _common(findings: Findings) -> dict[str, str]:
+    environment = shlex.quote(findings.environment)
+    return {
+        "environment": environment,
+        "python": shlex.quote(findings.python.path),
+        "repair": "gpuenv create NAME" if hindrance(findings) else f"gpuenv doctor {environment} --fix",
+    }
+
+
+def _verdict(text: CheckText, outcome: Outcome, common: dict[str, str]) -> Verdict:
+    told = Verdict(text.id, text.group, text.title, outcome.verdict, outcome.read)
+    if outcome.case is None:
+        return told
+    facts = {**common, **dict(outcome.facts)}
+    case = dict(dict(text.cases)[outcome.case])
+    filled = {name: _filled(name, template, facts) for name, template in case.items()}
+    return Verdict(text.id, text.group, text.title, outcome.verdict, outcome.read, **filled)
+
+
+def _filled(name: str, template: str | None, facts: Mapping[str, str]) -> str | None:
+    if template is None:
+        return None
+    return template.format(**facts) if name == "command" else tr(template, **facts)
+
+
+def render_diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return the data of `gpuenv doctor --json`."""
+    root = diagnosis.root
+    return {
+        "environment": diagnosis.environment,
+        "root": asdict(root) if root else None,
+        "checks": [asdict(verdict) for verdict in diagnosis.checks],
+    }

@@ -1,0 +1,28 @@
+"""D22: the driver is loaded and can't start the GPU."""
+
+from __future__ import annotations
+
+from gpuenv.core.doctor import subject
+from gpuenv.core.doctor.outcome import Outcome, ok, problem, skipped
+from gpuenv.core.knowledge import Knowledge
+from gpuenv.values.findings import Findings
+from gpuenv.values.text import tr
+
+ID = "D22"
+_WORD = "RmInitAdapter"
+
+
+def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
+    """Look for a driver without devices, and for the kernel's word on why."""
+    line = next((line for line in findings.kernel.messages if _WORD in line), None)
+    needs_open = any("open kernel modules" in text for text in findings.kernel.messages)
+    if findings.machine.gpus:
+        return ok(tr("the driver shows its GPUs"))
+    if needs_open:
+        return skipped(tr("the kernel tells why: see the check of its modules"))
+    if line is not None:
+        return problem("rm-init", line, line=line)
+    if subject.has_problem(findings, "no-devices"):
+        message = subject.message_of(findings, "no-devices")
+        return problem("no-devices", message, message=message)
+    return skipped(tr("no GPU answers"))

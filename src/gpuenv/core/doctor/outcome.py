@@ -1,0 +1,42 @@
+"""What a check says: a verdict, what it read, and the facts that the texts of its case are filled with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Word = Literal["ok", "problem", "warning", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A verdict; `case` names the texts of the matrix that explain a problem or a warning."""
+
+    verdict: Word
+    read: str
+    case: str | None = None
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+def ok(read: str) -> Outcome:
+    """Return that nothing is wrong."""
+    return Outcome("ok", read)
+
+
+def skipped(why: str) -> Outcome:
+    """Return that the check does not apply, or could not be made."""
+    return Outcome("skipped", why)
+
+
+def problem(case: str, read: str, **facts: object) -> Outcome:
+    """Return what keeps torch from the GPU, or breaks it."""
+    return _told("problem", case, read, facts)
+
+
+def warning(case: str, read: str, **facts: object) -> Outcome:
+    """Return what may hurt, and does not stop anything by itself."""
+    return _told("warning", case, read, facts)
+
+
+def _told(verdict: Word, case: str, read: str, facts: dict[str, object]) -> Outcome:
+    return Outcome(verdict, read, case, tuple((name, str(value)) for name, value in facts.items()))

@@ -1,0 +1,25 @@
+"""D42: the toolkit that extensions would be built with is not of torch's CUDA."""
+
+from __future__ import annotations
+
+from gpuenv.core.doctor import subject
+from gpuenv.core.doctor.outcome import Outcome, ok, skipped, warning
+from gpuenv.core.knowledge import Knowledge
+from gpuenv.values.findings import Findings
+from gpuenv.values.text import tr
+
+ID = "D42"
+
+
+def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
+    """Compare nvcc with torch's CUDA; only one that CUDA_HOME chooses is worth a word."""
+    cuda, toolkit = subject.cuda_of(findings), findings.machine.toolkit
+    home = subject.variable(findings, "CUDA_HOME") or subject.variable(findings, "CUDA_PATH")
+    if findings.machine.system.os != "windows" and home and ":" in home:
+        return warning("list", home, home=home)
+    if cuda is None or toolkit is None or toolkit.cuda is None:
+        return skipped(tr("no CUDA toolkit: it is needed for building extensions only"))
+    read = tr("nvcc {nvcc}, torch for CUDA {cuda}", nvcc=toolkit.cuda, cuda=cuda)
+    if toolkit.cuda.major == cuda.major or home is None:
+        return ok(read)
+    return warning("other-major", read, nvcc=toolkit.cuda, cuda=cuda, path=toolkit.nvcc, major=cuda.major)

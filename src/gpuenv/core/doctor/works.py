@@ -1,0 +1,28 @@
+"""D54: torch counts a GPU, and its work fails all the same."""
+
+from __future__ import annotations
+
+from gpuenv.core.doctor import subject
+from gpuenv.core.doctor.outcome import Outcome, ok, problem, skipped
+from gpuenv.core.knowledge import Knowledge
+from gpuenv.values.findings import Findings
+from gpuenv.values.text import tr
+
+ID = "D54"
+_CASES = {"import-failed": "import", "crashed": "crash", "hung": "hang", "no-gpu": "no-gpu"}
+
+
+def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
+    """Take verify's word: real work on every GPU, compared with the CPU."""
+    proof = findings.proof
+    if proof is None:
+        return skipped(tr("verify has not run"))
+    if "no-torch" in proof.codes:
+        return skipped(tr("torch is not installed"))
+    if proof.ok:
+        return ok(tr("{count} GPUs worked", count=proof.gpus) if proof.gpus else tr("the CPU worked"))
+    told = proof.errors[0] if proof.errors else tr("no message")
+    facts = {"message": told, "torch": subject.torch_label(findings)}
+    if proof.cause and proof.fix:
+        return problem("known", f"{proof.signature}: {told}", why=proof.cause, advice=proof.fix, **facts)
+    return problem(_CASES.get(proof.codes[0] if proof.codes else "", "wrong"), told, **facts)

@@ -1,0 +1,186 @@
+"""What the errors in a text mean: pure, and quick on logs of many megabytes.
+
+Only what a page has the words for is tried (see `tools/matrix_tables/regex_words.py`), and only around those
+words: no text, however hostile, is given whole to a regular expression.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from gpuenv.core.explain_facts import Facts, read_facts
+from gpuenv.core.log_words import Page, Vocabulary, Words, pages, vocabulary_of, words_of
+from gpuenv.core.signatures import ErrorClass, Pattern, Replan, Signature, Way
+from gpuenv.values.text import tr
+
+Confidence = Literal["high", "medium", "low"]
+
+_BEFORE, _AFTER = 450, 900  # letters around a word that an expression is tried on; the longest gap is 400
+_PAGES = 5  # that a signature is looked for on, once found
+_PLACES = 16  # tried on a page, the last ones
+_LINES = 5  # told of a match
+_WIDEST = 200  # letters of a line that are told
+_SURE, _LIKELY = 90, 60  # priorities: the text settles the cause; one of several; else a wrapper or a hint
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the text, numbered from 1, its runs of blanks as one."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a text tells, where it stands, and the facts in it; `detail` says the facts in a sentence.
+
+    `wants` are templates, to be filled with the facts, of what a plan that removes the cause is asked for.
+    """
+
+    id: str
+    kind: ErrorClass
+    cause: str
+    fix: str
+    detail: str | None
+    facts: Facts
+    confidence: Confidence
+    lines: tuple[Line, ...]
+    replan: Replan
+    wants: tuple[str, ...]
+    checks: tuple[str, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    """Where a signature was found."""
+
+    line: int
+    lines: tuple[Line, ...]
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    signature: Signature
+    hits: tuple[_Hit, ...]
+
+    @property
+    def last(self) -> int:
+        return self.hits[-1].line
+
+
+def explain(text: str, signatures: Iterable[Signature]) -> tuple[Match, ...]:
+    """Return what the errors in a text mean: the root first, then what follows; nothing where unknown."""
+    known = tuple(signatures)
+    hits: dict[str, list[_Hit]] = {}
+    for page in reversed(tuple(pages(text))):
+        sought = [one for one in known if len(hits.get(one.id, ())) < _PAGES]
+        for signature, hit in _on_page(page, sought):
+            hits.setdefault(signature.id, []).append(hit)
+    found = [_Found(one, tuple(reversed(hits[one.id]))) for one in known if one.id in hits]
+    return tuple(_match(one) for one in _in_order(found))
+
+
+def _on_page(page: Page, sought: list[Signature]) -> Iterator[tuple[Signature, _Hit]]:
+    vocabulary = vocabulary_of(page)
+    tried = [(one, patterns) for one in sought if (patterns := _to_try(one.patterns, vocabulary))]
+    if not tried:
+        return
+    words = words_of(page)
+    count = cache(words.lower.count)
+    for signature, patterns in tried:
+        matches = [match for pattern, ways in patterns if (match := _find(pattern, ways, words, count))]
+        if matches and not any(_find(*one, words, count) for one in _to_try(signature.unless, vocabulary)):
+            yield signature, _hit(signature, max(matches, key=lambda match: match.end()), words)
+
+
+def _to_try(patterns: tuple[Pattern, ...], vocabulary: Vocabulary) -> list[tuple[Pattern, list[Way]]]:
+    """Return the patterns that may match, with the ways that a page has the words for."""
+    allows = vocabulary.allows
+    return [(one, ways) for one in patterns if (ways := [way for way in one.needs if allows(way)])]
+
+
+def _find(
+    pattern: Pattern, ways: list[Way], words: Words, count: Callable[[str], int]
+) -> re.Match[str] | None:
+    """Return the last match on a page, whose words `count` counts."""
+    found: re.Match[str] | None = None
+    for way in ways:
+        for place in _places(min(way.words, key=count), words.lower):
+            match = pattern.compiled.search(words.text, max(place - _BEFORE, 0), place + _AFTER)
+            if match:
+                found = match if found is None or match.end() > found.end() else found
+                break
+    return found
+
+
+def _places(word: str, lower: str) -> Iterator[int]:
+    """Yield where a word stands, the last place first."""
+    place = len(lower)
+    for _ in range(_PLACES):
+        place = lower.rfind(word, 0, place)
+        if place < 0:
+            return
+        yield place
+
+
+def _hit(signature: Signature, match: re.Match[str], words: Words) -> _Hit:
+    lines = words.lines_of(match.start(), match.end())
+    told = tuple(Line(number, text[:_WIDEST]) for number, text in lines[-_LINES:])
+    return _Hit(lines[-1][0], told, read_facts(match, words.text, signature.reads))
+
+
+def _in_order(found: list[_Found]) -> list[_Found]:
+    """Sort by what tells most, then by what stands nearest to the end.
+
+    Wrappers and hints count only where nothing better was found, and what is merely deprecated only where
+    nothing failed.
+    """
+    telling = [one for one in found if one.signature.priority >= _LIKELY]
+    failed = [one for one in telling if not _only_warns(one)]
+    return sorted(
+        telling or found,
+        key=lambda one: (bool(failed) and _only_warns(one), -one.signature.priority, -one.last),
+    )
+
+
+def _only_warns(found: _Found) -> bool:
+    said = " ".join(line.text for hit in found.hits for line in hit.lines).lower()
+    return found.signature.kind == "deprecation" and ("warning" in said or "deprecated" in said)
+
+
+def _match(found: _Found) -> Match:
+    signature, last = found.signature, found.hits[-1]
+    lines = {line.number: line for hit in found.hits[-_LINES:] for line in hit.lines}
+    return Match(
+        id=signature.id,
+        kind=signature.kind,
+        cause=signature.cause,
+        fix=signature.fix,
+        detail=_detail(signature, last.facts),
+        facts=last.facts,
+        confidence=_confidence(signature.priority),
+        lines=tuple(lines[number] for number in sorted(lines))[-_LINES:],
+        replan=signature.replan,
+        wants=signature.wants,
+        checks=signature.checks,
+        source=signature.source,
+    )
+
+
+def _detail(signature: Signature, facts: Facts) -> str | None:
+    """Fill the template with the facts; None where one of them was not in the text."""
+    try:
+        return tr(signature.detail, **dict(facts)) if signature.detail else None
+    except KeyError:
+        return None
+
+
+def _confidence(priority: int) -> Confidence:
+    return "high" if priority >= _SURE else "medium" if priority >= _LIKELY else "low"

@@ -1,0 +1,135 @@
+"""Keep the files of a few distributions aside, so that what an installer did to them can be undone.
+
+Large files are hard links where the file system has them: installers put new files in place of old ones and
+never write into libraries. What is kept lies in the environment itself, so that what a killed gpuenv has left
+can be made good later.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+
+from gpuenv.environments.dists import parse_record
+from gpuenv.environments.record import replace_file
+from gpuenv.environments.trees import remove_tree
+from gpuenv.machine.executables import read_text
+
+FOLDER = ".gpuenv-repair"
+_MANIFEST = "manifest.json"
+_FILES = "files"
+_RECORD = 64 << 20  # bytes
+_MOST = 500_000
+_LARGE = 1 << 20  # bytes; smaller files, which something might write into, are copied
+
+
+def take(root: Path, places: tuple[str, ...], touched: Iterable[str]) -> Path:
+    """Keep the files of the distributions that will be touched; those not yet there are noted as new.
+
+    Raises OSError. The manifest is written last: without it nothing had begun.
+    """
+    folder = root / FOLDER
+    remove_tree(folder)
+    (folder / _FILES).mkdir(parents=True)
+    names = sorted({canonicalize_name(name) for name in touched})
+    for file in _files_of(root, places, names):
+        target = folder / _FILES / file.relative_to(root)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _keep(file, target)
+    document = {"names": names, "places": [_relative(place, root) for place in places]}
+    replace_file(folder / _MANIFEST, json.dumps(document))
+    return folder
+
+
+def _relative(place: str, root: Path) -> str:
+    return os.path.relpath(place, root)
+
+
+def _keep(source: Path, target: Path) -> None:
+    if source.lstat().st_size >= _LARGE:
+        try:
+            os.link(source, target)
+        except OSError:  # a file system without hard links
+            pass
+        else:
+            return
+    shutil.copy2(source, target, follow_symlinks=False)
+
+
+def is_taken(root: Path) -> bool:
+    """Tell whether an unfinished repair left what was there before."""
+    return (root / FOLDER / _MANIFEST).is_file()
+
+
+def put_back(root: Path) -> None:
+    """Bring the touched distributions back to how they were; raise OSError or ValueError where that fails."""
+    folder = root / FOLDER
+    names, places = parse_manifest((folder / _MANIFEST).read_text(encoding="utf-8"), root)
+    for file in tuple(_files_of(root, places, names)):
+        with suppress(FileNotFoundError):
+            file.unlink()
+        _drop_empty(file.parent, root)
+    for kept in sorted((folder / _FILES).rglob("*")):
+        if kept.is_dir() and not kept.is_symlink():
+            continue
+        target = root / kept.relative_to(folder / _FILES)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        kept.replace(target)
+    discard(root)
+
+
+def discard(root: Path) -> None:
+    """Forget what was kept."""
+    with suppress(FileNotFoundError):
+        (root / FOLDER / _MANIFEST).unlink()  # first: what is left without it is nothing to bring back
+    remove_tree(root / FOLDER)
+
+
+def parse_manifest(text: str, root: Path) -> tuple[list[str], tuple[str, ...]]:
+    """Parse `{"names": ["torch"], "places": ["lib/python3.12/site-packages"]}`; raise ValueError."""
+    try:
+        document = json.loads(text)
+        names = [str(name) for name in document["names"]]
+        places = [os.path.normpath(root / str(place)) for place in document["places"]]
+    except (KeyError, TypeError, RecursionError) as error:
+        raise ValueError("the manifest of a repair is garbled") from error
+    return names, tuple(place for place in places if _is_inside(Path(place), root))
+
+
+def _files_of(root: Path, places: tuple[str, ...], names: Iterable[str]) -> Iterator[Path]:
+    """Yield the files of distributions, by their RECORDs, that lie within the environment."""
+    wanted = set(names)
+    for place in map(Path, places):
+        for info in sorted(place.glob("*.dist-info")):
+            if canonicalize_name(info.name.partition("-")[0]) in wanted:
+                yield from _recorded(root, place, info)
+
+
+def _recorded(root: Path, place: Path, info: Path) -> Iterator[Path]:
+    text = read_text(info / "RECORD", _RECORD) or ""
+    listed = [place / path for path, _ in islice(parse_record(text), _MOST)]
+    beside = [path for path in info.rglob("*") if not path.is_dir()]
+    for path in dict.fromkeys(Path(os.path.normpath(path)) for path in (*listed, *beside)):
+        if _is_inside(path, root) and os.path.lexists(path) and not path.is_dir():
+            yield path
+
+
+def _is_inside(path: Path, root: Path) -> bool:
+    return path.is_relative_to(root) and not path.is_relative_to(root / FOLDER)
+
+
+def _drop_empty(folder: Path, root: Path) -> None:
+    while folder != root and folder.name != "site-packages" and _is_inside(folder, root):
+        shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+        try:
+            folder.rmdir()
+        except OSError:
+            return
+        folder = folder.parent

@@ -1,0 +1,51 @@
+"""What an installer says it would do to an environment that is there."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from packaging.utils import canonicalize_name
+
+_LINE = re.compile(r"^\s*([-+~])\s+([A-Za-z0-9][\w.-]*)==(\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class PackageChange:
+    """One package: `before` is None for a new one, `after` for one that is taken out."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+def parse_uv_changes(text: str) -> tuple[PackageChange, ...]:
+    """Parse what `uv pip install --dry-run` prints, by name.
+
+    Sample:
+         - torch==2.7.1+cpu
+         + torch==2.7.1+cu126
+    """
+    before: dict[str, str] = {}
+    after: dict[str, str] = {}
+    for sign, name, version in _LINE.findall(text):
+        if sign in "-~":
+            before[canonicalize_name(name)] = version
+        if sign in "+~":
+            after[canonicalize_name(name)] = version
+    names = sorted({*before, *after})
+    return tuple(PackageChange(name, before.get(name), after.get(name)) for name in names)
+
+
+def parse_pip_report(text: str, installed: dict[str, str]) -> tuple[PackageChange, ...]:
+    """Parse what `pip install --dry-run --report -` prints; raise ValueError for anything else.
+
+    Sample: `{"version": "1", "install": [{"metadata": {"name": "torch", "version": "2.7.1+cu126"}, ...}]}`
+    """
+    try:
+        rows = json.loads(text)["install"]
+        told = {canonicalize_name(row["metadata"]["name"]): str(row["metadata"]["version"]) for row in rows}
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError("pip's report is of another kind") from error
+    return tuple(PackageChange(name, installed.get(name), told[name]) for name in sorted(told))

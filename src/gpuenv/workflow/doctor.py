@@ -1,0 +1,97 @@
+"""`gpuenv doctor`: read an environment, prove it, and say what is wrong with it, the root first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gpuenv import matrices
+from gpuenv.core.doctor.diagnosis import Diagnosis, diagnose
+from gpuenv.core.doctor.findings_json import parse_findings, render_findings
+from gpuenv.values.errors import UsageError
+from gpuenv.values.findings import Findings
+from gpuenv.values.machine import Machine
+from gpuenv.values.text import tr
+from gpuenv.verification.locate import Located, locate
+from gpuenv.verification.run import TIMEOUT_S
+from gpuenv.workflow.findings import proof_of, read_findings
+from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.workflow.read import read_text
+from gpuenv.workflow.verify import VerifyOptions, find_by_name, verify
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorOptions:
+    """How to look: with verify's child (which imports torch) or without, and its limit in seconds."""
+
+    verify: bool = True
+    timeout_s: float = TIMEOUT_S
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What was read of an environment, and what is made of it."""
+
+    located: Located
+    findings: Findings
+    diagnosis: Diagnosis
+
+
+def locate_environment(env: str | None, environ: Mapping[str, str]) -> Located:
+    """Return the environment that is meant; raise UsageError where there is none."""
+    return locate(env, environ, lambda name: find_by_name(name, environ))
+
+
+def examine(
+    env: str | None,
+    environ: Mapping[str, str],
+    machine: Machine,
+    options: DoctorOptions,
+    *,
+    root: Path = Path("/"),
+) -> Examination:
+    """Read ENV (None: the active one) without importing torch, then with verify's child, and judge both."""
+    located = locate_environment(env, environ)
+    findings = read_findings(located, machine, environ, named=env is not None, root=root)
+    if options.verify and can_be_proven(findings):
+        asked = VerifyOptions(timeout_s=options.timeout_s)
+        result = verify(
+            str(located.python), environ, machine=machine, remember=lambda *_: None, options=asked
+        )
+        findings = replace(findings, proof=proof_of(result))
+    return Examination(located, findings, judge(findings, environ))
+
+
+def can_be_proven(findings: Findings) -> bool:
+    """Tell whether there is a torch that can be put to work, here or on the path."""
+    there = findings.torch is not None or bool(findings.foreign_torch) or bool(findings.dists)
+    return findings.python.problem is None and there
+
+
+def judge(findings: Findings, environ: Mapping[str, str]) -> Diagnosis:
+    """Return the diagnosis of findings, of this machine's or of another's."""
+    return diagnose(findings, load_knowledge(environ), matrices.load("checks"))
+
+
+def save_findings(findings: Findings, file: Path) -> None:
+    """Write findings to a file, to be judged elsewhere; raise UsageError where that can't be done."""
+    try:
+        file.write_text(json.dumps(render_findings(findings), indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            tr("`{file}` can't be written: {error}", file=file, error=error.strerror or error),
+            code="output-unwritable",
+        ) from None
+
+
+def load_findings(file: Path) -> Findings:
+    """Read findings that `doctor --save` wrote; raise UsageError for anything else."""
+    try:
+        return parse_findings(json.loads(read_text(file)))
+    except (OSError, ValueError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(
+            tr("`{file}` holds no findings: {reason}", file=file, reason=reason), code="bad-findings"
+        ) from None

@@ -1,0 +1,254 @@
+"""`gpuenv doctor --fix`: plan the least change, show it, make it, look again, undo what did not help."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gpuenv.core.doctor.diagnosis import Diagnosis
+from gpuenv.core.doctor.repair import NoRepair, Repair, superseded, what_repairs
+from gpuenv.core.render.json import render_plan_data
+from gpuenv.environments import snapshot
+from gpuenv.environments.failures import os_error_told
+from gpuenv.environments.lock import locked
+from gpuenv.environments.record import read_record, write_record
+from gpuenv.environments.steps import Running, new_log, run_steps
+from gpuenv.environments.store import Place, find_store
+from gpuenv.managers import get_manager
+from gpuenv.managers.dry_run import PackageChange
+from gpuenv.values.errors import Because, Fix, InstallFailed, Refused, UsageError
+from gpuenv.values.findings import Findings
+from gpuenv.values.plan import Plan, Step
+from gpuenv.values.text import tr
+from gpuenv.values.variant import Variant
+from gpuenv.workflow.doctor import Examination
+from gpuenv.workflow.options import PlanOptions
+from gpuenv.workflow.plan import make_plan
+from gpuenv.workflow.repair_steps import planned_changes, repair_steps
+
+_WORK = "D54"
+_NOT_OF_PACKAGES = ("machine", "container", "driver", "environment variables")
+
+
+@dataclass(frozen=True, slots=True)
+class RepairOptions:
+    """Where from: as the options of `plan` of these names."""
+
+    mirrors: tuple[str, ...] = ()
+    find_links: tuple[str, ...] = ()
+    offline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRepair:
+    """A repair that was decided: the plan behind it, the commands, and what they change."""
+
+    plan: Plan
+    steps: tuple[Step, ...]
+    changes: tuple[PackageChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What came of it: `kept` tells that the environment is better; else it is as it was before."""
+
+    kept: bool
+    after: Diagnosis
+    log: Path
+
+
+def plan_repair(examined: Examination, options: RepairOptions, environ: Mapping[str, str]) -> PlannedRepair:
+    """Return the least change that repairs the root cause.
+
+    Raises Refused where packages can't repair it, and what make_plan raises where no build would.
+    """
+    if examined.located.root is None:
+        raise UsageError(
+            tr("gpuenv repairs environments, not a Python by itself"),
+            code="no-environment",
+            fixes=(Fix(tr("make an environment instead"), "gpuenv create NAME"),),
+        )
+    found = what_repairs(examined.diagnosis, examined.findings)
+    if isinstance(found, NoRepair):
+        raise _not_by_packages(examined.diagnosis, found)
+    manager = _manager_of(examined.findings)
+    plan = _least(found, examined, manager, options, environ)
+    gone = superseded(examined.findings, Variant(plan.variant))
+    found = replace(found, remove=tuple(dict.fromkeys((*found.remove, *gone))))
+    steps = repair_steps(found, plan, examined)
+    changes = planned_changes(found, steps, plan, examined, environ)
+    if not changes and found.last_resort:
+        found = replace(found, reinstall=found.last_resort)
+        steps = repair_steps(found, plan, examined)
+        changes = planned_changes(found, steps, plan, examined, environ)
+    if not changes:
+        raise Refused(tr("the installer finds nothing to change"), code="nothing-to-change")
+    return PlannedRepair(plan, steps, changes)
+
+
+def _not_by_packages(diagnosis: Diagnosis, why: NoRepair) -> Refused:
+    root = diagnosis.root
+    fixes = (Fix(root.fix, root.command),) if root and root.fix and root.command != _own(diagnosis) else ()
+    return Refused(
+        tr("{cause}: {reason}", cause=root.cause if root else "", reason=why.reason),
+        code="not-repairable",
+        because=(Because(root.read, root.id),) if root else (),
+        fixes=fixes,
+    )
+
+
+def _own(diagnosis: Diagnosis) -> str:
+    return next((one.command or "" for one in diagnosis.problems if "--fix" in (one.command or "")), "")
+
+
+def _manager_of(findings: Findings) -> str:
+    """Return who installed what is here: pip where it did and is there itself, else uv."""
+    torch = next((dist for dist in findings.dists if dist.name == "torch"), None)
+    has_pip = any(dist.name == "pip" for dist in findings.dists)
+    return "pip" if has_pip and torch is not None and torch.installer == "pip" else "uv"
+
+
+def _least(
+    repair: Repair,
+    examined: Examination,
+    manager: str,
+    options: RepairOptions,
+    environ: Mapping[str, str],
+) -> Plan:
+    """Return the plan of the first attempt that is not refused; raise the first refusal where all are."""
+    refused: list[Refused] = []
+    for attempt in repair.attempts:
+        asked = PlanOptions(
+            requirements=attempt,
+            python=_minor(examined.findings),
+            cuda=repair.cuda,
+            manager=manager,
+            mirrors=options.mirrors,
+            find_links=options.find_links,
+            offline=options.offline,
+            program=("gpuenv", "plan"),
+        )
+        try:
+            return make_plan(asked, _with_its_python(examined, environ), target=str(examined.located.root))
+        except Refused as error:
+            refused.append(error)
+    raise refused[0]
+
+
+def _minor(findings: Findings) -> str:
+    version = findings.python.version or ""
+    return ".".join(version.split(".")[:2])
+
+
+def _with_its_python(examined: Examination, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables under which the environment's own Python is among those that are found."""
+    folders = (str(examined.located.python.parent), environ.get("PATH", ""))
+    return {**environ, "PATH": os.pathsep.join(folder for folder in folders if folder)}
+
+
+def recover(root: Path | None, environ: Mapping[str, str]) -> bool:
+    """Undo what an interrupted repair has left; tell whether there was something.
+
+    Raises UsageError where that repair still goes on, InstallFailed where it can't be undone.
+    """
+    if root is None or not snapshot.is_taken(root):
+        return False
+    with locked(_place(root, environ), wait_s=0):
+        if not snapshot.is_taken(root):  # it has ended meanwhile
+            return False
+        _finish(root, kept=False)
+    return True
+
+
+def _place(root: Path, environ: Mapping[str, str]) -> Place:
+    return Place(find_store(environ), root.name, root)
+
+
+def apply_repair(
+    examined: Examination,
+    planned: PlannedRepair,
+    look: Callable[[], Examination],
+    environ: Mapping[str, str],
+    *,
+    show: bool,
+    tell: Callable[[str], None],
+) -> Repaired:
+    """Make the repair and look again; what did not help, failed or was interrupted is undone.
+
+    Raises InstallFailed (what was there before is back) and UsageError (another gpuenv is at work on it).
+    """
+    root = examined.located.root
+    if root is None:
+        raise ValueError("a repair is planned for an environment")
+    place = _place(root, environ)
+    with locked(place, tell=tell) as descriptors:
+        log = new_log(place)
+        module = get_manager(planned.plan.manager)
+        running = Running(
+            environ=module.environment(environ, planned.plan.sources),
+            log=log,
+            executables=module.executables(),
+            show=show,
+            keep_open=descriptors,
+            tell=tell,
+        )
+        _keep(root, examined, planned)
+        kept = False
+        try:
+            run_steps(planned.steps, running, lambda: None)
+            after = look()
+            kept = is_better(examined.diagnosis, after.diagnosis)
+        finally:
+            _finish(root, kept=kept)
+    if kept:
+        _record(root, planned.plan, after)
+    return Repaired(kept, after.diagnosis, log)
+
+
+def _keep(root: Path, examined: Examination, planned: PlannedRepair) -> None:
+    try:
+        snapshot.take(root, examined.findings.python.packages, (one.name for one in planned.changes))
+    except OSError as error:
+        snapshot.discard(root)
+        raise os_error_told(root, error) from error
+
+
+def _finish(root: Path, *, kept: bool) -> None:
+    try:
+        if kept:
+            snapshot.discard(root)
+        else:
+            snapshot.put_back(root)
+    except (OSError, ValueError) as error:
+        raise _not_undone(root, error) from error
+
+
+def _not_undone(root: Path, error: Exception) -> InstallFailed:
+    return InstallFailed(
+        tr("`{path}` could not be brought back: {error}", path=root, error=error),
+        code="roll-back-failed",
+        because=(Because(tr("what was there is in {folder}", folder=root / snapshot.FOLDER), str(root)),),
+        fixes=(Fix(tr("mend that, then run doctor again: it tries once more")),),
+    )
+
+
+def is_better(before: Diagnosis, after: Diagnosis) -> bool:
+    """Tell whether the root cause is gone and nothing new is wrong.
+
+    Work that fails is none of the old faults unless the machine itself explains it: a CPU build failed too.
+    """
+    was, now = ({one.id for one in told.problems} for told in (before, after))
+    explained = any(one.group in _NOT_OF_PACKAGES for one in after.problems)
+    fails = _WORK in now and not explained
+    return before.root is not None and before.root.id not in now and now <= was and not fails
+
+
+def _record(root: Path, plan: Plan, after: Examination) -> None:
+    """Note the new plan where gpuenv made the environment."""
+    record = read_record(root)
+    proof = after.findings.proof
+    if record is not None:
+        verified = proof.ok if proof else None
+        write_record(root, replace(record, plan=render_plan_data(plan), verify=None, verified=verified))

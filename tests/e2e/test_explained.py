@@ -1,0 +1,131 @@
+"""`gpuenv explain`: a message, a file, standard input; the command is of a plan for this machine."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from fake_nvidia_smi import FakeGpu, broken_nvidia_smi, fake_nvidia_smi
+from running import Program
+
+TOO_OLD = "RuntimeError: The NVIDIA driver on your system is too old (found version 11040)."
+NO_KERNELS = (
+    "NVIDIA GeForce GTX 1080 Ti with CUDA capability sm_61 is not compatible with the current PyTorch "
+    "installation. The current PyTorch install supports CUDA capabilities sm_75 sm_80 sm_90."
+)
+SHAPES = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (1x73728 and 400x120)"
+CPU_ONLY = "AssertionError: Torch not compiled with CUDA enabled"
+
+
+def matches(program: Program, *arguments: str, stdin: str | None = None) -> list[dict[str, object]]:
+    return list(program.run("explain", "--json", *arguments, stdin=stdin).data["matches"])
+
+
+def test_a_message_is_told_in_a_few_lines(program: Program) -> None:
+    done = program.run("explain", SHAPES)
+    assert (done.status, done.err) == (0, "")
+    cause, *rest = done.out.splitlines()
+    assert cause.startswith("code: ")
+    assert any("73728" in line for line in rest)
+    assert any("no other environment will help" in line for line in rest)
+    assert any(line.startswith("  fix: ") for line in rest)
+
+
+def test_a_message_need_not_be_quoted(program: Program) -> None:
+    (match,) = matches(program, *SHAPES.split())
+    assert match["id"] == "matmul-shape"
+    assert match["command"] is None
+
+
+def test_json_has_all_that_is_known(program: Program) -> None:
+    (match,) = matches(program, SHAPES)
+    assert {"id", "class", "cause", "fix", "command", "facts", "confidence", "lines"} <= set(match)
+    assert match["class"] == "code"
+    assert match["facts"] == {"left": "1x73728", "right": "400x120"}
+    assert match["lines"] == [{"number": 1, "text": SHAPES}]
+
+
+def test_a_log_is_read_from_a_file_or_standard_input(program: Program) -> None:
+    log = program.root / "work" / "train.log"
+    log.write_text(f"epoch 1\nepoch 2\n{SHAPES}\n", encoding="utf-8")
+    (from_file,) = matches(program, "train.log")
+    assert from_file["lines"] == [{"number": 3, "text": SHAPES}]
+    assert matches(program, "-", stdin=log.read_text()) == [from_file]
+    assert matches(program, stdin=log.read_text()) == [from_file]
+
+
+def test_an_unknown_text_is_no_failure_and_points_to_doctor(program: Program) -> None:
+    done = program.run("explain", "KeyError: 'price'")
+    assert done.status == 0
+    assert "gpuenv doctor" in done.err
+    assert program.run("explain", "--json", "KeyError: 'price'").data == {"matches": []}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(("absent.log",), "text-unreadable"), ((".",), "text-unreadable"), ((), "no-text")],
+)
+def test_what_can_not_be_read_is_told(program: Program, arguments: tuple[str, ...], code: str) -> None:
+    if code == "no-text":
+        done = program.run("explain", "--json", stdin="")
+        assert done.data == {"matches": []}
+        return
+    done = program.run("explain", "--json", *arguments)
+    assert (done.status, done.error["code"]) == (2, code)
+
+
+@pytest.mark.parametrize(
+    ("driver", "gpu", "text", "torch"),
+    [
+        ("470.199.02", FakeGpu("NVIDIA A100", "8.0"), TOO_OLD, "2.7.1+cu118"),
+        ("580.95.05", FakeGpu("NVIDIA GeForce GTX 1080 Ti", "6.1"), NO_KERNELS, "2.14.1+cu126"),
+        ("570.133.07", FakeGpu("NVIDIA GeForce RTX 3080 Ti", "8.6"), CPU_ONLY, "2.14.1+cu126"),
+    ],
+)
+def test_the_command_is_of_a_plan_for_this_machine(
+    program: Program, driver: str, gpu: FakeGpu, text: str, torch: str
+) -> None:
+    fake_nvidia_smi(program.bin, driver, gpu)
+    command = shlex.split(str(matches(program, text)[0]["command"]))
+    assert command[:2] == ["gpuenv", "create"]
+    assert f"torch=={torch}" in command
+    again = program.run("plan", "--offline", "--json", *command[3:])
+    assert again.torch == torch
+
+
+def test_the_request_that_failed_is_planned_with_the_nearest_that_works(program: Program) -> None:
+    fake_nvidia_smi(program.bin, "570.133.07", FakeGpu("NVIDIA GeForce RTX 3080 Ti", "8.6"))
+    text = "Could not find a version that satisfies the requirement torch==1.7.1+cu101 (from versions: 2.5.0)"
+    command = shlex.split(str(matches(program, text)[0]["command"]))
+    assert command[:2] == ["gpuenv", "create"]
+    assert "--offline" not in command
+    assert program.run("plan", "--offline", "--json", *command[3:]).torch.startswith("1.")
+
+
+def test_a_name_that_is_taken_is_not_proposed(program: Program) -> None:
+    fake_nvidia_smi(program.bin, "570.133.07", FakeGpu("NVIDIA GeForce RTX 3080 Ti", "8.6"))
+    first = str(matches(program, CPU_ONLY)[0]["command"]).split()[2]
+    (program.environments / first).mkdir(parents=True)
+    assert str(matches(program, CPU_ONLY)[0]["command"]).split()[2] == f"{first}-2"
+
+
+def test_without_a_gpu_the_one_that_the_text_names_is_planned_for(program: Program) -> None:
+    assert "--gpu 6.1" in str(matches(program, NO_KERNELS)[0]["command"])
+    done = program.run("explain", "--json", CPU_ONLY)
+    assert done.data["matches"][0]["command"] is None
+    assert [warning["code"] for warning in done.envelope["warnings"]] == ["no-gpu-here"]
+
+
+def test_a_broken_driver_is_named_where_no_plan_is_made(program: Program) -> None:
+    broken_nvidia_smi(program.bin, "Failed to initialize NVML: Driver/library version mismatch", 18)
+    done = program.run("explain", "--json", CPU_ONLY)
+    assert done.status == 0
+    assert done.data["matches"][0]["command"] is None
+    assert [warning["code"] for warning in done.envelope["warnings"]] == ["no-plan"]
+
+
+def test_other_projects_that_a_text_names_are_not_proposed(program: Program) -> None:
+    fake_nvidia_smi(program.bin, "570.133.07", FakeGpu("NVIDIA GeForce RTX 3080 Ti", "8.6"))
+    assert matches(program, "ModuleNotFoundError: No module named 'spconv'")[0]["command"] is None
+    command = matches(program, "ModuleNotFoundError: No module named 'torchaudio'")[0]["command"]
+    assert "torchaudio==" in str(command)

@@ -1,0 +1,244 @@
+"""What errors mean: every sample by its own signature, real logs, none for texts without an error."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpuenv import matrices
+from gpuenv.core.explain import Match, explain
+from gpuenv.core.log_words import OVERLAP, PAGE, pages, vocabulary_of
+from gpuenv.core.signatures import CLASSES, Pattern, parse_signature
+from gpuenv.workflow.explain import load_signatures
+
+TESTS = Path(__file__).parents[1]
+LOGS = TESTS / "logs"
+ROWS = matrices.load("signatures")
+SIGNATURES = load_signatures()
+PATTERNS = [pattern for one in SIGNATURES for pattern in (*one.patterns, *one.unless)]
+SAMPLES = [pytest.param(row["id"], text, id=f"{row['id']}") for row in ROWS for text in row["samples"]]
+EXPECTED: dict[str, dict[str, list[str]]] = json.loads((LOGS / "expected.json").read_text())
+SEEDS = [json.loads(line) for line in (TESTS / "fixtures" / "seed_errors.jsonl").read_text().splitlines()]
+NO_KERNELS = """\
+Traceback (most recent call last):
+/lib/python3.8/site-packages/torch/cuda/__init__.py:143: UserWarning:
+NVIDIA GeForce RTX 3080 Ti with CUDA capability sm_86 is not compatible with the current PyTorch installation.
+The current PyTorch install supports CUDA capabilities sm_37 sm_50 sm_60 sm_70 sm_75 compute_37.
+RuntimeError: CUDA error: no kernel image is available for execution on the device
+CUDA kernel errors might be asynchronously reported at some other API call.
+"""
+
+
+def ids(text: str) -> list[str]:
+    return [match.id for match in explain(text, SIGNATURES)]
+
+
+def first(text: str) -> Match:
+    return explain(text, SIGNATURES)[0]
+
+
+@pytest.mark.parametrize(("name", "text"), SAMPLES)
+def test_each_sample_is_told_by_its_own_signature_first(name: str, text: str) -> None:
+    assert ids(text)[:1] == [name]
+
+
+@pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed["id"])
+def test_every_error_in_the_users_notes_is_answered(seed: dict[str, str]) -> None:
+    assert ids(seed["signature"])[:1] == [seed["base_key"]]
+
+
+@pytest.mark.parametrize("name", [name for name, expected in EXPECTED.items() if not expected["ids"]])
+def test_a_text_without_an_error_gives_nothing(name: str) -> None:
+    assert ids(read_log(name)) == []
+
+
+def test_nine_of_ten_logs_get_the_right_cause_and_class_among_the_first_three() -> None:
+    wanted = {name: expected for name, expected in EXPECTED.items() if expected["ids"]}
+    missed = [name for name, expected in wanted.items() if not is_told(read_log(name), expected)]
+    assert len(wanted) >= 60
+    assert len(missed) <= len(wanted) // 10, missed
+
+
+def is_told(text: str, expected: dict[str, list[str]]) -> bool:
+    told = explain(text, SIGNATURES)[:3]
+    return any(match.id in expected["ids"] and match.kind in expected["class"] for match in told)
+
+
+def read_log(name: str) -> str:
+    return (LOGS / f"{name}.txt").read_bytes().decode()
+
+
+def test_every_log_is_expected_to_tell_something_and_every_expectation_has_a_log() -> None:
+    assert {path.stem for path in LOGS.glob("*.txt")} == set(EXPECTED)
+
+
+# how the same message reaches a file
+DRESSES = {
+    "wrapped": lambda text: text.replace(" ", "\n      "),
+    "windows": lambda text: f"first\r\n{text}\r\nlast\r\n",
+    "in a box": lambda text: f"╭─ Traceback ─╮\n│ {text} │\n╰─────────────╯",
+    "after a progress bar": lambda text: f"\r 50%|█████     | 5/10\r100%|██████████| 10/10\r{text}",
+    "of one rank": lambda text: f"[rank3]: {text}",
+    "of a container": lambda text: f"worker-1  | {text}",
+    "of a build": lambda text: f"#14 41.33 {text}",
+    "coloured": lambda text: " ".join(f"\x1b[1;31m{word}\x1b[0m" for word in text.split(" ")),
+}
+
+
+@pytest.mark.parametrize("dress", DRESSES)
+def test_how_a_message_was_written_down_does_not_matter(dress: str) -> None:
+    wrong = [name for name, text in all_samples() if ids(DRESSES[dress](text))[:1] != [name]]
+    assert wrong == []
+
+
+def all_samples() -> list[tuple[str, str]]:
+    return [(row["id"], text) for row in ROWS for text in row["samples"]]
+
+
+def test_the_root_comes_before_what_follows_from_it() -> None:
+    assert ids(NO_KERNELS) == ["gpu-arch-not-in-wheel", "no-kernel-image"]
+
+
+def test_facts_are_read_from_the_text_and_told() -> None:
+    match = first(NO_KERNELS)
+    assert dict(match.facts) == {
+        "gpu": "NVIDIA GeForce RTX 3080 Ti",
+        "capability": "8.6",
+        "architectures": "sm_37 sm_50 sm_60 sm_70 sm_75 compute_37",
+    }
+    assert "8.6" in str(match.detail)
+    assert "sm_75" in str(match.detail)
+
+
+def test_lines_are_those_of_the_text() -> None:
+    (line,) = first(NO_KERNELS).lines
+    assert line.number == 3
+    assert line.text.startswith("NVIDIA GeForce RTX 3080 Ti with")
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("NVIDIA driver on your system is too old (found version 12040).", {"driver_cuda": "12.4"}),
+        (
+            "CUDA out of memory. Tried to allocate 2.50 GiB (GPU 1; 7.79 GiB total capacity; 120.0 MiB free)",
+            {"asked": "2.50 GiB", "total": "7.79 GiB", "free": "120.0 MiB", "index": "1"},
+        ),
+        ("nvcc fatal   : Unsupported gpu architecture 'compute_120'", {"capability": "12.0"}),
+        ("version `GLIBC_2.27' not found (required by x.so)", {"glibc": "2.27"}),
+        (
+            "Could not find a version that satisfies the requirement torch==1.7.1+cu101 (from versions: )",
+            {"requirement": "torch==1.7.1+cu101"},
+        ),
+    ],
+)
+def test_versions_and_sizes_are_facts(text: str, facts: dict[str, str]) -> None:
+    assert dict(first(text).facts) == facts
+
+
+def test_what_is_deprecated_comes_after_what_failed() -> None:
+    warning = "UserWarning: nn.functional.upsample is deprecated. Use nn.functional.interpolate instead."
+    failure = "RuntimeError: CUDA error: device-side assert triggered"
+    assert ids(f"{warning}\n{failure}") == ["device-assert", "dep-upsample"]
+    assert ids(warning) == ["dep-upsample"]
+
+
+def test_a_hint_counts_only_where_nothing_better_was_found() -> None:
+    hint = "CUDA kernel errors might be asynchronously reported at some other API call"
+    assert ids(hint) == ["cuda-async-hint"]
+    assert first(hint).confidence == "low"
+    assert "cuda-async-hint" not in ids(f"{hint}\nCUDA error: uncorrectable ECC error encountered")
+
+
+def test_an_error_anywhere_in_a_huge_log_is_found_at_its_line() -> None:
+    line = "step {} loss 0.25 lr 0.001 data 0.01 s\n"
+    noise = [line.format(number) for number in range(30_000)]
+    noise[7_000] = "RuntimeError: CUDA error: uncorrectable ECC error encountered\n"
+    (match,) = explain("".join(noise), SIGNATURES)
+    assert match.id == "ecc-uncorrectable"
+    assert [one.number for one in match.lines] == [7_001]
+
+
+def test_a_message_across_two_pages_is_found() -> None:
+    message = "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED"
+    for before in (PAGE - 10, PAGE - OVERLAP, PAGE + 1):
+        assert ids("x" * (before % 90) + "\n" + ("y" * 89 + "\n") * (before // 90) + message) == [
+            "cudnn-not-initialized"
+        ]
+
+
+@given(st.text(max_size=400))
+def test_no_text_is_too_strange(text: str) -> None:
+    for match in explain(text, SIGNATURES):
+        assert match.kind in CLASSES
+        assert all(1 <= line.number <= text.count("\n") + 1 for line in match.lines)
+
+
+WORDS = sorted({word for pattern in PATTERNS for way in pattern.needs for word in way.words})
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.sampled_from([*WORDS, "\n", "\r", ": ", "'", "(", "\x1b[1m", "\x1b]", "\0"]), max_size=300)
+)
+def test_a_text_made_of_the_words_of_errors_is_no_trouble(words: list[str]) -> None:
+    for glue in (" ", ""):
+        explain(glue.join(words), SIGNATURES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torchaudio" * 5_000,
+        "undefined symbol: _Z" * 5_000,
+        "torch" + ".whl " * 20_000,
+        "a" * 200_000,
+        "\x1b[" * 9_999,
+    ],
+)
+def test_hostile_repetition_ends(text: str) -> None:
+    explain(text, SIGNATURES)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.data())
+def test_what_a_pattern_matches_has_the_words_that_it_needs(data: st.DataObject) -> None:
+    """The words are looked for first: a pattern must never match a text that lacks them."""
+    pattern: Pattern = data.draw(st.sampled_from(PATTERNS))
+    text = data.draw(st.from_regex(pattern.compiled))
+    if len(text) > OVERLAP or not text.isascii():
+        return
+    (page,) = pages(text)
+    vocabulary = vocabulary_of(page)
+    assert any(vocabulary.allows(way) for way in pattern.needs)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_signature_is_told_in_both_languages(language: Any) -> None:
+    for one in load_signatures(language):
+        assert one.cause
+        assert one.fix
+    assert all((row["detail_en"] is None) == (row["detail_zh"] is None) for row in ROWS)
+
+
+def test_sentences_name_the_same_facts_in_both_languages() -> None:
+    assert all(fields(row["detail_en"]) == fields(row["detail_zh"]) for row in ROWS)
+
+
+def fields(template: str | None) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(template or "") if name}
+
+
+@given(st.dictionaries(st.sampled_from([*ROWS[0], "more"]), st.one_of(st.none(), st.text(), st.integers())))
+def test_a_garbled_row_is_a_value_error(changes: dict[str, Any]) -> None:
+    row = {**ROWS[0], **changes}
+    try:
+        parse_signature(row)
+    except ValueError:
+        return

@@ -1,0 +1,43 @@
+"""checks.json: the texts of doctor's checks."""
+
+from __future__ import annotations
+
+import json
+
+from matrix_tables.facts import DATA, Facts, Row, UnusableFacts, read_toml
+
+_TABLE = "doctor_checks.json"
+
+
+def build_checks(facts: Facts) -> list[Row]:
+    """Make the rows of checks.json: a check of the facts each, with its group and the texts of its cases."""
+    told = {entry["id"]: entry for entry in _entries(facts)}
+    texts = {entry["id"]: entry for entry in read_toml(DATA / "checks.toml")["check"]}
+    if told.keys() != texts.keys():
+        raise UnusableFacts(f"checks.toml and {_TABLE} differ in {sorted(told.keys() ^ texts.keys())}")
+    return [_row(told[name], texts[name]) for name in sorted(told)]
+
+
+def _entries(facts: Facts) -> list[Row]:
+    try:
+        return list(json.loads((facts.directory / _TABLE).read_text(encoding="utf-8"))["checks"])
+    except (OSError, ValueError) as error:
+        raise UnusableFacts(f"`{_TABLE}` can't be read: {error}") from error
+
+
+def _row(fact: Row, text: Row) -> Row:
+    cases = text.get("cases", {})
+    return {
+        "id": fact["id"],
+        "group": text["group"],
+        "title": fact["title"],
+        "cases": {name: _case(case) for name, case in cases.items()},
+        "instead": text.get("instead"),
+        "common": fact["common"],
+        "source": "; ".join(fact["links"]),
+        "evidence": "assumed" if fact["evidence"] == "known" else "matrix",
+    }
+
+
+def _case(case: Row) -> Row:
+    return {name: case.get(name) for name in ("needs", "cause", "fix", "command")}

@@ -1,0 +1,104 @@
+"""signatures.json: texts by which programs tell what went wrong, what they mean and what to do."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from matrix_tables.facts import DATA, Facts, Row, UnusableFacts, read_toml
+from matrix_tables.regex_words import words_needed
+
+_FILE = "error_signatures.json"
+_NOT_FIELDS = ("without", "with", "names", "why")
+_USUAL = {"reresolve": "no", "reresolve_how": "", "doctor_checks": [], "source": []}  # of signatures.toml
+_SHORTEST = 3  # letters of a fact's name: the facts call what they only group `v`, `b`, `op`
+
+
+def build_signatures(facts: Facts) -> list[Row]:
+    """Make the rows of signatures.json, the most telling first; signatures.toml mends what the facts say."""
+    extra = read_toml(DATA / "signatures.toml")
+    added = [_USUAL | entry for entry in extra["signature"]]
+    told = {entry["id"]: entry for entry in _read(facts)}
+    unknown = set(extra["change"]) | set(extra["read"]) | set(extra["wants"]) - {"usual"}
+    unknown -= told.keys() | {entry["id"] for entry in added}
+    if unknown:
+        raise UnusableFacts(f"signatures.toml: no such signature: {', '.join(sorted(unknown))}")
+    changed = [entry | _change(entry, extra["change"].get(entry["id"], {})) for entry in told.values()]
+    entries = [{"wants": _wants(entry, extra["wants"])} | entry for entry in (*changed, *added)]
+    rows = [_row(entry, extra["read"].get(entry["id"], {})) for entry in entries]
+    return sorted(rows, key=lambda row: (-row["priority"], row["id"]))
+
+
+def _read(facts: Facts) -> list[Row]:
+    try:
+        document = json.loads((facts.directory / _FILE).read_text(encoding="utf-8"))
+        return list(document["signatures"])
+    except (OSError, ValueError) as error:
+        raise UnusableFacts(f"`{_FILE}` can't be read: {error}") from error
+
+
+def _change(entry: Row, told: Row) -> Row:
+    """Return the fields that signatures.toml has others for; `without` and `with` change single regexes."""
+    change = {name: value for name, value in told.items() if name not in _NOT_FIELDS}
+    gone = set(told.get("without", ()))
+    if missing := gone - set(entry["regex"]):
+        raise UnusableFacts(f"signatures.toml: {entry['id']} has no regex {sorted(missing)}")
+    kept = [regex for regex in entry["regex"] if regex not in gone]
+    regexes = [*kept, *told.get("with", ())]
+    return change | {"regex": [_renamed(regex, told.get("names", {})) for regex in regexes]}
+
+
+def _renamed(regex: str, names: dict[str, str]) -> str:
+    """Return the expression with the names that gpuenv has for facts; what got none is read by nobody."""
+    return re.sub(r"\(\?P<(\w+)>", lambda found: _group(names.get(found[1], found[1])), regex)
+
+
+def _group(name: str) -> str:
+    return f"(?P<{name}>" if len(name) >= _SHORTEST else "(?:"
+
+
+def _wants(entry: Row, wants: Row) -> list[str]:
+    """Return what the plan is asked for that removes the cause; nothing where none does for certain."""
+    usual: list[str] = wants["usual"] if entry["reresolve"] == "yes" else []
+    return [*wants.get(entry["id"], usual)]
+
+
+def _row(entry: Row, reading: Row) -> Row:
+    try:
+        return {
+            "id": entry["id"],
+            "class": entry["class"],
+            "priority": entry["priority"],
+            "patterns": [_pattern(regex) for regex in entry["regex"]],
+            "unless": [_pattern(regex) for regex in entry.get("not_regex", ())],
+            "reads": [_compiled(regex) for regex in reading.get("patterns", ())],
+            "cause_en": entry["cause_en"],
+            "cause_zh": entry["cause_zh"],
+            "fix_en": entry["fix_en"],
+            "fix_zh": entry["fix_zh"],
+            "detail_en": reading.get("en"),
+            "detail_zh": reading.get("zh"),
+            "replan": entry["reresolve"],
+            "replan_how": entry["reresolve_how"] or None,
+            "wants": entry["wants"],
+            "checks": entry["doctor_checks"],
+            "samples": entry["samples"],
+            "source": "; ".join(entry["source"]) or entry.get("source_note") or _FILE,
+            "evidence": "assumed" if entry["evidence"] == "known" else "matrix",
+            "note": "; ".join(filter(None, (entry["evidence"], entry.get("source_note")))),
+        }
+    except KeyError as error:
+        raise UnusableFacts(f"{entry.get('id')} has no {error}") from error
+
+
+def _pattern(regex: str) -> Row:
+    return {"regex": _compiled(regex), "needs": words_needed(regex)}
+
+
+def _compiled(regex: Any) -> str:
+    try:
+        re.compile(regex)
+    except re.error as error:
+        raise UnusableFacts(f"no regular expression: {regex}: {error}") from error
+    return str(regex)
