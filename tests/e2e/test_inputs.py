@@ -15,6 +15,8 @@ import pytest
 from index_server import IndexServer
 from running import Program, make_program
 
+from gpuenv import matrices
+
 H100 = ("--driver", "535.104.05", "--gpu", "9.0")
 NO_SUCH_PLACE = "/no/such/place"
 
@@ -334,3 +336,11 @@ def test_a_data_directory_that_can_not_be_made_is_told(program: Program, mirrors
     done = blocked.run("create", "trial", "--yes", "--json", "--cuda", "cpu", *mirrors)
     assert done.status in {2, 5}
     assert "data" in done.error["message"]
+
+
+@pytest.mark.parametrize("table", matrices.TABLES)
+def test_each_table_can_be_looked_at(shared: Program, table: str) -> None:
+    done = shared.run("matrix", "show", table)
+    assert done.status == 0, done.err
+    assert len(done.out.splitlines()) > 1
+    assert table in shared.run("matrix", "show", "--help").out

@@ -16,9 +16,8 @@ from gpuenv.cli.app import app
 
 SOURCE = Path(__file__).parents[2] / "src" / "gpuenv"
 _CALLS = frozenset({"tr", "_tr", "marked"})
-_FROM_MATRICES = frozenset({"core/installer_faults.py", "core/explain.py"})  # the templates are in matrices
-    {"core/installer_faults.py", "core/doctor/diagnosis.py"}
-)  # the templates are in matrices
+# the templates are in matrices
+_FROM_MATRICES = frozenset({"core/installer_faults.py", "core/doctor/diagnosis.py", "core/explain.py"})
 # fields of matrices' rows that are shown as they are
 _SHOWN: Mapping[str, tuple[str, ...]] = {
     "known-bad": ("effect", "remedy"),

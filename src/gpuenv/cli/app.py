@@ -256,7 +256,7 @@ def matrix_show(
         str,
         typer.Argument(
             metavar="[TABLE]",
-            help="torch, cuda, gpus, companions, known-bad, libraries, mirrors, conda or signatures.",
+            help="torch, cuda, gpus, companions, known-bad, libraries, mirrors, conda, signatures or checks.",
         ),
     ] = "torch",
     html: Annotated[

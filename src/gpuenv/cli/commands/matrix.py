@@ -70,6 +70,7 @@ _COLUMNS = {
         "source",
     ),
     "signatures": ("id", "class", "priority", "cause_en", "evidence"),
+    "checks": ("id", "group", "title", "common", "source"),
     "mirrors": ("name", "title", "kind", "status", "aliases", "hosts", "missing_status", "source"),
 }
 
