@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
 from gpuenv.core.signatures import Way
@@ -49,14 +50,14 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The words of a page, in lower case and UTF-8; `joined` has blanks between them."""
+    """The words of a page, in lower case and UTF-8; `has` tells, once each, whether one has a part."""
 
     words: frozenset[bytes]
-    joined: bytes
+    has: Callable[[bytes], bool]
 
     def allows(self, way: Way) -> bool:
         """Whether the page has the words of a way to match."""
-        return way.whole <= self.words and all(part in self.joined for part in way.parts)
+        return way.whole <= self.words and all(map(self.has, way.parts))
 
 
 def vocabulary_of(page: Page) -> Vocabulary:
@@ -65,7 +66,7 @@ def vocabulary_of(page: Page) -> Vocabulary:
     words = frozenset(plain.encode(errors="replace").translate(_TO_WORDS).split())
     if len(max(words, key=len, default=b"")) > _LONGEST:
         words = frozenset(_shortened(word) for word in words)
-    return Vocabulary(words, b" ".join(words))
+    return Vocabulary(words, cache(b" ".join(words).__contains__))
 
 
 def _shortened(word: Word) -> Word:

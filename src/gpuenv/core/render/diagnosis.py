@@ -31,12 +31,12 @@ def render_diagnosis_text(diagnosis: Diagnosis, *, signs: bool, verbose: bool) -
 
 
 def _sign(verdict: Word, *, signs: bool) -> str:
-    return _SIGNS[verdict] if signs else f"{said(_WORDS[verdict])}:"
+    return f"{_SIGNS[verdict]} " if signs else tr("{word}: ", word=said(_WORDS[verdict]))
 
 
 def _told(verdict: Verdict, *, signs: bool, full: bool) -> list[str]:
     cause = one_line(verdict.cause or said(verdict.title))
-    lines = [f"{_sign(verdict.verdict, signs=signs)} {cause} [{verdict.id}]"]
+    lines = [f"{_sign(verdict.verdict, signs=signs)}{cause} [{verdict.id}]"]
     if full and verdict.needs:
         facts = {"needs": one_line(verdict.needs), "have": one_line(verdict.read)}
         lines.append("    " + tr("needs {needs}; found {have}", **facts))
@@ -57,7 +57,8 @@ def _passed(diagnosis: Diagnosis, *, signs: bool) -> list[str]:
             group = verdict.group
             lines.append(said(group))
         sign = _sign(verdict.verdict, signs=signs)
-        lines.append(f"  {sign} {verdict.id} {said(verdict.title)}: {one_line(verdict.read)}")
+        told = tr("{title}: {read}", title=said(verdict.title), read=one_line(verdict.read))
+        lines.append(f"  {sign}{verdict.id} {told}")
     return lines
 
 

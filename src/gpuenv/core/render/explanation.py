@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gpuenv.core.explain import Match
-from gpuenv.values.text import tr
+from gpuenv.core.signatures import ErrorClass
+from gpuenv.values.text import marked, said, tr
 
 _ALSO = 2  # matches behind the first that are told
 _IN_THE_CODE = ("code", "data")
+_KINDS: dict[ErrorClass, str] = {
+    "environment": marked("environment"),
+    "hardware": marked("hardware"),
+    "code": marked("code"),
+    "data": marked("data"),
+    "deprecation": marked("deprecation"),
+}
 
 
 def render_explanation(
@@ -26,7 +34,7 @@ def render_explanation(
 
 
 def _first(match: Match, commands: Mapping[str, str], *, verbose: bool) -> Iterator[str]:
-    yield tr("{kind}: {cause}", kind=match.kind, cause=match.cause)
+    yield tr("{kind}: {cause}", kind=said(_KINDS[match.kind]), cause=match.cause)
     if match.detail:
         yield f"  {match.detail}"
     if match.lines:
