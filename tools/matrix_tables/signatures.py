@@ -11,7 +11,13 @@ from matrix_tables.regex_words import words_needed
 
 _FILE = "error_signatures.json"
 _NOT_FIELDS = ("without", "with", "names", "why")
-_USUAL = {"reresolve": "no", "reresolve_how": "", "doctor_checks": [], "source": []}  # of signatures.toml
+_USUAL = {  # of a signature in signatures.toml
+    "reresolve": "no",
+    "reresolve_how": "",
+    "doctor_checks": [],
+    "source": [],
+    "source_note": "the words of the program itself, from no one thread",
+}
 _SHORTEST = 3  # letters of a fact's name: the facts call what they only group `v`, `b`, `op`
 
 

@@ -11,7 +11,7 @@ from gpuenv.values.text import ENGLISH, install_catalogue, said
 
 LANGUAGES = (ENGLISH, "zh")
 _CATALOGUES = Path(__file__).parent.parent / "texts"
-_LOCALE = ("LC_ALL", "LC_MESSAGES", "LANGUAGE", "LANG")  # in the order in which gettext asks them
+_LOCALE = ("LC_ALL", "LC_MESSAGES", "LANGUAGE", "LANG")  # the first that is set counts
 
 
 def choose_language(arguments: Sequence[str], environ: Mapping[str, str]) -> str:

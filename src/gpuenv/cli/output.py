@@ -141,12 +141,15 @@ def check_terminal(*, assume: str) -> None:
         )
 
 
+_YES = ("y", "yes", "是", "好")
+
+
 def confirm(question: str, *, assume: str) -> None:
     """Ask on the terminal; raise UsageError where there is none, Declined on a no."""
     check_terminal(assume=assume)
     sys.stderr.write(tr("{question} [y/N] ", question=question))
     sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    if sys.stdin.readline().strip().lower() not in _YES:
         raise Declined
 
 

@@ -43,7 +43,7 @@ def _log(path: Any) -> Iterator[str]:
         with Path(path).open("rb") as file:
             file.seek(max(Path(path).stat().st_size - _LOG, 0))
             yield file.read(_LOG).decode(errors="replace")
-    except OSError:  # then what the error itself says has to do
+    except (OSError, ValueError):  # no file, no path: then what the error itself says has to do
         return
 
 
