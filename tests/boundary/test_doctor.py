@@ -18,14 +18,16 @@ from ailments import (
 )
 from healthy import HEALTHY, SOUND
 from patients import (
+    H100,
     L4,
     RTX_5090,
     Patient,
 )
 
 from gpuenv.core.doctor.findings_json import parse_findings, render_findings
-from gpuenv.values.findings import GpuState
+from gpuenv.values.findings import GpuState, Proof
 from gpuenv.workflow.doctor import judge
+from gpuenv.workflow.mirrors import load_mirrors
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="environments are made of links here")
 
@@ -195,3 +197,61 @@ def test_what_verify_proved_outweighs_what_files_suggest(patient: Patient) -> No
     an_old_cudnn_of_the_system_first(patient)
     patient.proof = SOUND
     assert patient.diagnosis().root is None
+
+
+# What is configured, and what goes on between GPUs.
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        ("PIP_INDEX_URL", "https://pypi.douban.com/simple", "was shut down"),
+        ("PIP_EXTRA_INDEX_URL", "http://pypi.hustunique.com/simple/", "was shut down"),
+        ("UV_DEFAULT_INDEX", "https://user:secret@pypi.doubanio.com/simple", "was shut down"),
+        ("SSL_CERT_FILE", "/nowhere/ca.pem", "is not there"),
+    ],
+)
+def test_what_keeps_anything_from_being_installed_is_told(
+    patient: Patient, variable: str, value: str, told: str
+) -> None:
+    found = patient.with_gpu(L4).with_torch().with_variable(variable, value).diagnosis()
+    assert (found.root, [one.id for one in found.warnings]) == (None, ["D45"])
+    assert told in str(found.warnings[0].cause)
+    assert "secret" not in str(found.warnings[0])
+
+
+def test_addresses_that_were_never_right_are_told_with_the_right_one(patient: Patient) -> None:
+    mirrors = load_mirrors({}).all
+    wrong = [(bad, one.pypi.simple) for one in mirrors if one.pypi for bad in one.pypi.wrong]
+    bogus = [bad for one in mirrors for bad in one.bogus]
+    assert wrong
+    assert bogus
+    patient.with_gpu(L4).with_torch()
+    for address, right in (*wrong, *((one, None) for one in bogus)):
+        told = patient.with_variable("PIP_FIND_LINKS", address).diagnosis().warnings
+        assert [one.id for one in told] == ["D45"], address
+        assert right is None or right in str(told[0].cause) + str(told[0].fix), address
+
+
+def test_a_configured_mirror_that_is_run_is_passed(patient: Patient) -> None:
+    patient.with_gpu(L4).with_torch().with_variable(
+        "PIP_INDEX_URL", "https://pypi.tuna.tsinghua.edu.cn/simple"
+    )
+    assert patient.diagnosis().warnings == ()
+
+
+def test_more_processes_than_gpus_are_told(patient: Patient) -> None:
+    found = patient.with_gpu(L4, L4).with_torch().with_variable("LOCAL_WORLD_SIZE", 4).diagnosis()
+    assert [one.id for one in found.warnings] == ["D50"]
+    assert patient.with_variable("LOCAL_WORLD_SIZE", 2).diagnosis().warnings == ()
+
+
+@pytest.mark.parametrize(("kind", "told"), [("DMA-FQ", ["D50"]), ("identity", [])])
+def test_a_hang_between_gpus_behind_an_iommu_is_told(patient: Patient, kind: str, told: list[str]) -> None:
+    patient.with_gpu(H100, H100).with_torch()
+    for device in (patient.root / "sys/bus/pci/devices").iterdir():
+        (device / "iommu_group").mkdir()
+        (device / "iommu_group" / "type").write_text(f"{kind}\n")
+    assert patient.diagnosis().warnings == ()
+    patient.proof = Proof(ok=False, gpus=2, codes=("hung",), errors=("`nccl` did not end",))
+    assert [one.id for one in patient.diagnosis().warnings] == told

@@ -41,4 +41,5 @@ def _read_device(device: Path) -> PciDevice | None:
     number = parse_id(read_text(device / "device"))
     if vendor is None or number is None or kind is None or not kind.startswith(_CLASSES):
         return None
-    return PciDevice(vendor, number, kind, bound_driver(device))
+    translation = (read_text(device / "iommu_group" / "type") or "").strip() or None
+    return PciDevice(vendor, number, kind, bound_driver(device), translation)

@@ -112,12 +112,16 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class PciDevice:
-    """A display device or NVSwitch on the bus: ids as four hexadecimal digits, `kind` is the PCI class."""
+    """A display device or NVSwitch on the bus: ids as four hexadecimal digits, `kind` is the PCI class.
+
+    `iommu` is how the kernel translates its addresses (`DMA-FQ`; `identity`: not at all), None without.
+    """
 
     vendor: str
     device: str
     kind: str
     driver: str | None = None
+    iommu: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +179,21 @@ class WindowsFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfiguredIndex:
+    """An index or wheelhouse that pip's or uv's configuration names; `origin` is the variable or file.
+
+    `fault` is what is known to be wrong with it: `retired` (shut down), `wrong` (`instead` is the right
+    address) or `bogus` (has no torch, and never had); `mirror` is the mirror that it is on.
+    """
+
+    url: str
+    origin: str
+    mirror: str | None = None
+    fault: str | None = None
+    instead: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Proof:
     """What verify's child proved: `gpus` is how many it put to work, `errors` tell what went wrong.
 
@@ -221,5 +240,7 @@ class Findings:
     kernel: Kernel = Kernel()
     limits: Limits = Limits()
     windows: WindowsFacts | None = None
+    indexes: tuple[ConfiguredIndex, ...] = ()
+    lost_certificates: tuple[tuple[str, str], ...] = ()  # variable and the file that it names, not there
     proof: Proof | None = None
     unread: tuple[str, ...] = ()

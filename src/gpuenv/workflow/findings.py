@@ -28,6 +28,7 @@ from gpuenv.values.findings import CondaPackage, Findings, Proof
 from gpuenv.values.machine import Machine
 from gpuenv.verification.locate import Located
 from gpuenv.workflow.explain import find_matches
+from gpuenv.workflow.package_indexes import lost_certificates, read_indexes
 from gpuenv.workflow.verify import VerifyResult
 
 
@@ -48,6 +49,7 @@ def read_findings(
     torch = read_torch(python, environ, root)
     dists = read_dists((*python.packages, *((python.user_site or "",) if python.uses_user_site else ())))
     broken = bool(machine.blocking_problems) or not machine.gpus
+    work = here or Path.cwd()
     kernel = read_kernel(root, environ, messages=broken and machine.system.os == "linux")
     return Findings(
         environment=located.label,
@@ -62,7 +64,7 @@ def read_findings(
         foreign_torch=read_foreign_torch(python, torch, environ),
         foreign_libraries=read_foreign_libraries(torch, dists, environ),
         driver_libraries=read_driver_libraries(kernel, environ, root),
-        here=read_here(here or Path.cwd()),
+        here=read_here(work),
         first_python=first_python(environ),
         programs=schedulers(environ),
         variables=read_variables(environ),
@@ -72,6 +74,8 @@ def read_findings(
         kernel=kernel,
         limits=read_limits(root, Path(python.packages[0]) if python.packages else located.python.parent),
         windows=read_windows(environ) if os.name == "nt" else None,
+        indexes=read_indexes(environ, prefix=located.root, root=root, here=work),
+        lost_certificates=lost_certificates(environ, work),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from gpuenv.core.doctor import (
     amd,
+    between_gpus,
     c_library,
     companions,
     compute_mode,
@@ -44,6 +45,7 @@ from gpuenv.core.doctor import (
     numpy,
     old_gpu,
     onnxruntime,
+    package_sources,
     permissions,
     processor,
     python_version,
@@ -71,7 +73,7 @@ Check = Callable[[Findings, Knowledge], Outcome]
 _MODULES = (
     # machine
     jetson, macos, hardware, old_gpu, initialisation, failing_gpu, vgpu, mig, compute_mode, processor, memory,
-    slow,
+    between_gpus, slow,
     # container
     wsl, notebook, scheduler, container, container_lost, container_uvm, shared_memory,
     # driver
@@ -83,7 +85,8 @@ _MODULES = (
     # libraries
     two_generations, cuda_packages, foreign_libraries, mkl, windows_libraries,
     # packages
-    companions, numpy, extensions, onnxruntime, toolkit, permissions, long_paths,
+    companions, numpy, extensions, onnxruntime, toolkit, permissions,
+    package_sources, long_paths,
     # environment variables
     visible_devices,
     # running

@@ -1,0 +1,36 @@
+"""D45: a mirror that was shut down, a wrong address, a certificate file that is not there."""
+
+from __future__ import annotations
+
+from gpuenv.core.doctor.outcome import Outcome, ok, skipped, warning
+from gpuenv.core.knowledge import Knowledge
+from gpuenv.values.findings import ConfiguredIndex, Findings
+from gpuenv.values.text import tr
+
+ID = "D45"
+_FAULTS = ("retired", "wrong", "bogus")
+
+
+def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
+    """Look at what pip and uv are told of indexes; none is asked, which is `gpuenv mirrors check`'s."""
+    for variable, path in findings.lost_certificates:
+        return warning("certificate", f"{variable}={path}", variable=variable, path=path)
+    faulty = next((one for one in findings.indexes if one.fault in _FAULTS), None)
+    if faulty is not None:
+        return warning(faulty.fault or "", _named(faulty), **_facts(faulty))
+    if not findings.indexes:
+        return skipped(tr("no index is configured: pip and uv take their own default"))
+    return ok(", ".join(map(_named, findings.indexes)))
+
+
+def _named(index: ConfiguredIndex) -> str:
+    return f"{index.url} [{index.origin}]"
+
+
+def _facts(index: ConfiguredIndex) -> dict[str, str]:
+    return {
+        "url": index.url,
+        "origin": index.origin,
+        "mirror": index.mirror or "?",
+        "instead": index.instead or "?",
+    }
