@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import signal
 import sys
-import tempfile
-import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FrameType
@@ -50,10 +49,21 @@ def run(arguments: list[str]) -> int:
 
 def _run_app(arguments: list[str]) -> int:
     _check_directory()
-    command = typer.main.get_command(app)
+    command = typer.main.get_command(_with_command(arguments))
     translate_help(command)
     status = command(args=arguments, prog_name="gpuenv", standalone_mode=False)
     return status if isinstance(status, int) else 0
+
+
+def _with_command(arguments: list[str]) -> typer.Typer:
+    """Return the program with the one command that is run: to put all together takes as long as to detect."""
+    name = next(iter(arguments), None)
+    named = [one for one in app.registered_commands if one.callback and one.callback.__name__ == name]
+    if not named:
+        return app
+    lean = copy.copy(app)
+    lean.registered_commands, lean.registered_groups = named, []
+    return lean
 
 
 def _explained(error: GpuenvError) -> GpuenvError:
@@ -170,6 +180,9 @@ def _usage_error(error: typer.TyperException) -> UsageError:
 
 def _save_report(error: Exception) -> str:
     """Save what a maintainer needs; it may name a lab's machines, so the file stays with the user."""
+    import tempfile  # noqa: PLC0415 - for a defect alone
+    import traceback  # noqa: PLC0415
+
     from gpuenv import __version__  # noqa: PLC0415
 
     document = {

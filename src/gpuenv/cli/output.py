@@ -8,11 +8,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from gpuenv.values.errors import Fix, GpuenvError, UsageError
-from gpuenv.values.plan import Warn
 from gpuenv.values.text import tr
+
+if TYPE_CHECKING:  # `detect` has no plan, and a machine is read sooner than what describes one
+    from gpuenv.values.plan import Warn
 
 SCHEMA_VERSION = 1
 UNWRITABLE = "output-unwritable"  # the error that can't be told on stdout

@@ -12,7 +12,7 @@ from gpuenv.core.doctor.checks import CHECKS
 from gpuenv.core.doctor.in_place import hindrance
 from gpuenv.core.doctor.outcome import Outcome, Word, skipped
 from gpuenv.core.knowledge import Knowledge
-from gpuenv.core.render.text import describe
+from gpuenv.core.render.machine import describe
 from gpuenv.values.findings import Findings
 from gpuenv.values.text import said, tr
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gpuenv.core.render.shell import one_line
-from gpuenv.core.render.text import describe
-from gpuenv.values.machine import Machine
+from gpuenv.values.machine import Gpu, Machine
 from gpuenv.values.text import tr
 
 
@@ -21,6 +20,34 @@ def render_machine_text(machine: Machine, *, verbose: bool = False) -> str:
         lines += [f"  {field}: {source}" for field, source in machine.facts]
         lines += [f"  {item.version}: {item.path}" for item in machine.pythons]
     return "\n".join("  " * line.startswith("  ") + one_line(line) for line in lines) + "\n"
+
+
+def describe(machine: Machine) -> str:
+    """Return a machine in one line: its GPUs and driver."""
+    facts = {"os": machine.system.os, "arch": machine.system.arch}
+    if machine.without_gpu:
+        return tr("no NVIDIA GPU, {os} {arch}", **facts)
+    if not machine.gpus:
+        return tr("an NVIDIA driver or GPU that can't be used, {os} {arch}", **facts)
+    gpus = ", ".join(dict.fromkeys(_gpu(gpu, machine.gpus) for gpu in machine.gpus))
+    if machine.driver is None:
+        return tr("{gpus}, driver not stated", gpus=gpus)
+    if machine.driver.cuda is None:
+        return tr("{gpus}, driver {driver}", gpus=gpus, driver=machine.driver.version)
+    return tr(
+        "{gpus}, driver {driver} (up to CUDA {cuda})",
+        gpus=gpus,
+        driver=machine.driver.version,
+        cuda=machine.driver.cuda,
+    )
+
+
+def _gpu(gpu: Gpu, among: tuple[Gpu, ...]) -> str:
+    alike = sum(
+        (other.name, other.compute_capability) == (gpu.name, gpu.compute_capability) for other in among
+    )
+    count = f"{alike} x " if alike > 1 else ""
+    return f"{count}{gpu.name or 'GPU'} ({gpu.compute_capability or '?'})"
 
 
 def _gpus(machine: Machine) -> list[str]:

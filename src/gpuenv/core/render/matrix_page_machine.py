@@ -11,7 +11,7 @@ from gpuenv.core.case import Failure
 from gpuenv.core.gpu_coverage import case_of, failures_on, runs_on
 from gpuenv.core.knowledge import Knowledge
 from gpuenv.core.reasons import fewest_reasons
-from gpuenv.core.render.text import describe
+from gpuenv.core.render.machine import describe
 from gpuenv.core.resolve import Judged
 from gpuenv.core.rules import driver, kernels, library, platform
 from gpuenv.core.target import Target

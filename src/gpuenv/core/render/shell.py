@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
+from typing import TYPE_CHECKING
 
-from gpuenv.values.build import Platform
+if TYPE_CHECKING:  # `detect` quotes nothing for a platform, and loads no more than it needs
+    from gpuenv.values.build import Platform
 
 _PLAIN = re.compile(r"[\w+:./\\=-]+", re.ASCII)
 _ALIVE_IN_QUOTES = frozenset('"$`%!^“”„')  # within double quotes, in PowerShell or in cmd

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from gpuenv.core.render.machine import describe
 from gpuenv.core.render.shell import one_line
-from gpuenv.values.machine import Gpu, Machine
 from gpuenv.values.plan import Plan, PlannedPackage
 from gpuenv.values.text import marked, tr
 
@@ -55,34 +55,6 @@ def _stack(plan: Plan) -> tuple[PlannedPackage, ...]:
 def _plain_variant(package: PlannedPackage) -> str:
     """PyPI's builds do not carry their variant in the version."""
     return "" if "+" in package.version or not package.variant else f" ({package.variant})"
-
-
-def describe(machine: Machine) -> str:
-    """Return a machine in one line: its GPUs and driver."""
-    facts = {"os": machine.system.os, "arch": machine.system.arch}
-    if machine.without_gpu:
-        return tr("no NVIDIA GPU, {os} {arch}", **facts)
-    if not machine.gpus:
-        return tr("an NVIDIA driver or GPU that can't be used, {os} {arch}", **facts)
-    gpus = ", ".join(dict.fromkeys(_gpu(gpu, machine.gpus) for gpu in machine.gpus))
-    if machine.driver is None:
-        return tr("{gpus}, driver not stated", gpus=gpus)
-    if machine.driver.cuda is None:
-        return tr("{gpus}, driver {driver}", gpus=gpus, driver=machine.driver.version)
-    return tr(
-        "{gpus}, driver {driver} (up to CUDA {cuda})",
-        gpus=gpus,
-        driver=machine.driver.version,
-        cuda=machine.driver.cuda,
-    )
-
-
-def _gpu(gpu: Gpu, among: tuple[Gpu, ...]) -> str:
-    alike = sum(
-        (other.name, other.compute_capability) == (gpu.name, gpu.compute_capability) for other in among
-    )
-    count = f"{alike} x " if alike > 1 else ""
-    return f"{count}{gpu.name or 'GPU'} ({gpu.compute_capability or '?'})"
 
 
 def _origin(plan: Plan) -> str:
