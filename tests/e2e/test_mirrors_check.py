@@ -277,3 +277,22 @@ def test_what_a_plan_measured_a_plan_goes_by(h100: Program, network: Network) ->
     assert not network.files_from()
     memory = json.loads((h100.root / "cache" / "mirrors.json").read_text(encoding="utf-8"))
     assert {one["name"] for one in memory["speeds"]} >= {"nju", "aliyun", "sjtu"}
+
+
+def test_an_address_is_checked_as_it_is_given(h100: Program, network: Network) -> None:
+    mirrors = {one["name"]: one for one in h100.run("mirrors", "list", "--json").data["mirrors"]}
+    whole = mirrors["nju"]["torch"]["address"].partition("/{variant}")[0]
+    flat = mirrors["aliyun"]["torch"]["address"].replace("{variant}", "cu126")
+    pypi = mirrors["tuna"]["pypi"]["simple"]
+    found = check(h100, whole, flat + "/", pypi, network.nvidia.url)
+    assert found[whole]["has"] is True, found
+    assert found[flat]["has"] is True
+    assert (found[pypi]["answers"], found[pypi]["has"]) == (True, False)
+    assert found[network.nvidia.url]["has"] is False
+    assert {one["kind"] for one in found.values()} == {"own"}
+    assert found[whole]["bytes_per_s"] > 0
+
+
+def test_an_address_that_can_not_be_read_is_bad_input(h100: Program) -> None:
+    done = h100.run("mirrors", "check", "https://[::1", "--json")
+    assert (done.status, done.error["code"]) == (2, "bad-address")

@@ -17,31 +17,34 @@ from gpuenv.core.mirror_audit import (
     lengths_agreed,
     not_asked,
 )
+from gpuenv.core.mirror_names import mirror_of_url
 from gpuenv.core.mirror_sought import Wanted, file_to_read
 from gpuenv.http import HttpClient, Limits
 from gpuenv.http.problems import limits_of
-from gpuenv.indexes.addresses import redact
+from gpuenv.indexes.addresses import is_remote, redact
 from gpuenv.indexes.mirror_memory import Checked, Memory, Speed, address_of, read_memory, remember
 from gpuenv.indexes.probe import Pace, Probe, probe_mirrors
 from gpuenv.values.errors import Because, Fix, Refused, Unreachable
 from gpuenv.values.index import IndexSource
-from gpuenv.values.mirror import Mirror
+from gpuenv.values.mirror import Mirror, PypiPart, TorchPart
 from gpuenv.values.text import tr
+from gpuenv.values.variant import Variant
 from gpuenv.workflow.listings import choose_sources
-from gpuenv.workflow.mirror_choice import Circumstances, pypi_source, torch_sources
+from gpuenv.workflow.mirror_choice import Circumstances, named_source, pypi_source, torch_sources
 from gpuenv.workflow.mirrors import Mirrors, load_mirrors
 from gpuenv.workflow.mirrors_sought import sought_files
 
 _PACE = Pace()
 _CONNECT_S = 5.0
 _OFFICIAL = "official"
+_OWN = "own"
 _TORCH = canonicalize_name("torch")
 Follow = Callable[[str, int, int], None]  # a mirror's name, how many are done, of how many
 
 
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
-    """Mirrors by `names` (none: all), the one file that is `asked_for`, and whether to measure `again`."""
+    """Mirrors by `names` or addresses (none: all), the one file `asked_for`, whether to measure `again`."""
 
     names: tuple[str, ...] = ()
     asked_for: str | None = None
@@ -86,9 +89,29 @@ def check_mirrors(options: CheckOptions, environ: Mapping[str, str], follow: Fol
 
 
 def _chosen(names: tuple[str, ...], mirrors: Mirrors) -> tuple[Mirror, ...]:
-    """The mirrors by name, or all of them."""
-    found = (mirrors.find(name) for name in names) if names else mirrors.all
+    """The mirrors by name or address, or all of them."""
+    found = (_one(name, mirrors) for name in names) if names else mirrors.all
     return tuple({mirror.name: mirror for mirror in found}.values())
+
+
+def _one(name: str, mirrors: Mirrors) -> Mirror:
+    return _at(name.strip(), mirrors) if is_remote(name.strip()) else mirrors.find(name)
+
+
+def _at(url: str, mirrors: Mirrors) -> Mirror:
+    """The mirror of an address as it is given, with what is known of the one that it is on."""
+    source = named_source(url, "--mirror", "mirror")
+    known = mirror_of_url(url, mirrors.all)
+    made = Mirror(redact(source.url), redact(source.url), _OWN, "alive", "--mirror")
+    if known is not None:
+        made = replace(made, status=known.status, hosts=known.hosts, missing_status=known.missing_status)
+    if source.kind == "flat":
+        return replace(made, torch=TorchPart(source.url, "page", hashes=False))
+    if source.kind != "pytorch":
+        return replace(made, pypi=PypiPart(source.url))
+    folder = source.url.rpartition("/")[2]
+    address = source.url if Variant(folder).is_known else f"{source.url}/{{variant}}"
+    return replace(made, torch=TorchPart(address, "pep503", hashes=False))
 
 
 def _known(mirrors: tuple[Mirror, ...], wanted: Wanted, memory: Memory) -> dict[str, Verdict]:
@@ -136,11 +159,16 @@ def _probe(mirror: Mirror, wanted: Wanted, around: Circumstances) -> Probe:
     pages: list[tuple[IndexSource, tuple[NormalizedName, ...]]] = []
     for number, source in enumerate(torch_sources(mirror, around, origin)):
         needed = number >= len(wanted.variants) or wanted.variants[number] in own
-        pages += _pages(source, projects if needed else (_TORCH,))
+        pages += _pages(_as_given(source, mirror), projects if needed else (_TORCH,))
     pypi = pypi_source(mirror, around, origin)
     if pypi is not None:
-        pages += _pages(pypi, projects)
+        pages += _pages(_as_given(pypi, mirror), projects)
     return Probe(tuple(pages), partial(file_to_read, wanted))
+
+
+def _as_given(source: IndexSource, mirror: Mirror) -> IndexSource:
+    """Of an address that was given nobody has said whether it is an index or one page."""
+    return replace(source, maybe_flat=is_remote(mirror.name) and source.kind != "flat")
 
 
 def _pages(
