@@ -158,7 +158,7 @@ def test_a_hint_counts_only_where_nothing_better_was_found() -> None:
 
 def test_memory_of_the_gpu_is_not_taken_for_that_of_the_machine() -> None:
     assert ids("torch.OutOfMemoryError: Allocation on device") == ["cuda-oom"]
-    assert ids("报错MemoryError：") == ["host-ram-oom"]
+    assert ids("运行时出错 MemoryError：") == ["host-ram-oom"]
 
 
 def test_what_any_program_may_say_gives_way_to_what_is_known() -> None:
@@ -166,7 +166,8 @@ def test_what_any_program_may_say_gives_way_to_what_is_known() -> None:
     missing = "libcusparse.so.11: cannot open shared object file: No such file or directory"
     assert ids(generic)[:1] == ["none-attribute"]
     assert first(generic).confidence == "low"
-    assert ids(f"{missing}\n{generic}") == ["cuda-lib-missing"]
+    assert ids(f"{generic}\n{missing}") == ["cuda-lib-missing"]
+    assert ids(f"{missing}\n{generic}") == ["cuda-lib-missing", "none-attribute"]
 
 
 def test_an_error_anywhere_in_a_huge_log_is_found_at_its_line() -> None:
