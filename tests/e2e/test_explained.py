@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 
 import pytest
 from fake_nvidia_smi import FakeGpu, broken_nvidia_smi, fake_nvidia_smi
@@ -55,10 +56,10 @@ def test_a_log_is_read_from_a_file_or_standard_input(program: Program) -> None:
 
 
 def test_an_unknown_text_is_no_failure_and_points_to_doctor(program: Program) -> None:
-    done = program.run("explain", "KeyError: 'price'")
+    done = program.run("explain", "the price went up")
     assert done.status == 0
     assert "gpuenv doctor" in done.err
-    assert program.run("explain", "--json", "KeyError: 'price'").data == {"matches": []}
+    assert program.run("explain", "--json", "the price went up").data == {"matches": []}
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,8 @@ def test_the_request_that_failed_is_planned_with_the_nearest_that_works(program:
     command = shlex.split(str(matches(program, text)[0]["command"]))
     assert command[:2] == ["gpuenv", "create"]
     assert "--offline" not in command
-    assert program.run("plan", "--offline", "--json", *command[3:]).torch.startswith("1.")
+    nearest = "1." if sys.version_info < (3, 12) else "2."  # the first torch for Python 3.12 is 2.2
+    assert program.run("plan", "--offline", "--json", *command[3:]).torch.startswith(nearest)
 
 
 def test_a_name_that_is_taken_is_not_proposed(program: Program) -> None:

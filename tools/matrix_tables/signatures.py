@@ -10,8 +10,9 @@ from matrix_tables.facts import DATA, Facts, Row, UnusableFacts, read_toml
 from matrix_tables.regex_words import words_needed
 
 _FILE = "error_signatures.json"
+_ADDED = ("signatures.toml", "signatures_general.toml")
 _NOT_FIELDS = ("without", "with", "names", "why")
-_USUAL = {  # of a signature in signatures.toml
+_USUAL = {  # of a signature that the facts lack
     "reresolve": "no",
     "reresolve_how": "",
     "doctor_checks": [],
@@ -24,10 +25,11 @@ _SHORTEST = 3  # letters of a fact's name: the facts call what they only group `
 def build_signatures(facts: Facts) -> list[Row]:
     """Make the rows of signatures.json, the most telling first; signatures.toml mends what the facts say."""
     extra = read_toml(DATA / "signatures.toml")
-    added = [_USUAL | entry for entry in extra["signature"]]
+    added = [_USUAL | entry for name in _ADDED for entry in read_toml(DATA / name)["signature"]]
     told = {entry["id"]: entry for entry in _read(facts)}
-    unknown = set(extra["change"]) | set(extra["read"]) | set(extra["wants"]) - {"usual"}
+    unknown = set(extra["read"]) | set(extra["wants"]) - {"usual"}
     unknown -= told.keys() | {entry["id"] for entry in added}
+    unknown |= extra["change"].keys() - told.keys()
     if unknown:
         raise UnusableFacts(f"signatures.toml: no such signature: {', '.join(sorted(unknown))}")
     changed = [entry | _change(entry, extra["change"].get(entry["id"], {})) for entry in told.values()]

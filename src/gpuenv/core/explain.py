@@ -24,7 +24,8 @@ _PAGES = 5  # that a signature is looked for on, once found
 _PLACES = 16  # tried on a page, the last ones
 _LINES = 5  # told of a match
 _WIDEST = 200  # letters of a line that are told
-_SURE, _LIKELY = 90, 60  # priorities: the text settles the cause; one of several; else a wrapper or a hint
+_SURE, _LIKELY, _SAID = 90, 60, 24  # priorities: the text settles the cause; one of several; only its kind
+_ROOTS = 2  # that come before the error that the text ends with
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +141,20 @@ def _in_order(found: list[_Found]) -> list[_Found]:
     """Sort by what tells most, then by what stands nearest to the end.
 
     Wrappers and hints count only where nothing better was found, and what is merely deprecated only where
-    nothing failed.
+    nothing failed. What only tells the kind of an error counts beside better where the text ends with it.
     """
     telling = [one for one in found if one.signature.priority >= _LIKELY]
-    failed = [one for one in telling if not _only_warns(one)]
-    return sorted(
-        telling or found,
-        key=lambda one: (bool(failed) and _only_warns(one), -one.signature.priority, -one.last),
-    )
+    said = [one for one in found if _SAID <= one.signature.priority < _LIKELY]
+    if not telling:
+        return _by_weight(said or found)
+    end = max(one.last for one in telling)
+    ordered = _by_weight(telling)
+    return [*ordered[:_ROOTS], *_by_weight([one for one in said if one.last > end])[:1], *ordered[_ROOTS:]]
+
+
+def _by_weight(found: list[_Found]) -> list[_Found]:
+    failed = any(not _only_warns(one) for one in found if one.signature.priority >= _LIKELY)
+    return sorted(found, key=lambda one: (failed and _only_warns(one), -one.signature.priority, -one.last))
 
 
 def _only_warns(found: _Found) -> bool:
