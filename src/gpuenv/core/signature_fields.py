@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpuenv.core.matrix_field import Field, is_number, is_text, list_of, matching, one_of, or_null
+from gpuenv.core.matrix_field import Field, is_number, is_regex, is_text, list_of, matching, one_of, or_null
 from gpuenv.core.signatures import CLASSES, REPLANS
-
-
-def _is_regex(value: Any) -> None:
-    is_text(value)
-    try:
-        re.compile(value)
-    except re.error as error:
-        raise ValueError(f"`{value}` is no regular expression: {error}") from error
+from gpuenv.values.text import marked, tr
 
 
 def _is_pattern(value: Any) -> None:
     if not isinstance(value, Mapping) or set(value) != {"regex", "needs"}:
-        raise ValueError("a pattern has `regex` and `needs`")
-    _is_regex(value["regex"])
+        raise ValueError(tr("a pattern has `regex` and `needs`"))
+    is_regex(value["regex"])
     list_of(list_of(is_text, least=1), least=1)(value["needs"])
 
 
 SIGNATURE_FIELDS = (
-    Field("id", matching(r"[a-z0-9]+(-[a-z0-9]+)*", "id such as driver-too-old")),
+    Field("id", matching(r"[a-z0-9]+(-[a-z0-9]+)*", marked("id such as driver-too-old"))),
     Field("class", one_of(*CLASSES)),
     Field("priority", is_number),
     Field("patterns", list_of(_is_pattern, least=1)),
     Field("unless", list_of(_is_pattern)),
-    Field("reads", list_of(_is_regex)),
+    Field("reads", list_of(is_regex)),
     Field("cause_en", is_text),
     Field("cause_zh", is_text),
     Field("fix_en", is_text),
@@ -41,7 +33,7 @@ SIGNATURE_FIELDS = (
     Field("replan", one_of(*REPLANS)),
     Field("replan_how", or_null(is_text)),
     Field("wants", list_of(is_text)),
-    Field("checks", list_of(matching(r"D\d{2}", "check such as D01"))),
+    Field("checks", list_of(matching(r"D\d{2}", marked("check such as D01")))),
     Field("samples", list_of(is_text, least=1)),
     Field("source", is_text),
     Field("evidence", one_of("matrix", "assumed")),
