@@ -1,0 +1,248 @@
+"""Format `dockerfile`, whole; and that nothing in it can become another instruction."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import replace
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from plans import cpu_plan, locked, locked_file, plan
+
+from gpuenv.core.render.dockerfile import render_dockerfile
+from gpuenv.values.errors import UsageError
+from gpuenv.values.image import BaseImage, ImageRecipe
+from gpuenv.values.locked import Locked
+from gpuenv.values.plan import Sources
+from gpuenv.values.variant import CudaVersion
+
+SLIM = BaseImage("docker.io", "library/python:3.12-slim-bookworm", "slim", "3.12", "2.36")
+DEVEL = BaseImage(
+    "docker.io", "nvidia/cuda:12.6.3-devel-ubuntu24.04", "cuda-devel", "3.12", "2.39", CudaVersion(12, 6),
+    ("python3",), ("python3-venv", "python3-dev"),
+)  # fmt: skip
+RUNTIME = replace(DEVEL, name="nvidia/cuda:12.6.3-runtime-ubuntu24.04", flavour="cuda-runtime")
+INSTRUCTIONS = ("ARG", "CMD", "COPY", "ENV", "FROM", "HEALTHCHECK", "LABEL", "RUN", "USER", "WORKDIR")
+
+
+def recipe(made: Locked | None = None, **facts: Any) -> ImageRecipe:
+    given: dict[str, Any] = {
+        "build": SLIM, "run": SLIM, "platform": "linux-64", "gpus": ("NVIDIA H100 (9.0)",), "capabilities": ("9.0",),
+        "driver": "525.60.13", "cuda": CudaVersion(12, 6), "architectures": ("sm_80", "sm_90"), "alone": (),
+        "check": "print('checked')\n", "version": "1.2.3", "asked": "gpuenv dockerfile --gpu 9.0", **facts,
+    }  # fmt: skip
+    return ImageRecipe(made or locked(), **given)
+
+
+def instructions(text: str) -> list[str]:
+    """Take a Dockerfile apart as a builder does: comments dropped, continued lines joined."""
+    lines = [line for line in text.split("\n") if not line.lstrip().startswith("#")]
+    return [line for line in re.sub(r"\\\n\s*", "", "\n".join(lines)).split("\n") if line]
+
+
+# ruff: noqa: E501 - a hash stands in its line
+WHOLE = """\
+# torch 2.14.1+cu126 · torchvision 0.29.1+cu126 · CUDA 12.6 · Python 3.12
+# made by gpuenv 1.2.3: gpuenv dockerfile --gpu 9.0
+# for GPU NVIDIA H100 (9.0)
+# needs driver 525.60.13 or newer, and the NVIDIA Container Toolkit
+#
+# docker build --platform linux/amd64 --file Dockerfile.gpu --tag torch .
+# docker run --rm --gpus all torch
+# the second puts torch to work on every GPU, and tells what came of it
+# podman and buildah do as well; docker from 23 on, or with BuildKit
+
+# another registry, such as a mirror: --build-arg REGISTRY=registry.example.com
+ARG REGISTRY="docker.io"
+
+FROM ${REGISTRY}/library/python:3.12-slim-bookworm AS build
+# where pip looks; known to this stage only
+ARG PIP_FIND_LINKS="https://torch.example.com/whl/torch/ https://torch.example.com/whl/torchvision/"
+WORKDIR /opt/gpuenv
+# the whole set, each file by its hash
+RUN printf '%s\\n' \\
+    'torch==2.14.1+cu126 --hash=sha256:7ed24f3aeefae8d25efadd84851d4ea1e5e92a0ac2f2f48704cb0e982be826f7' \\
+    'torchvision==0.29.1+cu126 --hash=sha256:9908a72254ea4d66330df8c21756e99a1552482a0bee89aa3135177c27eb2937' \\
+    'numpy==2.1.0 --hash=sha256:ef8965e15d9cd9685191c2911c6cfece350fec44a0fe78aa192fdc847d3bdaeb' \\
+    'setuptools==81.0 --hash=sha256:030e924e5c20e38194b7f5dbce48184c2f944bb2ffac42d51a316dde9998b40c' \\
+    'tinydep==1.0 --hash=sha256:57e6d931a9c856bc5fb059a9222d28280f4ceeea5f619d6d907d930718de28b0' \\
+    > /opt/gpuenv/requirements.txt
+RUN --mount=type=cache,target=/root/.cache/pip \\
+    python3 -m venv /opt/venv \\
+    && /opt/venv/bin/python -m pip --disable-pip-version-check install \\
+        --no-deps --require-hashes --requirement /opt/gpuenv/requirements.txt
+# what this image is checked with; it needs nothing but torch
+RUN printf '%s\\n' \\
+    'print('"'"'checked'"'"')' \\
+    > /opt/gpuenv/check.py
+
+FROM ${REGISTRY}/library/python:3.12-slim-bookworm
+LABEL org.opencontainers.image.title="torch 2.14.1+cu126 · torchvision 0.29.1+cu126 · CUDA 12.6 · Python 3.12" \\
+    org.opencontainers.image.base.name="docker.io/library/python:3.12-slim-bookworm" \\
+    gpuenv.version="1.2.3" \\
+    gpuenv.torch="2.14.1+cu126" \\
+    gpuenv.variant="cu126" \\
+    gpuenv.cuda="12.6" \\
+    gpuenv.python="3.12" \\
+    gpuenv.gpus="NVIDIA H100 (9.0)" \\
+    gpuenv.driver="525.60.13" \\
+    gpuenv.architectures="sm_80 sm_90"
+# files that the container writes get this user's id: --build-arg UID=1000
+ARG UID="1000"
+RUN groupadd --non-unique --gid "${UID}" gpuenv \\
+    && useradd --non-unique --no-log-init --create-home --uid "${UID}" --gid gpuenv gpuenv \\
+    && install --directory --owner gpuenv --group gpuenv /workspace
+COPY --from=build /opt/gpuenv /opt/gpuenv
+COPY --from=build /opt/venv /opt/venv
+ENV PATH="/opt/venv/bin:${PATH}"
+ENV VIRTUAL_ENV="/opt/venv" \\
+    PYTHONUNBUFFERED="1" \\
+    NVIDIA_VISIBLE_DEVICES="all" \\
+    NVIDIA_DRIVER_CAPABILITIES="compute,utility" \\
+    NVIDIA_REQUIRE_CUDA="driver>=525.60.13"
+USER ${UID}
+WORKDIR /workspace
+
+# needs no GPU: fails where this torch has no code for one of the GPUs it is meant for
+RUN ["python", "/opt/gpuenv/check.py", "built", "--torch", "2.14.1+cu126", "--cuda", "12.6", "--gpu", "9.0"]
+# asks the driver only: no CUDA is started, no memory of a GPU taken
+HEALTHCHECK --interval=5m --timeout=30s --start-period=30s \\
+    CMD ["python", "/opt/gpuenv/check.py", "driver", "--driver", "525.60.13"]
+CMD ["python", "/opt/gpuenv/check.py", "gpus"]
+"""
+
+
+def test_the_whole_file() -> None:
+    assert render_dockerfile(recipe()) == WHOLE
+
+
+def test_what_is_compiled_runs_without_the_compiler() -> None:
+    text = render_dockerfile(recipe(build=DEVEL, run=RUNTIME, capabilities=("8.6", "9.0")))
+    first, second = text.split("\nFROM ")[1:]
+    assert first.startswith("${REGISTRY}/nvidia/cuda:12.6.3-devel-ubuntu24.04 AS build\n")
+    assert second.startswith("${REGISTRY}/nvidia/cuda:12.6.3-runtime-ubuntu24.04\n")
+    assert 'ENV TORCH_CUDA_ARCH_LIST="8.6;9.0"\n' in first
+    assert "        python3 python3-venv python3-dev \\\n    && rm -rf /var/lib/apt/lists/*\n" in first
+    assert "        python3 \\\n    && rm -rf /var/lib/apt/lists/*\n" in second
+    assert first.count("# compile your own here") == 1
+    # the toolkit's libraries must not go before torch's own
+    assert 'LD_LIBRARY_PATH="/usr/local/nvidia/lib:/usr/local/nvidia/lib64"' in second
+
+
+def test_the_platform_of_the_wheels_is_said() -> None:
+    assert "--platform linux/arm64 " in render_dockerfile(recipe(platform="linux-aarch64"))
+
+
+def test_a_cpu_build_says_so_and_asks_for_no_gpu() -> None:
+    made = recipe(locked(cpu_plan()), gpus=(), capabilities=(), driver=None, cuda=None, architectures=())
+    text = render_dockerfile(made)
+    assert "# a CPU build: torch will not use a GPU\n" in text
+    assert "NVIDIA" not in text
+    assert "--gpus all" not in text
+    assert 'RUN ["python", "/opt/gpuenv/check.py", "built", "--torch", "2.15.0"]\nHEALTHCHECK NONE\n' in text
+
+
+def test_an_image_of_ones_own_has_to_have_the_python_that_was_planned() -> None:
+    own = BaseImage("", "registry.example.com/lab/base:1.2", "own")
+    text = render_dockerfile(recipe(build=own, run=own))
+    assert "FROM registry.example.com/lab/base:1.2 AS build\n" in text
+    assert "REGISTRY" not in text
+    assert "RUN python3 -c 'import sys; " in text
+
+
+def test_a_password_is_left_to_netrc() -> None:
+    sources = Sources("https://me:secret@pypi.example.com/simple", (), ())
+    text = render_dockerfile(recipe(locked(plan(sources=sources))))
+    assert 'ARG PIP_INDEX_URL="https://pypi.example.com/simple"\n' in text
+    assert "secret@" not in text
+    assert "# an index wants a password: docker build --secret id=netrc,src=$HOME/.netrc\n" in text
+    assert "    --mount=type=secret,id=netrc,target=/root/.netrc \\\n    python3 -m venv" in text
+    assert "type=secret" not in WHOLE
+
+
+def test_a_file_that_lies_here_alone_is_refused() -> None:
+    here = locked_file("mylib", "1.0", url="file:///home/me/wheels/mylib-1.0-py3-none-any.whl")
+    with pytest.raises(UsageError, match="this machine only"):
+        render_dockerfile(recipe(locked(None, here)))
+
+
+@pytest.mark.parametrize("place", ["https://x.example.com/\nRUN evil", "https://x.example.com/a b"])
+def test_an_address_that_pip_would_split_is_refused(place: str) -> None:
+    with pytest.raises(UsageError):
+        render_dockerfile(recipe(locked(plan(sources=Sources(place, (), ())))))
+
+
+def test_a_file_that_was_asked_for_by_its_address_is_fetched_from_there() -> None:
+    url = "https://files.example.com/mylib-1.0-py3-none-any.whl"
+    text = render_dockerfile(recipe(locked(None, locked_file("mylib", "1.0", url=url, index=None))))
+    assert f"'mylib @ {url} --hash=sha256:" in text
+    with pytest.raises(UsageError):
+        render_dockerfile(recipe(locked(None, locked_file("mylib", "1.0", url=f"{url}\n'", index=None))))
+
+
+HOSTILE = st.text(max_size=30) | st.sampled_from(
+    ['a"\nRUN evil', "a\\", "$(id)", "${PATH}", "`id`", "it's", "\\\n", "a\u2028b", '"', "$", "\r\nUSER root"]
+)
+
+
+@given(HOSTILE, HOSTILE)
+def test_texts_from_outside_never_become_an_instruction(gpu: str, asked: str) -> None:
+    plain = instructions(render_dockerfile(recipe()))
+    hostile = instructions(render_dockerfile(recipe(gpus=(gpu,), asked=asked)))
+    assert [line.split()[0] for line in hostile] == [line.split()[0] for line in plain]
+    different = [new for new, old in zip(hostile, plain, strict=True) if new != old]
+    assert len(different) <= 1
+    assert all(line.startswith("LABEL ") for line in different)
+
+
+@given(HOSTILE)
+def test_a_label_is_what_was_said(gpu: str) -> None:
+    """A builder expands variables within double quotes, unless a backslash stands before them."""
+    text = render_dockerfile(recipe(gpus=(gpu,)))
+    found = re.search(r'gpuenv\.gpus="((?:[^"\\]|\\.)*)"', text)
+    said = " ".join("".join(letter if letter.isprintable() else " " for letter in gpu).split())
+    if not said:
+        assert found is None or found[1] == ""
+        return
+    assert found is not None
+    assert re.sub(r"\\(.)", r"\1", found[1]) == said
+    assert not re.search(r"(?<!\\)(?:\\\\)*\$", found[1])
+
+
+@given(
+    st.lists(
+        st.text(st.characters(exclude_categories=["C", "Z"], include_characters=" '\"$\\`#"), max_size=40)
+    )
+)
+def test_the_script_arrives_as_it_is(lines: list[str]) -> None:
+    text = render_dockerfile(recipe(check="\n".join([*lines, "end"])))
+    start = text.index("RUN printf", text.index("# what this image"))
+    written = text[start : text.index(" \\\n    > /opt/gpuenv/check.py", start)]
+    assert shlex.split(written.replace("\\\n", ""))[3:] == "\n".join([*lines, "end"]).splitlines()
+
+
+def test_the_commands_are_lists() -> None:
+    for line in instructions(render_dockerfile(recipe())):
+        word, _, rest = line.partition(" ")
+        assert word in INSTRUCTIONS
+        if word == "CMD" or rest.startswith("["):
+            assert all(isinstance(one, str) for one in json.loads(rest))
+
+
+def test_the_dockerfile_at_the_top_is_what_this_program_writes() -> None:
+    """`python tools/dockerfile_gpu.py` writes it anew."""
+    path = Path(__file__).parents[2] / "tools" / "dockerfile_gpu.py"
+    spec = spec_from_file_location("dockerfile_gpu", path)
+    assert spec is not None
+    assert spec.loader is not None
+    tool = module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    text = tool.PATH.read_text(encoding="utf-8")
+    assert tool.render(text) == text
+    assert tool.COMMAND in text.splitlines()[1]

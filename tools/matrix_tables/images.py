@@ -1,0 +1,61 @@
+"""images.json: container images to start from, by Python, distribution and CUDA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from packaging.version import Version
+
+from gpuenv.values.variant import parse_cuda_version
+from matrix_tables.facts import DATA, Row, read_toml
+
+_REGISTRY = "docker.io"
+_PLATFORMS = ["linux-64", "linux-aarch64"]
+_FLAVOURS = ("cuda-runtime", "cuda-devel")
+
+
+def build_images() -> list[Row]:
+    """Make the rows of images.json: one a tag."""
+    told = read_toml(DATA / "images.toml")
+    rows = [_slim(entry, python) for entry in told["python"] for python in entry["pythons"]]
+    rows += [
+        _cuda(entry, release, flavour)
+        for entry in told["cuda"]
+        for release in entry["releases"]
+        for flavour in _FLAVOURS
+    ]
+    return sorted(rows, key=_order)
+
+
+def _slim(entry: Row, python: str) -> Row:
+    return _row(entry, "slim", entry["tag"].format(python=python), python, None)
+
+
+def _cuda(entry: Row, release: str, flavour: str) -> Row:
+    tag = entry["tag"].format(release=release, flavour=flavour.removeprefix("cuda-"))
+    return _row(entry, flavour, tag, entry["python"], release)
+
+
+def _row(entry: Row, flavour: str, tag: str, python: str, release: str | None) -> Row:
+    compiling = entry["compile_packages"] if flavour == "cuda-devel" else []
+    row = {
+        "registry": _REGISTRY,
+        "repository": entry["repository"],
+        "tag": tag,
+        "flavour": flavour,
+        "distribution": entry["distribution"],
+        "glibc": entry["glibc"],
+        "python": python,
+        "cuda": str(parse_cuda_version(release)) if release else None,
+        "release": release,
+        "packages": entry.get("packages", []),
+        "build_packages": [*entry.get("build_packages", []), *compiling],
+        "platforms": _PLATFORMS,
+        "source": entry["source"],
+        "evidence": "matrix",
+    }
+    return row | ({"note": entry["note"]} if "note" in entry else {})
+
+
+def _order(row: Row) -> Any:
+    return row["flavour"] != "slim", Version(row["release"] or "0"), Version(row["python"]), row["tag"]
