@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plans import H100, plan
+from plans import H100, locked, locked_file, plan
 
-from gpuenv.core.render.requirements import render_requirements
+from gpuenv.core.render.requirements import render_locked_requirements, render_requirements
 from gpuenv.values.capability import ComputeCapability
 from gpuenv.values.errors import UsageError
 from gpuenv.values.machine import Gpu
@@ -28,6 +28,34 @@ def test_the_whole_file() -> None:
         "numpy>=1.26\n"
         "setuptools<82\n"
     )
+
+
+def test_the_whole_file_of_a_locked_set() -> None:
+    asked = plan(pins=("torch[opt]==2.14.1+cu126", "torchvision===0.29.1+cu126"))
+    made = locked(asked, locked_file("timm", "1.0", url="https://t.example.com/timm-1.0.whl", index=None))
+    made = replace(made, files=tuple(replace(file, sha256="5d" * 32) for file in made.files))
+    digest = f"--hash=sha256:{'5d' * 32}"
+    assert render_locked_requirements(made) == (
+        "# NVIDIA H100 (9.0), driver 535.104.05 (up to CUDA 12.2)\n"
+        "# torch 2.14.1+cu126 · torchvision 0.29.1+cu126 · numpy>=1.26 · `setuptools<82` · Python 3.12 · uv\n"
+        "--find-links https://torch.example.com/whl/torch/\n"
+        "--find-links https://torch.example.com/whl/torchvision/\n"
+        f"torch[opt]==2.14.1+cu126 {digest}\n"
+        f"torchvision===0.29.1+cu126 {digest}\n"
+        f"numpy==2.1.0 {digest}\n"
+        f"setuptools==81.0 {digest}\n"
+        f"tinydep==1.0 {digest}\n"
+        f"timm @ https://t.example.com/timm-1.0.whl {digest}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "more", [" --trusted-host evil.example.com", "\n--index-url https://evil.example.com"]
+)
+def test_an_address_of_a_file_stays_one_word(more: str) -> None:
+    file = locked_file("timm", "1.0", url=f"https://t.example.com/timm-1.0.whl{more}", index=None)
+    with pytest.raises(UsageError):
+        render_locked_requirements(locked(files=(file,)))
 
 
 def test_the_users_own_indexes_stay() -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
+import sysconfig
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile
 
 from gpuenv import process
 from gpuenv.uv_binary import find_embedded_uv
@@ -24,6 +28,10 @@ _KEPT = (
     "LOCALAPPDATA",
     "XDG_CACHE_HOME",
     "UV_CACHE_DIR",
+)
+_MEMBER = "pip/_internal/models/index.py"
+_STORAGE = re.compile(
+    r"""\bPyPI\s*=\s*PackageIndex\([^)]*file_storage_domain\s*=\s*["']([\w.-]+)["']""", re.DOTALL
 )
 _EMITTED = re.compile(r"^(?:-i|--index-url)[ =](https?://\S+)\s*$", re.MULTILINE)
 
@@ -68,3 +76,42 @@ def _ask_pip() -> str | None:
     except ImportError:
         return None
     return str(PyPI.simple_url)
+
+
+def default_file_host() -> str | None:
+    """Return the host that the default index has its files on, as pip knows it; None without any pip.
+
+    No request is made: the pip beside gpuenv is asked, else the one that Python keeps for new environments.
+    """
+    try:
+        from pip._internal.models.index import PyPI  # noqa: PLC0415 - only where a lock is written
+    except ImportError:
+        found = (_host_in(wheel) for wheel in _bundled_pips())
+        return next((host for host in found if host), None)
+    return str(PyPI.file_storage_domain)
+
+
+def _bundled_pips() -> Iterator[Path]:
+    """Yield the wheels of pip that ensurepip has, or that a Linux distribution has put elsewhere."""
+    standard = Path(sysconfig.get_path("stdlib")) / "ensurepip" / "_bundled"
+    folders = (standard, *(Path(name) for name in (sysconfig.get_config_var("WHEEL_PKG_DIR"),) if name))
+    for folder in folders:
+        with suppress(OSError):
+            yield from sorted(folder.glob("pip-*.whl"))
+
+
+def _host_in(wheel: Path) -> str | None:
+    try:
+        with ZipFile(wheel) as archive:
+            return parse_file_host(archive.read(_MEMBER).decode())
+    except (OSError, BadZipFile, KeyError, ValueError):
+        return None
+
+
+def parse_file_host(text: str) -> str | None:
+    """Read where an index has its files from pip's own source: `file_storage_domain="files.example.com"`.
+
+    PyPI = PackageIndex("https://example.com/", file_storage_domain="files.example.com")
+    """
+    found = _STORAGE.search(text)
+    return found[1] if found else None

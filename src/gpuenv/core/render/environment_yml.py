@@ -8,6 +8,7 @@ from typing import Any
 from gpuenv.core.conda_plan_part import wheels_beside
 from gpuenv.core.render.requirements import source_lines
 from gpuenv.core.render.shell import one_line
+from gpuenv.core.render.source import said_source
 from gpuenv.core.render.text import summary
 from gpuenv.values.conda import CondaPlan
 from gpuenv.values.errors import Fix, UsageError
@@ -38,14 +39,12 @@ def render_environment(plan: Plan) -> str:
     dependencies: list[Any] = list(plan.conda.specs)
     if pip:
         dependencies.append({"pip": pip})
-    kept = dict(plan.conda.kept)
-    name, variables = kept.pop("name", None), kept.pop("variables", None)
     document: dict[str, Any] = {
-        "name": name if isinstance(name, str) else _NAME,
+        "name": name_of(plan),
         "channels": _channels(plan.conda),
         "dependencies": dependencies,
-        "variables": _VARIABLES | (variables if isinstance(variables, dict) else {}),
-        **kept,
+        "variables": variables_of(plan),
+        **{key: value for key, value in plan.conda.kept if key not in ("name", "variables")},
     }
     return "".join(f"# {line}\n" for line in _comment(plan)) + _dump(document)
 
@@ -56,6 +55,22 @@ def _channels(part: CondaPlan) -> list[str]:
     return [*names, _NO_DEFAULTS] if part.nodefaults else names
 
 
+def name_of(plan: Plan) -> str:
+    """Return the name of the environment in the user's own file, else ours."""
+    name = _kept(plan, "name")
+    return name if isinstance(name, str) else _NAME
+
+
+def variables_of(plan: Plan) -> dict[str, Any]:
+    """Return the variables that the environment sets."""
+    variables = _kept(plan, "variables")
+    return _VARIABLES | (variables if isinstance(variables, dict) else {})
+
+
+def _kept(plan: Plan, key: str) -> Any:
+    return dict(plan.conda.kept).get(key) if plan.conda else None
+
+
 def pip_lines(plan: Plan) -> list[str]:
     """Return the lines of the pip part; none where conda brings everything."""
     wanted = wheels_beside(plan)
@@ -63,7 +78,7 @@ def pip_lines(plan: Plan) -> list[str]:
 
 
 def _comment(plan: Plan) -> list[str]:
-    facts = [f"{reason.text} [{reason.source}]" for reason in plan.why[:_FACTS]]
+    facts = [f"{reason.text} [{said_source(reason.source)}]" for reason in plan.why[:_FACTS]]
     lines = [tr("made by gpuenv for"), *(f"  {line}" for line in summary(plan)), *facts]
     lines.append(
         tr("mirrors stand in no environment.yml: `gpuenv mirrors use NAME` puts them into the condarc")

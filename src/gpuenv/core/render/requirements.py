@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import shlex
 
+from packaging.requirements import Requirement
+from packaging.utils import NormalizedName, canonicalize_name
+
 from gpuenv.core.render.shell import one_line
 from gpuenv.core.render.text import summary
 from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.locked import Locked, LockedFile
 from gpuenv.values.plan import Plan, Sources
 from gpuenv.values.text import tr
 
@@ -30,6 +34,28 @@ def render_requirements(plan: Plan) -> str:
     return "\n".join([*lines, *source_lines(plan.sources), *wanted]) + "\n"
 
 
+def render_locked_requirements(locked: Locked) -> str:
+    """Return a requirements file of every file that the plan brings, each with its hash.
+
+    pip and uv then demand hashes of all there is. Raises UsageError for an address that would not stay in its
+    line.
+    """
+    lines = [f"# {one_line(line)}" for line in summary(locked.plan)]
+    return "\n".join([*lines, *source_lines(locked.sources), *hashed_lines(locked)]) + "\n"
+
+
+def hashed_lines(locked: Locked) -> list[str]:
+    """Return a line for each file: its exact version, or its address where no index lists it."""
+    pins = {canonicalize_name(Requirement(pin).name): pin for pin in locked.plan.pins}
+    return [f"{_exactly(file, pins)} --hash=sha256:{file.sha256}" for file in locked.files]
+
+
+def _exactly(file: LockedFile, pins: dict[NormalizedName, str]) -> str:
+    if file.index is None:
+        return f"{file.name} @ {_one_word(file.url)}"
+    return pins.get(canonicalize_name(file.name), f"{file.name}=={file.version}")
+
+
 def source_lines(sources: Sources) -> list[str]:
     """Return the lines of a requirements file that say where from.
 
@@ -45,7 +71,18 @@ def source_lines(sources: Sources) -> list[str]:
 def _option(name: str, value: str) -> str:
     """Write an option as a POSIX shell would read it: pip and uv do so too."""
     if not value.isprintable():
-        raise UsageError(
-            tr("{value} can't be written into a requirements file", value=repr(value)), code="unprintable"
-        )
+        raise _unwritable(value)
     return f"{name} {shlex.quote(value)}"
+
+
+def _one_word(url: str) -> str:
+    """An address ends at the first blank, and what follows would be options."""
+    if not url.isprintable() or " " in url:
+        raise _unwritable(url)
+    return url
+
+
+def _unwritable(value: str) -> UsageError:
+    return UsageError(
+        tr("{value} can't be written into a requirements file", value=repr(value)), code="unprintable"
+    )

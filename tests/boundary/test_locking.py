@@ -1,0 +1,162 @@
+"""A plan is locked without a request where all is known, and refused by the file's name where it is not."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plans import package, plan
+
+from gpuenv import matrices
+from gpuenv.indexes.installer import default_file_host, default_index
+from gpuenv.values.conda import CondaPlan
+from gpuenv.values.errors import GpuenvError
+from gpuenv.values.locked import Locked
+from gpuenv.values.plan import FilePlace, Plan, PlannedPackage, Sources, StackFile
+from gpuenv.workflow.by_address import by_address
+from gpuenv.workflow.locking import lock_if_possible, lock_plan
+from gpuenv.workflow.mirrors import load_mirrors
+from gpuenv.workflow.options import PlanOptions
+
+OFFLINE = PlanOptions(offline=True, driver="535.104.05", gpus=("9.0",))
+SHA = "0123456789abcdef" * 4
+TUNA = "https://mirrors.tuna.tsinghua.edu.cn/pypi/web"
+HASHED = f"ab/cd/{'e' * 60}"
+_HASHED = (row for row in matrices.load("wheels") if row["index"] == "pytorch" and row.get("sha256"))
+TORCH = next(row for row in _HASHED if row["filename"].startswith("torch-2") and "+cu" in row["filename"])
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    (tmp_path / "config.toml").touch()
+    return {
+        "PATH": os.defpath, "HOME": str(tmp_path), "GPUENV_CACHE_DIR": str(tmp_path / "cache"),
+        "GPUENV_CONFIG": str(tmp_path / "config.toml"), "PIP_CONFIG_FILE": os.devnull, "UV_NO_CONFIG": "1",
+    }  # fmt: skip
+
+
+def numpy(place: str, **facts: Any) -> PlannedPackage:
+    filename = "numpy-2.1.0-py3-none-any.whl"
+    given = {"url": f"{place}/{filename}", "index": None, "filename": filename, "sha256": SHA, **facts}
+    return package("numpy", "2.1.0", None, **given)
+
+
+def made(*others: PlannedPackage, **facts: Any) -> Plan:
+    """Return a plan whose resolver has run."""
+    stack = tuple(replace(one, sha256=SHA) for one in plan().packages)
+    return plan(packages=(*stack, *others), **facts)
+
+
+def lock(planned: Plan, environ: dict[str, str]) -> Locked:
+    return lock_plan(planned, OFFLINE, environ)
+
+
+def refusal(planned: Plan, environ: dict[str, str]) -> GpuenvError:
+    with pytest.raises(GpuenvError) as caught:
+        lock(planned, environ)
+    return caught.value
+
+
+@pytest.mark.skipif(default_file_host() is None, reason="no pip is anywhere here")
+def test_a_file_of_a_mirror_of_pypi_gets_the_address_that_pip_knows(environ: dict[str, str]) -> None:
+    found = lock(made(numpy(f"{TUNA}/packages/{HASHED}"), sources=Sources(f"{TUNA}/simple", (), ())), environ)
+    file = found.files[-1]
+    assert file.url == f"https://{default_file_host()}/packages/{HASHED}/numpy-2.1.0-py3-none-any.whl"
+    assert file.index == default_index(environ)
+    assert found.sources.index_url is None
+    assert (found.driver, found.plan.variant) == ("525.60.13", "cu126")
+    assert "sm_90" in found.architectures
+
+
+def test_where_official_files_lie_is_not_guessed(environ: dict[str, str]) -> None:
+    """Of one's own official index pip knows nothing, and no page of it can be read."""
+    Path(environ["GPUENV_CONFIG"]).write_text(
+        '[[mirror]]\nname = "official"\ntitle = "x"\nkind = "official"\nstatus = "alive"\nsource = "x"\n'
+        '[mirror.pypi]\nsimple = "https://pypi.example.com/simple"\n',
+        encoding="utf-8",
+    )
+    error = refusal(made(numpy(f"{TUNA}/packages/{HASHED}")), environ)
+    assert error.code == "no-official-address"
+    assert "numpy-2.1.0-py3-none-any.whl" in error.message
+    assert error.fixes
+
+
+def test_a_file_without_a_hash_is_refused_by_its_name(environ: dict[str, str]) -> None:
+    planned = made(numpy("https://lab.example.com/wheels", sha256=None))
+    error = refusal(planned, environ)
+    assert (error.exit_code, error.code) == (3, "no-hash")
+    assert "numpy-2.1.0-py3-none-any.whl" in error.message
+    told = lock_if_possible(planned, OFFLINE, environ)
+    assert isinstance(told, Plan)
+    assert told.warnings[-1].code == "not-locked"
+    assert "numpy-2.1.0-py3-none-any.whl" in told.warnings[-1].message
+
+
+def test_a_hash_that_ships_with_gpuenv_is_as_good_as_one_on_a_page(environ: dict[str, str]) -> None:
+    version = TORCH["filename"].split("-")[1]
+    url = f"https://lab.example.com/{TORCH['filename']}"
+    torch = package("torch", version, filename=TORCH["filename"], url=url, index="https://lab.example.com")
+    planned = plan(packages=(torch, numpy("https://lab.example.com")), pins=(f"torch=={version}",))
+    assert lock(planned, environ).files[0].sha256 == TORCH["sha256"]
+
+
+def test_uv_is_told_the_hash_that_a_mirror_does_not_tell(environ: dict[str, str]) -> None:
+    """It would fetch gigabytes to make one."""
+    aliyun = "https://mirrors.aliyun.com/pytorch-wheels/cu126"
+    sources = Sources(None, (), (f"{aliyun}/",))
+    files = tuple(
+        StackFile(one.name, str(one.filename), (FilePlace(aliyun, f"{aliyun}/", f"{aliyun}/{one.filename}"),))
+        for one in plan().packages
+    )
+    mirrors = load_mirrors(environ)
+    told = by_address(made(stack=files, pins=("torch[opt]==2.14.1+cu126",), sources=sources), mirrors)
+    assert told.pins == (f"torch[opt] @ {aliyun}/{files[0].filename}#sha256={SHA}",)
+    assert told.sources.find_links == ()
+    unknown = plan(stack=files, sources=sources)
+    assert by_address(unknown, mirrors) == unknown
+
+
+def test_a_wheelhouse_is_locked_with_a_warning(environ: dict[str, str], tmp_path: Path) -> None:
+    wheel = tmp_path / "my wheels" / "numpy-2.1.0-py3-none-any.whl"
+    wheel.parent.mkdir()
+    wheel.write_bytes(b"a wheel")
+    found = lock(made(numpy("", url=wheel.as_uri(), sha256=None)), environ)
+    file = found.files[-1]
+    assert (file.url, file.index) == (wheel.as_uri(), str(wheel.parent))
+    assert file.sha256 == hashlib.sha256(b"a wheel").hexdigest()
+    assert str(wheel.parent) in found.sources.find_links
+    assert [warn.code for warn in found.plan.warnings][-1] == "lock-local"
+
+
+def test_no_password_gets_into_a_lock(environ: dict[str, str]) -> None:
+    place = "https://{}lab.example.com/simple"
+    sources = Sources(
+        place.format("me:secret@"), (place.format("you:secret@"),), (place.format("s:secret@"),)
+    )
+    found = lock(made(numpy("https://****@lab.example.com/f"), sources=sources), environ)
+    assert found.files[-1].url == "https://lab.example.com/f/numpy-2.1.0-py3-none-any.whl"
+    assert "secret" not in repr((found.files, found.sources))
+    assert "*" not in repr((found.files, found.sources))
+
+
+def test_what_is_built_is_told(environ: dict[str, str]) -> None:
+    sdist = numpy("", filename="numpy-2.1.0.tar.gz", url="https://lab.example.com/numpy-2.1.0.tar.gz")
+    found = lock(made(sdist), environ)
+    assert not found.files[-1].is_wheel
+    assert found.plan.warnings[-1].code == "lock-sdist"
+
+
+def test_what_no_lock_can_name_is_refused(environ: dict[str, str]) -> None:
+    error = refusal(made(numpy("", url=None, filename=None, sha256=None)), environ)
+    assert (error.exit_code, error.code) == (2, "not-lockable")
+    assert "numpy" in error.message
+
+
+def test_condas_packages_are_refused_with_the_right_format(environ: dict[str, str]) -> None:
+    error = refusal(made(conda=CondaPlan((), (), (), "linux-64")), environ)
+    assert (error.exit_code, error.code) == (2, "usage")
+    assert "environment.yml" in str(error.fixes[0].command)
