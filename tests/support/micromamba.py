@@ -74,7 +74,8 @@ def main(program: str, root: str, *words: str) -> int:
         print(json.dumps(_info(made.root)))
         return 0
     settings = json.loads(made.program.with_name("micromamba.settings").read_text(encoding="utf-8"))
-    condarc = Path(os.environ["CONDARC"]).read_text(encoding="utf-8")
+    named = os.environ.get("CONDARC")
+    condarc = Path(named).read_text(encoding="utf-8") if named else "{}"
     made.program.with_name("micromamba.condarc").write_text(condarc, encoding="utf-8")
     return _create(made, settings, _read_options(words[1:]), condarc)
 
@@ -136,7 +137,7 @@ async def _solve(places: list[str], settings: dict[str, Any], specs: tuple[str, 
     import rattler  # noqa: PLC0415
     from rattler.package import BuildString  # noqa: PLC0415
 
-    cuda = "" if settings.get("cpu") else os.environ["CONDA_OVERRIDE_CUDA"]
+    cuda = "" if settings.get("cpu") else os.environ.get("CONDA_OVERRIDE_CUDA")
     found = [one.into_generic() for one in rattler.VirtualPackage.detect()]
     virtual = [one for one in found if one.name.normalized != "__cuda"]
     if cuda:
@@ -149,7 +150,7 @@ async def _solve(places: list[str], settings: dict[str, Any], specs: tuple[str, 
         [rattler.Channel(place) for place in places],
         [rattler.MatchSpec(spec, strict=False) for spec in asked],
         gateway=rattler.Gateway(),
-        platforms=[rattler.Subdir(os.environ["CONDA_SUBDIR"]), rattler.Subdir("noarch")],
+        platforms=[rattler.Subdir(os.environ.get("CONDA_SUBDIR", "linux-64")), rattler.Subdir("noarch")],
         virtual_packages=virtual,
     )
 

@@ -1,0 +1,56 @@
+"""`gpuenv create --from lab.toml`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from gpuenv.cli.commands.create import create_as_asked
+from gpuenv.cli.commands.plan import options_of
+from gpuenv.cli.options import Common, CreateArguments, PlanArguments
+from gpuenv.cli.output import note
+from gpuenv.environments.listing import find_environment
+from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.text import tr
+from gpuenv.workflow.lab import Lab, lock_of, read_lab, with_lab
+
+
+def create_lab(
+    path: Path, name: str | None, wanted: PlanArguments, chosen: CreateArguments, common: Common
+) -> int:
+    """Make one environment of a lab's file, or all that are not there yet, one after the other."""
+    if chosen.from_lock is not None:
+        raise UsageError(
+            tr("--from and --from-lock both say what is installed"),
+            code="usage",
+            fixes=(Fix(tr("leave one of the two out")),),
+        )
+    lab = read_lab(path)
+    os.environ.update(lab.variables({}))
+    if name is not None:
+        return _create(lab, name, wanted, chosen, common)
+    if common.as_json:
+        raise UsageError(
+            tr("--json goes with one environment of {file}", file=path),
+            code="usage",
+            fixes=(Fix(tr("name one of {names}", names=", ".join(f"`{one}`" for one in lab.names))),),
+        )
+    for one in lab.names:
+        if not chosen.force and find_environment(one, os.environ) is not None:
+            note(tr("`{name}` is there already", name=one))
+        else:
+            _create(lab, one, wanted, chosen, common)
+    return 0
+
+
+def _create(lab: Lab, name: str, wanted: PlanArguments, chosen: CreateArguments, common: Common) -> int:
+    asked = lab.asked(name)
+    typed, folder = options_of(wanted, ("gpuenv", "create", name)), lab.path.parent
+    options, lock = with_lab(typed, asked, folder), lock_of(typed, asked, folder)
+    if lock is not None:
+        from gpuenv.workflow.from_lock import for_lock  # noqa: PLC0415 - only where there is a lock
+
+        options = for_lock(options, lock)
+    verified = replace(chosen, verify=chosen.verify and asked.verify is not False)
+    return create_as_asked(name, options, verified, common)

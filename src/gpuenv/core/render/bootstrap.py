@@ -1,0 +1,128 @@
+"""Format `bootstrap`: one POSIX sh script for a bare machine, a template with what is asked for filled in."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from hashlib import sha256
+
+from gpuenv.values.bootstrap import Bootstrap, HeldFile, Located, MicromambaFile, ScriptEnvironment, Word
+from gpuenv.values.errors import UsageError
+from gpuenv.values.text import tr
+
+TEMPLATE = "bootstrap.sh"
+_BEGIN = "# >>> what is asked for\n"
+_END = "# <<< what is asked for\n"
+_BASES = {"beside": "$beside", "files": "$place/files"}
+_DIGITS = 16
+
+
+def render_bootstrap(script: Bootstrap, template: str) -> str:
+    """Return the script; `template` is the text of bootstrap.sh.
+
+    Raises UsageError for text with characters that do not print, which would not stay in its place.
+    """
+    before, _, rest = template.partition(_BEGIN)
+    after = rest.partition(_END)[2]
+    filled = "\n".join(_lines(script))
+    return f"{before}{_BEGIN}{filled}\n{_END}{after}"
+
+
+def _lines(script: Bootstrap) -> Iterable[str]:
+    numbers = range(1, len(script.environments) + 1)
+    yield f"made_by={quote(script.made_by)}"
+    yield f"wanted_gpuenv={quote(script.gpuenv)}"
+    yield f"gpuenv_wheel={quote(script.wheel or '')}"
+    yield f"wanted_pythons={quote(' '.join(script.pythons))}"
+    yield f"asked_pythons={quote(' '.join(script.asked))}"
+    yield f"indexes_named={'yes' if script.indexes else 'no'}"
+    yield f"launcher={'yes' if script.launcher else 'ask'}"
+    yield f"environments={quote(' '.join(map(str, numbers)))}"
+    yield from _environments(script.environments)
+    yield from _verified(script.environments)
+    yield from _digests(script)
+    yield from _each("index", script.indexes)
+    yield from _each("channel", script.channels)
+    yield from _micromamba(script.micromamba)
+    yield from _write_files((*script.files, *(file for one in script.environments for file in one.files)))
+
+
+def _environments(environments: tuple[ScriptEnvironment, ...]) -> Iterable[str]:
+    yield from ("", "environment() {", "    number=$1", "    shift", "    case $number in")
+    for number, one in enumerate(environments, 1):
+        yield f"        {number}) {_call(one)} ;;"
+    yield from ("        *) return 1 ;;", "    esac", "}")
+
+
+def _call(environment: ScriptEnvironment) -> str:
+    return " ".join(('"$@"', quote(environment.name), *map(_word, environment.arguments)))
+
+
+def _word(word: Word) -> str:
+    """Quote one word; what is below a folder of the script's stays below it."""
+    if isinstance(word, Located):
+        return f'"{_BASES[word.base]}"/{quote(word.path)}'
+    return quote(word)
+
+
+def quote(text: str) -> str:
+    """Quote for a POSIX shell; raise UsageError for text that would not stay in its line."""
+    if not text.isprintable():
+        raise UsageError(tr("{value} can't be written into a script", value=ascii(text)), code="unprintable")
+    return shlex.quote(text)
+
+
+def _verified(environments: tuple[ScriptEnvironment, ...]) -> Iterable[str]:
+    unverified = [str(number) for number, one in enumerate(environments, 1) if not one.verified]
+    body = f"case $1 in {' | '.join(unverified)}) return 1 ;; esac" if unverified else ":"
+    yield from ("", f"is_verified() {{ {body}; }}")
+
+
+def _digests(script: Bootstrap) -> Iterable[str]:
+    """Tell by a digest whether an environment was asked for differently by an earlier script."""
+    yield from ("", "digest_of() {", "    case $1 in")
+    for number, one in enumerate(script.environments, 1):
+        text = "\n".join((_call(one), *(file.text for file in one.files)))
+        yield f"        {number}) echo {sha256(text.encode()).hexdigest()[:_DIGITS]} ;;"
+    yield from ("    esac", "}")
+
+
+def _each(name: str, addresses: tuple[str, ...]) -> Iterable[str]:
+    """Write a function that tries a command with one address after the other, until it works."""
+    calls = " || ".join(f'"$@" {quote(address)}' for address in addresses) or "return 1"
+    yield from ("", f"each_{name}() {{ {calls}; }}")
+
+
+def _micromamba(files: tuple[MicromambaFile, ...]) -> Iterable[str]:
+    yield from ("", "micromamba_of() {", "    case $1 in")
+    for one in files:
+        yield f"        {one.platform}) echo {quote(f'{one.filename} {one.sha256}')} ;;"
+    yield from ("        *) return 1 ;;", "    esac", "}")
+
+
+def _write_files(files: tuple[HeldFile, ...]) -> Iterable[str]:
+    if not files:
+        yield from ("", "write_files() { :; }")
+        return
+    yield from ("", "write_files() {")
+    for file in files:
+        lines = _text_lines(file)
+        end = _delimiter(lines)
+        yield f"    write \"$place/files\"/{quote(file.name)} <<'{end}'"
+        yield from lines
+        yield end
+    yield "}"
+
+
+def _text_lines(file: HeldFile) -> list[str]:
+    if "\0" in file.text:
+        raise UsageError(tr("{value} can't be written into a script", value=file.name), code="unprintable")
+    return file.text.removesuffix("\n").split("\n")
+
+
+def _delimiter(lines: list[str]) -> str:
+    """Return a line that none of the lines is."""
+    end = "END_OF_FILE"
+    while end in lines:
+        end += "_"
+    return end

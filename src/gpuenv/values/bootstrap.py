@@ -1,0 +1,75 @@
+"""A bootstrap script: what it brings to a bare machine, and the environments that it makes there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gpuenv.values.build import Platform
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A path that is known only where the script runs.
+
+    `beside` is relative to the script itself, `files` to where the script writes the files that it holds.
+    """
+
+    base: Literal["beside", "files"]
+    path: str
+
+
+Word = str | Located
+
+
+@dataclass(frozen=True, slots=True)
+class HeldFile:
+    """A text file that a script holds, and writes before it makes environments."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptEnvironment:
+    """An environment that a script makes: `arguments` are those of `gpuenv create NAME`, without the name.
+
+    `verified` tells that it has to pass `gpuenv verify` to be left alone.
+    """
+
+    name: str
+    arguments: tuple[Word, ...]
+    verified: bool = True
+    files: tuple[HeldFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MicromambaFile:
+    """A package of micromamba's on a conda channel; `sha256` is in lower-case hex digits."""
+
+    platform: Platform
+    filename: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """All that a script is made of.
+
+    `gpuenv` is the requirement to install, `wheel` an address or the name of a file beside the script that is
+    installed in its place. `indexes` are those of the mirrors named, in order, with an empty text for the
+    installer's own default; `channels` are the addresses of conda-forge. `pythons` (MAJOR.MINOR) are brought
+    where there is none to run gpuenv with, and the first that can runs it; `asked` are brought in any case.
+    """
+
+    made_by: str
+    gpuenv: str
+    wheel: str | None
+    indexes: tuple[str, ...]
+    channels: tuple[str, ...]
+    micromamba: tuple[MicromambaFile, ...]
+    pythons: tuple[str, ...]
+    asked: tuple[str, ...]
+    launcher: bool
+    environments: tuple[ScriptEnvironment, ...]
+    files: tuple[HeldFile, ...] = ()

@@ -1,0 +1,251 @@
+"""`gpuenv bootstrap`, and `create --from lab.toml`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conda_mirror import serve_mirror, with_mirror
+from conda_packages import RUNNING, CondaPackage
+from index_server import IndexServer
+from running import Done, Program
+from tiny_wheels import tiny_torch
+
+TORCH = "2.14.1"
+VICIOUS = "/srv/a'b; rm -rf $HOME `id` \\"
+needs_sh = pytest.mark.skipif(shutil.which("dash") is None, reason="dash is not there")
+
+
+def commands(script: str, home: Path) -> list[str]:
+    """What the script would run, as it says itself."""
+    file = home / "boot.sh"
+    file.write_text(script, encoding="utf-8")
+    done = subprocess.run(
+        [str(shutil.which("dash")), str(file), "--dry-run"],
+        capture_output=True, encoding="utf-8", check=True, env={"PATH": os.defpath, "HOME": str(home)},
+    )  # fmt: skip
+    told = "would run, unless it is there and works: "
+    return [line.removeprefix(told) for line in done.stdout.splitlines() if line.startswith(told)]
+
+
+def held(script: str, name: str) -> str:
+    """A file that the script holds."""
+    start = f"    write \"$place/files\"/{name} <<'END_OF_FILE'\n"
+    assert start in script
+    return script.partition(start)[2].partition("END_OF_FILE\n")[0]
+
+
+@needs_sh
+def test_the_script_runs_create_with_the_options_given(program: Program) -> None:
+    (program.root / "work" / "r.txt").write_text("numpy<2  # for old code\n", encoding="utf-8")
+    given = ("torch==2.14.*", "--python", ">=3.10,<3.13", "--cuda", "12.6", "--manager", "uv")
+    more = ("-r", "r.txt", "--mirror", "nju", "--mirror", "tuna", "--device", "1", "--find-links", VICIOUS)
+    done = program.run("bootstrap", *given, *more, "--name", "paper", "--no-verify", "--offline")
+    assert done.status == 0, done.err
+    assert [shlex.split(line) for line in commands(done.out, program.home)] == [
+        [
+            "gpuenv", "create", "paper", "torch==2.14.*", "numpy<2", "--python", ">=3.10,<3.13",
+            "--cuda", "12.6", "--manager", "uv", "--mirror", "nju", "--mirror", "tuna",
+            "--find-links", VICIOUS, "--device", "1", "--offline", "--no-verify", "--yes",
+        ]
+    ]  # fmt: skip
+
+
+def test_it_is_written_so_that_it_can_be_run(program: Program) -> None:
+    printed = program.run("bootstrap", "--offline")
+    file = program.root / "work" / "boot.sh"
+    written = program.run("bootstrap", "--offline", "-o", file)
+    assert (written.status, written.out) == (0, "")
+    assert written.err.splitlines()[-1] == f"wrote {file}"
+    assert file.read_text(encoding="utf-8") == printed.out
+    assert os.access(file, os.X_OK)
+    asked = program.run("bootstrap", "--offline", "--json")
+    assert asked.data == {"script": printed.out, "environments": ["torch"]}
+    assert [one["code"] for one in asked.envelope["warnings"]] == ["no-micromamba"]
+
+
+def test_the_newest_micromamba_that_tar_unpacks_is_in_the_script(program: Program) -> None:
+    def package(version: str, subdir: str = "linux-64", ending: str = ".tar.bz2") -> CondaPackage:
+        return CondaPackage("micromamba", version, "0", subdir=subdir, ending=ending)
+
+    newest = package("2.10.0")
+    packages = (package("2.9.1"), newest, package("2.11.0", ending=".conda"), package("1.5", "linux-aarch64"))
+    with serve_mirror({"conda-forge": packages}) as site:
+        done = with_mirror(program, site).run("bootstrap", "--mirror", "lab", "--python", "3.9")
+        url = site.url
+    assert (done.status, done.err) == (0, "")
+    assert f"linux-64) echo 'micromamba-2.10.0-0.tar.bz2 {newest.entry['sha256']}'" in done.out
+    assert "linux-aarch64) echo 'micromamba-1.5-0.tar.bz2 " in done.out
+    assert f'each_channel() {{ "$@" {url}/anaconda/cloud/conda-forge || "$@" https://' in done.out
+    assert "asked_pythons=3.9\n" in done.out
+    assert "wanted_pythons='3.9 3." in done.out
+    assert f'root = "{url}/anaconda"' in held(done.out, "config.toml")
+
+
+def test_a_machine_can_not_be_described_unless_it_is_decided_here(program: Program) -> None:
+    asked = ("bootstrap", "torch", "--driver", "570.133.07", "--gpu", "8.6", "--offline")
+    assert program.run(*asked).status == 2
+    assert program.run(*asked, "--json").error["fixes"][0]["text"] == "decide here for that machine: --pin"
+
+
+@pytest.fixture
+def torch(server: IndexServer, tmp_path: Path) -> str:
+    server.publish(tiny_torch(tmp_path / "torch", f"{TORCH}+cpu"), "pytorch", "cpu")
+    return TORCH
+
+
+def test_pinned_it_holds_the_lock_of_a_plan(
+    program: Program, mirrors: tuple[str, ...], server: IndexServer, torch: str
+) -> None:
+    asked = (f"torch=={torch}", "--cuda", "cpu", "--python", RUNNING, *mirrors)
+    done = program.run("bootstrap", "--pin", *asked)
+    assert done.status == 0, done.err
+    lock = program.run("plan", "--format", "pylock.toml", *asked)
+    assert held(done.out, "1.pylock.toml") == lock.out
+    assert '1) "$@" torch --from-lock "$place/files"/1.pylock.toml --python ' in done.out
+    assert f"asked_pythons={RUNNING}\n" in done.out
+    assert program.run("plan", "--format", "bootstrap", *asked).out == done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("torch>>2",), "bad-requirement"),
+        (("torch\nrm",), "bad-requirement"),
+        (("--python", "three"), "bad-python"),
+        (("--cuda", "12.x"), "bad-cuda"),
+        (("--mirror", "tunaa"), "unknown-mirror"),
+        (("--mirror", "https://x.example.com/\x1b"), "unprintable"),
+        (("--name", "../x"), "bad-name"),
+        (("--gpuenv", "new"), "bad-version"),
+        (("-r", "gone.txt"), "bad-requirements-file"),
+        (("-f", "gone.yml"), "bad-file"),
+        (("--from", "gone.toml"), "bad-lab-file"),
+    ],
+)
+def test_what_would_fail_on_each_machine_fails_here(
+    program: Program, words: tuple[str, ...], code: str
+) -> None:
+    done = program.run("bootstrap", *words, "--offline", "--json")
+    assert (done.status, done.error["code"]) == (2, code)
+
+
+def test_a_password_in_the_script_is_told(program: Program) -> None:
+    done = program.run("bootstrap", "--mirror", "https://me:secret@x.example.com/simple", "--offline")
+    assert "warning: the script holds a password" in done.err
+    assert "password" not in program.run("bootstrap", "--offline").err
+
+
+LAB = f"""
+mirrors = ["lab"]
+python = "{RUNNING}"
+cuda = "cpu"
+verify = false
+
+[gpuenv]
+version = ">=0.1"
+launcher = true
+
+[environments.paper]
+requirements = ["torch=={TORCH}"]
+
+[environments.course]
+environment_file = "course.yml"
+find_links = ["wheels"]
+
+[environments.exact]
+lock = "pylock.toml"
+
+[[mirror]]
+name = "lab"
+"""
+
+
+@pytest.fixture
+def lab(program: Program, server: IndexServer, torch: str) -> Path:
+    folder = program.root / "lab"
+    folder.mkdir()
+    own = (
+        f'pypi = {{simple = "{server.pypi}"}}\ntorch = {{address = "{server.pytorch}", layout = "pep503"}}\n'
+    )
+    (folder / "lab.toml").write_text(LAB + own, encoding="utf-8")
+    (folder / "course.yml").write_text(f"dependencies:\n  - pytorch={torch}\n", encoding="utf-8")
+    (folder / "wheels").mkdir()
+    asked = (f"torch=={torch}", "--cuda", "cpu", "--python", RUNNING, "--mirror", server.pytorch)
+    locked = program.run("plan", *asked, "--mirror", server.pypi, "--format", "pylock.toml")
+    assert locked.status == 0, locked.err
+    (folder / "pylock.toml").write_text(locked.out, encoding="utf-8")
+    return folder / "lab.toml"
+
+
+@needs_sh
+def test_a_labs_script_has_all_its_environments_and_what_they_need(program: Program, lab: Path) -> None:
+    done = program.run("bootstrap", "--from", lab, "--offline")
+    assert done.status == 0, done.err
+    place, options = (
+        f"{program.home}/.local/share/gpuenv/bootstrap/files",
+        f"--python {RUNNING} --cuda cpu --mirror lab",
+    )
+    wheels = f"--find-links {program.home}/wheels"
+    assert commands(done.out, program.home) == [
+        f"gpuenv create paper torch=={TORCH} {options} --offline --no-verify --yes",
+        f"gpuenv create course -f {place}/2.environment.yml {options} {wheels} --offline --no-verify --yes",
+        f"gpuenv create exact --from-lock {place}/3.pylock.toml {options} --offline --no-verify --yes",
+    ]
+    assert held(done.out, "2.environment.yml") == (lab.parent / "course.yml").read_text(encoding="utf-8")
+    assert held(done.out, "3.pylock.toml") == (lab.parent / "pylock.toml").read_text(encoding="utf-8")
+    assert 'name = "lab"' in held(done.out, "config.toml")
+    assert "wanted_gpuenv='gpuenv>=0.1'\n" in done.out
+    assert "launcher=yes\n" in done.out
+    one = program.run("bootstrap", "--from", lab, "--name", "paper", "torch", "--offline", "--python", "3.10")
+    assert commands(one.out, program.home) == [
+        "gpuenv create paper torch --python 3.10 --cuda cpu --mirror lab --offline --no-verify --yes"
+    ]
+
+
+def create(program: Program, lab: Path, *words: str) -> Done:
+    return program.run("create", "--from", lab, "--yes", *words)
+
+
+def test_a_labs_environments_are_made_here_too(program: Program, lab: Path) -> None:
+    """All that are not there yet, with what the file says and the lab's own mirrors."""
+    one = create(program, lab, "exact", "--json")
+    assert one.status == 0, one.out
+    assert [package["version"] for package in one.data["packages"]] == [f"{TORCH}+cpu"]
+    assert one.data["verify"] is None
+    done = create(program, lab)
+    assert done.status == 0, done.err
+    assert "`exact` is there already\n" in done.err
+    made = program.run("list", "--json").data["environments"]
+    assert [(row["name"], row["torch"], row["python"]) for row in made] == [
+        (name, f"{TORCH}+cpu", RUNNING) for name in ("course", "exact", "paper")
+    ]
+    taken = create(program, lab, "paper", "--json")
+    assert (taken.status, taken.error["code"]) == (2, "environment-exists")
+
+
+def test_what_is_typed_goes_before_what_the_lab_says(program: Program, lab: Path) -> None:
+    planned = create(program, lab, "exact", f"torch=={TORCH}", "--dry-run", "--json")
+    assert planned.status == 0, planned.out
+    assert not any("the lock names" in reason["text"] for reason in planned.data["why"])
+    refused = create(program, lab, "paper", "torch==9", "--json")
+    assert (refused.status, refused.error["code"]) != (0, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(("papr",), "unknown-environment"), ((), "usage"), (("paper", "--from-lock", "x"), "usage")],
+)
+def test_a_labs_environment_is_named_rightly(
+    program: Program, lab: Path, words: tuple[str, ...], code: str
+) -> None:
+    done = create(program, lab, *words, "--json")
+    assert (done.status, done.error["code"]) == (2, code)
+
+
+def test_create_without_a_name_needs_a_lab(program: Program) -> None:
+    assert program.run("create", "--json").error["code"] == "usage"
