@@ -1,0 +1,99 @@
+"""Measure how machines are parted into groups: `python bench/fleet.py [-n MACHINES]`.
+
+The machines are made from gpus.json and cuda.json: any GPU, one to eight of them, with a driver of any
+branch that is known, on any of six glibc. Compared, in one process, without the network: to put them into
+kinds and part them into the fewest groups, and to decide for each machine by itself, as
+`gpuenv plan --machine` would.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from gpuenv import matrices
+from gpuenv.core.fleet_asker import Asker
+from gpuenv.core.fleet_groups import split
+from gpuenv.core.fleet_kinds import Member, fold
+from gpuenv.core.gpu_names import GpuFact
+from gpuenv.core.knowledge import Knowledge
+from gpuenv.core.request import Request, parse_requirements
+from gpuenv.core.resolve import Question, ask, decide
+from gpuenv.core.target import choose_target
+from gpuenv.values.driver import DriverVersion
+from gpuenv.values.machine import Driver, Gpu, Machine, System
+from gpuenv.values.python import PythonOffer
+from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.workflow.listings import list_files
+from gpuenv.workflow.options import PlanOptions
+
+GLIBCS = ("2.17", "2.27", "2.28", "2.31", "2.35", "2.39")
+PYTHONS = tuple(PythonOffer(f"3.{minor}") for minor in range(8, 15))
+ROUNDS = 5
+
+
+def main() -> None:
+    """Measure and print medians and the ratio."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("-n", "--machines", type=int, default=200, help="how many machines")
+    count = parser.parse_args().machines
+    knowledge = load_knowledge()
+    members = tuple(
+        Member(number, choose_target((machine,), (), cpu=False), PYTHONS)
+        for number, machine in enumerate(_machines(count, knowledge))
+    )
+    question = _question(members[0], knowledge)
+    kinds = fold(members, question)
+    parted = split(kinds, Asker.of(question))
+    print(f"{count} machines, {len(kinds)} kinds, {len(parted.groups)} groups")
+    together = _median(lambda: split(fold(members, question), Asker.of(question)))
+    apart = _median(lambda: [decide(replace(question, target=one.target)) for one in members], rounds=1)
+    print(f"parted in {together * 1000:.0f} ms, decided one by one in {apart * 1000:.0f} ms")
+    print(f"ratio {together / apart:.3f}")
+
+
+def _machines(count: int, knowledge: Knowledge) -> list[Machine]:
+    chance = random.Random(count)  # noqa: S311 - the same machines every time
+    names = {row["name"] for row in matrices.load("gpus") if row.get("name")}
+    facts = [fact for name in sorted(names) if (fact := knowledge.capability_by_name(name))]
+    branches = sorted({int(row["branch"]) for row in knowledge.cuda_rows if row["kind"] == "branch"})
+    return [_machine(chance, facts, branches, knowledge) for _ in range(count)]
+
+
+def _machine(
+    chance: random.Random, facts: list[GpuFact], branches: list[int], knowledge: Knowledge
+) -> Machine:
+    fact = chance.choice(facts)
+    version = DriverVersion(f"{chance.choice(branches)}.100")
+    gpus = tuple(Gpu(index, fact.name, fact.capability) for index in range(chance.choice((1, 2, 4, 8))))
+    system = System("linux", "x86_64", "glibc", chance.choice(GLIBCS))
+    return Machine(system, Driver(version, knowledge.driver_cuda(version, "linux")), gpus)
+
+
+def _question(member: Member, knowledge: Knowledge) -> Question:
+    request = Request(requirements=parse_requirements(()), offline=True)
+    with tempfile.TemporaryDirectory() as folder:
+        environ = {"PATH": os.defpath, "GPUENV_CACHE_DIR": folder, "GPUENV_DATA_DIR": folder}
+        listed = list_files(PlanOptions(offline=True), request, member.target, knowledge, environ)
+    return ask(request, member.target, knowledge, listed.listings, PYTHONS)
+
+
+def _median(work: Callable[[], Any], rounds: int = ROUNDS) -> float:
+    times = []
+    for _ in range(rounds):
+        begun = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - begun)
+    return sorted(times)[rounds // 2]
+
+
+if __name__ == "__main__":
+    main()

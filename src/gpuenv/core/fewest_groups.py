@@ -1,0 +1,107 @@
+"""The fewest groups that hold everything, of the sets that may go together.
+
+Sets are bit masks. Each has a rank: 0 for the best build there is, more for worse ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+_MOST_STEPS = 100_000  # beyond that the best cover found so far stands; real labs need a few hundred
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A set that may go together, in one group, whole or in part."""
+
+    mask: int
+    rank: int
+
+
+def bits(mask: int) -> Iterator[int]:
+    """Yield the places of the bits that are set, lowest first."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+def fewest_groups(options: Sequence[Option]) -> tuple[int, ...]:
+    """Return the places of the fewest options that together hold all that any option holds.
+
+    Of equally few the worst is as good as can be, then the next worst, and so on. This is exact, by branch
+    and bound, as long as it takes no more than a set number of steps; then the best found so far stands.
+    """
+    whole = 0
+    for option in options:
+        whole |= option.mask
+    search = _Search(tuple(options), _greedy(options, whole))
+    search.run(whole, ())
+    return tuple(sorted(search.best, key=lambda place: (options[place].rank, place)))
+
+
+def _greedy(options: Sequence[Option], whole: int) -> tuple[int, ...]:
+    chosen: list[int] = []
+    while whole:
+        place = max(range(len(options)), key=lambda one: (options[one].mask & whole).bit_count())
+        chosen.append(place)
+        whole &= ~options[place].mask
+    return tuple(chosen)
+
+
+@dataclass(slots=True)
+class _Search:
+    options: tuple[Option, ...]
+    best: tuple[int, ...]
+    _steps: int = field(default=0)
+
+    def run(self, left: int, chosen: tuple[int, ...]) -> None:
+        """Try everything that may be better than the best so far."""
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            return
+        if not left:
+            if self._cost(chosen) < self._cost(self.best):
+                self.best = chosen
+            return
+        useful = self._useful(left)
+        if self._least_cost(left, chosen, useful) >= self._cost(self.best):
+            return
+        for place in self._branches(left, useful):
+            self.run(left & ~self.options[place].mask, (*chosen, place))
+
+    def _cost(self, chosen: tuple[int, ...]) -> tuple[int, list[int]]:
+        return len(chosen), sorted((self.options[place].rank for place in chosen), reverse=True)
+
+    def _least_cost(
+        self, left: int, chosen: tuple[int, ...], useful: tuple[int, ...]
+    ) -> tuple[int, list[int]]:
+        """What at least is paid for the rest: so many sets, one of them as bad as what is hardest to hold."""
+        largest = max((self.options[place].mask & left).bit_count() for place in useful)
+        more = -(-left.bit_count() // largest)
+        hardest = max(
+            min(self.options[place].rank for place in useful if self.options[place].mask >> bit & 1)
+            for bit in bits(left)
+        )
+        ranks = [self.options[place].rank for place in chosen] + [hardest] + [0] * (more - 1)
+        return len(chosen) + more, sorted(ranks, reverse=True)
+
+    def _useful(self, left: int) -> tuple[int, ...]:
+        """Leave out what another option holds as well, in a group that is as good."""
+        ordered = sorted(
+            (place for place, option in enumerate(self.options) if option.mask & left),
+            key=lambda place: (self.options[place].rank, -(self.options[place].mask & left).bit_count()),
+        )
+        kept: list[int] = []
+        for place in ordered:
+            held = self.options[place].mask & left
+            if not any(held & ~self.options[other].mask == 0 for other in kept):
+                kept.append(place)
+        return tuple(kept)
+
+    def _branches(self, left: int, useful: tuple[int, ...]) -> list[int]:
+        """The options for what fewest can hold: one of them must be taken. The largest first."""
+        holders = ([place for place in useful if self.options[place].mask >> bit & 1] for bit in bits(left))
+        fewest = min(holders, key=len)
+        return sorted(fewest, key=lambda place: -(self.options[place].mask & left).bit_count())
