@@ -11,6 +11,15 @@ nox.options.sessions = ["lint", "types", "imports", "tests"]
 nox.options.reuse_existing_virtualenvs = True
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
+# Programs that tests run where they are, and the packages of Debian that bring them.
+TOOLS = {
+    "chromium": "chromium",  # the page of the matrices
+    "buildah": "buildah",  # images without Docker
+    "bwrap": "bubblewrap",  # bare machines for the bootstrap script
+    "busybox": "busybox",
+    "dash": "dash",
+    "shellcheck": "shellcheck",
+}
 
 
 def _install(session: nox.Session, *groups: str) -> None:
@@ -40,15 +49,16 @@ def imports(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the tests against the installed package, in parallel; arguments go to pytest."""
     _install(session, "test")
-    _install_browser(session)
+    _install_tools(session)
     session.run("pytest", "-n", os.environ.get("GPUENV_TEST_WORKERS", "auto"), *session.posargs)
 
 
-def _install_browser(session: nox.Session) -> None:
-    """Bring the browser for the matrix page where a CI machine has none; elsewhere its tests are skipped."""
+def _install_tools(session: nox.Session) -> None:
+    """Bring what some tests run and a CI machine lacks; elsewhere those tests are skipped without it."""
     may = os.environ.get("CI") and shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0
-    if may and not shutil.which("chromium"):
-        for words in (("update", "-qq"), ("install", "-qq", "-y", "--no-install-recommends", "chromium")):
+    missing = [package for program, package in TOOLS.items() if not shutil.which(program)]
+    if may and missing:
+        for words in (("update", "-qq"), ("install", "-qq", "-y", "--no-install-recommends", *missing)):
             session.run("apt-get", *words, external=True, silent=True, success_codes=range(256))
 
 

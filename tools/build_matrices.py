@@ -16,8 +16,10 @@ from matrix_tables.checks import build_checks
 from matrix_tables.companions import build_companions
 from matrix_tables.conda import build_conda
 from matrix_tables.cuda import build_cuda
+from matrix_tables.ecosystem import build_ecosystem
 from matrix_tables.facts import Facts, Row, UnusableFacts
 from matrix_tables.gpus import build_gpus
+from matrix_tables.images import build_images
 from matrix_tables.known_bad import build_known_bad
 from matrix_tables.libraries import build_libraries
 from matrix_tables.mirrors import build_mirrors
@@ -84,6 +86,8 @@ def _build(facts: Facts, options: argparse.Namespace) -> tuple[dict[str, list[Ro
         "signatures": build_signatures(facts),
         "checks": build_checks(facts),
         "conda": build_conda(facts),
+        "images": build_images(),
+        "ecosystem": build_ecosystem(facts),
     }
     texts = {name: render_table(rows) for name, rows in tables.items()}
     if options.pypi_pages is not None:

@@ -6,6 +6,8 @@ import asyncio
 import io
 import json
 import os
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +20,17 @@ from ruamel.yaml import YAML
 
 from gpuenv.core.machine_json import render_machine
 from gpuenv.core.render.environment_yml import render_environment
+from gpuenv.core.render.pixi import render_pixi_of_conda
 from gpuenv.values.capability import parse_compute_capability
 from gpuenv.values.errors import Refused
 from gpuenv.values.plan import Plan
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.plan import make_plan
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 rattler = pytest.importorskip("rattler")
 
@@ -66,19 +74,27 @@ def channels(plans: dict[str, Plan | None], tmp_path_factory: pytest.TempPathFac
     }
 
 
-def solve(document: dict[str, Any], channels: dict[str, str], plan: Plan) -> dict[str, Any]:
-    """What py-rattler makes of the file on the machine, by name."""
-    assert plan.conda is not None
-    specs = [item for item in document["dependencies"] if isinstance(item, str)]
+@dataclass(frozen=True)
+class Asked:
+    """What a file asks of a solver."""
+
+    channels: list[str]
+    specs: list[str]
+    subdir: str
+    cuda: str | None
+
+
+def solve(asked: Asked, channels: dict[str, str]) -> dict[str, Any]:
+    """What py-rattler makes of a file on the machine, by name."""
     virtual = [("__glibc", "2.39"), ("__unix", "0"), ("__linux", "6.8")]
-    if plan.conda.cuda:
-        virtual.append(("__cuda", plan.conda.cuda))
+    if asked.cuda:
+        virtual.append(("__cuda", asked.cuda))
     records = asyncio.run(
         rattler.solve(
-            [rattler.Channel(channels[name]) for name in document["channels"] if name != "nodefaults"],
-            [rattler.MatchSpec(spec, strict=False) for spec in specs],
+            [rattler.Channel(channels[name]) for name in asked.channels],
+            [rattler.MatchSpec(spec, strict=False) for spec in asked.specs],
             gateway=rattler.Gateway(),
-            platforms=[rattler.Subdir(plan.conda.subdir), rattler.Subdir("noarch")],
+            platforms=[rattler.Subdir(asked.subdir), rattler.Subdir("noarch")],
             virtual_packages=[
                 rattler.GenericVirtualPackage(
                     rattler.PackageName(name), rattler.Version(version), rattler.BuildString("0")
@@ -90,11 +106,25 @@ def solve(document: dict[str, Any], channels: dict[str, str], plan: Plan) -> dic
     return {record.name.normalized: record for record in records}
 
 
-def read_back(plan: Plan) -> dict[str, Any]:
-    text = render_environment(plan)
-    document = YAML(typ="safe").load(io.StringIO(text))
-    assert isinstance(document, dict)
-    return document
+def read_back(plan: Plan) -> Asked:
+    """Read the environment.yml; it leaves the CUDA to the machine."""
+    assert plan.conda is not None
+    document = YAML(typ="safe").load(io.StringIO(render_environment(plan)))
+    specs = [item for item in document["dependencies"] if isinstance(item, str)]
+    named = [name for name in document["channels"] if name != "nodefaults"]
+    return Asked(named, specs, plan.conda.subdir, plan.conda.cuda)
+
+
+def read_back_pixi(plan: Plan) -> Asked:
+    document = tomllib.loads(render_pixi_of_conda(plan))
+    (subdir,) = document["workspace"]["platforms"]
+    cuda = document.get("system-requirements", {}).get("cuda")
+    specs = [f"{name} {_fields(told)}" for name, told in document["dependencies"].items()]
+    return Asked(document["workspace"]["channels"], specs, subdir, cuda)
+
+
+def _fields(told: str | dict[str, str]) -> str:
+    return told if isinstance(told, str) else f"{told['version']} {told.get('build', '*')}"
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -105,7 +135,7 @@ def test_the_file_solves_to_the_planned_build(
     if plan is None:
         return
     torch = plan.packages[0]
-    solved = solve(read_back(plan), channels, plan)
+    solved = solve(read_back(plan), channels)
     found = solved["pytorch"]
     build = str(found.build)
     variant = str(torch.variant)
@@ -117,6 +147,19 @@ def test_the_file_solves_to_the_planned_build(
     old = any(gpu.compute_capability and gpu.compute_capability < TURING for gpu in plan.machines[0].gpus)
     if old and "cudnn" in solved:
         assert Version(str(solved["cudnn"].version)) < Version("9.11"), "it has left this GPU"
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_pixi_toml_solves_to_the_same_set(
+    name: str, plans: dict[str, Plan | None], channels: dict[str, str]
+) -> None:
+    plan = plans[name]
+    if plan is None:
+        return
+    by_conda, by_pixi = (solve(asked, channels) for asked in (read_back(plan), read_back_pixi(plan)))
+    assert {name: record.file_name for name, record in by_pixi.items()} == {
+        name: record.file_name for name, record in by_conda.items()
+    }
 
 
 def test_most_machines_are_served(plans: dict[str, Plan | None]) -> None:

@@ -11,22 +11,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
 from replica_network import Network
 from running import Program, make_program
-from tiny_wheels import TAG, tiny_torch, tiny_torchvision, tiny_wheel
+from tiny_stack import CPU, TORCH, WANTED, installed, publish_stack
 
 from gpuenv.uv_binary import find_embedded_uv
-
-TORCH = ("torch==2.14.1", "torchvision")
-CPU = ("--cuda", "cpu", "--python", f"{sys.version_info[0]}.{sys.version_info[1]}")
-WANTED = {
-    "torch": "2.14.1+cpu", "torchvision": "0.29.1+cpu", "mylib": "2.0", "tinydep": "1.0",
-    "nvidia-tiny": "1.0",
-}  # fmt: skip
 
 # the options, where the torch stack must come from
 LAYOUTS = {
@@ -43,17 +35,7 @@ BOTH = pytest.mark.parametrize("manager", ["uv", "pip"])
 
 @pytest.fixture(scope="module", autouse=True)
 def _wheels(network: Network, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Put on every shelf a stack that installs; PyPI holds newer torches, as ever."""
-    here = tmp_path_factory.mktemp("wheels")
-    needs = tiny_torch(here / "torch", "2.14.1+cpu")
-    network.publish(needs, "cpu")
-    network.publish(tiny_torchvision(here, "0.29.1+cpu"), "cpu")
-    network.publish(tiny_torch(here / "newer", "2.15.0"))
-    network.publish(tiny_wheel(here, "tinydep", "1.0"))
-    network.publish(tiny_wheel(here, "nvidia_tiny", "1.0"))
-    network.publish(
-        tiny_wheel(here, "mylib", "2.0", requires=("tinydep>=1", "nvidia-tiny", "torch>=2"), tag=TAG)
-    )
+    publish_stack(network, tmp_path_factory.mktemp("wheels"))
 
 
 @pytest.fixture(autouse=True)
@@ -102,13 +84,6 @@ def paste(lines: list[str], paster: Program, network: Network, cwd: Path, **vari
         timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 0, (lines, done.stdout, done.stderr)
-
-
-def installed(environment: Path) -> dict[str, str]:
-    places = [str(path) for path in environment.glob("lib/*/site-packages")]
-    found = {str(item.metadata["Name"]).lower(): item.version for item in distributions(path=places)}
-    renamed = {name.replace("_", "-"): version for name, version in found.items()}
-    return {name: version for name, version in renamed.items() if name not in {"pip", "setuptools"}}
 
 
 def check_came_from(network: Network, layout: str) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 from deciding import gpu_machine, machine
 
 from gpuenv.values.errors import Because
+from gpuenv.values.locked import Locked, LockedFile
 from gpuenv.values.machine import Machine
 from gpuenv.values.plan import Advice, Plan, PlannedPackage, Rejection, Sources, Step, Warn
 
@@ -67,3 +69,25 @@ def cpu_plan() -> Plan:
         constraints=(),
         advice=(),
     )
+
+
+def locked_file(name: str, version: str, **facts: Any) -> LockedFile:
+    """Return a file of the installer's own index."""
+    filename = f"{name}-{version}-py3-none-any.whl"
+    given: dict[str, Any] = {
+        "filename": filename, "url": f"https://files.example.com/{filename}",
+        "index": "https://pypi.example.com/simple", "sha256": sha256(filename.encode()).hexdigest(),
+        "size": None, **facts,
+    }  # fmt: skip
+    return LockedFile(name, version, **given)
+
+
+def locked(made: Plan | None = None, *more: LockedFile, **facts: Any) -> Locked:
+    """Return all that a plan brings: its stack, numpy and setuptools that it asks for, and tinydep."""
+    made = made or plan()
+    stack = tuple(
+        locked_file(one.name, one.version, filename=one.filename, url=one.url, index=one.index)
+        for one in made.packages
+    )
+    others = (locked_file("numpy", "2.1.0"), locked_file("setuptools", "81.0"), locked_file("tinydep", "1.0"))
+    return replace(Locked(made, (*stack, *others, *more), made.sources), **facts)

@@ -199,9 +199,9 @@ class _Handler(BaseHTTPRequestHandler):
         while first <= last:
             time.sleep(drip_s)
             part = answer.part(first, min(last, first + _CHUNK - 1))
+            self.replica.sent += len(part) if answer.is_file else 0  # before it is there, and asked about
             self.wfile.write(part)
             first += len(part)
-            self.replica.sent += len(part) if answer.is_file else 0
 
     def _break(self) -> None:
         self.wfile.flush()

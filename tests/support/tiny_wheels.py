@@ -43,12 +43,16 @@ def tiny_wheel(
     return wheel
 
 
-def tiny_torch(directory: Path, version: str, *, cuda: str | None = None) -> Path:
+def tiny_torch(
+    directory: Path, version: str, *, cuda: str | None = None, architectures: tuple[str, ...] = ()
+) -> Path:
     """Write a torch for this Python and machine; FAKE_TORCH tells it how to behave when it runs."""
     files = _modules(_FAKES / "fake_torch")
     main = files["torch/__init__.py"]
-    files["torch/__init__.py"] = main.replace('"2.14.1+cpu"', repr(version)).replace(
-        '"cuda": None', f'"cuda": {cuda!r}'
+    files["torch/__init__.py"] = (
+        main.replace('"2.14.1+cpu"', repr(version))
+        .replace('"cuda": None', f'"cuda": {cuda!r}')
+        .replace('"architectures": []', f'"architectures": {list(architectures)!r}')
     )
     files["torch/version.py"] = f"__version__ = {version!r}\ncuda = {cuda!r}\n"
     return tiny_wheel(directory, "torch", version, tag=TAG, files=files)

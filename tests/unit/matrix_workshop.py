@@ -95,6 +95,37 @@ COMMAND = {
     "torch": "2.7.0", "cuda": "cpu", "dependency": "cpuonly", "channels": "pytorch", "order_note": "",
     "source": "", "confidence": "high",
 }  # fmt: skip
+PYG_PAGE = {
+    "torch_page_key": "2.7.0", "variants": "cu126 cpu", "last_listed": "2025-08-12", "page_template": "",
+    "source": "nvidia",
+}  # fmt: skip
+PREBUILT = {
+    "project": "flash_attn", "version": "2.8.3", "torch": "2.7", "cuda_tag": "cu126",
+    "platform_tag": "manylinux_2_24_x86_64.manylinux_2_28_x86_64", "pythons": "cp310 cp39", "abi": "",
+    "release_tags": "v0.1 v0.10", "example": "",
+}  # fmt: skip
+PAIRING = """
+[[project]]
+name = "PyG (pyg-lib torch-scatter torch-sparse torch-cluster torch-spline-conv)"
+form = "find_links"
+rule = "the page is for the minor"
+[[project]]
+name = "mmcv / mmcv-full"
+form = "find_links"
+rule = "the folder tells"
+[[project]]
+name = "DGL"
+form = "find_links"
+rule = "the folder tells"
+[[project]]
+name = "detectron2"
+form = "find_links"
+rule = "the folder tells"
+[[project]]
+name = "flash-attn"
+form = "github_assets"
+rule = "the name tells"
+"""
 SOURCES = """
 [source.nvidia]
 page = "https://docs.example.com/cuda/ (copied)"
@@ -152,6 +183,8 @@ TABLES: dict[str, list[dict[str, str]]] = {
     "conda_install_commands.csv": [COMMAND],
     "ecosystem_requires.csv": [ECOSYSTEM],
     "mirror_failure_modes.csv": [MODE],
+    "pyg_pages.csv": [PYG_PAGE],
+    "flash_attn_prebuilt.csv": [PREBUILT],
 }
 
 
@@ -167,6 +200,7 @@ class Workshop:
         for name, rows in TABLES.items():
             self.write(name, rows)
         (self.facts / "sources.toml").write_text(SOURCES)
+        (self.facts / "ecosystem_pairing.toml").write_text(PAIRING)
         (self.facts / "torch_device_rules.toml").write_text(DEVICES)
         (self.facts / "known_bad.toml").write_text(_known_bad())
         (self.facts / "mirrors.toml").write_text(MIRRORS)
@@ -218,12 +252,19 @@ def _signatures() -> str:
     extra = importlib.import_module("matrix_tables.facts").read_toml(
         TOOLS / "matrix_tables" / "signatures.toml"
     )
+    general = importlib.import_module("matrix_tables.facts").read_toml(
+        TOOLS / "matrix_tables" / "signatures_general.toml"
+    )
+    added = {one["id"] for one in (*extra["signature"], *general["signature"])}
     texts = dict.fromkeys(("cause_en", "cause_zh", "fix_en", "fix_zh"), "told")
     entry = {"class": "code", "priority": 90, "reresolve": "no", "reresolve_how": "", "doctor_checks": []}
     entry |= {"samples": ["bad luck"], "source": ["https://example.com"], "evidence": "thread", **texts}
     regexes = {name: change.get("without", ()) for name, change in extra["change"].items()}
     ids = dict.fromkeys(
-        name for part in ("change", "read", "wants") for name in extra[part] if name != "usual"
+        name
+        for part in ("change", "read", "wants")
+        for name in extra[part]
+        if name != "usual" and name not in added
     )
     signatures = [{"id": name, "regex": ["bad luck", *regexes.get(name, ())], **entry} for name in ids]
     return json.dumps({"signatures": signatures})

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.cli.app import app
-from gpuenv.cli.main import _own_words, _Reporter
+from gpuenv.cli.language import split_words
+from gpuenv.cli.main import _Reporter
 from gpuenv.cli.output import json_text
 from gpuenv.cli.table import render_table
 
@@ -37,6 +38,9 @@ WORDS = st.lists(
         (["run", "trial", "--json"], "run", False),
         (["run", "--json", "trial", "x"], "run", True),
         (["run", "trial", "--", "x", "--json"], "run", False),
+        (["--lang", "zh", "plan", "--json"], "plan", True),
+        (["--lang=zh", "matrix", "--lang", "en", "show", "--json"], "matrix show", True),
+        (["--lang", "zh", "run", "trial", "--json"], "run", False),
     ],
 )
 def test_the_command_and_the_form_of_its_answer_are_told_apart_from_other_words(
@@ -54,8 +58,8 @@ def test_a_variable_asks_for_json_too_but_not_of_run(value: str, as_json: bool) 
 
 @given(WORDS)
 def test_any_arguments_can_be_asked(arguments: list[str]) -> None:
-    own = _own_words(arguments)
-    assert arguments[: len(own)] == own
+    own = split_words(arguments).own
+    assert arguments[: len(own)] == list(own)
     assert "--" not in own
     _Reporter.of(arguments, {})
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from building import case, on
+from building import case, on, target
+from deciding import gpu_machine
 
 from gpuenv.core.rules import library
 from gpuenv.workflow.knowledge import load_knowledge
@@ -67,3 +68,13 @@ def test_the_sentences_name_the_gpu_and_what_it_needs() -> None:
 
 def test_a_cpu_build_brings_no_such_library() -> None:
     assert not library.check(case("2", "cpu", ""), on("580.95.05", "3.7"), KNOWLEDGE)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_several_machines_the_one_that_uses_most_gpus_counts(order: int) -> None:
+    """NCCL matters between GPUs: with one GPU of a kind here and two there, there it does."""
+    one, two = gpu_machine("580.95.05", "3.7"), gpu_machine("580.95.05", "3.7", "3.7")
+    build = case("2.1", "cu121", "sm_37")
+    both = {failure.key[1] for failure in library.check(build, target(*(one, two)[::order]), KNOWLEDGE)}
+    alone = {failure.key[1] for failure in library.check(build, target(one), KNOWLEDGE)}
+    assert both - alone == {"nccl"}

@@ -65,7 +65,13 @@ def _root(
         bool,
         typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
+    lang: o.Language = o.LanguageName.auto,
 ) -> None: ...
+
+
+@matrix_app.callback()
+@mirrors_app.callback()
+def _group(lang: o.Language = o.LanguageName.auto) -> None: ...
 
 
 @app.command()
@@ -105,6 +111,10 @@ def plan(
     common: o.Common,
 ) -> int:
     """Decide and explain; change nothing."""
+    if format_name is o.FormatName.bootstrap:
+        from gpuenv.cli.commands import bootstrap  # noqa: PLC0415
+
+        return bootstrap.bootstrap(wanted, o.BootstrapArguments(pin=True), None, output, common)
     from gpuenv.cli.commands import plan as command  # noqa: PLC0415
 
     return command.plan(wanted, format_name.value, output, common)
@@ -112,33 +122,91 @@ def plan(
 
 @app.command()
 @o.grouped
-def create(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The environment: a name, or a path.")],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", envvar="GPUENV_DRY_RUN", help="Stop after the plan.")
-    ] = False,
-    yes: o.Yes = False,
-    verify: Annotated[
-        bool,
-        typer.Option("--verify/--no-verify", envvar="GPUENV_VERIFY", help="Prove the result on every GPU."),
-    ] = True,
-    force: Annotated[
-        bool,
+def dockerfile(
+    base: Annotated[
+        str,
         typer.Option(
-            "--force",
-            envvar="GPUENV_FORCE",
-            help="Replace an existing environment; it comes back if this fails.",
+            "--base",
+            metavar="slim|cuda-runtime|cuda-devel|IMAGE",
+            envvar="GPUENV_BASE",
+            help="What to start from: a Python alone, as the wheels bring CUDA; CUDA's libraries beside; its "
+            "compiler as well, in a stage of its own; or an image of yours that has a Python.",
         ),
-    ] = False,
+    ] = "slim",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            envvar="GPUENV_OUTPUT",
+            help="Write the Dockerfile to FILE, and a .dockerignore beside it where there is none.",
+        ),
+    ] = None,
     *,
+    wanted: o.PlanArguments,
+    common: o.Common,
+) -> int:
+    """Write a Dockerfile: the plan's very files by their hashes, checked for its GPUs while it is built.
+
+    With --gpu it plans for machines elsewhere: gpuenv dockerfile --gpu 8.6 --gpu 9.0 -o Dockerfile.gpu
+    """
+    from gpuenv.cli.commands import dockerfile as command  # noqa: PLC0415
+
+    return command.dockerfile(wanted, base, output, common)
+
+
+@app.command()
+@o.grouped
+def create(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="The environment: a name, or a path; of a lab.toml left out: all of them.",
+            show_default=False,
+        ),
+    ] = None,
+    lab: o.LabFile = None,
+    *,
+    chosen: o.CreateArguments,
     wanted: o.PlanArguments,
     common: o.Common,
 ) -> int:
     """Plan, show, apply, verify: make an environment that works on this machine's GPUs."""
     from gpuenv.cli.commands import create as command  # noqa: PLC0415
 
-    chosen = command.CreateOptions(dry_run=dry_run, yes=yes, verify=verify, force=force)
-    return command.create(name, wanted, chosen, common)
+    if lab is not None:
+        from gpuenv.cli.commands.create_lab import create_lab  # noqa: PLC0415
+
+        return create_lab(lab, name, wanted, chosen, common)
+    return command.create(command.given(name), wanted, chosen, common)
+
+
+@app.command()
+@o.grouped
+def bootstrap(
+    lab: o.LabFile = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", envvar="GPUENV_OUTPUT", help="Write the script to FILE."
+        ),
+    ] = None,
+    *,
+    asked: o.BootstrapArguments,
+    wanted: o.PlanArguments,
+    common: o.Common,
+) -> int:
+    """Write a script that brings all of this to a bare Linux machine: a Python, gpuenv, environments.
+
+    It needs sh, tar and one of curl, wget and python3, no root. Each machine decides for itself what works
+    there, unless --pin decides here. It can be run at any time, takes up what was interrupted, and removes
+    what it made.
+    """
+    from gpuenv.cli.commands import bootstrap as command  # noqa: PLC0415
+
+    return command.bootstrap(wanted, asked, lab, output, common)
 
 
 @app.command()
@@ -256,7 +324,8 @@ def matrix_show(
         str,
         typer.Argument(
             metavar="[TABLE]",
-            help="torch, cuda, gpus, companions, known-bad, libraries, mirrors, conda, signatures or checks.",
+            help="torch, cuda, gpus, companions, known-bad, libraries, mirrors, conda, signatures, checks, "
+            "images or ecosystem.",
         ),
     ] = "torch",
     html: Annotated[
@@ -398,8 +467,8 @@ def mirrors_check(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME]...",
-            help="The mirrors; without any, all of them.",
+            metavar="[NAME|URL]...",
+            help="The mirrors, by name or address; without any, all of them.",
             show_default=False,
             autocompletion=o.complete_mirror,
         ),

@@ -3,38 +3,88 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from gpuenv.values.text import ENGLISH, install_catalogue, said
+from gpuenv.values.text import ENGLISH, install_catalogue
 
 LANGUAGES = (ENGLISH, "zh")
+_SAMPLES = {"zh": "中文：。"}
+_WINDOWS_LANGUAGES = {0x04: "zh", 0x09: ENGLISH}
 _CATALOGUES = Path(__file__).parent.parent / "texts"
 _LOCALE = ("LC_ALL", "LC_MESSAGES", "LANGUAGE", "LANG")  # the first that is set counts
 
 
-def choose_language(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
+def choose_language(
+    arguments: Sequence[str], environ: Mapping[str, str], ask_system: Callable[[], str] = str
+) -> str:
     """Return the language asked for by the bare arguments or the variables, else that of the locale.
 
-    A word that names none here counts as English: the command line is parsed, and refused, later.
+    Without a locale, as on Windows, `ask_system` gives the language of the system, or nothing. A word that
+    names none here counts as English: the command line is parsed, and refused, later.
     """
-    asked = _option(arguments) or environ.get("GPUENV_LANG", "").strip() or "auto"
+    asked = split_words(arguments).language or environ.get("GPUENV_LANG", "").strip() or "auto"
     if asked != "auto":
         return asked if asked in LANGUAGES else ENGLISH
-    told = next((environ[name] for name in _LOCALE if environ.get(name)), "")
+    told = next((environ[name] for name in _LOCALE if environ.get(name)), None) or ask_system()
     return next((one for one in LANGUAGES if told.lower().startswith(one)), ENGLISH)
 
 
-def _option(arguments: Sequence[str]) -> str | None:
-    for place, word in enumerate(arguments):
-        if word == "--":
-            return None
+def ask_windows() -> str:
+    """Return the language in which Windows speaks with this user; nothing on other systems."""
+    if sys.platform != "win32":
+        return ""
+    import ctypes  # noqa: PLC0415 - there only
+
+    return parse_windows_language(ctypes.windll.kernel32.GetUserDefaultUILanguage())
+
+
+def parse_windows_language(identifier: int) -> str:
+    """Parse a Windows language identifier, 0x0804 for Chinese as in China: `zh`; nothing for most others.
+
+    The low ten bits are the language, the others where it is spoken:
+    https://learn.microsoft.com/windows/win32/intl/language-identifiers
+    """
+    return _WINDOWS_LANGUAGES.get(identifier & 0x3FF, "")
+
+
+def printable_language(language: str, encodings: Sequence[str | None]) -> str:
+    """Return the language, or English where the streams' encodings lack its characters."""
+    try:
+        for encoding in encodings:
+            _SAMPLES.get(language, "").encode(encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return ENGLISH
+    return language
+
+
+class Words(NamedTuple):
+    """The bare arguments that are gpuenv's own, less `--lang` and its word, which is the language."""
+
+    own: tuple[str, ...]
+    language: str | None
+
+    @property
+    def positional(self) -> tuple[str, ...]:
+        """The words that are no options."""
+        return tuple(word for word in self.own if not word.startswith("-"))
+
+
+def split_words(arguments: Sequence[str]) -> Words:
+    """Tell gpuenv's own arguments from those of a command that it is to run, before they are parsed."""
+    words, rest = Words((), None), iter(arguments)
+    for word in rest:
+        if word == "--" or (words.positional[:1] == ("run",) and len(words.positional) > 1):
+            break
         if word == "--lang":
-            return next(iter(arguments[place + 1 :]), None)
-        if word.startswith("--lang="):
-            return word.partition("=")[2]
-    return None
+            words = Words(words.own, next(rest, None))
+        elif word.startswith("--lang="):
+            words = Words(words.own, word.partition("=")[2])
+        else:
+            words = Words((*words.own, word), words.language)
+    return words
 
 
 def speak(language: str) -> None:
@@ -46,15 +96,3 @@ def read_catalogue(language: str) -> dict[str, str]:
     """Return the translations of a language, keyed by the English template."""
     text = (_CATALOGUES / f"{language}.json").read_text(encoding="utf-8")
     return {str(template): str(translation) for template, translation in json.loads(text).items()}
-
-
-def translate_help(command: Any) -> None:
-    """Put a command's help, that of its options and of the commands below it into the language."""
-    for field in ("help", "short_help", "epilog"):
-        if getattr(command, field, None):
-            setattr(command, field, said(getattr(command, field)))
-    for parameter in getattr(command, "params", ()):
-        if getattr(parameter, "help", None):
-            parameter.help = said(parameter.help)
-    for below in getattr(command, "commands", {}).values():
-        translate_help(below)

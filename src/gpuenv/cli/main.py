@@ -17,9 +17,11 @@ import typer.main
 
 from gpuenv.cli import output
 from gpuenv.cli.app import Interrupted, app
-from gpuenv.cli.language import choose_language, speak, translate_help
+from gpuenv.cli.language import ask_windows, choose_language, printable_language, speak, split_words
+from gpuenv.cli.usage import help_of, is_no_command, usage_error
 from gpuenv.values.errors import Fix, GpuenvError, UsageError
-from gpuenv.values.text import tr
+from gpuenv.values.system_words import reason_of
+from gpuenv.values.text import ENGLISH, spoken, tr
 
 DEFECT = 70
 INTERRUPTED = 130
@@ -31,7 +33,8 @@ def run(arguments: list[str]) -> int:
     """Run gpuenv with `arguments`; return the exit status of design section 3."""
     output.prepare_streams()
     signal.signal(signal.SIGTERM, _terminated)
-    speak(choose_language(arguments, os.environ))
+    language = choose_language(arguments, os.environ, ask_windows)
+    speak(printable_language(language, (sys.stdout.encoding, sys.stderr.encoding)))
     reporter = _Reporter.of(arguments, os.environ)
     try:
         return _run_app(arguments)
@@ -50,7 +53,10 @@ def run(arguments: list[str]) -> int:
 def _run_app(arguments: list[str]) -> int:
     _check_directory()
     command = typer.main.get_command(_with_command(arguments))
-    translate_help(command)
+    if spoken() != ENGLISH:
+        from gpuenv.cli.help_text import translate_help  # noqa: PLC0415 - English is as typer writes it
+
+        translate_help(command)
     status = command(args=arguments, prog_name="gpuenv", standalone_mode=False)
     return status if isinstance(status, int) else 0
 
@@ -81,7 +87,7 @@ def _check_directory() -> None:
         os.getcwd()  # noqa: PTH109 - the question is whether it can be told
     except OSError as error:
         raise UsageError(
-            tr("the directory this runs in can't be read: {error}", error=error.strerror or error),
+            tr("the directory this runs in can't be read: {error}", error=reason_of(error)),
             code="no-directory",
             fixes=(Fix(tr("change to one that is there"), "cd"),),
         ) from None
@@ -102,14 +108,14 @@ class _Reporter:
     @classmethod
     def of(cls, arguments: list[str], environ: Mapping[str, str]) -> _Reporter:
         """Tell from the bare arguments what is asked for: they may be ones that can't be parsed."""
-        words = _own_words(arguments)
-        positional = [word for word in words if not word.startswith("-")]
+        words = split_words(arguments)
+        positional = words.positional
         command = " ".join(positional[: 2 if positional[:1] and positional[0] in _GROUPS else 1])
         return cls(
             command,
-            as_json="--json" in words
+            as_json="--json" in words.own
             or (command != "run" and environ.get("GPUENV_JSON", "").strip().lower() in _YES),
-            verbose=bool({"-v", "--verbose"} & set(words)),
+            verbose=bool({"-v", "--verbose"} & set(words.own)),
         )
 
     def report(self, error: GpuenvError) -> int:
@@ -120,11 +126,10 @@ class _Reporter:
         return error.exit_code
 
     def report_usage(self, error: typer.TyperException) -> int:
-        # typer keeps its click, and with it this class, to itself
-        if type(error).__name__ == "NoArgsIsHelpError" and not self.as_json:
-            output.note(error.format_message())
+        if is_no_command(error) and not self.as_json:
+            output.note(help_of(error))
             return UsageError.exit_code
-        return self.report(_usage_error(error))
+        return self.report(usage_error(error))
 
     def interrupted(self) -> int:
         return self._say(INTERRUPTED, "interrupted", tr("interrupted; nothing half-made is left"))
@@ -156,26 +161,6 @@ class _Reporter:
         except UsageError as unwritable:  # a full disk behind stdout: then at least a person is told
             output.print_error(unwritable)
         return status
-
-
-def _own_words(arguments: list[str]) -> list[str]:
-    """Return the arguments that are gpuenv's own, not those of a command that it is to run."""
-    words = arguments[: arguments.index("--")] if "--" in arguments else list(arguments)
-    if words[:1] != ["run"]:
-        return words
-    named = next((place for place, word in enumerate(words[1:], 1) if not word.startswith("-")), len(words))
-    return words[: named + 1]
-
-
-def _usage_error(error: typer.TyperException) -> UsageError:
-    context = getattr(error, "ctx", None)
-    if type(error).__name__ == "NoArgsIsHelpError":
-        message = tr("no command was given")
-    else:
-        message = error.format_message() if hasattr(error, "format_message") else str(error)
-    path = context.command_path if context is not None else "gpuenv"
-    lowered = message[:1].lower() + message[1:].rstrip(".")
-    return UsageError(lowered, code="usage", fixes=(Fix(tr("see the help"), f"{path} --help"),))
 
 
 def _save_report(error: Exception) -> str:

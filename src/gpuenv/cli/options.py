@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from gpuenv.values.mirror import Tool
+if TYPE_CHECKING:  # `detect` starts without what only the commands of mirrors need
+    from gpuenv.values.mirror import Tool
 
 
 class ManagerName(str, Enum):
@@ -51,6 +52,12 @@ class FormatName(str, Enum):
     json = "json"
     environment = "environment.yml"
     requirements = "requirements.txt"
+    pylock = "pylock.toml"
+    pyproject = "pyproject"
+    pixi = "pixi.toml"
+    dockerfile = "dockerfile"
+    devcontainer = "devcontainer"
+    bootstrap = "bootstrap"
     pip = "pip"
     uv = "uv"
 
@@ -163,7 +170,16 @@ Machines = Annotated[
         "--machine",
         metavar="FILE",
         envvar="GPUENV_MACHINE",
-        help="Plan for a saved `gpuenv detect --json`; several: one plan for all of them.",
+        help="Plan for a saved `gpuenv detect --json`; several: one plan for all, or the fewest.",
+    ),
+]
+MachineFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--machines",
+        metavar="DIR",
+        envvar="GPUENV_MACHINES",
+        help="Plan for all saved machines (*.json) in DIR: one environment, or the fewest.",
     ),
 ]
 Driver = Annotated[
@@ -253,6 +269,19 @@ Quiet = Annotated[bool, typer.Option("-q", "--quiet", envvar="GPUENV_QUIET", hel
 Verbose = Annotated[
     bool, typer.Option("-v", "--verbose", envvar="GPUENV_VERBOSE", help="Give the reasons as well.")
 ]
+Verify = Annotated[
+    bool,
+    typer.Option("--verify/--no-verify", envvar="GPUENV_VERIFY", help="Prove the result on every GPU."),
+]
+LabFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="FILE",
+        envvar="GPUENV_FROM",
+        help="A lab.toml with environments; what is typed goes before what it says.",
+    ),
+]
 Yes = Annotated[bool, typer.Option("-y", "--yes", envvar="GPUENV_YES", help="Ask nothing.")]
 Environment = Annotated[
     str | None,
@@ -276,6 +305,7 @@ class PlanArguments:
     python: Python = None
     cuda: Cuda = "auto"
     machines: Machines = None
+    machine_folder: MachineFolder = None
     driver: Driver = None
     gpus: GpuNames = None
     platform: PlatformOption = None
@@ -286,6 +316,34 @@ class PlanArguments:
     mirrors: Mirrors = None
     find_links: FindLinks = None
     offline: Offline = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateArguments:
+    """The options that only `create` has."""
+
+    from_lock: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-lock",
+            metavar="FILE",
+            envvar="GPUENV_FROM_LOCK",
+            help="Install the very files of a pylock.toml, if its torch works on this machine.",
+        ),
+    ] = None
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", envvar="GPUENV_DRY_RUN", help="Stop after the plan.")
+    ] = False
+    yes: Yes = False
+    verify: Verify = True
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            envvar="GPUENV_FORCE",
+            help="Replace an existing environment; it comes back if this fails.",
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +380,43 @@ class DoctorArguments:
 
 
 @dataclass(frozen=True, slots=True)
+class BootstrapArguments:
+    """The options that only `bootstrap` has."""
+
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name",
+            metavar="NAME",
+            envvar="GPUENV_NAME",
+            help="The environment that the script makes; torch if left out. Of a lab.toml: this one alone.",
+        ),
+    ] = None
+    pin: Annotated[
+        bool,
+        typer.Option(
+            "--pin", envvar="GPUENV_PIN", help="Decide here, once for all: the script holds a lock."
+        ),
+    ] = False
+    version: Annotated[
+        str | None,
+        typer.Option(
+            "--gpuenv",
+            metavar="VERSION",
+            envvar="GPUENV_BOOTSTRAP_GPUENV",
+            help="The gpuenv that the script installs, such as 0.1.0 or '>=0.1'; this one if left out.",
+        ),
+    ] = None
+    launcher: Annotated[
+        bool,
+        typer.Option(
+            "--launcher", envvar="GPUENV_LAUNCHER", help="The script puts gpuenv into ~/.local/bin unasked."
+        ),
+    ] = False
+    verify: Verify = True
+
+
+@dataclass(frozen=True, slots=True)
 class Common:
     """The options that every command has."""
 
@@ -331,7 +426,7 @@ class Common:
     verbose: Verbose = False
 
 
-_GROUPS = (PlanArguments, DoctorArguments, Common)
+_GROUPS = (PlanArguments, CreateArguments, DoctorArguments, BootstrapArguments, Common)
 
 
 def grouped(command: Callable[..., int]) -> Callable[..., int]:

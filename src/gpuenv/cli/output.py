@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
 from gpuenv.values.errors import Fix, GpuenvError, UsageError
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 if TYPE_CHECKING:  # `detect` has no plan, and a machine is read sooner than what describes one
@@ -78,7 +79,7 @@ def print_data(text: str) -> None:
     except OSError as error:
         _turn_to_nothing(sys.stdout)
         raise UsageError(
-            tr("the output can't be written: {error}", error=error.strerror or error),
+            tr("the output can't be written: {error}", error=reason_of(error)),
             code=UNWRITABLE,
         ) from None
 
@@ -163,10 +164,12 @@ def print_warnings(warnings: tuple[Warn, ...]) -> None:
 
 def print_error(error: GpuenvError, *, verbose: bool = False) -> None:
     """Write an error as a person reads it: what, why, and what would help."""
+    from gpuenv.core.render.source import said_source  # noqa: PLC0415 - only where something went wrong
+
     told = error_data(error)
     note(tr("error: {message}", message=told["message"]))
     for reason in told["because"]:
-        note(f"  {reason['text']}" + (f" [{reason['source']}]" if verbose else ""))
+        note(f"  {reason['text']}" + (f" [{said_source(reason['source'])}]" if verbose else ""))
     for fix in told["fixes"]:
         text, command = fix["text"], fix["command"]
         note(tr("hint: {fix}", fix=tr("{fix}: `{command}`", fix=text, command=command) if command else text))

@@ -16,17 +16,17 @@ def render_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Map
     """
     headings = list(map(said, columns.values())) if isinstance(columns, Mapping) else list(columns)
     cells = [headings, *([_cell(row.get(column)) for column in columns] for row in rows)]
-    widths = [max(_width(line[place]) for line in cells) for place in range(len(headings))]
+    widths = [max(text_width(line[place]) for line in cells) for place in range(len(headings))]
     lines = ("  ".join(map(_fill, line, widths)) for line in cells)
     return "\n".join(line.rstrip() for line in lines)
 
 
 def _fill(cell: str, width: int) -> str:
-    return cell + " " * (width - _width(cell))
+    return cell + " " * (width - text_width(cell))
 
 
-def _width(text: str) -> int:
-    """How many columns of a terminal a text takes: Chinese characters take two."""
+def text_width(text: str) -> int:
+    """Return how many columns of a terminal a text takes: Chinese characters take two."""
     return len(text) + sum(east_asian_width(character) in "FW" for character in text)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gpuenv.core.bound_fixes import newer_without_wheel
 from gpuenv.core.circumstances import glibc_of, may_ask_mirrors, with_any_glibc
 from gpuenv.core.drivers import least_driver_for, least_driver_of
 from gpuenv.core.resolve import Choice, Decision, Question, decide
@@ -21,7 +22,7 @@ def give_advice(question: Question, decision: Decision, choice: Choice) -> tuple
         _index(question, decision, choice),
         _stated_driver(question, choice),
     )
-    return tuple(item for item in advice if item is not None)
+    return (*(item for item in advice if item is not None), *newer_without_wheel(question, choice))
 
 
 def _newer(question: Question, choice: Choice) -> Choice | None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from packaging.utils import canonicalize_name
+
 from gpuenv.core.advice import give_advice
 from gpuenv.core.alternatives import stack_of
 from gpuenv.core.case import Found, release_of
 from gpuenv.core.constraints import constraints_of
 from gpuenv.core.refusal import asked_for, rejections
+from gpuenv.core.request import Request
 from gpuenv.core.resolve import Choice, Decision, Question
-from gpuenv.core.rules import companion
+from gpuenv.core.rules import bound, companion
 from gpuenv.core.warn import warn
 from gpuenv.core.why import reasons
 from gpuenv.core.workarounds import warn_of_known_bad, workarounds
-from gpuenv.values.build import Evidence
+from gpuenv.values.build import Evidence, WheelFile
 from gpuenv.values.index import IndexConfiguration, Listing
 from gpuenv.values.plan import Plan, PlannedPackage, Rejection, Sources
 
@@ -26,6 +31,7 @@ def assemble(
 ) -> Plan:
     """Return the plan for `choice`, without steps; `resolved` is what a resolver added to the torch stack."""
     request = question.request
+    choice = _with_hashes(choice, resolved)
     constraints = constraints_of(question, choice)
     sources = sources_of(choice, configuration)
     stack = tuple(planned(item, choice, question) for item in choice.files)
@@ -38,7 +44,7 @@ def assemble(
         packages=stack
         + tuple(item for item in resolved if item.name not in {package.name for package in stack}),
         pins=pins_of(choice, sources, question),
-        requirements=tuple(str(item) for item in request.others),
+        requirements=_unpinned(request, choice),
         constraints=tuple(text for text, _ in constraints),
         sources=sources,
         steps=(),
@@ -48,6 +54,24 @@ def assemble(
         warnings=(*warn(question, choice), *warn_of_known_bad(question, choice, resolved)),
         stack=stack_of(choice.files, question.listings),
     )
+
+
+def _with_hashes(choice: Choice, resolved: tuple[PlannedPackage, ...]) -> Choice:
+    """Return the choice with the hashes that a resolver told of files whose pages tell none."""
+    told = {package.url: package.sha256 for package in resolved if package.url and package.sha256}
+    companions = tuple(
+        replace(item, file=replace(item.file, sha256=told[item.file.url]))
+        if item.file.sha256 is None and item.file.url in told
+        else item
+        for item in choice.companions
+    )
+    return replace(choice, companions=companions)
+
+
+def _unpinned(request: Request, choice: Choice) -> tuple[str, ...]:
+    """Return the user's other requirements, less the projects bound to torch: those are pinned."""
+    pinned = {item.file.name for item in choice.files}
+    return tuple(str(item) for item in request.others if canonicalize_name(item.name) not in pinned)
 
 
 def planned(item: Found, choice: Choice, question: Question) -> PlannedPackage:
@@ -89,7 +113,9 @@ def sources_of(choice: Choice, configuration: IndexConfiguration) -> Sources:
     pages = [
         item.listing.page
         for item in choice.files
-        if item.listing.source.url not in own and not _default_index(item.listing, configuration)
+        if item.listing.source.url not in own
+        and not _default_index(item.listing, configuration)
+        and not bound.is_own(item)
     ]
     configured = [source.url for source in configuration.find_links]
     return Sources(
@@ -120,7 +146,13 @@ def pins_of(choice: Choice, sources: Sources, question: Question) -> tuple[str, 
         if listing.page in sources.find_links
         or listing.source.url in (*sources.find_links, *sources.extra_index_urls, sources.index_url)
     ]
-    return tuple(_pin(item, consulted, question.request.extras(item.file.name)) for item in choice.files)
+    request, knowledge = question.request, question.knowledge
+    return tuple(
+        _by_address(item.file)
+        if bound.is_by_address(item, request, knowledge)
+        else _pin(item, consulted, request.extras(item.file.name))
+        for item in choice.files
+    )
 
 
 def _pin(item: Found, consulted: list[Listing], extras: tuple[str, ...]) -> str:
@@ -135,6 +167,10 @@ def _pin(item: Found, consulted: list[Listing], extras: tuple[str, ...]) -> str:
     outranked = not file.version.local and any(release_of(rival) == file.version for rival in rivals)
     name = f"{file.name}[{','.join(extras)}]" if extras else file.name
     return f"{name}{'===' if outranked else '=='}{file.version}"
+
+
+def _by_address(file: WheelFile) -> str:
+    return f"{file.name} @ {file.url}" + (f"#sha256={file.sha256}" if file.sha256 else "")
 
 
 def _better_but_rejected(decision: Decision, choice: Choice) -> tuple[Rejection, ...]:

@@ -35,10 +35,10 @@ def collect_cases(listings: tuple[Listing, ...], target: Target, knowledge: Know
     )
 
 
-def collect_shelf(listings: tuple[Listing, ...], target: Target) -> Shelf:
-    """Return the companions' files that fit the target's systems."""
+def collect_shelf(listings: tuple[Listing, ...], target: Target, bound: tuple[str, ...] = ()) -> Shelf:
+    """Return the files of the companions, and of projects bound to torch, that fit the target's systems."""
     places: dict[tuple[str, Version], list[Found]] = defaultdict(list)
-    for project in COMPANIONS:
+    for project in (*COMPANIONS, *bound):
         for item in fitting(_found(listings, project, target), target):
             places[project, item.release].append(item)
     down = {str(listing.project): listing for listing in reversed(listings) if listing.problem}

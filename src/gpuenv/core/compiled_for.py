@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from gpuenv.values.capability import Architecture, parse_architecture
+from gpuenv.values.text import tr
 
 _ONE = rb"(?:sm|compute)_\d{2,3}[af]?"
 _LIST = re.compile(rb"(?<=\0)" + _ONE + rb"(?: " + _ONE + rb")+(?=\0)")
@@ -56,18 +57,18 @@ def parse_gencode(text: str) -> tuple[Architecture, ...]:
 def parse_fatbin(data: bytes) -> tuple[Architecture, ...]:
     """Read which code a fat binary holds, from its header on; ValueError where it does not hold together."""
     if len(data) < _HEADER.size:
-        raise ValueError("no fat binary")
+        raise ValueError(tr("no fat binary"))
     _, _, header, size = _HEADER.unpack_from(data)
     position, end = header, min(header + size, len(data))
     found: list[Architecture] = []
     while position + _ENTRY.size <= end:
         kind, _, own, code, capability = _ENTRY.unpack_from(data, position)
         if kind not in _KINDS or own < _ENTRY.size or position + own + code > end:
-            raise ValueError("no fat binary")
+            raise ValueError(tr("no fat binary"))
         found.append(parse_architecture(f"{_KINDS[kind]}_{capability}"))
         position += own + code
     if not found:
-        raise ValueError("no fat binary")
+        raise ValueError(tr("no fat binary"))
     return _sorted(found)
 
 

@@ -61,13 +61,13 @@ def parse_tool_versions(rows: Iterable[Mapping[str, Any]]) -> ToolVersions:
             ),
         )
     except (KeyError, TypeError) as error:
-        raise ValueError(f"is no row of conda tools: {error}") from None
+        raise ValueError(tr("is no row of conda tools: {error}", error=error)) from None
 
 
 def _tool(row: Mapping[str, Any]) -> Tool:
     tool = row["tool"]
     if tool not in get_args(Tool):
-        raise ValueError(f"`{tool}` is no conda tool")
+        raise ValueError(tr("`{tool}` is no conda tool", tool=tool))
     return cast("Tool", tool)
 
 
@@ -130,7 +130,7 @@ def parse_info(text: str, tool: Tool) -> CondaInfo:
 def _from_conda(document: dict[str, Any], tool: Tool) -> CondaInfo:
     rows = document.get("virtual_pkgs") or []
     if not isinstance(rows, list):
-        raise ValueError("`virtual_pkgs` is no list")
+        raise ValueError(tr("`virtual_pkgs` is no list"))
     return CondaInfo(
         tool=tool,
         version=_version(document["conda_version"]) if tool == "conda" else "1",
@@ -147,14 +147,14 @@ def _version(value: Any) -> str:
     try:
         Version(value)
     except (InvalidVersion, TypeError):
-        raise ValueError(f"`{str(value)[:80]}` is no version of a conda tool") from None
+        raise ValueError(tr("`{value}` is no version of a conda tool", value=str(value)[:80])) from None
     return str(value)
 
 
 def _text(document: dict[str, Any], key: str) -> str:
     value = document.get(key)
     if not isinstance(value, str):
-        raise ValueError(f"it does not tell its {key}")
+        raise ValueError(tr("it does not tell its {key}", key=key))
     return value
 
 
@@ -165,7 +165,7 @@ def _optional(document: dict[str, Any], key: str) -> str | None:
 
 def _virtual(parts: Any) -> tuple[str, str, str]:
     if not isinstance(parts, list) or len(parts) < 2 or not all(isinstance(part, str) for part in parts):  # noqa: PLR2004 - name and version
-        raise ValueError(f"`{str(parts)[:80]}` is no virtual package")
+        raise ValueError(tr("`{parts}` is no virtual package", parts=str(parts)[:80]))
     return parts[0], parts[1], parts[2] if len(parts) > 2 else ""  # noqa: PLR2004
 
 

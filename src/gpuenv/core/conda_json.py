@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any
 
+from gpuenv.values.text import tr
+
 _STARTS = re.compile(r"^[ \t]*(?=\{)", re.MULTILINE)
 _TRIED = 50  # lines that begin like a document
 
@@ -30,7 +32,7 @@ def last_document(text: str) -> dict[str, Any]:
         document = _whole(last[start.end() :])
         if document is not None:
             return document
-    raise ValueError("it printed no JSON document")
+    raise ValueError(tr("it printed no JSON document"))
 
 
 def _whole(text: str) -> dict[str, Any] | None:
@@ -39,7 +41,7 @@ def _whole(text: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     except RecursionError:
-        raise ValueError("the JSON document is nested too deeply") from None
+        raise ValueError(tr("the JSON document is nested too deeply")) from None
     return document if isinstance(document, dict) and not text[end:].strip() else None
 
 
@@ -48,5 +50,5 @@ def texts(value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ValueError(f"`{str(value)[:80]}` is no list of texts")
+        raise ValueError(tr("`{value}` is no list of texts", value=str(value)[:80]))
     return tuple(value)

@@ -45,10 +45,10 @@ def parse_dry_run(text: str, tool: Tool, channels: tuple[CondaChannel, ...] = ()
     """
     document = last_document(text)
     if document.get("success") is not True:
-        raise ValueError("it does not say that it succeeded")
+        raise ValueError(tr("it does not say that it succeeded"))
     link = _actions(document, "LINK")
     if not link:
-        raise ValueError(str(document.get("message") or "it plans no package"))
+        raise ValueError(str(document.get("message") or tr("it plans no package")))
     known = {_key(record): record for record in parse_fetch(text, tool, channels)}
     records = (_record(row, tool, channels) for row in link)
     return tuple(known.get(_key(record), record) if tool == "conda" else record for record in records)
@@ -65,7 +65,7 @@ def _actions(document: Mapping[str, Any], name: str) -> list[Any]:
     actions = document.get("actions") or {}
     rows = actions.get(name) if isinstance(actions, dict) else actions
     if rows is not None and not isinstance(rows, list):
-        raise ValueError(f"`{name}` is no list")
+        raise ValueError(tr("`{name}` is no list", name=name))
     return rows or []
 
 
@@ -75,7 +75,7 @@ def _key(record: CondaRecord) -> tuple[str, str, str]:
 
 def _record(row: Any, tool: Tool, channels: tuple[CondaChannel, ...]) -> CondaRecord:
     if not isinstance(row, dict):
-        raise ValueError(f"`{str(row)[:80]}` is no package")
+        raise ValueError(tr("`{row}` is no package", row=str(row)[:80]))
     as_conda = tool == "conda"
     subdir = _word(row, "platform" if as_conda else "subdir")
     filename = _word(row, "dist_name" if as_conda else "fn")
@@ -115,14 +115,14 @@ def channel_name(address: str, channels: tuple[CondaChannel, ...]) -> str | None
 def _text(row: Mapping[str, Any], key: str) -> str:
     value = row.get(key)
     if not isinstance(value, str):
-        raise ValueError(f"a package has no `{key}`")
+        raise ValueError(tr("a package has no `{key}`", key=key))
     return value
 
 
 def _word(row: Mapping[str, Any], key: str) -> str:
     value = _text(row, key)
     if not _WORD.fullmatch(value):
-        raise ValueError(f"`{value[:80]}` is no `{key}` of a package")
+        raise ValueError(tr("`{value}` is no `{key}` of a package", value=value[:80], key=key))
     return value
 
 

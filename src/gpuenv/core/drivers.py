@@ -19,7 +19,7 @@ def least_driver_for(question: Question) -> DriverVersion | None:
         return None
     choices = decide(question.with_target(target.with_driver_assumed())).choices
     floors = {floor for choice in choices if (floor := least_driver_of(choice, target, knowledge))}
-    possible = sorted(floor for floor in floors if _admitted(floor, target, knowledge))
+    possible = sorted(floor for floor in floors if has_drivers_of(floor, target, knowledge))
     return next((floor for floor in possible if _helps(floor, question)), None)
 
 
@@ -36,8 +36,8 @@ def least_driver_of(choice: Choice, target: Target, knowledge: Knowledge) -> Dri
     return max((floor.version for floor in found if floor), default=None)
 
 
-def _admitted(floor: DriverVersion, target: Target, knowledge: Knowledge) -> bool:
-    """Whether the GPUs still have drivers of that branch."""
+def has_drivers_of(floor: DriverVersion, target: Target, knowledge: Knowledge) -> bool:
+    """Whether the GPUs still have drivers of the branch of `floor`: old generations get no new ones."""
     supports = (knowledge.architecture_of(gpu.capability) for gpu in target.gpus)
     return all(
         support is None or support.last_driver_branch is None or floor.major <= support.last_driver_branch

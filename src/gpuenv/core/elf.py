@@ -6,6 +6,8 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gpuenv.values.text import tr
+
 Read = Callable[[int, int], bytes]
 """Returns so many bytes from an offset on, fewer at the file's end."""
 
@@ -48,14 +50,14 @@ def parse_needs(read: Read) -> Needs:
     segments = _segments(read)
     dynamic = next((item for item in segments if item.kind == _DYNAMIC), None)
     if dynamic is None:
-        raise ValueError("it has no dynamic section")
+        raise ValueError(tr("it has no dynamic section"))
     data = read(dynamic.offset, min(dynamic.size, _LARGEST_DYNAMIC))
     entries = [
         _ENTRY.unpack_from(data, place) for place in range(0, len(data) - _ENTRY.size + 1, _ENTRY.size)
     ]
     told = dict(reversed(entries))
     if _STRINGS not in told:
-        raise ValueError("it has no table of names")
+        raise ValueError(tr("it has no table of names"))
     base = _offset(told[_STRINGS], segments)
 
     def name(place: int | None) -> str | None:
@@ -68,13 +70,13 @@ def parse_needs(read: Read) -> Needs:
 def _segments(read: Read) -> list[_Segment]:
     header = read(0, _HEADER.size)
     if len(header) < _HEADER.size or not header.startswith(_MAGIC):
-        raise ValueError("it is no ELF file of 64 bits")
+        raise ValueError(tr("it is no ELF file of 64 bits"))
     _, _, _, _, _, start, _, _, _, size, count, *_ = _HEADER.unpack(header)
     if size != _PROGRAM.size or not 0 < count <= _MOST_SEGMENTS:
-        raise ValueError("its table of segments can't be read")
+        raise ValueError(tr("its table of segments can't be read"))
     table = read(start, size * count)
     if len(table) < size * count:
-        raise ValueError("its table of segments is cut short")
+        raise ValueError(tr("its table of segments is cut short"))
     rows = (_PROGRAM.unpack_from(table, place * size) for place in range(count))
     return [_Segment(kind, offset, address, held) for kind, _, offset, address, _, held, _, _ in rows]
 
@@ -83,7 +85,7 @@ def _offset(address: int, segments: list[_Segment]) -> int:
     for item in segments:
         if item.kind == _LOAD and item.address <= address < item.address + item.size:
             return address - item.address + item.offset
-    raise ValueError("its table of names lies outside of it")
+    raise ValueError(tr("its table of names lies outside of it"))
 
 
 def _text(data: bytes) -> str:

@@ -11,6 +11,7 @@ from gpuenv.core.environment_selectors import is_selected, selected
 from gpuenv.core.match_spec import MatchSpec, as_specifier, parse_match_spec
 from gpuenv.core.request import STACK
 from gpuenv.values.build import Platform
+from gpuenv.values.system_words import said_by_others
 from gpuenv.values.text import tr
 
 _OWN_KEYS = ("channels", "dependencies", "prefix")
@@ -57,7 +58,7 @@ def parse_environment_file(text: str, platform: Platform) -> EnvironmentFile:
     """
     document = _load(text)
     if not isinstance(document, Mapping):
-        raise ValueError("it is no mapping of keys")
+        raise ValueError(tr("it is no mapping of keys"))
     _refuse_bomb(document)
     reading = _Reading(platform)
     for item in selected(_list_of(document, "dependencies"), platform, reading.tell_selector):
@@ -73,13 +74,13 @@ def _load(text: str) -> Any:
     try:
         return YAML().load(text)
     except (YAMLError, ValueError, RecursionError) as error:
-        raise ValueError(f"it is no YAML: {_reason(error)}") from None
+        raise ValueError(tr("it is no YAML: {error}", error=_reason(error))) from None
 
 
 def _reason(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     text = getattr(error, "problem", None) or next(iter(str(error).splitlines()), type(error).__name__)
-    return f"{text} (line {mark.line + 1})" if mark is not None else str(text)
+    return said_by_others(f"{text} (line {mark.line + 1})" if mark is not None else str(text))
 
 
 def _refuse_bomb(document: Any) -> None:
@@ -89,7 +90,7 @@ def _refuse_bomb(document: Any) -> None:
         value = waiting.pop()
         count += 1
         if count > _LARGEST:
-            raise ValueError("it holds too much: its aliases repeat each other")
+            raise ValueError(tr("it holds too much: its aliases repeat each other"))
         if isinstance(value, Mapping):
             waiting += value.values()
         elif isinstance(value, list):
@@ -99,14 +100,14 @@ def _refuse_bomb(document: Any) -> None:
 def _list_of(document: Mapping[Any, Any], key: str) -> list[Any]:
     listed = document.get(key)
     if listed is not None and not isinstance(listed, list):
-        raise ValueError(f"`{key}` is no list")
+        raise ValueError(tr("`{key}` is no list", key=key))
     return listed or []
 
 
 def _channels(listed: list[Any]) -> tuple[str, ...]:
     for name in listed:
         if not isinstance(name, str) or not name.strip() or name.startswith("-") or not name.isprintable():
-            raise ValueError(f"`{str(name)[:80]}` is no channel")
+            raise ValueError(tr("`{name}` is no channel", name=str(name)[:80]))
     return tuple(dict.fromkeys(name.strip() for name in listed if name not in _NO_CHANNELS))
 
 
@@ -131,17 +132,17 @@ class _Reading:
         elif isinstance(item, str):
             self._take_spec(item.strip())
         else:
-            raise ValueError(f"`{str(item)[:80]}` is no dependency")
+            raise ValueError(tr("`{item}` is no dependency", item=str(item)[:80]))
 
     def _take_pip(self, item: Mapping[Any, Any]) -> None:
         lines = item.get("pip")
         if set(item) != {"pip"} or not isinstance(lines, list):
-            raise ValueError(f"`{str(dict(item))[:80]}` is no dependency")
+            raise ValueError(tr("`{item}` is no dependency", item=str(dict(item))[:80]))
         if not is_selected(item, "pip", self.platform, self.tell_selector):
             return
         for line in selected(lines, self.platform, self.tell_selector):
             if not isinstance(line, str):
-                raise ValueError(f"`{str(line)[:80]}` is no requirement of pip's")
+                raise ValueError(tr("`{line}` is no requirement of pip's", line=str(line)[:80]))
             self._take_line(line.strip())
 
     def _take_line(self, line: str) -> None:

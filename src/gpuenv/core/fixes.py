@@ -8,6 +8,7 @@ from itertools import combinations
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from gpuenv.core.bound_fixes import build_or_trust
 from gpuenv.core.case import Found, release_of
 from gpuenv.core.circumstances import another_index, cuda_build, newer_driver, newer_glibc
 from gpuenv.core.request import Request
@@ -26,6 +27,7 @@ def find_fixes(question: Question, decision: Decision) -> tuple[Fix, ...]:
         newer_driver(question),
         newer_glibc(question, decision),
         *_split(question),
+        *build_or_trust(question),
         _first_with_code(question, decision),
         another_index(question, decision),
     )
@@ -50,13 +52,19 @@ def _loosening(question: Question, decision: Decision) -> tuple[Fix, ...]:
 
 def _wishes(request: Request) -> tuple[str, ...]:
     """The wishes that can be given up, the cheapest first."""
-    pinned = any(request.specifier(project) for project in ("torch", *request.companions))
+    pinned = any(request.specifier(project) for project in _stack_of(request))
     return (
         *(("torch",) if pinned else ()),
         *(("variant",) if request.variant is not None and not request.variant.is_cpu else ()),
         *(("python",) if request.python is not None else ()),
         *request.companions,
+        *request.asked_bound,
     )
+
+
+def _stack_of(request: Request) -> tuple[str, ...]:
+    """Return torch and what must move with it."""
+    return ("torch", *request.companions, *request.asked_bound)
 
 
 def _try(question: Question, decision: Decision, given_up: tuple[str, ...]) -> Fix | None:
@@ -89,7 +97,7 @@ def _loosen(request: Request, given_up: tuple[str, ...]) -> Request:
 
 def _free_torch(request: Request) -> Request:
     """Return the request with torch, and what must move with it, left open."""
-    for project in ("torch", *request.companions):
+    for project in _stack_of(request):
         if request.specifier(project):
             request = request.with_requirement(project)
     return request
@@ -173,7 +181,9 @@ def _first_release_with_code(question: Question, decision: Decision) -> Version 
     anchors = _anchors(question.request.specifier("torch"))
     if not anchors or not question.target.gpus or not all(map(_lacks_code, _asked(decision))):
         return None
-    loosened = _loosen(question.request, ("torch", "variant", "python", *question.request.companions))
+    request = question.request
+    given_up = ("torch", "variant", "python", *request.companions, *request.asked_bound)
+    loosened = _loosen(request, given_up)
     able = decide(replace(question, request=loosened, target=question.target.with_driver_assumed())).choices
     first = min((choice.case.torch for choice in able), default=None)
     return first if first is not None and all(anchor < first for anchor in anchors) else None

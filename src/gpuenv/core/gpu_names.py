@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpuenv.values.capability import ComputeCapability, parse_compute_capability
+from gpuenv.values.text import tr
 
 # words that people leave out: a query may lack them, but one that has them keeps them
 _BRANDS = frozenset({"geforce", "quadro", "tesla", "gtx", "rtx", "gt"})
@@ -49,7 +50,7 @@ def parse_pci_id(text: str) -> str:
     """
     found = _PCI_ID.fullmatch(text.strip().lower())
     if not found:
-        raise ValueError(f"`{text}` is no PCI device id such as 2208")
+        raise ValueError(tr("`{text}` is no PCI device id such as 2208", text=text))
     return found[1] or found[2]
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from gpuenv.core.ecosystem import Ecosystem
 from gpuenv.core.gpu_names import GpuFact, GpuNames, parse_gpu_fact, parse_pci_id
 from gpuenv.core.knowledge_rows import (
     ArchitectureSupport,
@@ -51,6 +52,7 @@ class Knowledge:
     companion_rows: tuple[Row, ...]
     known_bad_rows: tuple[Row, ...]
     library_rows: tuple[Row, ...]
+    ecosystem_rows: tuple[Row, ...] = ()
 
     # torch
 
@@ -271,6 +273,11 @@ class Knowledge:
     # the rest
 
     @cached_property
+    def ecosystem(self) -> Ecosystem:
+        """What is known of projects whose wheels are made for one torch."""
+        return Ecosystem(self.ecosystem_rows)
+
+    @cached_property
     def known_bad(self) -> tuple[KnownBad, ...]:
         """All known-bad combinations, those that are mere prose too."""
         return tuple(parse_known_bad(row) for row in self.known_bad_rows)
@@ -300,11 +307,13 @@ def parse_knowledge(
     companion_rows: Iterable[Row],
     known_bad_rows: Iterable[Row],
     library_rows: Iterable[Row],
+    ecosystem_rows: Iterable[Row] = (),
 ) -> Knowledge:
     """Make Knowledge of the rows of the matrices."""
     return Knowledge(
         tuple(torch_rows), tuple(cuda_rows), tuple(gpu_rows),
         tuple(companion_rows), tuple(known_bad_rows), tuple(library_rows),
+        tuple(ecosystem_rows),
     )  # fmt: skip
 
 

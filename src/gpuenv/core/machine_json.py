@@ -20,6 +20,7 @@ from gpuenv.values.machine import (
     System,
     Toolkit,
 )
+from gpuenv.values.text import tr
 from gpuenv.values.variant import CudaVersion, parse_cuda_version
 
 SCHEMA_VERSION = 1
@@ -110,11 +111,9 @@ def _opened(data: object) -> object:
     if not isinstance(data, dict) or "schema_version" not in data:
         return data
     if data["schema_version"] != SCHEMA_VERSION:
-        raise ValueError(f"schema_version: expected {SCHEMA_VERSION}, got {_shown(data['schema_version'])}")
+        raise ValueError(_wrong("schema_version", str(SCHEMA_VERSION), data["schema_version"]))
     if data.get("command", _COMMAND) != _COMMAND:
-        raise ValueError(
-            f"command: expected the output of `gpuenv detect --json`, got {_shown(data['command'])}"
-        )
+        raise ValueError(_wrong("command", tr("the output of `gpuenv detect --json`"), data["command"]))
     return data.get("data")
 
 
@@ -123,7 +122,7 @@ class _Fields:
 
     def __init__(self, data: object, place: str) -> None:
         if not isinstance(data, dict):
-            raise ValueError(_wrong(place or "the document", "an object", data))
+            raise ValueError(_wrong(place or tr("the document"), tr("an object"), data))
         self.data: Mapping[str, object] = data
         self.place = place
 
@@ -142,33 +141,33 @@ class _Fields:
         if value is None:
             return ()
         if not isinstance(value, list):
-            raise ValueError(_wrong(self.name(key), "a list", value))
+            raise ValueError(_wrong(self.name(key), tr("a list"), value))
         return tuple(_Fields(item, f"{self.name(key)}[{position}]") for position, item in enumerate(value))
 
     def text(self, key: str) -> str:
-        return self._required(key, self.optional_text(key), "text")
+        return self._required(key, self.optional_text(key), tr("text"))
 
     def optional_text(self, key: str) -> str | None:
-        return self._typed(key, str, "text")
+        return self._typed(key, str, tr("text"))
 
     def flag(self, key: str, *, default: bool) -> bool:
         value = self.optional_flag(key)
         return default if value is None else value
 
     def optional_flag(self, key: str) -> bool | None:
-        return self._typed(key, bool, "true or false")
+        return self._typed(key, bool, tr("true or false"))
 
     def count(self, key: str) -> int:
-        return self._required(key, self.optional_count(key), "a whole number")
+        return self._required(key, self.optional_count(key), tr("a whole number"))
 
     def optional_count(self, key: str) -> int | None:
-        value = self._typed(key, int, "a whole number")
+        value = self._typed(key, int, tr("a whole number"))
         if isinstance(value, bool) or (value is not None and value < 0):
-            raise ValueError(_wrong(self.name(key), "a whole number", value))
+            raise ValueError(_wrong(self.name(key), tr("a whole number"), value))
         return value
 
     def optional_parsed(self, key: str, parse: Callable[[str], _T], like: str) -> _T | None:
-        expected = f'text such as "{like}"'
+        expected = _like(like)
         text = self._typed(key, str, expected)
         if text is None:
             return None
@@ -178,7 +177,7 @@ class _Fields:
             raise ValueError(_wrong(self.name(key), expected, text)) from None
 
     def parsed(self, key: str, parse: Callable[[str], _T], like: str) -> _T:
-        return self._required(key, self.optional_parsed(key, parse, like), f'text such as "{like}"')
+        return self._required(key, self.optional_parsed(key, parse, like), _like(like))
 
     def _typed(self, key: str, kind: type[_T], expected: str) -> _T | None:
         value = self.data.get(key)
@@ -193,22 +192,26 @@ class _Fields:
 
 
 def _wrong(place: str, expected: str, got: object) -> str:
-    return f"{place}: expected {expected}, got {_shown(got)}"
+    return tr("{place}: expected {expected}, got {found}", place=place, expected=expected, found=_shown(got))
+
+
+def _like(example: str) -> str:
+    return tr('text such as "{example}"', example=example)
 
 
 def _shown(value: object) -> str:
     """Write a value as it stands in the file, cut where it is long."""
     match value:
         case None:
-            return "nothing"
+            return tr("nothing")
         case dict():
-            return "an object"
+            return tr("an object")
         case list():
-            return "a list"
+            return tr("a list")
         case bool():
             return str(value).lower()
         case int() if abs(value) >= 10**_SHOWN:
-            return "a very large number"
+            return tr("a very large number")
     text = f'"{value}"' if isinstance(value, str) else str(value)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
@@ -234,13 +237,13 @@ def parse_driver(text: str) -> DriverVersion:
     try:
         return DriverVersion(_matching(_DRIVER)(text.strip()))
     except InvalidVersion:  # digits of other scripts
-        raise ValueError(f"`{text}` is no driver version such as 535.104.05") from None
+        raise ValueError(tr("`{text}` is no driver version such as 535.104.05", text=text)) from None
 
 
 def _matching(pattern: re.Pattern[str]) -> Callable[[str], str]:
     def check(text: str) -> str:
         if not pattern.fullmatch(text) or not text.isascii():
-            raise ValueError(f"`{text}` does not fit")
+            raise ValueError(tr("`{text}` does not fit", text=text))
         return text
 
     return check
@@ -263,7 +266,9 @@ def _distinct(gpus: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
     seen: set[int] = set()
     for position, gpu in enumerate(gpus):
         if gpu.index in seen:
-            raise ValueError(f"gpus[{position}].index: {gpu.index} is there already")
+            raise ValueError(
+                tr("gpus[{position}].index: {index} is there already", position=position, index=gpu.index)
+            )
         seen.add(gpu.index)
     return gpus
 

@@ -31,3 +31,10 @@ def marker_environment(platform: Platform, python: str) -> dict[str, str]:
         "python_version": ".".join(python.split(".")[:2]),
         "extra": "",
     }
+
+
+def platform_marker(platform: Platform) -> str:
+    """Return the marker that holds on a platform with CPython, and nowhere else."""
+    there = marker_environment(platform, "3.0.0")
+    names = ("sys_platform", "platform_machine", "implementation_name")
+    return " and ".join(f"{name} == '{there[name]}'" for name in names)

@@ -9,6 +9,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
+from gpuenv.values.text import tr
+
 _SPEC = re.compile(
     r"(?:(?P<channel>[\w./:-]+)::)?(?P<name>[A-Za-z0-9_][\w.-]*)(?P<rest>(?:\s|[=<>!~\[]|$).*)?",
     re.DOTALL,
@@ -46,7 +48,7 @@ def parse_match_spec(text: str) -> MatchSpec:
     """Parse a spec: `pytorch=1.13`, `numpy >=1.2,<2 py312*`, `a::b[version='>=1']`; raise ValueError."""
     found = _SPEC.fullmatch(text.partition(" #")[0].strip())
     if found is None:
-        raise ValueError(f"`{text}` is no match spec such as numpy>=1.26")
+        raise ValueError(tr("`{text}` is no match spec such as numpy>=1.26", text=text))
     version, build = split_spec(found["rest"] or "")
     return MatchSpec(found["name"].lower(), version, build, found["channel"])
 
@@ -61,7 +63,7 @@ def split_spec(rest: str) -> tuple[str, str]:
     version, build = _fields(outside.strip())
     version, build = named.get("version", version).strip(), named.get("build", build).strip()
     if bracket and "]" not in inside:
-        raise ValueError(f"`{rest.strip()}` lacks its `]`")
+        raise ValueError(tr("`{text}` lacks its `]`", text=rest.strip()))
     if build and re.match(r"=[^=]", version):
         version = version[1:].strip()
     return version, build
@@ -72,7 +74,7 @@ def _fields(text: str) -> tuple[str, str]:
         return "", ""
     found = _FIELDS.fullmatch(text)
     if found is None:
-        raise ValueError(f"`{text}` is no version and build")
+        raise ValueError(tr("`{text}` is no version and build", text=text))
     return found["version"].strip(), found["build"] or ""
 
 
@@ -82,7 +84,9 @@ def as_specifier(spec: MatchSpec) -> str:
     try:
         return str(SpecifierSet(",".join(clause for clause in clauses if clause)))
     except InvalidSpecifier:
-        raise ValueError(f"the version in `{spec.name} {spec.version}` can't be read") from None
+        raise ValueError(
+            tr("the version in `{name} {version}` can't be read", name=spec.name, version=spec.version)
+        ) from None
 
 
 def _as_clause(part: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpuenv.core.matrix_cross import CROSS_CHECKS, CrossCheck
+from gpuenv.core.matrix_ecosystem import ECOSYSTEM_CHECKS
 from gpuenv.core.matrix_field import check_fields
 from gpuenv.core.matrix_fields import FIELDS
 from gpuenv.core.matrix_keys import MatrixFault, row_key
@@ -20,7 +21,8 @@ from gpuenv.values.text import tr
 __all__ = ["MatrixFault", "check_matrices", "sound_rows"]
 
 Row = Mapping[str, Any]
-_CHECKS = (*CROSS_CHECKS, *(CrossCheck(*check) for check in (*PUBLISHED_CHECKS, *MIRROR_CHECKS)))
+_OTHERS = (*PUBLISHED_CHECKS, *MIRROR_CHECKS, *ECOSYSTEM_CHECKS)
+_CHECKS = (*CROSS_CHECKS, *(CrossCheck(*check) for check in _OTHERS))
 _WHEEL = re.compile(r"\.whl\b|\bwheels?\b|\bMETADATA\b|\bmetadata\b")
 
 
@@ -59,14 +61,15 @@ def _check_rows(table: str, rows: Sequence[Any]) -> Iterator[MatrixFault]:
 
 def _check_row(table: str, row: Any) -> Iterator[str]:
     if not isinstance(row, Mapping):
-        yield "no object"
+        yield tr("no object")
         return
     if table not in FIELDS:
         return
     kinds = FIELDS[table]
     kind = None if None in kinds else row.get("kind")
     if not isinstance(kind, str | None) or kind not in kinds:
-        yield f"`kind`: {kind!r} is none of {', '.join(map(str, kinds))}"
+        facts = {"value": kind, "allowed": ", ".join(map(str, kinds))}
+        yield "`kind`: " + tr("{value!r} is none of {allowed}", **facts)
         return
     wrong = tuple(check_fields(row, kinds[kind]))
     yield from wrong
@@ -76,9 +79,13 @@ def _check_row(table: str, row: Any) -> Iterator[str]:
 
 def _key(table: str, row: Any, position: int) -> str:
     try:
-        return row_key(table, row) if isinstance(row, Mapping) else f"row {position + 1}"
+        return row_key(table, row) if isinstance(row, Mapping) else _nth(position)
     except (KeyError, TypeError):
-        return f"row {position + 1}"
+        return _nth(position)
+
+
+def _nth(position: int) -> str:
+    return tr("row {number}", number=position + 1)
 
 
 def _check_duplicates(table: str, rows: Iterable[Row]) -> Iterator[MatrixFault]:
@@ -88,7 +95,8 @@ def _check_duplicates(table: str, rows: Iterable[Row]) -> Iterator[MatrixFault]:
     for row in rows:
         key = row_key(table, row)
         if key in seen:
-            message = "stands there twice" if seen[key] == row else "stands there twice, and the two differ"
+            alike = seen[key] == row
+            message = tr("stands there twice") if alike else tr("stands there twice, and the two differ")
             yield MatrixFault(table, key, message)
         seen[key] = row
 

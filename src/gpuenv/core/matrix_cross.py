@@ -37,9 +37,13 @@ def _variants_state_their_cuda(torch: Rows) -> Complaints:
         cuda = Variant(row["variant"]).cuda
         stated = parse_cuda_version(row["cuda"]) if row["cuda"] else None
         if cuda != stated:
-            yield row, f"variant `{row['variant']}` with CUDA {row['cuda']}"
+            yield row, tr("variant `{variant}` with CUDA {cuda}", variant=row["variant"], cuda=row["cuda"])
         if (cuda is None) == bool(row["architectures"]):
-            yield row, "a CUDA build without architectures" if cuda else "a CPU build with architectures"
+            yield row, _architectures_apart(is_cuda=cuda is not None)
+
+
+def _architectures_apart(*, is_cuda: bool) -> str:
+    return tr("a CUDA build without architectures") if is_cuda else tr("a CPU build with architectures")
 
 
 def _metadata_requires_their_cuda(torch: Rows) -> Complaints:
@@ -92,7 +96,7 @@ def _tags_fit_platforms(torch: Rows) -> Complaints:
     for row in torch:
         wrong = [tag for tag in row["tags"] if not _tag_fits(tag, row["platform"])]
         if wrong:
-            yield row, f"tag `{wrong[0]}` on {row['platform']}"
+            yield row, tr("tag `{tag}` on {platform}", tag=wrong[0], platform=row["platform"])
 
 
 def _tag_fits(tag: str, platform: str) -> bool:
@@ -107,7 +111,7 @@ def _pypi_has_one_variant(torch: Rows) -> Complaints:
         if row["index"] == "pypi":
             before = seen.setdefault((row["torch"], row["platform"]), row["variant"])
             if before != row["variant"]:
-                yield row, f"PyPI has `{before}` for this release and platform already"
+                yield row, tr("PyPI has `{before}` for this release and platform already", before=before)
 
 
 def _builds_have_floors(torch: Rows, cuda: Rows) -> Complaints:
@@ -119,7 +123,7 @@ def _builds_have_floors(torch: Rows, cuda: Rows) -> Complaints:
     for row in torch:
         system = _SYSTEM[row["platform"]]
         if row["cuda"] and not {(row["cuda"], system), (row["cuda"].partition(".")[0], system)} & floors:
-            yield row, f"CUDA {row['cuda']} has no driver floor on {system}"
+            yield row, tr("CUDA {cuda} has no driver floor on {system}", cuda=row["cuda"], system=system)
 
 
 def _branches_rise(cuda: Rows) -> Complaints:
@@ -129,13 +133,13 @@ def _branches_rise(cuda: Rows) -> Complaints:
     for before, row in pairwise(branches):
         falls = parse_cuda_version(row["cuda"]) < parse_cuda_version(before["cuda"])
         if before["os"] == row["os"] and falls:
-            yield row, f"a newer branch with an older CUDA than branch {before['branch']}"
+            yield row, tr("a newer branch with an older CUDA than branch {branch}", branch=before["branch"])
 
 
 def _releases_are_their_cuda(cuda: Rows) -> Complaints:
     for row in cuda:
         if row["kind"] == "release" and parse_cuda_version(row["release"]) != parse_cuda_version(row["cuda"]):
-            yield row, f"release {row['release']} of CUDA {row['cuda']}"
+            yield row, tr("release {release} of CUDA {cuda}", release=row["release"], cuda=row["cuda"])
 
 
 def _capabilities_have_one_architecture(cuda: Rows) -> Complaints:
@@ -143,7 +147,10 @@ def _capabilities_have_one_architecture(cuda: Rows) -> Complaints:
     for row in cuda:
         for capability in row["compute_capabilities"] if row["kind"] == "architecture" else ():
             if capability in seen:
-                yield row, f"{capability} is {seen[capability]} already"
+                yield (
+                    row,
+                    tr("{capability} is {before} already", capability=capability, before=seen[capability]),
+                )
             seen[capability] = row["architecture"]
 
 
@@ -157,7 +164,15 @@ def _gpus_have_architectures(gpus: Rows, cuda: Rows) -> Complaints:
     for row in gpus:
         known = names.get(row["compute_capability"])
         if known != row["architecture"]:
-            yield row, f"{row['compute_capability']} is {known or 'no architecture that cuda.json has'}"
+            capability = row["compute_capability"]
+            yield (
+                row,
+                (
+                    tr("{capability} is {architecture}", capability=capability, architecture=known)
+                    if known
+                    else tr("{capability} is no architecture that cuda.json has", capability=capability)
+                ),
+            )
 
 
 def _pci_ids_have_one_capability(gpus: Rows) -> Complaints:
@@ -166,7 +181,8 @@ def _pci_ids_have_one_capability(gpus: Rows) -> Complaints:
         for pci_id in row["pci_ids"]:
             before = seen.setdefault(pci_id, row["compute_capability"])
             if before != row["compute_capability"]:
-                yield row, f"PCI id {pci_id} has compute capability {before} elsewhere"
+                facts = {"pci_id": pci_id, "before": before}
+                yield row, tr("PCI id {pci_id} has compute capability {before} elsewhere", **facts)
 
 
 def _names_prefer_one_capability(gpus: Rows) -> Complaints:
@@ -178,7 +194,7 @@ def _names_prefer_one_capability(gpus: Rows) -> Complaints:
     for row in gpus:
         count = len(preferred[row["name"].lower()])
         if count != 1:
-            yield row, f"{count} compute capabilities are preferred for this name"
+            yield row, tr("{count} compute capabilities are preferred for this name", count=count)
 
 
 def _pairs_are_known(companions: Rows, torch: Rows) -> Complaints:
@@ -188,18 +204,19 @@ def _pairs_are_known(companions: Rows, torch: Rows) -> Complaints:
         if row["kind"] != "pair":
             continue
         if row["torch"] not in torches:
-            yield row, f"there is no torch {row['torch']} in torch.json"
+            yield row, tr("there is no torch {torch} in torch.json", torch=row["torch"])
         if ("versions" in row) == ("specifier" in row):
-            yield row, "either versions or a specifier must be there"
+            yield row, tr("either versions or a specifier must be there")
         for version in row.get("versions", ()):
             yield from _paired(row, version, releases.get((row["project"], version)))
 
 
 def _paired(row: Row, version: str, release: Row | None) -> Complaints:
+    facts = {"project": row["project"], "version": version}
     if release is None:
-        yield row, f"there is no release row for {row['project']} {version}"
+        yield row, tr("there is no release row for {project} {version}", **facts)
     elif release["requires_torch"] and not SpecifierSet(release["requires_torch"]).contains(row["torch"]):
-        yield row, f"{row['project']} {version} requires torch{release['requires_torch']}"
+        yield row, tr("{project} {version} requires torch{wanted}", wanted=release["requires_torch"], **facts)
 
 
 def _columns_agree_with_pairs(torch: Rows, companions: Rows) -> Complaints:
@@ -209,21 +226,23 @@ def _columns_agree_with_pairs(torch: Rows, companions: Rows) -> Complaints:
             paired = pairs.get((row["torch"], project), {}).get("versions", ())
             missing = [version for version in row[project] if version not in paired]
             if missing:
-                yield row, f"companions.json does not pair {project} {missing[0]} with it"
+                facts = {"project": project, "version": missing[0]}
+                yield row, tr("companions.json does not pair {project} {version} with it", **facts)
         triton = pairs.get((row["torch"], "triton"), {}).get("specifier")
         if row["triton"] and row["triton"] != triton:
-            yield row, f"companions.json pairs triton {triton} with it, not {row['triton']}"
+            facts = {"paired": triton, "version": row["triton"]}
+            yield row, tr("companions.json pairs triton {paired} with it, not {version}", **facts)
 
 
 def _remedies_are_possible(known_bad: Rows) -> Complaints:
     for row in known_bad:
         acts = bool(row["constrain"] or row["add"] or row["forbid"] or row["avoid"] or row["warn"])
         if (row["constrain"] or row["add"]) and row["forbid"]:
-            yield row, "forbidden, and mended by a constraint"
+            yield row, tr("forbidden, and mended by a constraint")
         if acts and not row["when"]:
-            yield row, "acts without a condition"
+            yield row, tr("acts without a condition")
         if row["judge"] == "known-bad" and not acts:
-            yield row, "the plan judges it, and does nothing about it"
+            yield row, tr("the plan judges it, and does nothing about it")
 
 
 def _libraries_only_drop(libraries: Rows) -> Complaints:
@@ -233,14 +252,23 @@ def _libraries_only_drop(libraries: Rows) -> Complaints:
         least, last = (parse_compute_capability(one["min_compute_capability"]) for one in (row, before))
         alike = (before["library"], before["cuda"]) == (row["library"], row["cuda"])
         if alike and least < last:
-            yield row, f"supports older GPUs again than {before['from']}"
+            yield row, tr("supports older GPUs again than {before}", before=before["from"])
 
 
 def _bundled_libraries_are_of_builds(libraries: Rows, torch: Rows) -> Complaints:
     silent = {(row["torch"], row["cuda"]) for row in torch if not row["cudnn"]}
     for row in libraries:
         if row["kind"] == "bundled" and (row["torch"], row["cuda"]) not in silent:
-            yield row, "no build of torch.json leaves its cuDNN open"
+            yield row, tr("no build of torch.json leaves its cuDNN open")
+
+
+def _what_is_compiled_can_run(images: Rows) -> Complaints:
+    runtimes = {(row["release"], row["python"]) for row in images if row["flavour"] == "cuda-runtime"}
+    for row in images:
+        if row["flavour"] == "cuda-devel" and (row["release"], row["python"]) not in runtimes:
+            yield row, tr("no image to run what is compiled in it")
+        if (row["cuda"] is None) != (row["flavour"] == "slim"):
+            yield row, tr("flavour `{flavour}` with CUDA {cuda}", flavour=row["flavour"], cuda=row["cuda"])
 
 
 CROSS_CHECKS = (
@@ -264,4 +292,5 @@ CROSS_CHECKS = (
     CrossCheck(("known-bad",), _remedies_are_possible),
     CrossCheck(("libraries",), _libraries_only_drop),
     CrossCheck(("libraries", "torch"), _bundled_libraries_are_of_builds),
+    CrossCheck(("images",), _what_is_compiled_can_run),
 )

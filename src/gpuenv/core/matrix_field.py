@@ -14,6 +14,7 @@ from packaging.version import Version
 from gpuenv.core.knowledge_rows import SYSTEMS, WORDS
 from gpuenv.values.build import PLATFORMS
 from gpuenv.values.capability import parse_compute_capability
+from gpuenv.values.text import marked, tr
 from gpuenv.values.variant import Variant, parse_cuda_version
 
 Check = Callable[[Any], object]  # raises ValueError or TypeError for what may not stand there
@@ -33,7 +34,7 @@ def check_fields(row: Mapping[str, Any], fields: tuple[Field, ...]) -> Iterator[
     for field in fields:
         if field.name not in row:
             if not field.optional:
-                yield f"`{field.name}` is missing"
+                yield tr("`{key}` is missing", key=field.name)
             continue
         try:
             field.check(row[field.name])
@@ -41,25 +42,36 @@ def check_fields(row: Mapping[str, Any], fields: tuple[Field, ...]) -> Iterator[
             yield f"`{field.name}`: {error}"
     unknown = sorted(set(row) - {field.name for field in fields})
     if unknown:
-        yield f"unknown: {', '.join(f'`{name}`' for name in unknown)}"
+        yield tr("unknown: {names}", names=", ".join(f"`{name}`" for name in unknown))
 
 
 def is_text(value: Any) -> None:
     """Refuse what is no text, or a blank one."""
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{value!r} is no text")
+        raise ValueError(tr("{value!r} is no text", value=value))
+
+
+def is_regex(value: Any) -> None:
+    """Refuse what is no regular expression."""
+    is_text(value)
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(
+            tr("`{value}` is no regular expression: {error}", value=value, error=error)
+        ) from error
 
 
 def is_flag(value: Any) -> None:
     """Refuse what is neither true nor false."""
     if not isinstance(value, bool):
-        raise TypeError(f"{value!r} is neither true nor false")
+        raise TypeError(tr("{value!r} is neither true nor false", value=value))
 
 
 def is_number(value: Any) -> None:
     """Refuse what is no number, or a negative one."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(tr("{value!r} is no number", value=value))
 
 
 def readable(parse: Callable[[str], object]) -> Check:
@@ -73,12 +85,12 @@ def readable(parse: Callable[[str], object]) -> Check:
 
 
 def matching(pattern: str, what: str) -> Check:
-    """Return the check that a text is as the pattern says."""
+    """Return the check that a text is as the pattern says; `what` is marked to be translated."""
 
     def check(value: Any) -> None:
         is_text(value)
         if not re.fullmatch(pattern, value):
-            raise ValueError(f"{value!r} is no {what}")
+            raise ValueError(tr("{value!r} is no {what}", value=value, what=tr(what)))
 
     return check
 
@@ -88,7 +100,9 @@ def one_of(*allowed: object) -> Check:
 
     def check(value: Any) -> None:
         if value not in allowed:
-            raise ValueError(f"{value!r} is none of {', '.join(map(str, allowed))}")
+            raise ValueError(
+                tr("{value!r} is none of {allowed}", value=value, allowed=", ".join(map(str, allowed)))
+            )
 
     return check
 
@@ -108,9 +122,9 @@ def list_of(inner: Check, *, least: int = 0) -> Check:
 
     def check(value: Any) -> None:
         if not isinstance(value, list):
-            raise TypeError(f"{value!r} is no list")
+            raise TypeError(tr("{value!r} is no list", value=value))
         if len(value) < least:
-            raise ValueError("the list is empty")
+            raise ValueError(tr("the list is empty"))
         for item in value:
             inner(item)
 
@@ -122,7 +136,7 @@ def mapping(inner: Check) -> Check:
 
     def check(value: Any) -> None:
         if not isinstance(value, dict):
-            raise TypeError(f"{value!r} is no object")
+            raise TypeError(tr("{value!r} is no object", value=value))
         for item in value.values():
             inner(item)
 
@@ -132,7 +146,7 @@ def mapping(inner: Check) -> Check:
 def is_variant(text: str) -> None:
     """Refuse what is no variant that gpuenv plans."""
     if not Variant(text).is_known:
-        raise ValueError(f"`{text}` is no variant such as cu126")
+        raise ValueError(tr("`{text}` is no variant such as cu126", text=text))
 
 
 def is_requirement(text: str) -> None:
@@ -140,14 +154,14 @@ def is_requirement(text: str) -> None:
     try:
         Requirement(text)
     except InvalidRequirement as error:
-        raise ValueError(f"`{text}` is no requirement: {error}") from error
+        raise ValueError(tr("`{text}` is no requirement: {error}", text=text, error=error)) from error
 
 
 def is_conditions(value: Any) -> None:
     """Refuse what is no condition of a known-bad combination."""
     mapping(is_text)(value)
     if not value:
-        raise ValueError("a condition without facts")
+        raise ValueError(tr("a condition without facts"))
     for name, wanted in value.items():
         if name in _WORDS_ALLOWED:
             one_of(*_WORDS_ALLOWED[name])(wanted)
@@ -164,5 +178,5 @@ is_version = readable(Version)
 is_specifier = readable(SpecifierSet)
 is_cuda = readable(parse_cuda_version)
 is_capability = readable(parse_compute_capability)
-is_python = matching(r"cp\d{2,3}t?", "Python tag such as cp312")
-is_wheel_python = matching(r"cp\d{2,3}t?|py[23]\d*(\.py3)?", "Python tag such as cp312 or py3")
+is_python = matching(r"cp\d{2,3}t?", marked("Python tag such as cp312"))
+is_wheel_python = matching(r"cp\d{2,3}t?|py[23]\d*(\.py3)?", marked("Python tag such as cp312 or py3"))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from packaging.utils import parse_wheel_filename
 
+from gpuenv.core.ecosystem_fields import ECOSYSTEM
 from gpuenv.core.knowledge_rows import BASES, JUDGES, SYSTEMS
 from gpuenv.core.matrix_field import (
     Field,
@@ -29,10 +30,12 @@ from gpuenv.core.matrix_field import (
     readable,
 )
 from gpuenv.core.mirror_fields import SHIPPED_FIELDS
+from gpuenv.core.program_fields import CONDA_TOOLS, INSTALLER_FAULTS, NVIDIA_SMI, TEGRA
 from gpuenv.core.signature_fields import SIGNATURE_FIELDS
 from gpuenv.values.build import PLATFORMS
 from gpuenv.values.capability import parse_architecture
 from gpuenv.values.plan import RULES
+from gpuenv.values.text import marked
 
 _ORIGIN = (
     Field("source", is_text),
@@ -102,7 +105,7 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
             Field("compute_capability", is_capability),
             Field("architecture", is_text),
             Field("family", is_text),
-            Field("pci_ids", list_of(matching(r"[0-9a-f]{4}", "PCI id such as 1b06"))),
+            Field("pci_ids", list_of(matching(r"[0-9a-f]{4}", marked("PCI id such as 1b06")))),
             Field("preferred", is_flag),
             *_ORIGIN,
         )
@@ -155,7 +158,7 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
     "signatures": {None: SIGNATURE_FIELDS},
     "checks": {
         None: (
-            Field("id", matching(r"D\d{2}", "id of a check")),
+            Field("id", matching(r"D\d{2}", marked("id of a check"))),
             Field("group", is_text),
             Field("title", is_text),
             Field("cases", mapping(mapping(or_null(is_text)))),
@@ -183,6 +186,28 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
             *_ORIGIN,
         )
     },
+    "conda-tools": CONDA_TOOLS,
+    "installer-faults": INSTALLER_FAULTS,
+    "nvidia-smi": NVIDIA_SMI,
+    "tegra": TEGRA,
+    "images": {
+        None: (
+            Field("registry", is_text),
+            Field("repository", is_text),
+            Field("tag", is_text),
+            Field("flavour", one_of("slim", "cuda-runtime", "cuda-devel")),
+            Field("distribution", is_text),
+            Field("glibc", is_version),
+            Field("python", is_version),
+            Field("cuda", or_null(is_cuda)),
+            Field("release", or_null(is_version)),
+            Field("packages", list_of(is_text)),
+            Field("build_packages", list_of(is_text)),
+            Field("platforms", list_of(one_of(*PLATFORMS), least=1)),
+            *_ORIGIN,
+        )
+    },
+    "ecosystem": ECOSYSTEM,
     "libraries": {
         "floor": (
             Field("kind", is_text),
@@ -219,7 +244,7 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
             Field("filename", readable(parse_wheel_filename)),
             Field("index", one_of("pypi", "pytorch")),
             Field("subdir", readable(is_variant), optional=True),
-            Field("sha256", matching(r"[0-9a-f]{64}", "SHA-256 digest"), optional=True),
+            Field("sha256", matching(r"[0-9a-f]{64}", marked("SHA-256 digest")), optional=True),
             Field("requires_python", is_text, optional=True),
             Field("yanked", is_flag, optional=True),
         )

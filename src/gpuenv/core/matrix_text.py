@@ -10,6 +10,7 @@ from typing import Any
 from packaging.version import Version
 
 from gpuenv.core.matrix_keys import row_key
+from gpuenv.values.text import tr
 from gpuenv.values.variant import Variant
 
 SCHEMA_VERSION = 1
@@ -43,7 +44,7 @@ def python_order(tag: str) -> tuple[int, int, bool]:
     """Order wheel tags of Pythons: cp39 < cp310 < cp313 < cp313t < cp314; raise ValueError for others."""
     found = _PYTHON.fullmatch(tag)
     if not found:
-        raise ValueError(f"`{tag}` is no Python tag such as cp312")
+        raise ValueError(tr("`{tag}` is no Python tag such as cp312", tag=tag))
     return int(found[1]), int(found[2]), bool(found[3])
 
 

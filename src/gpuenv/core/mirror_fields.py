@@ -20,6 +20,7 @@ from gpuenv.core.matrix_field import (
     or_null,
 )
 from gpuenv.values.mirror import MirrorStatus, TorchLayout
+from gpuenv.values.text import marked, tr
 
 _VARIANT = "{variant}"
 
@@ -29,15 +30,15 @@ def is_address(value: Any) -> None:
     is_text(value)
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"`{value}` is no address such as https://mirror.example/simple")
+        raise ValueError(tr("`{value}` is no address such as https://mirror.example/simple", value=value))
     if value.endswith("/"):
-        raise ValueError(f"`{value}` ends in a slash")
+        raise ValueError(tr("`{value}` ends in a slash", value=value))
 
 
 def _object(fields: tuple[Field, ...]) -> Check:
     def check(value: Any) -> None:
         if not isinstance(value, Mapping):
-            raise TypeError(f"{value!r} is no object")
+            raise TypeError(tr("{value!r} is no object", value=value))
         for complaint in check_fields(value, fields):
             raise ValueError(complaint)
 
@@ -47,7 +48,7 @@ def _object(fields: tuple[Field, ...]) -> Check:
 def _torch(value: Any) -> None:
     _object(_TORCH)(value)
     if value["layout"] == "flat" and _VARIANT not in value["address"]:
-        raise ValueError(f"a flat listing needs `{_VARIANT}` in its address")
+        raise ValueError(tr("a flat listing needs `{variant}` in its address", variant=_VARIANT))
 
 
 _ADDRESSES = list_of(is_address)
@@ -79,7 +80,7 @@ _FAULT = (Field("code", or_null(is_text)), Field("text", is_text), Field("source
 _NEEDED = ("name",)
 _SHIPPED = ("name", "title", "kind", "status", "aliases", "hosts", "missing_status", "faults", "source")
 _CHECKS: Mapping[str, Check] = {
-    "name": matching(r"[a-z0-9][a-z0-9_-]*", "name of a mirror such as tuna"),
+    "name": matching(r"[a-z0-9][a-z0-9_-]*", marked("name of a mirror such as tuna")),
     "title": is_text,
     "kind": is_text,
     "status": one_of(*get_args(MirrorStatus)),

@@ -74,6 +74,25 @@ def mirror_of_url(url: str, mirrors: tuple[Mirror, ...]) -> Mirror | None:
     return max(on_host, key=lambda mirror: _shared(place, folders, mirror), default=None)
 
 
+def mirror_at(url: str, mirrors: tuple[Mirror, ...]) -> Mirror | None:
+    """Return the mirror that an address lies on, also where it is a host of that mirror's files."""
+    found = mirror_of_url(url, mirrors)
+    host = host_of(url)
+    return found or next((one for one in mirrors if host in _file_hosts(one)), None)
+
+
+def host_of(url: str) -> str | None:
+    """Return the host of an address, None for what is none."""
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
+
+
+def _file_hosts(mirror: Mirror) -> tuple[str, ...]:
+    return tuple(host for part in (mirror.pypi, mirror.torch) if part for host in part.files)
+
+
 def _is_on(place: str, host: str | None, mirror: Mirror) -> bool:
     return any(place == _place(address) for address in _addresses(mirror)) or host in _hosts(mirror)
 

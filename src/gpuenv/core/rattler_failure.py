@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gpuenv.core.conda_failure import CondaFailure, FailureWords, Kind
+from gpuenv.values.text import tr
 
 _LINES = 12
 _URL = re.compile(r"(?:https?|file)://[^\s()'\"<>]+")
@@ -41,4 +42,4 @@ def _shortened(text: str) -> str:
     lines = [line.rstrip() for line in text.strip().splitlines() if line.strip()]
     if len(lines) <= _LINES:
         return "\n".join(lines)
-    return "\n".join((*lines[:_LINES], f"… ({len(lines) - _LINES} more lines)"))
+    return "\n".join((*lines[:_LINES], tr("… ({count} more lines)", count=len(lines) - _LINES)))

@@ -10,11 +10,11 @@ from packaging.version import Version
 
 from gpuenv.core.refresh_targets import Target
 from gpuenv.core.wheel_facts import WheelFacts, required_cuda, specifier_of
-from gpuenv.values.text import tr
+from gpuenv.values.text import marked, said, tr
 from gpuenv.values.variant import Variant
 
 Row = Mapping[str, Any]
-_KINDS = {"pypi": "PyPI", "pytorch": "the PyTorch index"}
+_KINDS = {"pypi": "PyPI", "pytorch": marked("the PyTorch index")}
 _KEPT = ("torchvision", "torchaudio", "torchtext")  # of a row that is read again
 
 
@@ -36,7 +36,7 @@ def cite(target: Target, date: str) -> str:
     place = tr(
         "wheel {name} on {index} ({date})",
         name=target.file.filename,
-        index=_KINDS[target.index],
+        index=said(_KINDS[target.index]),
         date=date,
     )
     return f"{place}, sha256 {target.file.sha256}" if target.file.sha256 else place

@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 from packaging.version import Version
 
+from gpuenv.core.bound_pages import unbound
 from gpuenv.core.case import Failure
 from gpuenv.core.circumstances import may_ask_mirrors
 from gpuenv.core.fixes import find_fixes
 from gpuenv.core.reasons import fewest_reasons
-from gpuenv.core.resolve import Decision, Judged, Question
-from gpuenv.core.rules import companion, driver, kernels, known_bad, library, platform, python, reach
+from gpuenv.core.resolve import Decision, Judged, Question, decide
+from gpuenv.core.rules import bound, companion, driver, kernels, known_bad, library, platform, python, reach
 from gpuenv.core.rules import request as request_rule
 from gpuenv.values.errors import Because, Fix, Refused, Unreachable
 from gpuenv.values.plan import Rejection
@@ -38,7 +39,7 @@ def refuse(question: Question, decision: Decision) -> Refused | Unreachable:
     if pages and all(listing.problem for listing in pages):
         return _nothing_read(question)
     judged = asked_for(decision)
-    because = explain_failures(judged) if judged else _no_such_release(question)
+    because = _ruled_out(question) or (explain_failures(judged) if judged else no_such_release(question))
     return Refused(
         _headline(question),
         code="no-build",
@@ -46,6 +47,14 @@ def refuse(question: Question, decision: Decision) -> Refused | Unreachable:
         fixes=find_fixes(question, decision),
         data={"rejected": [rejection_data(item) for item in rejections(judged)]},
     )
+
+
+def _ruled_out(question: Question) -> tuple[Because, ...]:
+    """Say which project runs on none of the GPUs, where nothing else stands in the way."""
+    unfit = bound.unfit(question.request, question.target, question.knowledge)
+    if not unfit or not decide(unbound(question)).choices:
+        return ()
+    return unfit
 
 
 def asked_for(decision: Decision) -> tuple[Judged, ...]:
@@ -102,13 +111,16 @@ def _headline(question: Question) -> str:
     wanted = f"torch {exact[0]}" if len(exact) == 1 else f"torch{specifier}"
     if request.variant is not None:
         wanted = tr("{torch} for {variant}", torch=wanted, variant=request.variant)
+    if request.asked_bound:
+        wanted = tr("{torch} and {projects}", torch=wanted, projects=", ".join(request.asked_bound))
     if request.python is not None:
         wanted = tr("{torch} with Python {python}", torch=wanted, python=request.python_asked)
     place = tr("these machines") if len(question.target.machines) > 1 else tr("this machine")
     return tr("no build of {wanted} runs on {place}", wanted=wanted, place=place)
 
 
-def _no_such_release(question: Question) -> tuple[Because, ...]:
+def no_such_release(question: Question) -> tuple[Because, ...]:
+    """Say that no build is known that is what the user asked for."""
     known = sorted({case.torch for case in question.cases})
     matching = [version for version in known if question.request.admits("torch", version)]
     if question.request.variant is not None and matching:

@@ -12,6 +12,7 @@ from packaging.version import InvalidVersion, Version
 
 from gpuenv.core.markers import marker_environment
 from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.values.variant import Variant, parse_variant
 
@@ -25,6 +26,7 @@ class Request:
     """The user's wishes: requirements, Python, variant (None: auto), devices, manager.
 
     `program` and `options` are the command as typed, without the requirements, so that a fix can repeat it.
+    `bound` are other projects than torch's companions that go with some torches alone.
     """
 
     requirements: tuple[Requirement, ...]
@@ -35,6 +37,7 @@ class Request:
     offline: bool = False
     program: tuple[str, ...] = ("gpuenv", "plan")
     options: tuple[tuple[str, str], ...] = ()
+    bound: tuple[str, ...] = ()
 
     def specifier(self, project: str) -> SpecifierSet:
         """All that is asked of `project`, joined."""
@@ -63,6 +66,12 @@ class Request:
         """The companions of torch that are asked for."""
         named = {canonicalize_name(requirement.name) for requirement in self.requirements}
         return tuple(project for project in COMPANIONS if project in named)
+
+    @property
+    def asked_bound(self) -> tuple[str, ...]:
+        """Those of `bound` that are still asked for."""
+        named = {canonicalize_name(item.name) for item in self.others}
+        return tuple(name for name in self.bound if name in named)
 
     @property
     def others(self) -> tuple[Requirement, ...]:
@@ -133,7 +142,7 @@ def _parse_requirement(text: str) -> Requirement:
         requirement = Requirement(text)
     except InvalidRequirement as error:
         raise UsageError(
-            tr("`{text}` is no requirement: {error}", text=text, error=str(error).splitlines()[0]),
+            tr("`{text}` is no requirement: {error}", text=text, error=reason_of(error)),
             code="bad-requirement",
             fixes=(Fix(tr("write it as `torch==2.7.1` or `numpy>=1.26`")),),
         ) from None

@@ -9,6 +9,7 @@ from gpuenv.core.case import Case, Failure, Found
 from gpuenv.core.cases import collect_cases, collect_shelf
 from gpuenv.core.knowledge import Knowledge, KnownBad
 from gpuenv.core.request import Request
+from gpuenv.core.rules import bound as bound_rule
 from gpuenv.core.rules import companion, driver, kernels, known_bad, library, platform, python, reach
 from gpuenv.core.rules import request as request_rule
 from gpuenv.core.situation import situation_of
@@ -30,6 +31,13 @@ class Question:
     pythons: tuple[PythonOffer, ...]
     cases: tuple[Case, ...]
     shelf: companion.Shelf
+
+    def with_listings(self, more: tuple[Listing, ...]) -> Question:
+        """Return the question with further pages of the projects bound to torch."""
+        listings = (*self.listings, *more)
+        return replace(
+            self, listings=listings, shelf=collect_shelf(listings, self.target, self.request.bound)
+        )
 
     def with_request(self, request: Request) -> Question:
         """Return the question with another request."""
@@ -83,7 +91,8 @@ def ask(
 ) -> Question:
     """Put the question together; the listings are sorted into builds once."""
     cases = collect_cases(listings, target, knowledge)
-    return Question(request, target, knowledge, listings, pythons, cases, collect_shelf(listings, target))
+    shelf = collect_shelf(listings, target, request.bound)
+    return Question(request, target, knowledge, listings, pythons, cases, shelf)
 
 
 def decide(question: Question) -> Decision:
@@ -156,6 +165,10 @@ def _judge_together(
     matches = companion.match(case, question.request, question.target, question.knowledge, question.shelf)
     if isinstance(matches, Failure):
         return [], (matches,)
+    beside = _match_bound(case, question)
+    if isinstance(beside, Failure):
+        return [], (beside,)
+    matches += beside
     good: list[Choice] = []
     failures: dict[Failure, None] = {}
     target, knowledge, cuda = question.target, question.knowledge, case.cuda
@@ -175,6 +188,12 @@ def _judge_together(
         else:
             failures.update(dict.fromkeys(outcome))
     return good, companion.merged(tuple(failures))
+
+
+def _match_bound(case: Case, question: Question) -> tuple[companion.Match, ...] | Failure:
+    if not question.request.bound:
+        return ()
+    return bound_rule.match(case, question.request, question.target, question.knowledge, question.shelf)
 
 
 @dataclass(frozen=True, slots=True)

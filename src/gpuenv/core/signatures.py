@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args
 
+from gpuenv.values.text import tr
+
 ErrorClass = Literal["environment", "hardware", "code", "data", "deprecation"]
 Replan = Literal["yes", "partly", "no"]
 Language = Literal["en", "zh"]
@@ -91,7 +93,7 @@ def parse_signature(row: Mapping[str, Any], language: Language = "en") -> Signat
             source=str(row["source"]),
         )
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"is no row of signatures: {error}") from None
+        raise ValueError(tr("is no row of signatures: {error}", error=error)) from None
 
 
 def _pattern(one: Mapping[str, Any]) -> Pattern:
@@ -108,5 +110,5 @@ def _way(words: Iterable[str]) -> Way:
 
 def _one_of(value: Any, allowed: tuple[Any, ...]) -> Any:
     if value not in allowed:
-        raise ValueError(f"{value!r} is none of {', '.join(allowed)}")
+        raise ValueError(tr("{value!r} is none of {allowed}", value=value, allowed=", ".join(allowed)))
     return value

@@ -11,12 +11,18 @@ from gpuenv.core.rules import request as request_rule
 from gpuenv.core.target import Target
 
 
-def builds_worth_asking(request: Request, target: Target, knowledge: Knowledge) -> tuple[Case, ...]:
-    """Return the PyTorch index's builds that the request admits and that would run, newest torch first."""
+def builds_worth_asking(
+    request: Request, target: Target, knowledge: Knowledge, others: tuple[Target, ...] = ()
+) -> tuple[Case, ...]:
+    """Return the PyTorch index's builds that the request admits and that would run, newest torch first.
+
+    With `others`, targets of the same platform, they would run on one of them at least.
+    """
     cases = [
         case
         for case in collect_cases((), target, knowledge)
-        if case.kind == "pytorch" and _would_run(case, request, target, knowledge)
+        if case.kind == "pytorch"
+        and any(_would_run(case, request, one, knowledge) for one in (target, *others))
     ]
     return tuple(sorted(cases, key=lambda case: (case.torch, case.cuda is not None, case.cuda), reverse=True))
 

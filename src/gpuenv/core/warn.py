@@ -117,7 +117,8 @@ def _unreadable(question: Question) -> list[Warn]:
     """Tell of pages that could not be read; of those of one mirror with one problem the first alone."""
     told: dict[tuple[str | None, str], Warn] = {}
     for listing in question.listings:
-        if listing.problem and listing.project in ("torch", *question.request.companions):
+        asked = ("torch", *question.request.companions, *question.request.asked_bound)
+        if listing.problem and listing.project in asked:
             source = listing.source
             facts = {"page": listing.page, "problem": listing.problem, "mirror": source.name}
             text = (

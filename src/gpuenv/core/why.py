@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpuenv.core.bound_fixes import why_not_newer
 from gpuenv.core.case import Found
 from gpuenv.core.resolve import Choice, Question
 from gpuenv.core.rules import driver
@@ -17,12 +18,12 @@ def reasons(question: Question, choice: Choice) -> tuple[Because, ...]:
     cuda, gpus = choice.case.cuda, question.target.gpus
     companions = tuple(reason for item in choice.companions if (reason := _companion(item, choice, question)))
     if not gpus or cuda is None:
-        return (_cpu(question), *companions)
+        return (_cpu(question), *companions, *why_not_newer(question, choice))
     machines = dict.fromkeys(gpu.machine for gpu in gpus)
     drivers = tuple(reason for machine in machines if (reason := _driver(cuda, machine, question)))
     kinds = {gpu.capability: gpu for gpu in reversed(gpus)}.values()
     codes = (_code(choice, gpu) for gpu in kinds)
-    return (*drivers, *_compatibility(cuda, choice), *codes, *companions)
+    return (*drivers, *_compatibility(cuda, choice), *codes, *companions, *why_not_newer(question, choice))
 
 
 def _cpu(question: Question) -> Because:

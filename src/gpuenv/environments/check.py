@@ -109,7 +109,7 @@ def parse_torch_cuda(text: str) -> CudaVersion | None:
     """Parse torch/version.py: `cuda = '12.6'`, `cuda: Optional[str] = None`; raise ValueError without it."""
     found = _CUDA.search(text)
     if not found:
-        raise ValueError("torch/version.py does not name its CUDA")
+        raise ValueError(tr("torch/version.py does not name its CUDA"))
     return parse_cuda_version(found[1]) if found[1] is not None else None
 
 

@@ -44,7 +44,7 @@ def read_record(prefix: Path, record: CondaRecord) -> CondaRecord:
     file = prefix / "conda-meta" / f"{record.name}-{record.version}-{record.build}.json"
     try:
         if file.stat().st_size > _LARGEST:
-            raise ValueError(f"`{file}` is too large for a record")  # noqa: TRY301 - as bad as the others
+            raise ValueError(tr("`{file}` is too large for a record", file=file))  # noqa: TRY301 - as bad as the others
         return parse_record(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ValueError(f"`{file}`: {error}") from None
@@ -60,9 +60,9 @@ def parse_record(text: str) -> CondaRecord:
     try:
         document = json.loads(text)
     except RecursionError:
-        raise ValueError("the record is nested too deeply") from None
+        raise ValueError(tr("the record is nested too deeply")) from None
     if not isinstance(document, dict):
-        raise ValueError("the record is no object")
+        raise ValueError(tr("the record is no object"))
     return CondaRecord(
         name=_text(document, "name"),
         version=_text(document, "version"),
@@ -78,7 +78,7 @@ def parse_record(text: str) -> CondaRecord:
 def _text(document: dict[str, Any], key: str) -> str:
     value = document.get(key)
     if not isinstance(value, str) or not value:
-        raise ValueError(f"the record has no `{key}`")
+        raise ValueError(tr("the record has no `{key}`", key=key))
     return value
 
 

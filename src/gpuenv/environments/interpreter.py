@@ -53,13 +53,13 @@ def parse_answer(text: str) -> dict[str, Any]:
     """Return what the child printed behind its mark; raise ValueError without it."""
     line = next((line for line in text.splitlines() if line.startswith(_MARK)), None)
     if line is None:
-        raise ValueError("the interpreter did not answer")
+        raise ValueError(tr("the interpreter did not answer"))
     try:
         told = json.loads(line.removeprefix(_MARK))
     except RecursionError:
-        raise ValueError("the interpreter's answer is nested too deeply") from None
+        raise ValueError(tr("the interpreter's answer is nested too deeply")) from None
     if not isinstance(told, dict) or not isinstance(told.get("packages"), list):
-        raise ValueError("the interpreter's answer is of another kind")
+        raise ValueError(tr("the interpreter's answer is of another kind"))
     return told
 
 

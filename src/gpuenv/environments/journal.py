@@ -17,6 +17,7 @@ from gpuenv.environments.record import replace_file
 from gpuenv.environments.store import Place, Store, make_directory, unwritable
 from gpuenv.environments.trees import Identity, identity_of, remove_tree
 from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 _SCHEMA_VERSION = 1
@@ -83,14 +84,14 @@ def parse_journal(text: str) -> Journal:
         state, marked, numbers = document["state"], document["marked"], document["identity"]
         identity = (int(numbers[0]), int(numbers[1])) if numbers is not None else None
     except (KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError):
-        raise ValueError("the journal is not one that gpuenv wrote") from None
+        raise ValueError(tr("the journal is not one that gpuenv wrote")) from None
     names_fit = all(
         aside.parent == path.parent and aside.name.startswith(f".{path.name}.gpuenv-")
         for aside in (trash, old)
         if aside is not None
     )
     if state not in {"building", "committed"} or not names_fit or not path.is_absolute():
-        raise ValueError("the journal is not one that gpuenv wrote")
+        raise ValueError(tr("the journal is not one that gpuenv wrote"))
     return Journal(path, old, trash, token, state, identity, marked is True)
 
 
@@ -118,7 +119,7 @@ def read_journal(place: Place) -> Journal | None:
         return None
     except (OSError, ValueError) as error:
         raise UsageError(
-            tr("`{file}` can't be read: {error}", file=file, error=error),
+            tr("`{file}` can't be read: {error}", file=file, error=reason_of(error)),
             code="journal-unreadable",
             fixes=(Fix(tr("look what lies beside `{path}`, then delete the journal", path=place.path)),),
         ) from None

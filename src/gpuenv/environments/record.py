@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpuenv.values.text import tr
+
 SCHEMA_VERSION = 1
 FILE_NAME = "gpuenv.json"
 _PASSWORD = re.compile(r"(https?://)[^/@\s\"]+@")
@@ -72,14 +74,14 @@ def parse_record(text: str) -> Record:
     try:
         document = json.loads(text)
     except RecursionError:
-        raise ValueError("the record is nested too deeply") from None
+        raise ValueError(tr("the record is nested too deeply")) from None
     if not isinstance(document, dict):
-        raise ValueError("the record is no JSON object")
+        raise ValueError(tr("the record is no JSON object"))
     if document.get("schema_version") != SCHEMA_VERSION or document.get("state") != "complete":
-        raise ValueError(f"the record is not of version {SCHEMA_VERSION}")
+        raise ValueError(tr("the record is not of version {version}", version=SCHEMA_VERSION))
     verified = document.get("verified")
     if verified is not None and not isinstance(verified, bool):
-        raise ValueError("`verified` of the record is neither true, false nor null")
+        raise ValueError(tr("`verified` of the record is neither true, false nor null"))
     return Record(
         name=_field(document, "name", str),
         created=_field(document, "created", str),
@@ -93,7 +95,7 @@ def parse_record(text: str) -> Record:
 
 def _field(document: dict[str, Any], name: str, kind: type) -> Any:
     if not isinstance(document.get(name), kind):
-        raise ValueError(f"`{name}` of the record is missing or of the wrong kind")
+        raise ValueError(tr("`{name}` of the record is missing or of the wrong kind", name=name))
     return document[name]
 
 
@@ -121,7 +123,7 @@ def replace_file(path: Path, text: str) -> None:
     """Put `text` at `path` in one step that survives a crash; raise OSError."""
     temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:
-        with temporary.open("x", encoding="utf-8") as sink:
+        with temporary.open("x", encoding="utf-8", newline="\n") as sink:  # sh and Docker know no others
             sink.write(text)
             sink.flush()
             os.fsync(sink.fileno())

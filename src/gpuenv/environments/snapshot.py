@@ -21,6 +21,7 @@ from gpuenv.environments.dists import parse_record
 from gpuenv.environments.record import replace_file
 from gpuenv.environments.trees import remove_tree
 from gpuenv.machine.executables import read_text
+from gpuenv.values.text import tr
 
 FOLDER = ".gpuenv-repair"
 _MANIFEST = "manifest.json"
@@ -99,7 +100,7 @@ def parse_manifest(text: str, root: Path) -> tuple[list[str], tuple[str, ...]]:
         names = [str(name) for name in document["names"]]
         places = [os.path.normpath(root / str(place)) for place in document["places"]]
     except (KeyError, TypeError, RecursionError) as error:
-        raise ValueError("the manifest of a repair is garbled") from error
+        raise ValueError(tr("the manifest of a repair is garbled")) from error
     return names, tuple(place for place in places if _is_inside(Path(place), root))
 
 

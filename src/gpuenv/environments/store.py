@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuenv.values.errors import Fix, GpuenvError, UsageError
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 _LONGEST_NAME = 100  # bytes: it stands in lock and log names too
@@ -178,7 +179,7 @@ def make_directory(path: Path) -> Path:
 def unwritable(path: Path, error: OSError) -> GpuenvError:
     """Say that gpuenv's own directory can't be written."""
     return UsageError(
-        tr("`{path}` can't be written: {error}", path=path, error=error.strerror or error),
+        tr("`{path}` can't be written: {error}", path=path, error=reason_of(error)),
         code="data-dir-unwritable",
         fixes=(Fix(tr("set GPUENV_DATA_DIR to a directory that can be written")),),
     )

@@ -106,7 +106,7 @@ def _needs(library: Path) -> Needs | None:
 
 def _read_at(file: BinaryIO, offset: int, size: int) -> bytes:
     if not 0 <= offset < _FURTHEST:
-        raise ValueError("it points outside of itself")
+        raise ValueError(tr("it points outside of itself"))
     file.seek(offset)
     return file.read(size)
 

@@ -20,6 +20,7 @@ from filelock import FileLock, Timeout
 from gpuenv.environments.trees import remove_tree
 from gpuenv.http.patience import StoppedError, Watch
 from gpuenv.values.errors import Fix, InstallFailed, UsageError
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -40,12 +41,12 @@ class WheelStore:
         try:
             self._parts.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise _unwritable(self.root, error) from None
+            raise unwritable(self.root, error) from None
 
     def folder(self, digest: str) -> Path:
         """Return where the file of a digest lies: an installer takes it as a wheelhouse."""
         if not _DIGEST.fullmatch(digest):
-            raise ValueError(f"`{digest}` is no sha256")
+            raise ValueError(tr("`{digest}` is no sha256", digest=digest))
         return self.root / digest
 
     def find(self, digest: str, filename: str, watch: Watch) -> Path | None:
@@ -181,9 +182,10 @@ def _drop(path: Path) -> None:
         remove_tree(path)
 
 
-def _unwritable(path: Path, error: OSError) -> UsageError:
+def unwritable(path: Path, error: OSError) -> UsageError:
+    """Say that the cache can't be written."""
     return UsageError(
-        tr("`{path}` can't be written: {error}", path=path, error=error.strerror or error),
+        tr("`{path}` can't be written: {error}", path=path, error=reason_of(error)),
         code="cache-unwritable",
         fixes=(Fix(tr("set GPUENV_CACHE_DIR to a directory that can be written")),),
     )

@@ -14,6 +14,7 @@ from typing import Any
 from gpuenv.http.streams import Validators
 from gpuenv.indexes.conda_record import Folder, parse_record
 from gpuenv.values.conda import CondaRecord
+from gpuenv.values.text import tr
 
 _FORMAT = 1
 _NOT_KEPT = ("subdir", "channel", "filename", "url")
@@ -88,7 +89,7 @@ def parse_reading(text: str, folder: Folder) -> Reading:
     try:
         told = json.loads(text)
         if told["format"] != _FORMAT:
-            raise ValueError("it is of another format")
+            raise ValueError(tr("it is of another format"))
         place = Folder(folder.channel, folder.subdir, _text(told["files_url"]))
         return Reading(
             file=_text(told["file"]),
@@ -102,12 +103,12 @@ def parse_reading(text: str, folder: Folder) -> Reading:
             digests=tuple((_text(name), _text(digest)) for name, digest in told["digests"]),
         )
     except (KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
-        raise ValueError(f"it is no reading: {error}") from None
+        raise ValueError(tr("it is no reading: {error}", error=error)) from None
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError("text is missing")
+        raise ValueError(tr("text is missing"))
     return value
 
 

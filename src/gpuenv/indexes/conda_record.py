@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from gpuenv.values.conda import CondaRecord
+from gpuenv.values.text import tr
 
 _ENDINGS = (".conda", ".tar.bz2")
 
@@ -45,7 +46,7 @@ def parse_record(filename: str, entry: Any, folder: Folder) -> CondaRecord:
      "size": 24512345, "subdir": "linux-64", "version": "2.8.0"}
     """
     if not isinstance(entry, dict) or package_of(filename) is None or set("/\\") & set(filename):
-        raise ValueError(f"`{filename[:80]}` is no package")
+        raise ValueError(tr("`{filename}` is no package", filename=filename[:80]))
     return CondaRecord(
         name=_text(entry, "name"),
         version=_text(entry, "version"),
@@ -88,7 +89,7 @@ def join_path(url: str, name: str) -> str:
 def _text(entry: dict[Any, Any], key: str) -> str:
     value = entry.get(key)
     if not isinstance(value, str) or not value:
-        raise ValueError(f"`{key}` is missing")
+        raise ValueError(tr("`{key}` is missing", key=key))
     return value
 
 
@@ -100,7 +101,7 @@ def _texts(value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise ValueError("what it depends on can't be read")
+        raise ValueError(tr("what it depends on can't be read"))
     return tuple(value)
 
 

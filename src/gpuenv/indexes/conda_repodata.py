@@ -23,6 +23,7 @@ from gpuenv.indexes.parse_repodata import parse_repodata
 from gpuenv.indexes.parse_shards import INDEX_FILE, ShardIndex, parse_shard, parse_shard_index
 from gpuenv.indexes.zst import decompressed
 from gpuenv.values.conda import ChannelListing, CondaChannel
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 FILES = (INDEX_FILE, "repodata.json.zst", "repodata.json")
@@ -122,7 +123,9 @@ def _reading_or_problem(read: Callable[[str], Reading], file: str) -> Reading | 
             raise
         return None
     except ValueError as error:
-        return HttpProblem(tr("answers `{file}` with what is no repodata: {error}", file=file, error=error))
+        return HttpProblem(
+            tr("answers `{file}` with what is no repodata: {error}", file=file, error=reason_of(error))
+        )
 
 
 class _FolderReader:
@@ -185,7 +188,7 @@ class _FolderReader:
                 pieces = decompressed(iter(lambda: opened.read(_PIECE), b""))
                 entries = parse_repodata(pieces, self._names)
         except OSError as error:
-            raise HttpProblem(str(error.strerror or error)) from None
+            raise HttpProblem(reason_of(error)) from None
         return self._reading(file, entries, self._names)
 
     def _read_remote(self, file: str) -> Reading:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,6 +23,7 @@ from gpuenv.indexes.parse_uv_configuration import (
 )
 from gpuenv.indexes.places import Places
 from gpuenv.values.index import IndexConfiguration, IndexSource
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 T = TypeVar("T")
@@ -83,6 +84,21 @@ def read_configuration(
         no_index=found.no_index,
         ca_bundle=str(cwd / _expanded(cert[0], home)) if cert else None,
         warnings=tuple(found.warnings),
+    )
+
+
+def without_folders(configuration: IndexConfiguration) -> IndexConfiguration:
+    """Leave out what lies on this machine: for files that are used elsewhere."""
+
+    def remote(sources: Iterable[IndexSource]) -> tuple[IndexSource, ...]:
+        return tuple(source for source in sources if source.kind != "directory")
+
+    index = configuration.index_url
+    return replace(
+        configuration,
+        index_url=next(iter(remote((index,))), None) if index else None,
+        extra_index_urls=remote(configuration.extra_index_urls),
+        find_links=remote(configuration.find_links),
     )
 
 
@@ -163,7 +179,7 @@ def _read_file(path: Path, parse: Callable[[str], T], found: _Found) -> T | None
 
 
 def _unreadable(place: str, error: Exception) -> str:
-    reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    reason = reason_of(error)
     return tr("`{place}` could not be read: {reason}", place=place, reason=redact(reason))
 
 

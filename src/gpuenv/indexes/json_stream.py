@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
+from gpuenv.values.text import tr
+
 _LARGEST = 16 << 20  # characters of one member; the longest of conda-forge's has some thousands
 _CUT = len("e+")  # `5.8e+` and then `84`: what a number looks like where a piece ends in it
 _BLANK = re.compile(r"[ \t\n\r]*")
@@ -33,7 +35,7 @@ class JsonStream:
             return
         while True:
             if self._peek() != '"':
-                raise ValueError("an object's key is missing")
+                raise ValueError(tr("an object's key is missing"))
             key = self.value()
             self._take(":")
             yield key
@@ -47,10 +49,10 @@ class JsonStream:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
             except RecursionError:
-                raise ValueError("it is nested too deeply") from None
+                raise ValueError(tr("it is nested too deeply")) from None
             except JSONDecodeError as error:
                 if not self._more():
-                    raise ValueError(f"it is no JSON: {error.msg}") from None
+                    raise ValueError(tr("it is no JSON: {error}", error=error.msg)) from None
                 continue
             if isinstance(value, int | float) and end + _CUT >= len(self._text) and self._more():
                 continue
@@ -83,7 +85,7 @@ class JsonStream:
     def finish(self) -> None:
         """Check that the document ends here."""
         if self._peek():
-            raise ValueError("there is more after its end")
+            raise ValueError(tr("there is more after its end"))
 
     def is_object(self) -> bool:
         """Whether an object begins here."""
@@ -102,7 +104,10 @@ class JsonStream:
     def _take(self, wanted: str) -> str:
         found = self._peek()
         if not found or found not in wanted:
-            raise ValueError(f"`{found}` stands where `{wanted[0]}` should" if found else "it breaks off")
+            facts = {"found": found, "wanted": wanted[0]}
+            raise ValueError(
+                tr("`{found}` stands where `{wanted}` should", **facts) if found else tr("it breaks off")
+            )
         self._at += 1
         return found
 
@@ -120,7 +125,7 @@ class JsonStream:
         """Hold more of the document; at least twice of it, so that a long value is not begun too often."""
         held = self._text[self._at :]
         if len(held) > _LARGEST:
-            raise ValueError("one of its members is far too long")
+            raise ValueError(tr("one of its members is far too long"))
         added: list[str] = []
         size = 0
         for piece in self._pieces:

@@ -15,6 +15,7 @@ from gpuenv.indexes.parse_json import parse_json
 from gpuenv.indexes.wheel_files import select_wheels
 from gpuenv.indexes.wheelhouse import read_wheelhouse
 from gpuenv.values.index import IndexSource, Listing
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 # as pip asks: JSON tells sizes, HTML is what every index has
@@ -92,7 +93,8 @@ def _ask(source: IndexSource, projects: tuple[NormalizedName, ...], pages: _Page
 
 
 def _ask_flat(source: IndexSource, projects: tuple[NormalizedName, ...], pages: _Pages) -> _Asked:
-    flat, address = replace(source, kind="flat", maybe_flat=False), flat_page(source.url)
+    flat = replace(source, kind="flat", maybe_flat=False)
+    address = source.url if source.may_be_missing else flat_page(source.url)
     return _Asked(flat, projects, address, pages.begin(address))
 
 
@@ -115,11 +117,12 @@ def _answer(request: _Asked, pages: _Pages) -> _Answer:
         links = _parse(page)
     except HttpProblem as problem:
         missing = problem.missing or problem.status in request.source.missing_status
-        reason = None if missing and request.source.kind != "flat" else problem.reason
+        absent = missing and (request.source.kind != "flat" or request.source.may_be_missing)
+        reason = None if absent else problem.reason
         return _Answer(_empty(request, reason), absent=missing)
     except ValueError as error:
         pages.forget(request.address)
-        reason = tr("answers with a page that is no index: {error}", error=error)
+        reason = tr("answers with a page that is no index: {error}", error=reason_of(error))
         return _Answer(_empty(request, reason))
     if not links.is_index:
         pages.forget(request.address)

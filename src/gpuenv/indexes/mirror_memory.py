@@ -16,6 +16,7 @@ from gpuenv.core.mirror_audit import Verdict
 from gpuenv.http import cache_directory
 from gpuenv.indexes.addresses import redact
 from gpuenv.values.mirror import Mirror
+from gpuenv.values.text import tr
 
 T = TypeVar("T")
 
@@ -143,7 +144,7 @@ def parse_memory(read: Any) -> Memory:
      "checks": [{"address": "https://…", "sought": "torch-….whl", "verdict": {"name": "nju", …}}]}
     """
     if not isinstance(read, dict):
-        raise ValueError("no JSON object")
+        raise ValueError(tr("it is no JSON object"))
     return Memory(_parsed(read, "speeds", _speed), _parsed(read, "checks", _checked))
 
 

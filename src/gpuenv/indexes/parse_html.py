@@ -15,6 +15,7 @@ from html import unescape
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 from gpuenv.indexes.link import Link, LinkPage, file_name, parse_sha256
+from gpuenv.values.text import tr
 
 # html.parser needs quadratic time for pages full of tags that never end; these bounds keep it linear.
 _START = re.compile(r"<!--|<(?:a|base|meta|h1|title)(?=[\s/>])", re.IGNORECASE)
@@ -134,4 +135,4 @@ def _tags_of(text: str) -> Iterator[tuple[str, str]]:
             continue
         broken += 1
         if broken > _MOST_BROKEN_TAGS:
-            raise ValueError("the page is full of tags that do not end")
+            raise ValueError(tr("the page is full of tags that do not end"))

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urldefrag, urljoin
 
 from gpuenv.indexes.link import Link, LinkPage, parse_hashes
+from gpuenv.values.text import tr
 
 _API_MAJOR = "1"
 
@@ -31,17 +32,17 @@ def _load(text: str) -> object:
     try:
         return json.loads(text)
     except (RecursionError, ValueError):
-        raise ValueError("the page is no JSON") from None
+        raise ValueError(tr("the page is no JSON")) from None
 
 
 def _files(page: object) -> list[Any]:
     meta = page.get("meta") if isinstance(page, dict) else None
     version = meta.get("api-version") if isinstance(meta, dict) else None
     if not isinstance(version, str) or version.partition(".")[0] != _API_MAJOR:
-        raise ValueError("the page is no simple index in a version that is known")
+        raise ValueError(tr("the page is no simple index in a version that is known"))
     files = page.get("files") if isinstance(page, dict) else None
     if not isinstance(files, list):
-        raise ValueError("the page has no list of files")
+        raise ValueError(tr("the page has no list of files"))
     return files
 
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import configparser
 
+from gpuenv.values.text import tr
+
 _SECTIONS = ("global", "install")
 _TRUE = ("y", "yes", "t", "true", "on", "1")
 _FALSE = ("n", "no", "f", "false", "off", "0")
@@ -42,5 +44,5 @@ def parse_pip_boolean(text: str) -> bool:
     """Read `yes`, `1`, `true`, `off` …; ValueError for anything else."""
     word = text.strip().lower()
     if word not in _TRUE + _FALSE:
-        raise ValueError(f"`{text}` is neither yes nor no")
+        raise ValueError(tr("`{text}` is neither yes nor no", text=text))
     return word in _TRUE

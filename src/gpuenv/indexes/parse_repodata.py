@@ -14,6 +14,7 @@ from typing import Any
 
 from gpuenv.indexes.conda_record import Entries, package_of
 from gpuenv.indexes.json_stream import JsonStream
+from gpuenv.values.text import tr
 
 _PACKAGES = ("packages", "packages.conda")
 # The end of an entry and the start of the next; within a string its quotes would be escaped.
@@ -29,7 +30,7 @@ def parse_repodata(pieces: Iterable[bytes], names: frozenset[str]) -> Entries:
     """
     document = JsonStream(_decoded(pieces))
     if not document.is_object():
-        raise ValueError("it is no JSON object")
+        raise ValueError(tr("it is no JSON object"))
     found: list[tuple[str, Any]] = []
     base_url = None
     is_repodata = False
@@ -43,7 +44,7 @@ def parse_repodata(pieces: Iterable[bytes], names: frozenset[str]) -> Entries:
             document.skip()
     document.finish()
     if not is_repodata:
-        raise ValueError("it lists no packages")
+        raise ValueError(tr("it lists no packages"))
     return Entries(tuple(found), base_url)
 
 

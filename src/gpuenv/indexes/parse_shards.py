@@ -20,6 +20,7 @@ import msgpack
 from gpuenv.indexes.conda_record import Entries, package_of
 from gpuenv.indexes.parse_repodata import parse_base_url
 from gpuenv.indexes.zst import decompress
+from gpuenv.values.text import tr
 
 INDEX_FILE = "repodata_shards.msgpack.zst"
 _VERSION = 1  # many channels leave it out
@@ -40,13 +41,13 @@ def parse_shard_index(data: bytes, names: frozenset[str]) -> ShardIndex:
     """Read the index of the shards of `names`; ValueError if it is none."""
     document = _unpack(data)
     if document.get("version", _VERSION) != _VERSION or not isinstance(document.get("shards"), dict):
-        raise ValueError("it is no index of shards in a version that is known")
+        raise ValueError(tr("it is no index of shards in a version that is known"))
     info = document.get("info")
     told = info.get("shards_base_url") if isinstance(info, dict) else None
     digests = {name: document["shards"][name] for name in sorted(names) if name in document["shards"]}
     for digest in digests.values():
         if not isinstance(digest, bytes) or len(digest) != _DIGEST_BYTES:
-            raise ValueError("it tells no digest of a shard")
+            raise ValueError(tr("it tells no digest of a shard"))
     return ShardIndex(
         tuple((name, digest.hex()) for name, digest in digests.items()),
         told if isinstance(told, str) else "",
@@ -57,7 +58,7 @@ def parse_shard_index(data: bytes, names: frozenset[str]) -> ShardIndex:
 def parse_shard(data: bytes, digest: str, name: str) -> Entries:
     """Read one name's shard, whose sha256 is `digest`; ValueError if it is none, or another."""
     if hashlib.sha256(data).hexdigest() != digest:
-        raise ValueError("it is another file than its index says")
+        raise ValueError(tr("it is another file than its index says"))
     document = _unpack(data)
     removed = document.get("removed")
     gone = {one for one in removed if isinstance(one, str)} if isinstance(removed, list) else set()
@@ -65,7 +66,7 @@ def parse_shard(data: bytes, digest: str, name: str) -> Entries:
     for key in ("packages", "packages.conda"):
         entries = document.get(key, {})
         if not isinstance(entries, dict):
-            raise ValueError("it lists no packages")
+            raise ValueError(tr("it lists no packages"))
         found += [
             (filename, entry)
             for filename, entry in entries.items()
@@ -79,7 +80,7 @@ def _unpack(data: bytes) -> dict[Any, Any]:
     try:
         document = msgpack.unpackb(content)
     except (ValueError, TypeError, RecursionError, OverflowError) as error:
-        raise ValueError(f"it is no MessagePack: {str(error)[:100]}") from None
+        raise ValueError(tr("it is no MessagePack: {error}", error=str(error)[:100])) from None
     if not isinstance(document, dict):
-        raise ValueError("it is no object")
+        raise ValueError(tr("it is no object"))
     return document

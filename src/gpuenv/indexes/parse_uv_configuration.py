@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from gpuenv.values.text import tr
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -46,7 +48,7 @@ def parse_uv_configuration(text: str) -> UvConfiguration:
     try:
         table = tomllib.loads(text.removeprefix("\ufeff"))
     except RecursionError:
-        raise ValueError("the file is nested too deeply") from None
+        raise ValueError(tr("the file is nested too deeply")) from None
     pip = _typed(table, "pip", dict, {})
     levels = (pip, table)
     indexes = [index for index in _typed(table, "index", list, []) if not _flag(index, "explicit")]
@@ -78,25 +80,25 @@ def parse_named_index(text: str) -> NamedIndex:
 def _named(index: dict[str, Any]) -> NamedIndex:
     url, name = index.get("url"), index.get("name")
     if not isinstance(url, str):
-        raise ValueError("an `[[index]]` has no `url`")
+        raise ValueError(tr("an `[[index]]` has no `url`"))
     return NamedIndex(url, name if isinstance(name, str) else None)
 
 
 def _flag(table: Any, key: str) -> bool:
     if not isinstance(table, dict):
-        raise ValueError("`index` is no array of tables")
+        raise ValueError(tr("`index` is no array of tables"))
     return table.get(key) is True
 
 
 def _texts(table: dict[str, Any], key: str) -> Iterator[str]:
     for text in _typed(table, key, list, []):
         if not isinstance(text, str):
-            raise ValueError(f"`{key}` holds something other than text")
+            raise ValueError(tr("`{key}` holds something other than text", key=key))
         yield text
 
 
 def _typed(table: dict[str, Any], key: str, kind: type, default: Any) -> Any:
     value = table.get(key, default)
     if not isinstance(value, kind):
-        raise ValueError(f"`{key}` is of another type than uv takes")
+        raise ValueError(tr("`{key}` is of another type than uv takes", key=key))
     return value

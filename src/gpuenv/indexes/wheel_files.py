@@ -14,6 +14,7 @@ from packaging.version import Version
 
 from gpuenv.indexes.link import Link
 from gpuenv.values.build import WheelFile
+from gpuenv.values.text import tr
 from gpuenv.values.variant import Variant
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9._+!-]+\.whl")
@@ -46,7 +47,7 @@ def parse_wheel_link(link: Link, page: str) -> WheelFile:
     `page` is the address of the page that has the link.
     """
     if not _PLAIN_NAME.fullmatch(link.filename):
-        raise InvalidWheelFilename(f"`{link.filename}` is no wheel's name")
+        raise InvalidWheelFilename(tr("`{filename}` is no wheel's name", filename=link.filename))
     name, version, tags = _parse_name(link.filename)
     local = version.local
     if local and is_variant(local):

@@ -15,6 +15,7 @@ from gpuenv.indexes.torch_wheel import read_torch_variant
 from gpuenv.indexes.wheel_files import is_variant, select_wheels
 from gpuenv.values.build import WheelFile
 from gpuenv.values.index import IndexSource, Listing
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 _TORCH = canonicalize_name("torch")
@@ -99,4 +100,4 @@ def _reason(error: OSError | ValueError) -> str:
         return tr("does not exist")
     if isinstance(error, PermissionError):
         return tr("may not be read")
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return reason_of(error)

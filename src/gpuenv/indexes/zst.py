@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 
+from gpuenv.values.text import tr
+
 if sys.version_info >= (3, 14):
     from compression.zstd import ZstdDecompressor, ZstdError
 else:
@@ -36,12 +38,12 @@ def decompressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
 def decompress(data: bytes, limit: int) -> bytes:
     """Return a whole file's content; ValueError if it is none or has more than `limit` bytes."""
     if not data.startswith(_MAGIC):
-        raise ValueError("it is not compressed with zstandard")
+        raise ValueError(tr("it is not compressed with zstandard"))
     content = bytearray()
     for piece in decompressed([data]):
         content += piece
         if len(content) > limit:
-            raise ValueError(f"it has more than {limit >> 20} MB")
+            raise ValueError(tr("it has more than {limit} MB", limit=limit >> 20))
     return bytes(content)
 
 
@@ -59,6 +61,6 @@ def _frames(start: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
                 content = b"" if frame.eof or frame.needs_input else frame.decompress(b"", max_length=_PIECE)
             data = (frame.unused_data if frame.eof else b"") or next(pieces, None)
     except ZstdError as error:
-        raise ValueError(f"it can't be decompressed: {error}") from None
+        raise ValueError(tr("it can't be decompressed: {error}", error=error)) from None
     if not frame.eof:
-        raise ValueError("it breaks off")
+        raise ValueError(tr("it breaks off"))

@@ -8,6 +8,7 @@ from pathlib import Path
 from gpuenv import process
 from gpuenv.machine.nvidia_smi import find_nvidia_smi
 from gpuenv.values.findings import GpuState
+from gpuenv.values.text import tr
 
 _LIMIT_S = 15.0
 _FIELDS = (
@@ -41,7 +42,7 @@ def parse_states(text: str) -> tuple[GpuState, ...]:
 def _parse_line(line: str) -> GpuState:
     words = [word.strip() for word in line.split(",")]
     if len(words) != len(_FIELDS) or not _number(words[0]):
-        raise ValueError(f"`{line[:80]}` is no line of a GPU's state")
+        raise ValueError(tr("`{line}` is no line of a GPU's state", line=line[:80]))
     return GpuState(
         index=int(words[0]),
         compute_mode=words[1] if words[1][:1].isalpha() else None,

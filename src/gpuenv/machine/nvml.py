@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from gpuenv.machine.reading import GpuReading, Reading, parse_bus_id, parse_driver_version, parse_uuid
 from gpuenv.machine.smi_words import Complaint, field_state, parse_complaint, quote
 from gpuenv.values.capability import ComputeCapability
+from gpuenv.values.text import tr
 from gpuenv.values.variant import CudaVersion
 
 SOURCE = "NVML"
@@ -88,7 +89,7 @@ def _text(value: str | bytes) -> str:
 def parse_cuda_number(number: int) -> CudaVersion:
     """Parse NVML's CUDA version: 12020 is 12.2; raise ValueError for what can't be one."""
     if number < 1000:  # noqa: PLR2004 - NVML writes 1000 * major + 10 * minor
-        raise ValueError(f"`{number}` is no CUDA version such as 12020")
+        raise ValueError(tr("`{number}` is no CUDA version such as 12020", number=number))
     return CudaVersion(number // 1000, number % 1000 // 10)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from gpuenv.machine.executables import read_text
 from gpuenv.machine.reading import GpuReading, Reading, parse_bus_id, parse_driver_version, parse_uuid
 from gpuenv.values.driver import DriverVersion
+from gpuenv.values.text import tr
 
 SOURCE = "/proc/driver/nvidia"
 _PLACE = "proc/driver/nvidia"
@@ -41,7 +42,7 @@ def parse_proc_version(text: str) -> DriverVersion:
     """
     found = _VERSION.search(text + "\n")
     if not found:
-        raise ValueError("it names no driver version")
+        raise ValueError(tr("it names no driver version"))
     return parse_driver_version(found[1])
 
 
@@ -61,7 +62,7 @@ def parse_information(text: str) -> GpuReading:
     }
     name, uuid, bus = fields.get("Model"), fields.get("GPU UUID", ""), fields.get("Bus Location")
     if not name or name == "Unknown":
-        raise ValueError("it names no GPU")
+        raise ValueError(tr("it names no GPU"))
     known_uuid = (
         uuid.startswith("GPU-") and "?" not in uuid
     )  # `GPU-????????-...` before the GPU is first used

@@ -17,6 +17,7 @@ from gpuenv.machine.reading import (
 from gpuenv.machine.smi_words import field_state
 from gpuenv.values.capability import parse_compute_capability
 from gpuenv.values.driver import DriverVersion
+from gpuenv.values.text import tr
 
 SOURCE = "nvidia-smi --query-gpu"
 
@@ -43,7 +44,7 @@ def parse_query(text: str, fields: Sequence[str] = FIELDS) -> Reading:
     read = [_read(row, columns or fields) for row in rows[:_MOST_GPUS]]
     gpus = _distinct(gpu for gpu, _ in filter(None, read))
     if not gpus:
-        raise ValueError("no line of it describes a GPU")
+        raise ValueError(tr("no line of it describes a GPU"))
     driver = next((driver for _, driver in filter(None, read) if driver), None)
     unread = sum(found is None and _is_wide(row, fields) for row, found in zip(rows, read, strict=False))
     return Reading(SOURCE, driver=driver, gpus=gpus, unread=unread + max(0, len(rows) - _MOST_GPUS))

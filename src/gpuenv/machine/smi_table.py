@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gpuenv.machine.reading import GpuReading, Reading, parse_bus_id, parse_driver_version, parse_uuid
 from gpuenv.machine.smi_words import field_state
+from gpuenv.values.text import tr
 from gpuenv.values.variant import CudaVersion, parse_cuda_version
 
 SOURCE = "nvidia-smi"
@@ -39,7 +40,7 @@ def parse_table(text: str) -> Reading:
     cuda = _CUDA.search(text)
     gpus = _gpus(text)
     if not driver and not gpus:
-        raise ValueError("it is not nvidia-smi's table")
+        raise ValueError(tr("it is not nvidia-smi's table"))
     version = None
     if driver:
         version = parse_driver_version(driver[1])
@@ -53,7 +54,7 @@ def parse_list(text: str) -> Reading:
     """
     found = [listed for line in text.splitlines() if (listed := _LISTED.match(line.strip()))]
     if not found:
-        raise ValueError("it lists no GPU")
+        raise ValueError(tr("it lists no GPU"))
     return Reading("nvidia-smi -L", gpus=tuple(_listed(*listed.groups()) for listed in found))
 
 

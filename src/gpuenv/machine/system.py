@@ -11,6 +11,7 @@ from pathlib import Path
 from gpuenv import process
 from gpuenv.machine.executables import is_there, read_text
 from gpuenv.values.machine import System
+from gpuenv.values.text import tr
 
 Facts = tuple[tuple[str, str], ...]
 
@@ -61,7 +62,7 @@ def parse_glibc(text: str) -> str:
     """Parse confstr's `glibc 2.31` to `2.31`; raise ValueError for anything else."""
     found = _GLIBC.fullmatch(text.strip())
     if not found:
-        raise ValueError(f"`{text}` is no glibc version such as `glibc 2.31`")
+        raise ValueError(tr("`{text}` is no glibc version such as `glibc 2.31`", text=text))
     return found[1]
 
 
@@ -74,7 +75,7 @@ def parse_musl(text: str) -> str:
     """
     found = _MUSL.search(text)
     if "musl" not in text or not found:
-        raise ValueError("it is not what musl's loader prints")
+        raise ValueError(tr("it is not what musl's loader prints"))
     return found[1]
 
 

@@ -78,7 +78,7 @@ def parse_version_json(text: str) -> CudaVersion:
     try:
         return parse_cuda_version(str(json.loads(text)["cuda"]["version"]))
     except (KeyError, TypeError, RecursionError) as error:
-        raise ValueError("it names no CUDA version") from error
+        raise ValueError(tr("it names no CUDA version")) from error
 
 
 def parse_version_text(text: str) -> CudaVersion:
@@ -97,7 +97,7 @@ def parse_nvcc(text: str) -> CudaVersion:
 def _found(pattern: re.Pattern[str], text: str) -> CudaVersion:
     found = pattern.search(text)
     if not found:
-        raise ValueError("it names no CUDA version")
+        raise ValueError(tr("it names no CUDA version"))
     return parse_cuda_version(found[1])
 
 

@@ -64,7 +64,7 @@ def specs(wanted: CondaWanted) -> tuple[str, ...]:
     asked = tuple(dict.fromkeys(wanted.specs))
     for text in asked:
         if text.startswith("-") or not text.strip():
-            raise ValueError(f"`{text}` is an option, not a spec")
+            raise ValueError(tr("`{text}` is an option, not a spec", text=text))
     names = {text.split()[0].partition("=")[0] for text in asked}
     return (*asked, "pip") if "python" in names and "pip" not in names else asked
 

@@ -23,6 +23,7 @@ from gpuenv.managers import conda_calls
 from gpuenv.managers.manager import MISLEADING, without
 from gpuenv.values.conda import CondaWanted
 from gpuenv.values.errors import Because, Fix, InstallFailed, UsageError
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 TOOLS: tuple[Tool, ...] = ("conda", "mamba", "micromamba")
@@ -164,7 +165,11 @@ def _ask(found: CondaTool, environ: Mapping[str, str]) -> CondaInfo:
     except ValueError as error:
         failure = explain(done.stdout, done.stderr, failure_words())
         raise InstallFailed(
-            tr("`{program} info` does not say what it is: {error}", program=found.path, error=error),
+            tr(
+                "`{program} info` does not say what it is: {error}",
+                program=found.path,
+                error=reason_of(error),
+            ),
             code="manager-broken",
             because=(Because(done.error or failure.reason, found.path),),
             fixes=(Fix(tr("run it yourself"), f"{found.path} info --json"),),
@@ -185,7 +190,7 @@ def write_condarc(wanted: CondaWanted, calling: Calling) -> str:
             _write(path, text)
     except (OSError, ValueError) as error:
         raise UsageError(
-            tr("no configuration could be written for conda: {error}", error=error),
+            tr("no configuration could be written for conda: {error}", error=reason_of(error)),
             code="condarc-unwritable",
             fixes=(Fix(tr("set GPUENV_CACHE_DIR to a directory that can be written")),),
         ) from None

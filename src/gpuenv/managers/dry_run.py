@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from packaging.utils import canonicalize_name
 
+from gpuenv.values.text import tr
+
 _LINE = re.compile(r"^\s*([-+~])\s+([A-Za-z0-9][\w.-]*)==(\S+)", re.MULTILINE)
 
 
@@ -47,5 +49,5 @@ def parse_pip_report(text: str, installed: dict[str, str]) -> tuple[PackageChang
         rows = json.loads(text)["install"]
         told = {canonicalize_name(row["metadata"]["name"]): str(row["metadata"]["version"]) for row in rows}
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError("pip's report is of another kind") from error
+        raise ValueError(tr("pip's report is of another kind")) from error
     return tuple(PackageChange(name, installed.get(name), told[name]) for name in sorted(told))

@@ -12,6 +12,7 @@ from gpuenv.values.conda import CondaWanted
 from gpuenv.values.machine import FoundPython
 from gpuenv.values.plan import Sources, Step
 from gpuenv.values.python import PythonOffer
+from gpuenv.values.text import tr
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,8 @@ class Wanted:
     """What a manager is told to make.
 
     `python` is MAJOR.MINOR (`3.13t`: free-threaded), `python_path` the interpreter to use where one is there.
-    `target` is where the environment goes; `system` is linux, windows or macos.
+    `target` is where the environment goes; `system` is linux, windows or macos. `hashed` is a requirements
+    file that has the hash of every file, and stands for all else that is asked for.
     """
 
     pins: tuple[str, ...]
@@ -30,18 +32,32 @@ class Wanted:
     python_path: str | None
     target: str
     system: str
+    hashed: str | None = None
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """All that is asked for, each once.
+        """All that is asked for, each once, as pip and uv take it.
 
         Neither uv nor pip takes constraints on its command line, so they stand among the requirements.
         """
+        if self.hashed is not None:
+            return ("--no-deps", "--require-hashes", "-r", self.hashed)
         asked = tuple(dict.fromkeys((*self.pins, *self.requirements, *self.constraints)))
         for text in asked:
             if text.startswith("-"):
-                raise ValueError(f"`{text}` is an option, not a requirement")
+                raise ValueError(tr("`{text}` is an option, not a requirement", text=text))
         return asked
+
+    @property
+    def why(self) -> str:
+        """Say what is installed, and why what was not asked for."""
+        if self.hashed is not None:
+            return tr("install the files that the lock names, each checked by its hash")
+        why = tr("install torch from where its build lies, everything else from the index")
+        if not self.constraints:
+            return why
+        constraints = " ".join(self.constraints)
+        return why + "; " + tr("{constraints} keeps out what is known to break it", constraints=constraints)
 
     @property
     def target_python(self) -> str:

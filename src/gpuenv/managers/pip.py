@@ -32,18 +32,13 @@ def steps(wanted: Wanted) -> tuple[Step, ...]:
     """Return the commands that make the environment."""
     options = source_options(wanted.sources)
     install = (wanted.target_python, "-m", "pip", "install")
-    why = tr("install torch from where its build lies, everything else from the index")
-    if wanted.constraints:
-        why += "; " + tr(
-            "{constraints} keeps out what is known to break it", constraints=" ".join(wanted.constraints)
-        )
     return (
         Step(
             (*_interpreter(wanted), "-m", "venv", wanted.target),
             tr("make an environment with Python {version}", version=wanted.python),
         ),
         *_upgrade(wanted, install, options),
-        Step((*install, *wanted.packages, *options), why),
+        Step((*install, *wanted.packages, *options), wanted.why),
     )
 
 

@@ -14,6 +14,7 @@ from gpuenv.managers import uv as uv_manager
 from gpuenv.values.build import Platform
 from gpuenv.values.errors import Because, Fix, InstallFailed, Unreachable
 from gpuenv.values.plan import Sources
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 _LIMIT_S = 600.0
@@ -146,7 +147,7 @@ def _read(text: str) -> Resolved:
         return parse_pylock(text)
     except ValueError as error:
         raise InstallFailed(
-            tr("what uv resolved can't be read: {error}", error=error), code="resolver-failed"
+            tr("what uv resolved can't be read: {error}", error=reason_of(error)), code="resolver-failed"
         ) from None
 
 
@@ -162,15 +163,15 @@ def parse_pylock(text: str) -> Resolved:
     try:
         packages = _load_toml(text).get("packages", [])
     except RecursionError:
-        raise ValueError("the lock is nested too deeply") from None
+        raise ValueError(tr("the lock is nested too deeply")) from None
     if not isinstance(packages, list):
-        raise ValueError("`packages` of the lock is no list")
+        raise ValueError(tr("`packages` of the lock is no list"))
     return Resolved(tuple(_parse_package(package) for package in packages))
 
 
 def _parse_package(package: Any) -> ResolvedFile:
     if not isinstance(package, dict) or not isinstance(package.get("name"), str):
-        raise ValueError(f"`{str(package)[:80]}` is no package of a lock")
+        raise ValueError(tr("`{package}` is no package of a lock", package=str(package)[:80]))
     chosen = _chosen_file(package)
     url = chosen.get("url")
     where = url if isinstance(url, str) else chosen.get("path")

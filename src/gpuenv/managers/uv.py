@@ -38,14 +38,9 @@ def steps(wanted: Wanted) -> tuple[Step, ...]:
 
 def install_step(wanted: Wanted, environment: str) -> Step:
     """Return the command that installs into an environment, given by its path or its interpreter's."""
-    why = tr("install torch from where its build lies, everything else from the index")
-    if wanted.constraints:
-        why += "; " + tr(
-            "{constraints} keeps out what is known to break it", constraints=" ".join(wanted.constraints)
-        )
     return Step(
         ("uv", "pip", "install", "--python", environment, *wanted.packages, *source_options(wanted.sources)),
-        why,
+        wanted.why,
     )
 
 
@@ -141,9 +136,9 @@ def parse_python_list(text: str) -> tuple[PythonOffer, ...]:
     try:
         rows = json.loads(text)
     except RecursionError:
-        raise ValueError("uv's list of Pythons is nested too deeply") from None
+        raise ValueError(tr("uv's list of Pythons is nested too deeply")) from None
     if not isinstance(rows, list):
-        raise ValueError("uv's list of Pythons is no list")
+        raise ValueError(tr("uv's list of Pythons is no list"))
     best: dict[tuple[tuple[int, int], bool], tuple[bool, int, PythonOffer]] = {}
     for row in rows:
         patch, offer = _parse_row(row)
@@ -162,7 +157,7 @@ def _parse_row(row: Any) -> tuple[int, PythonOffer | None]:
         version, variant, path = row["version"], row.get("variant", "default"), row.get("path")
         implementation = row["implementation"]
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        raise ValueError(f"`{str(row)[:80]}` is no entry of uv's list of Pythons") from None
+        raise ValueError(tr("`{row}` is no entry of uv's list of Pythons", row=str(row)[:80])) from None
     known = implementation == "cpython" and variant in {"default", "freethreaded"}
     if not known or version != f"{major}.{minor}.{patch}":
         return 0, None

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 # what decisions are made from, and what a refresh may lay rows over
-DECIDING = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries")
-TABLES = (*DECIDING, "mirrors", "conda", "signatures", "checks")  # what can be looked at
+DECIDING = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries", "ecosystem")
+TABLES = (*DECIDING, "mirrors", "conda", "signatures", "checks", "images")  # what can be looked at
 
 
 def directory() -> Path:

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from gpuenv.values.errors import Because, Fix, UsageError
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 _LARGEST = 4 << 20
@@ -24,7 +25,7 @@ def read_bytes(path: Path) -> bytes | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise _unusable(path, error.strerror or str(error)) from None
+        raise _unusable(path, reason_of(error)) from None
 
 
 def decoded(path: Path, content: bytes | None) -> str:
@@ -69,7 +70,7 @@ def replace_bytes(path: Path, content: bytes) -> None:
         with suppress(OSError):
             beside.unlink()
         remove_folders(made)
-        raise _unusable(path, error.strerror or str(error)) from None
+        raise _unusable(path, reason_of(error)) from None
 
 
 def remove(path: Path) -> None:
@@ -77,7 +78,7 @@ def remove(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
-        raise _unusable(path, error.strerror or str(error)) from None
+        raise _unusable(path, reason_of(error)) from None
 
 
 def remove_folders(folders: tuple[Path, ...]) -> None:

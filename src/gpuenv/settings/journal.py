@@ -13,6 +13,7 @@ from typing import Any, cast, get_args
 from gpuenv.settings.files import read_bytes, remove, replace_bytes
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.mirror import Tool
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 _SCHEMA_VERSION = 1
@@ -84,7 +85,7 @@ def _load(file: Path) -> Kept:
         raise UsageError(
             tr("what gpuenv kept in `{file}` can't be read", file=file),
             code="journal-unreadable",
-            because=(Because(str(error), str(file)),),
+            because=(Because(reason_of(error), str(file)),),
             fixes=(Fix(tr("look into it, `original` holds the former file in base64, and move it away")),),
         ) from None
 
@@ -103,7 +104,7 @@ def parse_kept(document: object) -> Kept:
      "settings": [["global.index-url", null, "https://…"]], "folders": []}
     """
     if not isinstance(document, Mapping):
-        raise ValueError("the entry is no object")
+        raise ValueError(tr("the entry is no object"))
     try:
         if document["schema_version"] != _SCHEMA_VERSION:
             raise ValueError(tr("another version of gpuenv wrote it"))
@@ -120,30 +121,30 @@ def parse_kept(document: object) -> Kept:
             folders=tuple(_path(folder) for folder in document["folders"]),
         )
     except (KeyError, TypeError) as error:
-        raise ValueError(f"the entry lacks something: {error}") from None
+        raise ValueError(tr("the entry lacks something: {error}", error=error)) from None
 
 
 def _setting(tool: str, key: object, before: Any, after: Any) -> tuple[str, Any, Any]:
     if tool == "pip" and not all(value is None or isinstance(value, str) for value in (before, after)):
-        raise ValueError(f"`{key}` is no text")
+        raise ValueError(tr("`{key}` is no text", key=key))
     return _text(key), before, after
 
 
 def _tool(value: object) -> Tool:
     tool = next((one for one in get_args(Tool) if one == value), None)
     if tool is None:
-        raise ValueError(f"{value!r} is no tool whose configuration gpuenv changes")
+        raise ValueError(tr("{value!r} is no tool whose configuration gpuenv changes", value=value))
     return cast("Tool", tool)
 
 
 def _path(value: object) -> Path:
     path = Path(_text(value))
     if "\0" in str(path) or not path.is_absolute():
-        raise ValueError(f"{value!r} is no path")
+        raise ValueError(tr("{value!r} is no path", value=value))
     return path
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{value!r} is no text")
+        raise ValueError(tr("{value!r} is no text", value=value))
     return value

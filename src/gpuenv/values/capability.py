@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from gpuenv.values.text import tr
+
 _CAPABILITY = re.compile(r"(\d{1,2})\.(\d)")
 _ARCHITECTURE = re.compile(r"(sm|compute)_(\d{1,2})(\d)([af]?)")
 
@@ -25,7 +27,7 @@ def parse_compute_capability(text: str) -> ComputeCapability:
     """Parse `8.6` as nvidia-smi prints it; raise ValueError for anything else."""
     found = _CAPABILITY.fullmatch(text.strip())
     if not found:
-        raise ValueError(f"`{text}` is no compute capability such as 8.6")
+        raise ValueError(tr("`{text}` is no compute capability such as 8.6", text=text))
     return ComputeCapability(int(found[1]), int(found[2]))
 
 
@@ -61,7 +63,7 @@ def parse_architecture(text: str) -> Architecture:
     """Parse `sm_75`, `sm_90a` or `compute_120`; raise ValueError for anything else."""
     found = _ARCHITECTURE.fullmatch(text.strip())
     if not found:
-        raise ValueError(f"`{text}` is no architecture such as sm_86")
+        raise ValueError(tr("`{text}` is no architecture such as sm_86", text=text))
     kind: Literal["sm", "compute"] = "sm" if found[1] == "sm" else "compute"
     suffix: Literal["", "a", "f"] = "a" if found[4] == "a" else "f" if found[4] == "f" else ""
     return Architecture(kind, ComputeCapability(int(found[2]), int(found[3])), suffix)

@@ -33,6 +33,7 @@ class IndexSource:
     maybe_flat: bool = False
     missing_status: tuple[int, ...] = ()
     hosts: tuple[str, ...] = ()
+    may_be_missing: bool = False  # a `flat` page that need not exist: then it lists nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,8 @@ class Plan:
     the torch stack and, where a resolver ran, all it chose. `pins` are the requirements handed to the
     installer (`torch==2.14.1+cu126`), `requirements` the user's others, `constraints` what known-bad
     combinations forbid (`numpy<2`). `stack` tells where else the torch stack's files lie. With a conda tool
-    as the manager, `conda` is its part.
+    as the manager, `conda` is its part. `hashed` is the path of a requirements file with the hash of every
+    file: then that is installed, and nothing else.
     """
 
     machines: tuple[Machine, ...]
@@ -134,3 +135,4 @@ class Plan:
     warnings: tuple[Warn, ...]
     stack: tuple[StackFile, ...] = ()
     conda: CondaPlan | None = None
+    hashed: str | None = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from gpuenv.values.text import tr
+
 _TAG = re.compile(r"cp(\d)(\d+)(t?)")
 
 
@@ -41,5 +43,5 @@ def parse_python_tag(tag: str) -> PythonOffer:
     """Parse `cp312` or `cp313t`; raise ValueError for anything else."""
     found = _TAG.fullmatch(tag)
     if not found:
-        raise ValueError(f"`{tag}` is no CPython tag such as cp312")
+        raise ValueError(tr("`{tag}` is no CPython tag such as cp312", tag=tag))
     return PythonOffer(f"{found[1]}.{found[2]}", free_threaded=bool(found[3]))

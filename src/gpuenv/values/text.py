@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
 
 ENGLISH = "en"
 _catalogue: dict[str, str] = {}
@@ -34,3 +36,41 @@ def marked(template: str) -> str:
 def tr(template: str, /, **facts: object) -> str:
     """Fill `template` (or its translation) with the facts named in it."""
     return _catalogue.get(template, template).format(**facts)
+
+
+def reword(text: str, templates: Sequence[str], *, depth: int = 2) -> str:
+    """Say what another program wrote in the language of the texts, by the first template that it fits.
+
+    The facts in it are reworded in their turn, `depth` times; what fits no template stays as it is.
+    """
+    for template in templates if _catalogue else ():
+        facts = _facts_in(text, template)
+        if facts is not None:
+            if depth:
+                facts = {name: reword(fact, templates, depth=depth - 1) for name, fact in facts.items()}
+            return tr(template, **facts)
+    return text
+
+
+def _facts_in(text: str, template: str) -> dict[str, str] | None:
+    """Read the facts back out of a filled template, `no such option: {option}`; None where it is another's.
+
+    Each fact ends where the words that follow it first stand, so that no text takes long, whatever is in it.
+    """
+    first, *rest = _parts(template)
+    facts: dict[str, str] = {}
+    at = len(first)
+    for place in range(0, len(rest), 2):
+        name, words = rest[place], rest[place + 1]
+        is_last = place + 2 == len(rest)
+        end = len(text) - len(words) if is_last else text.find(words, at + 1)
+        if end <= at or not text.startswith(words, end):
+            return None
+        facts[name], at = text[at:end], end + len(words)
+    return facts if text.startswith(first) and at == len(text) else None
+
+
+@cache
+def _parts(template: str) -> tuple[str, ...]:
+    """Split a template: words, the name of a fact, words, and so on."""
+    return tuple(re.split(r"\{(\w+)\}", template))

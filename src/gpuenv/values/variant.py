@@ -27,7 +27,7 @@ def parse_cuda_version(text: str) -> CudaVersion:
     """Parse `12.6` or `12.6.3` (the update is dropped); raise ValueError for anything else."""
     found = _CUDA_VERSION.fullmatch(text.strip())
     if not found:
-        raise ValueError(f"`{text}` is no CUDA version such as 12.6")
+        raise ValueError(tr("`{text}` is no CUDA version such as 12.6", text=text))
     return CudaVersion(int(found[1]), int(found[2]))
 
 

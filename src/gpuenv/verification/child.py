@@ -182,7 +182,7 @@ def test_convolution(bench: Bench) -> Outcome:
     ]
     wrong = ["{}: {}".format(what, detail) for what, ok, detail in outcomes if not ok]
     library = "with cuDNN" if bench.is_gpu and torch.backends.cudnn.is_available() else "without cuDNN"
-    return not wrong, "; ".join(wrong) if wrong else library if bench.is_gpu else ""
+    return not wrong, " | ".join(wrong) if wrong else library if bench.is_gpu else ""
 
 
 def test_reduction(bench: Bench) -> Outcome:

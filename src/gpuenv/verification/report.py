@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from gpuenv.values.capability import ComputeCapability, parse_compute_capability
 from gpuenv.values.text import tr
+from gpuenv.verification.wording import said_detail
 
 SCHEMA = 1
 _LONGEST = 2000  # characters of one line of text from outside
@@ -164,16 +165,18 @@ def parse_report(document: object) -> Report:
      "compute_capability": "8.9", "tests": [{"id": "zeros", "ok": true, "ms": 1.5, "detail": ""}]}],
      "running": {"what": "matmul", "device": 0}, "warnings": [], "complete": false}
     """
-    found = _mapping(document, "the document")
+    found = _mapping(document, tr("the document"))
     if found.get("schema") != SCHEMA:
-        raise ValueError(f"the document's schema is {found.get('schema')!r}, not {SCHEMA}")
+        raise ValueError(
+            tr("the document's schema is {found!r}, not {version}", found=found.get("schema"), version=SCHEMA)
+        )
     torch, failure, running = found.get("torch"), found.get("failure"), found.get("running")
     return Report(
         python=_text(found, "python"),
         executable=_text(found, "executable"),
         torch=None if torch is None else _parse_torch(_mapping(torch, "torch")),
         failure=None if failure is None else _parse_failure(_mapping(failure, "failure")),
-        devices=tuple(_parse_device(_mapping(item, "a device")) for item in _list(found, "devices")),
+        devices=tuple(_parse_device(_mapping(item, tr("a device"))) for item in _list(found, "devices")),
         running=None if running is None else _parse_running(_mapping(running, "running")),
         messages=_texts(found, "warnings"),
         complete=_flag(found, "complete"),
@@ -214,26 +217,29 @@ def _parse_device(found: Mapping[str, Any]) -> DeviceReport:
         index=_index(found, "index"),
         name=_text(found, "name"),
         compute_capability=None if capability is None else parse_compute_capability(capability),
-        tests=tuple(_parse_test(_mapping(item, "a test")) for item in _list(found, "tests")),
+        tests=tuple(_parse_test(_mapping(item, tr("a test"))) for item in _list(found, "tests")),
     )
 
 
 def _parse_test(found: Mapping[str, Any]) -> TestResult:
     return TestResult(
-        _text(found, "id") or "", _flag(found, "ok"), _number(found, "ms"), _text(found, "detail") or ""
+        _text(found, "id") or "",
+        _flag(found, "ok"),
+        _number(found, "ms"),
+        said_detail(_text(found, "detail") or ""),
     )
 
 
 def _mapping(value: object, what: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{what} is no object")
+        raise ValueError(tr("{what} is no object", what=what))
     return value
 
 
 def _list(found: Mapping[str, Any], key: str) -> list[Any]:
     value = found.get(key)
     if not isinstance(value, list):
-        raise ValueError(f"`{key}` is no list")
+        raise ValueError(tr("`{key}` is no list", key=key))
     return value
 
 
@@ -244,14 +250,14 @@ def _texts(found: Mapping[str, Any], key: str) -> tuple[str, ...]:
 def _text(found: Mapping[str, Any], key: str) -> str | None:
     value = found.get(key)
     if value is not None and not isinstance(value, str):
-        raise ValueError(f"`{key}` is no text")
+        raise ValueError(tr("`{key}` is no text", key=key))
     return None if value is None else _clean(value)
 
 
 def _flag(found: Mapping[str, Any], key: str) -> bool:
     value = found.get(key)
     if not isinstance(value, bool):
-        raise ValueError(f"`{key}` is neither true nor false")
+        raise ValueError(tr("`{key}` is neither true nor false", key=key))
     return value
 
 
@@ -260,14 +266,14 @@ def _number(found: Mapping[str, Any], key: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:  # noqa: PLR2004
-        raise ValueError(f"`{key}` is no number that can be")
+        raise ValueError(tr("`{key}` is no number that can be", key=key))
     return value
 
 
 def _index(found: Mapping[str, Any], key: str) -> int | None:
     value = found.get(key)
     if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-        raise ValueError(f"`{key}` is no device index")
+        raise ValueError(tr("`{key}` is no device index", key=key))
     return value
 
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpuenv.process import Completed, run
-from gpuenv.values.text import tr
+from gpuenv.values.system_words import reason_of
+from gpuenv.values.text import marked, tr
 from gpuenv.verification.locate import environment_of
 from gpuenv.verification.report import ChildOutcome, Stop
 
@@ -20,15 +21,15 @@ _KEPT_LINES = 40
 
 # What Windows gives as exit status when it ends a process: ntstatus.h
 _WINDOWS_STATUS = {
-    0xC0000005: "access violation",
-    0xC0000017: "no memory",
-    0xC000001D: "illegal instruction",
-    0xC00000FD: "stack overflow",
-    0xC0000135: "a DLL was not found",
-    0xC0000139: "a DLL lacks an entry point",
-    0xC0000142: "a DLL could not be initialized",
-    0xC0000374: "heap corruption",
-    0xC0000409: "fail-fast",
+    0xC0000005: marked("access violation"),
+    0xC0000017: marked("no memory"),
+    0xC000001D: marked("illegal instruction"),
+    0xC00000FD: marked("stack overflow"),
+    0xC0000135: marked("a DLL was not found"),
+    0xC0000139: marked("a DLL lacks an entry point"),
+    0xC0000142: marked("a DLL could not be initialized"),
+    0xC0000374: marked("heap corruption"),
+    0xC0000409: marked("fail-fast"),
 }
 
 
@@ -56,7 +57,7 @@ def run_verification(
             )
             return ChildOutcome(_stop(ended, timeout_s), _read(result), _printed(ended))
     except OSError as error:  # the temporary directory
-        return ChildOutcome(Stop("not-started", str(error)), None, ())
+        return ChildOutcome(Stop("not-started", reason_of(error)), None, ())
 
 
 def _options(devices: tuple[int, ...] | None, *, compile: bool, nccl: bool) -> list[str]:  # noqa: A002
@@ -86,7 +87,8 @@ def _stop(ended: Completed, timeout_s: float) -> Stop | None:
 def describe_status(status: int) -> str:
     """Say what an exit status means: a negative one is a signal (POSIX), a large one is from Windows."""
     if status in _WINDOWS_STATUS:
-        return tr("ended with status {status} ({name})", status=hex(status), name=_WINDOWS_STATUS[status])
+        name = tr(_WINDOWS_STATUS[status])
+        return tr("ended with status {status} ({name})", status=hex(status), name=name)
     if status >= 0:
         return tr("ended with status {status}", status=status if status < 1 << 16 else hex(status))
     try:
@@ -110,7 +112,7 @@ def parse_document(text: str) -> object:
     try:
         document: object = json.loads(text)
     except RecursionError as error:
-        raise ValueError("the document is nested too deep") from error
+        raise ValueError(tr("the document is nested too deeply")) from error
     return document
 
 

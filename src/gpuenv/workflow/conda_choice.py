@@ -25,6 +25,7 @@ from gpuenv.workflow.options import PlanOptions
 AUTO = "auto"
 WHEELS = "wheels"
 FORGE = "conda-forge"
+CHANNELS = (AUTO, WHEELS, FORGE, "pytorch")
 _WITHOUT_TOOL = "uv"
 _EMBEDDED_AS = "conda"
 _OFFICIAL = "official"
@@ -52,7 +53,7 @@ def _embedded_is_there() -> bool:
     return rattler.is_there()
 
 
-def choose_conda_manager(options: PlanOptions, environ: Mapping[str, str]) -> str:
+def choose_conda_manager(options: PlanOptions, environ: Mapping[str, str], format_name: str) -> str:
     """Return who installs where it must be a conda tool; raise UsageError where another was asked for."""
     if options.manager == AUTO:
         found = find_fastest(environ)
@@ -60,7 +61,11 @@ def choose_conda_manager(options: PlanOptions, environ: Mapping[str, str]) -> st
     if options.manager in CONDA_MANAGERS:
         return options.manager
     raise UsageError(
-        tr("--format environment.yml goes with a conda tool, not with {manager}", manager=options.manager),
+        tr(
+            "--format {format} goes with a conda tool, not with {manager}",
+            format=format_name,
+            manager=options.manager,
+        ),
         code="usage",
         fixes=(Fix(tr("leave --manager out, or choose conda, mamba, micromamba or rattler")),),
     )

@@ -13,6 +13,7 @@ from gpuenv.core.doctor.findings_json import parse_findings, render_findings
 from gpuenv.values.errors import UsageError
 from gpuenv.values.findings import Findings
 from gpuenv.values.machine import Machine
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.verification.locate import Located, locate
 from gpuenv.verification.run import TIMEOUT_S
@@ -81,7 +82,7 @@ def save_findings(findings: Findings, file: Path) -> None:
         file.write_text(json.dumps(render_findings(findings), indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(
-            tr("`{file}` can't be written: {error}", file=file, error=error.strerror or error),
+            tr("`{file}` can't be written: {error}", file=file, error=reason_of(error)),
             code="output-unwritable",
         ) from None
 
@@ -91,7 +92,7 @@ def load_findings(file: Path) -> Findings:
     try:
         return parse_findings(json.loads(read_text(file)))
     except (OSError, ValueError, RecursionError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = reason_of(error)
         raise UsageError(
             tr("`{file}` holds no findings: {reason}", file=file, reason=reason), code="bad-findings"
         ) from None

@@ -11,6 +11,7 @@ from gpuenv.core.target import platform_of
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.machine import Machine
 from gpuenv.values.plan import Warn
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.read import read_text
@@ -28,7 +29,7 @@ def read_environment_file(path: Path | None, machine: Machine) -> EnvironmentFil
     try:
         return parse_environment_file(read_text(path), platform_of(machine))
     except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        reason = reason_of(error)
         raise UsageError(
             tr("`{path}` can't be read: {reason}", path=path, reason=reason),
             code="bad-environment-file",

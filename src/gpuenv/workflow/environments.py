@@ -21,6 +21,7 @@ from gpuenv.environments.record import read_record
 from gpuenv.environments.store import Place, find_store, is_path
 from gpuenv.machine.conda_environments import find_conda_environments
 from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 _BIN = "Scripts" if os.name == "nt" else "bin"
@@ -81,7 +82,7 @@ def run(name: str, argv: Sequence[str], environ: Mapping[str, str]) -> int:
         return process.hand_over(argv, activated(path, environ))
     except OSError as error:
         raise UsageError(
-            tr("`{program}` can't be started: {error}", program=argv[0], error=error.strerror or error),
+            tr("`{program}` can't be started: {error}", program=argv[0], error=reason_of(error)),
             code="command-not-found",
             fixes=(Fix(tr("see what is in {directory}", directory=path / _BIN)),),
         ) from None

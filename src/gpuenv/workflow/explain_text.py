@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.plan import Warn
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 TAIL = 16 << 20  # bytes that are read: the end, where the error is
@@ -55,7 +56,7 @@ def _read_file(path: Path) -> Given:
         with path.open("rb") as file:
             return _given(file, size=os.fstat(file.fileno()).st_size)
     except OSError as error:
-        raise _unreadable(str(path), error.strerror or str(error)) from None
+        raise _unreadable(str(path), reason_of(error)) from None
 
 
 def _given(file: BinaryIO, *, size: int) -> Given:

@@ -18,6 +18,7 @@ from gpuenv.indexes.addresses import is_remote, local_path, redact
 from gpuenv.indexes.link import file_name
 from gpuenv.values.build import WheelFile
 from gpuenv.values.errors import Because, Fix, GpuenvError, Unreachable, UsageError
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.workflow.knowledge import load_knowledge
 from gpuenv.workflow.listings import choose_sources
@@ -60,7 +61,7 @@ def _named(place: str) -> WheelFile:
         file = parse_wheel_name(name, place)
     except ValueError as error:
         raise UsageError(
-            tr("`{place}` is no wheel by its name: {error}", place=redact(place), error=error),
+            tr("`{place}` is no wheel by its name: {error}", place=redact(place), error=reason_of(error)),
             code="no-wheel-name",
         ) from None
     if file.name not in PROJECTS:
@@ -94,7 +95,7 @@ def _explained(place: str) -> Iterator[None]:
         ) from None
     except OSError as error:
         raise UsageError(
-            tr("`{place}` can't be read: {reason}", place=place, reason=error.strerror or tr("no such file")),
+            tr("`{place}` can't be read: {reason}", place=place, reason=reason_of(error)),
             code="no-file",
         ) from None
 

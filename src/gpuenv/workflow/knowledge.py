@@ -9,7 +9,7 @@ from gpuenv.core.knowledge import Knowledge, parse_knowledge
 from gpuenv.values.plan import Warn
 from gpuenv.workflow.overlay import Overlay, load_tables
 
-_TABLES = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries")
+_TABLES = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries", "ecosystem")
 
 
 def load_knowledge(environ: Mapping[str, str] | None = None) -> Knowledge:

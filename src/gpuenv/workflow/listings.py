@@ -19,7 +19,7 @@ from gpuenv.core.target import Target
 from gpuenv.core.variants import builds_worth_asking
 from gpuenv.http import HttpClient, fetch_sizes
 from gpuenv.indexes.addresses import is_remote
-from gpuenv.indexes.configuration import read_configuration
+from gpuenv.indexes.configuration import read_configuration, without_folders
 from gpuenv.indexes.listings import read_listings
 from gpuenv.indexes.wheel_files import is_variant
 from gpuenv.managers import CONDA_MANAGERS
@@ -27,6 +27,7 @@ from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.index import IndexConfiguration, IndexSource, Listing
 from gpuenv.values.mirror import Mirror
 from gpuenv.values.plan import Plan, Warn
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.workflow.known_files import known_digests, known_files
 from gpuenv.workflow.mirror_choice import (
@@ -59,12 +60,21 @@ class Listed:
 
 
 def list_files(
-    options: PlanOptions, request: Request, target: Target, knowledge: Knowledge, environ: Mapping[str, str]
+    options: PlanOptions,
+    request: Request,
+    target: Target,
+    knowledge: Knowledge,
+    environ: Mapping[str, str],
+    *,
+    others: tuple[Target, ...] = (),
 ) -> Listed:
-    """Read what each source lists of the torch stack; offline, from caches, wheelhouses and the snapshot."""
+    """Read what each source lists of the torch stack; offline, from caches, wheelhouses and the snapshot.
+
+    What is read is enough to choose for `target`, and for each of `others` of the same platform.
+    """
     projects = tuple(canonicalize_name(name) for name in ("torch", *request.companions))
     configuration = _with_wheelhouses(options, environ)
-    builds = builds_worth_asking(request, target, knowledge)
+    builds = builds_worth_asking(request, target, knowledge, others)
     around = Circumstances(
         mirrors=load_mirrors(environ),
         configuration=configuration,
@@ -198,6 +208,8 @@ def configuration_for(options: PlanOptions, environ: Mapping[str, str]) -> Index
 
 def _with_wheelhouses(options: PlanOptions, environ: Mapping[str, str]) -> IndexConfiguration:
     configured = read_installer_configuration(environ)
+    if options.container is not None:
+        configured = without_folders(configured)
     wheelhouses = tuple(named_source(place, "--find-links", "find-links") for place in options.find_links)
     return replace(configured, find_links=(*wheelhouses, *configured.find_links))
 
@@ -226,7 +238,10 @@ def read_installer_configuration(environ: Mapping[str, str]) -> IndexConfigurati
             urlsplit(source.url)
     except ValueError as error:
         raise UsageError(
-            tr("the configuration of pip or uv names an address that can't be read: {error}", error=error),
+            tr(
+                "the configuration of pip or uv names an address that can't be read: {error}",
+                error=reason_of(error),
+            ),
             code="bad-address",
             fixes=(Fix(tr("see what they are told"), "pip config debug"),),
         ) from None

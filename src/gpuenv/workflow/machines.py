@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,10 +13,11 @@ from gpuenv.core.described import describe_machine
 from gpuenv.core.knowledge import Knowledge
 from gpuenv.core.machine_json import parse_machine
 from gpuenv.values.errors import Fix, UsageError
-from gpuenv.values.machine import Machine
+from gpuenv.values.machine import FoundPython, Machine
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.workflow.detect import detect
-from gpuenv.workflow.options import PlanOptions
+from gpuenv.workflow.options import Container, PlanOptions
 from gpuenv.workflow.read import decode, read_text
 
 
@@ -23,16 +25,51 @@ def choose_machines(
     options: PlanOptions, environ: Mapping[str, str], knowledge: Knowledge
 ) -> tuple[Machine, ...]:
     """Return the machines: saved ones, else this one, each with what the options say of it by hand."""
-    bases = tuple(read_machine(path) for path in options.machines) or (detect(environ),)
-    return tuple(_described(base, options, knowledge) for base in bases)
+    bases = tuple(read_machine(path) for path in machine_files(options)) or (detect(environ),)
+    machines = tuple(describe(base, options, knowledge) for base in bases)
+    if options.container is None:
+        return machines
+    return tuple(_containing(machine, options.container, options.glibc) for machine in machines)
 
 
 def is_here(options: PlanOptions, machines: tuple[Machine, ...]) -> bool:
     """Whether the plan is for the machine gpuenv runs on, so that its interpreters can be used."""
-    return not options.machines and bool(machines[0].pythons)
+    saved = options.machines or options.machine_folder
+    return not saved and options.container is None and bool(machines[0].pythons)
 
 
-def _described(base: Machine, options: PlanOptions, knowledge: Knowledge) -> Machine:
+def machine_files(options: PlanOptions) -> tuple[Path, ...]:
+    """Return the files of saved machines; raise UsageError for a folder that has none or can't be read."""
+    if options.machine_folder is None:
+        return options.machines
+    return (*options.machines, *_saved_in(options.machine_folder))
+
+
+def _saved_in(folder: Path) -> tuple[Path, ...]:
+    """Return what is named as a saved machine; what the Finder and editors hide is passed over."""
+    try:
+        names = sorted(os.listdir(folder))  # noqa: PTH208 - the names; a folder of thousands is listed once
+    except OSError as error:
+        reason = reason_of(error)
+        raise _no_machines(tr("`{path}` can't be read: {reason}", path=folder, reason=reason)) from None
+    found = tuple(path for name in names if _is_saved(path := folder / name))
+    if not found:
+        raise _no_machines(tr("there is no saved machine (*.json) in `{path}`", path=folder))
+    return found
+
+
+def _is_saved(path: Path) -> bool:
+    """Whether a name is that of a saved machine; a pipe of that name would never end."""
+    named = path.name.lower().endswith(".json") and not path.name.startswith(".")
+    return named and not path.is_fifo()
+
+
+def _no_machines(message: str) -> UsageError:
+    return UsageError(message, code="no-machines", fixes=(_save_it(),))
+
+
+def describe(base: Machine, options: PlanOptions, knowledge: Knowledge) -> Machine:
+    """Return a machine with what the options say of it by hand."""
     if not (options.driver or options.gpus or options.platform or options.glibc):
         return base
     return describe_machine(
@@ -45,17 +82,30 @@ def _described(base: Machine, options: PlanOptions, knowledge: Knowledge) -> Mac
     )
 
 
+def _containing(machine: Machine, container: Container, glibc: str | None) -> Machine:
+    """Return the machine as seen from a container on it: its GPUs and driver, another system around them."""
+    pythons = tuple(FoundPython(version, "") for version in container.pythons)
+    machine = replace(machine, toolkit=None, managers=(), pythons=pythons)
+    if glibc is not None or machine.system.os != "linux":
+        return machine
+    system = replace(machine.system, libc="glibc", libc_version=container.glibc)
+    names = ("system.libc", "system.libc_version")
+    facts = tuple(fact for fact in machine.facts if fact[0] not in names)
+    told = tuple((name, "matrix images.json") for name in names)
+    return replace(machine, system=system, facts=(*facts, *told))
+
+
 def read_machine(path: Path) -> Machine:
     """Read a machine that `gpuenv detect --json` saved, `-` from standard input; may raise UsageError."""
     try:
         text = _read_stdin() if str(path) == "-" else read_text(path)
         machine = parse_machine(json.loads(text))
     except OSError as error:
-        raise _bad_machine(path, error.strerror or str(error)) from None
+        raise _bad_machine(path, reason_of(error)) from None
     except RecursionError:
         raise _bad_machine(path, tr("it is nested too deeply")) from None
     except ValueError as error:  # JSON, UTF-8 and the fields
-        raise _bad_machine(path, str(error)) from None
+        raise _bad_machine(path, reason_of(error)) from None
     return replace(machine, facts=tuple((field, f"{path}: {source}") for field, source in machine.facts))
 
 
@@ -63,9 +113,13 @@ def _read_stdin() -> str:
     return decode(sys.stdin.buffer.read()) if sys.stdin else ""
 
 
+def _save_it() -> Fix:
+    return Fix(tr("save it on that machine"), "gpuenv detect --json > machine.json")
+
+
 def _bad_machine(path: Path, reason: str) -> UsageError:
     return UsageError(
         tr("`{path}` is no saved machine: {reason}", path=path, reason=reason),
         code="bad-machine",
-        fixes=(Fix(tr("save it on that machine"), "gpuenv detect --json > machine.json"),),
+        fixes=(_save_it(),),
     )

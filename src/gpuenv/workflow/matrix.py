@@ -15,6 +15,7 @@ from gpuenv.core.matrix_keys import MatrixFault, MatrixNote
 from gpuenv.core.matrix_manifest import MANIFEST, shrunk, vanished
 from gpuenv.core.matrix_notes import note_matrices
 from gpuenv.values.errors import Because, Fix, UsageError
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.workflow.overlay import Overlay, laid_over, overlay_directory, read_overlay
 
@@ -104,7 +105,7 @@ def _vanished(copy: Path, shipped: Tables) -> tuple[MatrixFault, ...]:
         try:
             return tuple(vanished(tables, shipped, str(copy)))
         except ValueError as error:
-            garbled = [str(error)]
+            garbled = [reason_of(error)]
     raise UsageError(
         tr("`{place}` holds no copy of the matrices", place=copy),
         code="no-matrices",
@@ -129,8 +130,8 @@ def _unknown(table: str) -> UsageError:
 def _reason(error: Exception) -> str:
     match error:
         case OSError():
-            return tr("the file can't be read: {error}", error=error.strerror or error)
+            return tr("the file can't be read: {error}", error=reason_of(error))
         case KeyError() | TypeError():
             return tr("the file holds no rows")
         case _:
-            return tr("the file is no JSON: {error}", error=error)
+            return tr("the file is no JSON: {error}", error=reason_of(error))

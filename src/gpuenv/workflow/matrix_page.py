@@ -15,6 +15,7 @@ from gpuenv.core.target import choose_target
 from gpuenv.values.errors import Because, Fix, GpuenvError, UsageError
 from gpuenv.values.machine import Machine
 from gpuenv.values.plan import Warn
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.workflow.detect import detect
 from gpuenv.workflow.knowledge import load_knowledge, overlay_warnings
@@ -71,6 +72,6 @@ def _unreadable(error: Exception) -> UsageError:
     return UsageError(
         tr("the page can't be made of the matrices"),
         code="matrix-unreadable",
-        because=(Because(str(error) or type(error).__name__, "matrices"),),
+        because=(Because(reason_of(error), "matrices"),),
         fixes=(Fix(tr("see what is wrong with them"), "gpuenv matrix check"),),
     )

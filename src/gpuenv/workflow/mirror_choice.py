@@ -14,6 +14,7 @@ from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.index import IndexConfiguration, IndexSource
 from gpuenv.values.mirror import Mirror, TorchPart
 from gpuenv.values.plan import Warn
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.values.variant import Variant
 from gpuenv.workflow.mirrors import Mirrors, unknown_mirror
@@ -216,7 +217,7 @@ def named_source(place: str, option: str, role: Role) -> IndexSource:
         return guess_source(place, tr("option {option}", option=option), role=role)
     except ValueError as error:
         raise UsageError(
-            tr("`{place}` is no address that can be read: {error}", place=place, error=error),
+            tr("`{place}` is no address that can be read: {error}", place=place, error=reason_of(error)),
             code="bad-address",
             fixes=(Fix(tr("write it as https://mirror.example/simple")),),
         ) from None

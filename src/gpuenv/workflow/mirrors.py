@@ -8,14 +8,15 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from gpuenv import matrices
 from gpuenv.core.mirror_names import check_words, find_mirror, near_names
 from gpuenv.core.mirror_rows import parse_mirror, parse_own_mirror
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.mirror import Mirror
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
+from gpuenv.workflow.read import load_toml
 
 _PROGRAM = "gpuenv"
 _FILE = "config.toml"
@@ -71,6 +72,12 @@ def load_mirrors(environ: Mapping[str, str]) -> Mirrors:
     return Mirrors((*own, *(one for one in shipped if one.name not in names)), frozenset(names), file)
 
 
+def own_tables(environ: Mapping[str, str], names: frozenset[str]) -> tuple[Mapping[str, object], ...]:
+    """Return the tables of some of the user's own mirrors as they stand in the file."""
+    entries = load_toml(configuration_file(environ).read_text(encoding="utf-8-sig")).get("mirror", [])
+    return tuple(entry for entry in entries if entry["name"] in names)
+
+
 def unknown_mirror(name: str, mirrors: tuple[Mirror, ...]) -> UsageError:
     """Return the error for a name that no mirror has."""
     near = near_names(name, mirrors)
@@ -88,13 +95,13 @@ def unknown_mirror(name: str, mirrors: tuple[Mirror, ...]) -> UsageError:
 def _own(file: Path, shipped: tuple[Mirror, ...], *, required: bool) -> tuple[Mirror, ...]:
     try:
         text = file.read_text(encoding="utf-8-sig")
-        entries = _load_toml(text).get("mirror", [])
+        entries = load_toml(text).get("mirror", [])
     except (FileNotFoundError, NotADirectoryError):
         if required:
             raise _unreadable(file, tr("does not exist"), _NAMED_BY) from None
         return ()
     except (OSError, ValueError, RecursionError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        reason = reason_of(error)
         raise _unreadable(file, reason, str(file)) from None
     if not isinstance(entries, list):
         raise _unreadable(file, tr("`mirror` is no list of tables"), str(file))
@@ -103,7 +110,7 @@ def _own(file: Path, shipped: tuple[Mirror, ...], *, required: bool) -> tuple[Mi
     try:
         check_words(own, shipped)
     except ValueError as error:
-        raise _unreadable(file, str(error), str(file)) from None
+        raise _unreadable(file, reason_of(error), str(file)) from None
     return own
 
 
@@ -113,7 +120,7 @@ def _entry(entry: object, number: int, file: Path, known: Mapping[str, Mirror]) 
         return parse_own_mirror(entry, str(file), known.get(name) if isinstance(name, str) else None)
     except ValueError as error:
         which = tr("mirror {number} ({name})", number=number, name=name or "?")
-        raise _unreadable(file, f"{which}: {error}", str(file)) from None
+        raise _unreadable(file, f"{which}: {reason_of(error)}", str(file)) from None
 
 
 def _unreadable(file: Path, reason: str, source: str) -> UsageError:
@@ -123,11 +130,3 @@ def _unreadable(file: Path, reason: str, source: str) -> UsageError:
         because=(Because(reason, source),),
         fixes=(Fix(tr("mend the file, or move it away")),),
     )
-
-
-def _load_toml(text: str) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib  # noqa: PLC0415 - only where a configuration file is
-    else:
-        import tomli as tomllib  # noqa: PLC0415
-    return tomllib.loads(text)

@@ -32,6 +32,7 @@ from gpuenv.settings.files import (
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.mirror import Mirror, PypiPart, Tool
 from gpuenv.values.plan import Warn
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import said, tr
 from gpuenv.workflow.mirrors import Mirrors, load_mirrors
 from gpuenv.workflow.mirrors_nearer import what_wins
@@ -266,9 +267,9 @@ def _change(tool: Tool, path: Path, mirror: Mirror, mirrors: Mirrors) -> Change:
 
 def _garbled(path: Path, tool: str, error: ValueError) -> UsageError:
     return UsageError(
-        tr("`{file}` can't be changed: {error}", file=path, error=error),
+        tr("`{file}` can't be changed: {error}", file=path, error=reason_of(error)),
         code="settings-unusable",
-        because=(Because(str(error), str(path)),),
+        because=(Because(reason_of(error), str(path)),),
         fixes=(Fix(tr("mend it first: {tool} can't read it either; nothing was changed", tool=tool)),),
     )
 

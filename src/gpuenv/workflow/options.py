@@ -7,10 +7,22 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
+class Container:
+    """What a container has of its own, in the place of what the machine has that it runs on.
+
+    `pythons` are MAJOR.MINOR, none: any; `glibc` is MAJOR.MINOR, None where it is not known.
+    """
+
+    pythons: tuple[str, ...]
+    glibc: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class PlanOptions:
     """The options of `plan` and its kin as typed; `program` is the command they belong to.
 
-    `excluding` was not typed: names of mirrors and addresses of indexes that turned out to be broken.
+    `from_lock` is a lock that says all that is installed. Not typed: `excluding`, names of mirrors and
+    addresses of indexes that turned out to be broken, and `container`, where an image is made.
     """
 
     requirements: tuple[str, ...] = ()
@@ -19,6 +31,7 @@ class PlanOptions:
     python: str | None = None
     cuda: str = "auto"
     machines: tuple[Path, ...] = ()
+    machine_folder: Path | None = None
     driver: str | None = None
     gpus: tuple[str, ...] = ()
     platform: str | None = None
@@ -29,8 +42,10 @@ class PlanOptions:
     mirrors: tuple[str, ...] = ()
     find_links: tuple[str, ...] = ()
     offline: bool = False
+    from_lock: Path | None = None
     program: tuple[str, ...] = ("gpuenv", "plan")
     excluding: frozenset[str] = frozenset()
+    container: Container | None = None
 
     @property
     def as_typed(self) -> tuple[tuple[str, str], ...]:
@@ -38,10 +53,11 @@ class PlanOptions:
         single = (
             ("--python", self.python),
             ("--cuda", None if self.cuda == "auto" else self.cuda),
+            ("--machines", None if self.machine_folder is None else str(self.machine_folder)),
             ("--driver", self.driver),
             ("--platform", self.platform),
             ("--glibc", self.glibc),
-            ("--manager", None if self.manager == "auto" else self.manager),
+            ("--manager", None if self.manager == "auto" or self.container else self.manager),
             ("--channel", None if self.channel == "auto" else self.channel),
             ("--offline", "" if self.offline else None),
         )

@@ -16,6 +16,7 @@ from gpuenv import matrices
 from gpuenv.environments.store import find_store, unwritable
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.plan import Warn
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 Row = Mapping[str, Any]
@@ -47,7 +48,7 @@ def read_overlay(directory: Path) -> Overlay:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            warnings.append(_ignored(directory / f"{table}.json", str(error) or type(error).__name__))
+            warnings.append(_ignored(directory / f"{table}.json", reason_of(error)))
             continue
         tables[table], faults = _sound(table, rows)
         warnings += (_ignored(directory / f"{table}.json", fault) for fault in faults)
@@ -157,7 +158,7 @@ def _rows_in(directory: Path, table: str) -> tuple[Row, ...]:
         raise UsageError(
             tr("`{path}` holds no matrix", path=directory / f"{table}.json"),
             code="matrix-unreadable",
-            because=(Because(str(error) or type(error).__name__, f"{table}.json"),),
+            because=(Because(reason_of(error), f"{table}.json"),),
             fixes=(Fix(tr("name another folder, or remove the file")),),
         ) from None
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+from packaging.version import Version
 
 from gpuenv.beside import Beside
 from gpuenv.core.assemble import assemble
@@ -29,8 +31,11 @@ from gpuenv.managers.manager import Wanted
 from gpuenv.values.conda import CondaChannel, CondaPlan, CondaWanted
 from gpuenv.values.errors import Unreachable
 from gpuenv.values.index import IndexConfiguration
+from gpuenv.values.machine import Machine
 from gpuenv.values.plan import Plan, PlannedPackage, Warn
 from gpuenv.values.text import tr
+from gpuenv.workflow.bound import with_bound_pages
+from gpuenv.workflow.by_address import by_address
 from gpuenv.workflow.conda_choice import (
     WHEELS,
     choose_channel,
@@ -54,57 +59,97 @@ def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) 
 
     Raises UsageError, Refused (nothing satisfies the request) or Unreachable (no index could be read).
     """
-    mirrors = load_mirrors(environ)
-    manager = choose_manager(options, environ)
-    if manager == EMBEDDED:
-        options = replace(options, manager=manager)
-    channel = choose_channel(options, manager, mirrors)
+    installer = choose_installer(options, environ)
     knowledge = load_knowledge(environ)
     machines = choose_machines(options, environ, knowledge)
-    file = read_environment_file(options.environment_file, machines[0])
-    options, told = with_file(options, file, conda=manager in CONDA_MANAGERS)
-    request = _request(options, manager)
-    cpu = request.variant is not None and request.variant.is_cpu
-    place = choose_target(machines, options.devices, cpu=cpu)
+    wish = wish_of(options, installer, machines[0])
+    options, request = wish.options, wish.request
+    place = choose_target(machines, options.devices, cpu=wish.cpu)
     # the manager tells its Pythons while the indexes answer
     pythons = Beside(lambda: offer_pythons(options, request.manager, place, knowledge, environ))
-    if channel != WHEELS:
+    if installer.channel != WHEELS:
         from gpuenv.workflow.conda_plan import Asked, plan_from_channel  # noqa: PLC0415 - for conda alone
 
-        asked = Asked(request, place, channel, pythons.result(), file.specs)
-        plan = plan_from_channel(
-            asked, options, configuration_for(options, environ), knowledge, mirrors, environ
-        )
-        return _finished(_in_conda(plan, file, options, mirrors), told, options, environ, target)
+        asked = Asked(request, place, installer.channel, pythons.result(), wish.file.specs)
+        configuration = configuration_for(options, environ)
+        plan = plan_from_channel(asked, options, configuration, knowledge, installer.mirrors, environ)
+        return _finished(_in_conda(plan, wish), wish, environ, target)
     listed = list_files(options, request, place, knowledge, environ)
     question = ask(request, place, knowledge, listed.listings, pythons.result())
+    return plan_of(question, listed, wish, environ, target=target)
+
+
+@dataclass(frozen=True, slots=True)
+class Installer:
+    """Who installs, the channel that torch comes from (or `wheels`), and the mirrors there are."""
+
+    manager: str
+    channel: str
+    mirrors: Mirrors
+
+
+def choose_installer(options: PlanOptions, environ: Mapping[str, str]) -> Installer:
+    """Return who installs and from where; may raise UsageError."""
+    mirrors = load_mirrors(environ)
+    manager = choose_manager(options, environ)
+    return Installer(manager, choose_channel(options, manager, mirrors), mirrors)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is wished for, with what the user's environment.yml adds to it; `told` are warnings about that."""
+
+    options: PlanOptions
+    request: Request
+    file: EnvironmentFile
+    told: tuple[Warn, ...]
+    mirrors: Mirrors
+
+    @property
+    def cpu(self) -> bool:
+        """Whether a CPU build is asked for in so many words."""
+        return self.request.variant is not None and self.request.variant.is_cpu
+
+
+def wish_of(options: PlanOptions, installer: Installer, machine: Machine) -> Wish:
+    """Return what is wished for; the selectors in an environment.yml are about machines like `machine`."""
+    manager = installer.manager
+    if manager == EMBEDDED:
+        options = replace(options, manager=manager)
+    file = read_environment_file(options.environment_file, machine)
+    options, told = with_file(options, file, conda=manager in CONDA_MANAGERS)
+    return Wish(options, _request(options, manager), file, told, installer.mirrors)
+
+
+def plan_of(
+    question: Question, listed: Listed, wish: Wish, environ: Mapping[str, str], *, target: str
+) -> Plan:
+    """Return the plan of wheels that answers the question; may raise Refused or Unreachable."""
+    question = with_bound_pages(question, listed.configurations[0], wish.options, environ)
     decision = decide(question)
     if not decision.choices:
         raise refuse(question, decision)
-    plan = _told_of_mirrors(
-        _decided(question, decision, listed, options, environ), question, decision, listed
-    )
-    plan = _warned(plan, listed)
-    if manager in CONDA_MANAGERS:
-        plan = _in_conda(with_conda_python(plan, place, file.specs), file, options, mirrors)
-    return _finished(plan, told, options, environ, target)
+    plan = _decided(question, decision, listed, wish.options, environ)
+    plan = _warned(_told_of_mirrors(plan, question, decision, listed), listed)
+    if wish.request.manager in CONDA_MANAGERS:
+        plan = _in_conda(with_conda_python(plan, question.target, wish.file.specs), wish)
+    return _finished(plan, wish, environ, target)
 
 
-def _finished(
-    plan: Plan, told: tuple[Warn, ...], options: PlanOptions, environ: Mapping[str, str], target: str
-) -> Plan:
-    plan = replace(plan, warnings=(*plan.warnings, *told, *overlay_warnings(environ)))
+def _finished(plan: Plan, wish: Wish, environ: Mapping[str, str], target: str) -> Plan:
+    plan = replace(plan, warnings=(*plan.warnings, *wish.told, *overlay_warnings(environ)))
     if plan.conda is not None:
         from gpuenv.workflow.conda_known import with_known_tool  # noqa: PLC0415 - for conda alone
 
         plan = with_known_tool(plan, environ)
-    return without_passwords(with_steps(with_sizes(plan, options, environ), target))
+    return without_passwords(with_steps(with_sizes(plan, wish.options, environ), target))
 
 
-def _in_conda(plan: Plan, file: EnvironmentFile, options: PlanOptions, mirrors: Mirrors) -> Plan:
+def _in_conda(plan: Plan, wish: Wish) -> Plan:
     """Return the plan with the places of its channels, those of the user's file behind its own."""
     if plan.conda is None:
         return plan
+    file, options, mirrors = wish.file, wish.options, wish.mirrors
     own = tuple(channel.name for channel in plan.conda.channels)
     channels: dict[str, CondaChannel] = {}
     for channel in (*locate_asked(own, options, mirrors), *locate_asked(file.channels, options, mirrors)):
@@ -167,7 +212,8 @@ def _jointly(
         return assemble(question, decision, choice, configuration, resolved)
 
     def compile_plan(plan: Plan) -> resolver.Resolved | resolver.Unresolvable:
-        return resolver.compile_requirements(_resolver_question(plan, question.target, options), environ)
+        named = by_address(plan, load_mirrors(environ))
+        return resolver.compile_requirements(resolver_question(named, question.target, options), environ)
 
     return resolve_jointly(decision.choices, plan_for, compile_plan)
 
@@ -194,7 +240,9 @@ def _choice_of(plan: Plan, decision: Decision) -> Choice:
 def _from_official(question: Question, listed: Listed) -> Choice | None:
     if not listed.official:
         return None
-    asked = ask(question.request, question.target, question.knowledge, listed.official, question.pythons)
+    beside = tuple(one for one in question.listings if one.project in question.request.bound)
+    listings = (*listed.official, *beside)
+    asked = ask(question.request, question.target, question.knowledge, listings, question.pythons)
     choices = decide(asked).choices
     return choices[0] if choices else None
 
@@ -204,7 +252,8 @@ def _warned(plan: Plan, listed: Listed) -> Plan:
     return replace(plan, warnings=(*plan.warnings, *listed.warnings, *unread))
 
 
-def _resolver_question(plan: Plan, target: Target, options: PlanOptions) -> resolver.Question:
+def resolver_question(plan: Plan, target: Target, options: PlanOptions) -> resolver.Question:
+    """Return what is to be resolved for a plan: all that it asks for, with its torch stack fixed."""
     here = is_here(options, plan.machines)
     return resolver.Question(
         pins=plan.pins,
@@ -213,10 +262,16 @@ def _resolver_question(plan: Plan, target: Target, options: PlanOptions) -> reso
         sources=plan.sources,
         python=plan.python,
         platform=None if here else target.platform,
-        glibc=target.machines[0].system.libc_version,
+        glibc=_oldest_glibc(target),
         offline=options.offline,
         interpreter=(plan.python_path if here else None) or sys.executable,
     )
+
+
+def _oldest_glibc(target: Target) -> str | None:
+    """Return the glibc that all the machines have, MAJOR.MINOR; None where it is not known."""
+    versions = (machine.system.libc_version for machine in target.machines)
+    return min((one for one in versions if one), key=Version, default=None)
 
 
 def with_steps(plan: Plan, target: str) -> Plan:
@@ -230,6 +285,7 @@ def with_steps(plan: Plan, target: str) -> Plan:
         python_path=plan.python_path,
         target=target,
         system=plan.machines[0].system.os,
+        hashed=plan.hashed,
     )
     if plan.conda is None:
         return replace(plan, steps=get_manager(plan.manager).steps(wanted))

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import sys
 from pathlib import Path
+from typing import Any
+
+from gpuenv.values.text import tr
 
 _MARKS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _LARGEST = 64 << 20  # bytes
@@ -14,7 +18,7 @@ def read_text(path: Path) -> str:
     with path.open("rb") as file:
         content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:
-        raise ValueError(f"it is larger than {_LARGEST >> 20} MB")
+        raise ValueError(tr("it is larger than {limit} MB", limit=_LARGEST >> 20))
     return decode(content)
 
 
@@ -24,4 +28,13 @@ def decode(content: bytes) -> str:
     try:
         return content.decode(encoding)
     except UnicodeDecodeError:
-        raise ValueError("it is no text in UTF-8") from None
+        raise ValueError(tr("it is no text in UTF-8")) from None
+
+
+def load_toml(text: str) -> dict[str, Any]:
+    """Parse TOML; raise ValueError, or RecursionError for what is nested too deeply."""
+    if sys.version_info >= (3, 11):
+        import tomllib  # noqa: PLC0415 - only where there is such a file
+    else:
+        import tomli as tomllib  # noqa: PLC0415
+    return tomllib.loads(text)

@@ -24,6 +24,7 @@ from gpuenv.indexes.listings import read_listings
 from gpuenv.values.errors import Because, Fix, Unreachable, UsageError
 from gpuenv.values.index import Listing
 from gpuenv.values.plan import Warn
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.workflow.listings import choose_sources
 from gpuenv.workflow.overlay import (
@@ -139,7 +140,7 @@ def _only(options: RefreshOptions) -> Any:
     try:
         return parse_only(options.only)
     except ValueError as error:
-        raise UsageError(str(error), code="bad-requirement") from None
+        raise UsageError(reason_of(error), code="bad-requirement") from None
 
 
 def _projects(options: RefreshOptions) -> tuple[str, ...]:
@@ -233,7 +234,7 @@ def _job(target: Target, client: HttpClient, *, thorough: bool) -> Callable[[], 
         except WheelProblem as problem:
             facts = facts_of_name(target.file, _metadata_beside(url, client), problem.reason)
         except OSError as error:
-            raise HttpProblem(error.strerror or str(error)) from None
+            raise HttpProblem(reason_of(error)) from None
         return _Answer(facts, ranges.received if ranges else 0)
 
     return work

@@ -21,6 +21,7 @@ from gpuenv.managers.dry_run import PackageChange
 from gpuenv.values.errors import Because, Fix, InstallFailed, Refused, UsageError
 from gpuenv.values.findings import Findings
 from gpuenv.values.plan import Plan, Step
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.values.variant import Variant
 from gpuenv.workflow.doctor import Examination
@@ -181,7 +182,7 @@ def apply_repair(
     """
     root = examined.located.root
     if root is None:
-        raise ValueError("a repair is planned for an environment")
+        raise ValueError(tr("a repair is planned for an environment"))
     place = _place(root, environ)
     with locked(place, tell=tell) as descriptors:
         log = new_log(place)
@@ -227,7 +228,7 @@ def _finish(root: Path, *, kept: bool) -> None:
 
 def _not_undone(root: Path, error: Exception) -> InstallFailed:
     return InstallFailed(
-        tr("`{path}` could not be brought back: {error}", path=root, error=error),
+        tr("`{path}` could not be brought back: {error}", path=root, error=reason_of(error)),
         code="roll-back-failed",
         because=(Because(tr("what was there is in {folder}", folder=root / snapshot.FOLDER), str(root)),),
         fixes=(Fix(tr("mend that, then run doctor again: it tries once more")),),

@@ -9,6 +9,7 @@ from packaging.requirements import Requirement
 
 from gpuenv.core.request import parse_requirements
 from gpuenv.values.errors import Because, Fix, UsageError
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.read import read_text
@@ -31,7 +32,7 @@ def read_requirements(path: Path) -> tuple[str, ...]:
     try:
         text = read_text(path)
     except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        reason = reason_of(error)
         raise UsageError(
             tr("`{path}` can't be read: {reason}", path=path, reason=reason), code="bad-requirements-file"
         ) from None

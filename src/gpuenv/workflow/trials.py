@@ -89,6 +89,10 @@ class Trials:
                 return plan
 
     def _plan(self, options: PlanOptions) -> Plan:
+        if options.from_lock is not None:
+            from gpuenv.workflow.from_lock import plan_from_lock  # noqa: PLC0415 - only where there is a lock
+
+            return plan_from_lock(options.from_lock, options, self._environ, target=self._target)
         return make_plan(options, self._environ, target=self._target)
 
     def _another(self, blame: Blame, failed: Plan | None) -> Plan | None:

@@ -12,6 +12,7 @@ from gpuenv.environments.record import Record, read_record, write_record
 from gpuenv.values.errors import VerificationFailed
 from gpuenv.values.machine import Machine
 from gpuenv.values.plan import Warn
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.verification.judgement import (
     Planned,
@@ -79,7 +80,9 @@ def record_verification(located: Located, data: dict[str, Any], ok: bool) -> War
     try:
         write_record(located.root, replace(record, verify=data, verified=ok))
     except OSError as error:
-        text = tr("the result could not be kept in `{path}`: {error}", path=located.root, error=error)
+        text = tr(
+            "the result could not be kept in `{path}`: {error}", path=located.root, error=reason_of(error)
+        )
         return Warn("not-recorded", text)
     return None
 
@@ -126,7 +129,7 @@ def _read(outcome: ChildOutcome) -> Report:
         return read_outcome(outcome)
     except ValueError as error:
         # torch, or what shadows a module of the standard library, wrote into the child's file
-        stop = Stop("crashed", tr("it wrote a report that can't be read: {error}", error=error))
+        stop = Stop("crashed", tr("it wrote a report that can't be read: {error}", error=reason_of(error)))
         return read_outcome(replace(outcome, document=None, stop=stop))
 
 

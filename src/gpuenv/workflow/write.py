@@ -7,7 +7,42 @@ from pathlib import Path
 
 from gpuenv.environments.record import replace_file
 from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
+
+_LINE = 1000  # characters
+
+
+def keep_foreign(path: Path) -> None:
+    """Raise UsageError where `path` is a file that gpuenv did not make, and so may not write over.
+
+    It is for files that people write by hand; those that gpuenv makes name it in their first two lines.
+    """
+    if not path.is_file():
+        return
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            head = file.readline(_LINE) + file.readline(_LINE)
+    except OSError:
+        return  # to write it will tell why
+    if head.strip() and "gpuenv" not in head:
+        raise UsageError(
+            tr("{path} was not made by gpuenv, and would be lost", path=path),
+            code="would-be-lost",
+            fixes=(Fix(tr("give another file with -o, and take over from it what you need")),),
+        )
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder unless it is there; raise UsageError if it can't be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            tr("{path} can't be made: {reason}", path=path, reason=reason_of(error)),
+            code="unwritable",
+            fixes=(Fix(tr("give another folder with -o")),),
+        ) from None
 
 
 def write_file(path: Path, text: str) -> None:
@@ -21,7 +56,7 @@ def write_file(path: Path, text: str) -> None:
         _write(path, printable)
     except OSError as error:
         raise UsageError(
-            tr("{path} can't be written: {reason}", path=path, reason=error.strerror or error),
+            tr("{path} can't be written: {reason}", path=path, reason=reason_of(error)),
             code="unwritable",
             fixes=(Fix(tr("give another file with -o")),),
         ) from None
@@ -30,7 +65,7 @@ def write_file(path: Path, text: str) -> None:
 def _write(path: Path, text: str) -> None:
     there = path.exists()
     if path.is_symlink() or (there and not path.is_file()):
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", newline="\n")
         return
     mode = stat.S_IMODE(path.stat().st_mode) if there else None
     replace_file(path, text)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gpuenv.cli.commands.create_fetching import fetching, following
 from gpuenv.cli.commands.plan import options_of
-from gpuenv.cli.options import Common, PlanArguments
+from gpuenv.cli.options import Common, CreateArguments, PlanArguments
 from gpuenv.cli.output import (
     check_terminal,
     confirm,
@@ -25,30 +25,45 @@ from gpuenv.cli.output import (
 from gpuenv.core.render.json import render_plan_data
 from gpuenv.core.render.text import render_text
 from gpuenv.environments.store import Place
-from gpuenv.values.errors import InstallFailed, VerificationFailed
+from gpuenv.values.errors import Fix, InstallFailed, UsageError, VerificationFailed
 from gpuenv.values.plan import Plan
 from gpuenv.values.text import tr
 from gpuenv.workflow import create as creating
 from gpuenv.workflow.conda_choice import choose_manager
 from gpuenv.workflow.fetch import Provided, StackNotFetchedError, fetch_stack
 from gpuenv.workflow.mirrors import Mirrors, load_mirrors
+from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.prove import prove
 from gpuenv.workflow.trials import Trials
 
 
-@dataclass(frozen=True, slots=True)
-class CreateOptions:
-    """The options that only `create` has."""
-
-    dry_run: bool
-    yes: bool
-    verify: bool
-    force: bool
-
-
-def create(name: str, wanted: PlanArguments, chosen: CreateOptions, common: Common) -> int:
+def create(name: str, wanted: PlanArguments, chosen: CreateArguments, common: Common) -> int:
     """Plan, show, ask, apply, verify."""
     options = options_of(wanted, ("gpuenv", "create", name))
+    if chosen.from_lock is not None:
+        from gpuenv.workflow.from_lock import for_lock  # noqa: PLC0415 - only where there is a lock
+
+        options = for_lock(options, chosen.from_lock)
+    elif options.machine_folder is not None or len(options.machines) > 1:
+        from gpuenv.workflow.fleet_plan import check_one_group  # noqa: PLC0415 - for many machines alone
+
+        check_one_group(options, os.environ)
+    return create_as_asked(name, options, chosen, common)
+
+
+def given(name: str | None) -> str:
+    """Return the name; raise UsageError where there is none."""
+    if name is None:
+        raise UsageError(
+            tr("no NAME was given"),
+            code="usage",
+            fixes=(Fix(tr("name it"), "gpuenv create NAME"),),
+        )
+    return name
+
+
+def create_as_asked(name: str, options: PlanOptions, chosen: CreateArguments, common: Common) -> int:
+    """Do the same for options that are not only the command line's."""
     manager = choose_manager(options, os.environ)
     place = creating.check_name(name, environ=os.environ, force=chosen.force, manager=manager)
     if not (chosen.yes or chosen.dry_run):
@@ -73,7 +88,7 @@ def create(name: str, wanted: PlanArguments, chosen: CreateOptions, common: Comm
         plan = other
 
 
-def _offer(place: Place, plan: Plan, chosen: CreateOptions, common: Common) -> None:
+def _offer(place: Place, plan: Plan, chosen: CreateArguments, common: Common) -> None:
     """Show a plan and ask whether it may be carried out."""
     if not (common.quiet and chosen.yes):
         _show(plan, common)
@@ -90,7 +105,7 @@ def _show(plan: Plan, common: Common) -> None:
 
 
 def _carry_out(
-    name: str, plan: Plan, trials: Trials, mirrors: Mirrors, chosen: CreateOptions, common: Common
+    name: str, plan: Plan, trials: Trials, mirrors: Mirrors, chosen: CreateArguments, common: Common
 ) -> int:
     place = creating.check_name(name, environ=os.environ, force=chosen.force, manager=plan.manager)
     log = creating.begin_log(place)
@@ -115,7 +130,7 @@ def _apply(
     name: str,
     provided: Provided,
     devices: tuple[int, ...],
-    chosen: CreateOptions,
+    chosen: CreateArguments,
     common: Common,
     how: creating.Options,
 ) -> int:

@@ -71,6 +71,20 @@ _COLUMNS = {
     ),
     "signatures": ("id", "class", "priority", "cause_en", "evidence"),
     "checks": ("id", "group", "title", "common", "source"),
+    "images": ("repository", "tag", "flavour", "distribution", "glibc", "python", "cuda", "source"),
+    "ecosystem": (
+        "kind",
+        "set",
+        "project",
+        "by",
+        "torch",
+        "variant",
+        "platform",
+        "version",
+        "requires_torch",
+        "page",
+        "source",
+    ),
     "mirrors": ("name", "title", "kind", "status", "aliases", "hosts", "missing_status", "source"),
 }
 

@@ -10,21 +10,28 @@ from pathlib import Path
 from gpuenv.cli.options import Common, PlanArguments
 from gpuenv.cli.output import envelope, json_text, note, print_data, print_json, print_warnings, working
 from gpuenv.core.canonical import canonical_sources
-from gpuenv.core.render.formats import FORMATS
+from gpuenv.core.images import SLIM
+from gpuenv.core.render.formats import FORMATS, LOCKED_FORMATS
 from gpuenv.core.render.json import render_plan_data
 from gpuenv.core.render.text import render_text
 from gpuenv.managers import MANAGERS
 from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.locked import Locked
 from gpuenv.values.plan import Plan
 from gpuenv.values.text import tr
 from gpuenv.workflow.conda_choice import choose_conda_manager
+from gpuenv.workflow.locking import lock_if_possible, lock_plan
 from gpuenv.workflow.mirrors import load_mirrors
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.plan import make_plan
-from gpuenv.workflow.write import write_file
+from gpuenv.workflow.write import keep_foreign, write_file
 
 DEFAULT_TARGET = ".venv"
-_FOR_CONDA = "environment.yml"
+_FOR_UV = ("pyproject",)
+_FOR_IMAGES = ("dockerfile", "devcontainer")
+_ALSO_WITHOUT_HASHES = ("requirements.txt",)
+_BY_HAND = ("pyproject", "pixi.toml", "dockerfile", "devcontainer")  # what people have of their own
+_FOR_CONDA = ("environment.yml", "pixi.toml")
 
 
 def options_of(wanted: PlanArguments, program: tuple[str, ...]) -> PlanOptions:
@@ -36,6 +43,7 @@ def options_of(wanted: PlanArguments, program: tuple[str, ...]) -> PlanOptions:
         python=wanted.python,
         cuda=wanted.cuda,
         machines=tuple(wanted.machines or ()),
+        machine_folder=wanted.machine_folder,
         driver=wanted.driver,
         gpus=tuple(wanted.gpus or _gpus_of(os.environ)),
         platform=wanted.platform.value if wanted.platform else None,
@@ -63,9 +71,29 @@ def plan(wanted: PlanArguments, format_name: str, output: Path | None, common: C
     """Decide, print the plan in the format asked for; `-` as the output is stdout."""
     options = _for_format(format_name, options_of(wanted, ("gpuenv", "plan")))
     output = None if str(output) == "-" else output
+    if options.machine_folder is not None or len(options.machines) > 1:
+        from gpuenv.cli.commands.plan_groups import plan_groups  # noqa: PLC0415 - for many machines alone
+
+        return plan_groups(options, format_name, output, common)
+    return plan_once(options, format_name, output, common)
+
+
+def plan_once(options: PlanOptions, format_name: str, output: Path | None, common: Common) -> int:
+    """Make one plan and print it."""
+    keep_by_hand(output, format_name)
     with working(tr("reading indexes"), quiet=common.quiet):
-        decided = make_plan(options, os.environ, target=DEFAULT_TARGET)
-    text = _render(decided, format_name, common)
+        decided, text = decide_text(options, format_name, common)
+    return print_plan(decided, text, output, common)
+
+
+def keep_by_hand(output: Path | None, format_name: str) -> None:
+    """Raise UsageError where the output would take the place of a file that people write by hand."""
+    if output is not None and format_name in _BY_HAND:
+        keep_foreign(output)
+
+
+def print_plan(decided: Plan, text: str, output: Path | None, common: Common) -> int:
+    """Hand over the text of one plan."""
     if output is not None:
         write_file(output, text)
     if common.as_json:
@@ -80,13 +108,29 @@ def plan(wanted: PlanArguments, format_name: str, output: Path | None, common: C
     return 0
 
 
+def decide_text(
+    options: PlanOptions, format_name: str, common: Common, decided: Plan | None = None
+) -> tuple[Plan, str]:
+    """Return the plan, unless it is `decided` already, and its text in a format."""
+    if format_name not in _FOR_IMAGES:
+        decided = decided or make_plan(options, os.environ, target=DEFAULT_TARGET)
+        return _render(decided, format_name, options, common)
+    from gpuenv.workflow.images import plan_image  # noqa: PLC0415 - for images alone
+
+    decided, dockerfile = plan_image(options, SLIM, os.environ)
+    # a devcontainer.json lies beside the Dockerfile
+    return decided, FORMATS[format_name](decided) if format_name in FORMATS else dockerfile
+
+
 def _for_format(format_name: str, options: PlanOptions) -> PlanOptions:
     """Return the options with the manager whose commands the format is made of."""
     if format_name == "text":
         return options
     options = replace(options, program=(*options.program, "--format", format_name))
-    if format_name == _FOR_CONDA:
-        return replace(options, manager=choose_conda_manager(options, os.environ))
+    if format_name in _FOR_CONDA:
+        return replace(options, manager=choose_conda_manager(options, os.environ, format_name))
+    if format_name in _FOR_UV and options.manager == "auto":
+        return replace(options, manager="uv")
     if format_name not in MANAGERS:
         return options
     if options.manager not in ("auto", format_name):
@@ -98,14 +142,26 @@ def _for_format(format_name: str, options: PlanOptions) -> PlanOptions:
     return replace(options, manager=format_name)
 
 
-def _render(decided: Plan, format_name: str, common: Common) -> str:
+def _render(decided: Plan, format_name: str, options: PlanOptions, common: Common) -> tuple[Plan, str]:
+    """Return the text, and the plan with what was found out on the way to it."""
+    if format_name in LOCKED_FORMATS and not (format_name in FORMATS and _is_condas(decided)):
+        lock = lock_if_possible if format_name in _ALSO_WITHOUT_HASHES else lock_plan
+        locked = lock(decided, options, os.environ)
+        if isinstance(locked, Locked):
+            return locked.plan, LOCKED_FORMATS[format_name](locked)
+        decided = locked
     if format_name == "json":
-        return json_text(_envelope(decided))
+        return decided, json_text(_envelope(decided))
     if format_name == "text":
-        return render_text(decided, verbose=common.verbose)
-    if format_name == _FOR_CONDA:
+        return decided, render_text(decided, verbose=common.verbose)
+    if format_name in _FOR_CONDA:
         decided = replace(decided, sources=canonical_sources(decided, load_mirrors(os.environ).all))
-    return FORMATS[format_name](decided)
+    return decided, FORMATS[format_name](decided)
+
+
+def _is_condas(decided: Plan) -> bool:
+    """Whether torch is a conda package: the formats of wheels say what to do then, or refuse."""
+    return decided.conda is not None and not decided.conda.mixed
 
 
 def _envelope(decided: Plan) -> dict[str, object]:

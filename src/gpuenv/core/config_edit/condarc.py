@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuenv.core.config_edit.text import ended, line_end, without_mark
+from gpuenv.values.system_words import said_by_others
+from gpuenv.values.text import tr
 
 _CUSTOM = "custom_channels"
 _INDENT = "  "
@@ -41,7 +43,7 @@ def read_settings(text: str) -> dict[str, Any]:
     settings = dict(document)
     custom = settings.pop(_CUSTOM, None) or {}
     if not isinstance(custom, Mapping):
-        raise ValueError(f"`{_CUSTOM}` is no mapping")
+        raise ValueError(tr("`{name}` is no mapping", name=_CUSTOM))
     return settings | {f"{_CUSTOM}.{name}": value for name, value in custom.items()}
 
 
@@ -61,7 +63,7 @@ def write_settings(text: str, wanted: Mapping[str, Any]) -> str:
     changed = mark + rest
     told = {key: value for key, value in wanted.items() if value is not None}
     if read_settings(changed) != {k: v for k, v in before.items() if k not in wanted} | told:
-        raise ValueError("the file can't be changed without changing what else it says")
+        raise ValueError(tr("the file can't be changed without changing what else it says"))
     return changed
 
 
@@ -71,11 +73,11 @@ def _load(text: str) -> dict[str, Any]:
         document = yaml.load(text)
     except (_yaml_error(), RecursionError, ValueError) as error:
         problem = getattr(error, "problem", None) or str(error)
-        raise ValueError(str(problem).splitlines()[0]) from None
+        raise ValueError(said_by_others(str(problem))) from None
     if document is None:
         return {}
     if not isinstance(document, dict):
-        raise ValueError("the file is no mapping")
+        raise ValueError(tr("the file is no mapping"))
     return document
 
 

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpuenv.core.config_edit.text import ended, line_end, without_mark
+from gpuenv.values.text import tr
 
 _SECTION = re.compile(r"\[(?P<name>.+)\]")
 _OPTION = re.compile(r"(?P<indent>\s*)(?P<name>[^\s=:][^=:]*?)\s*(?:[=:]\s?|$)")
@@ -66,7 +67,7 @@ def write_settings(text: str, wanted: Mapping[str, str | None]) -> str:
     changed = mark + rest
     told = {key: value for key, value in wanted.items() if value is not None}
     if read_settings(changed) != {k: v for k, v in before.items() if k not in wanted} | told:
-        raise ValueError("the file can't be changed without changing what else it says")
+        raise ValueError(tr("the file can't be changed without changing what else it says"))
     return changed
 
 

@@ -46,7 +46,8 @@ def _judge(
     if pinned and not pinned.specifier.contains(Version(torch.public), prereleases=True):
         return problem("other-torch", read, needs=str(pinned), fits=fits, **facts)
     if paired and public not in paired and knowledge.companion_release(name, public) and not pinned:
-        return problem("other-torch", read, needs=f"torch of {name} {public}", fits=fits, **facts)
+        needs = tr("torch of {name} {version}", name=name, version=public)
+        return problem("other-torch", read, needs=needs, fits=fits, **facts)
     own, wanted = Variant(version.local or ""), subject.variant_of(findings)
     if (
         own.is_known

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 from gpuenv.core.machine_json import parse_machine, render_machine
 from gpuenv.values.findings import Findings
 from gpuenv.values.machine import Machine
+from gpuenv.values.text import tr
 
 SCHEMA = 1
 T = TypeVar("T")
@@ -32,18 +33,24 @@ def _rendered(value: Any) -> Any:
 def parse_findings(document: object) -> Findings:
     """Parse what `render_findings` made; raise ValueError for anything else."""
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise ValueError(f"these are no findings of version {SCHEMA}")
+        raise ValueError(tr("these are no findings of version {version}", version=SCHEMA))
     told = {name: value for name, value in document.items() if name != "schema"}
     return _parse_object(told, Findings, "findings")
 
 
 def _parse_object(told: object, kind: type[T], where: str) -> T:
     if not isinstance(told, dict):
-        raise ValueError(f"`{where}` is no object")
+        raise ValueError(tr("`{where}` is no object", where=where))
     types = get_type_hints(kind)
     unknown = told.keys() - types.keys()
     if unknown:
-        raise ValueError(f"`{where}` has unknown fields: {', '.join(sorted(map(str, unknown)))}")
+        raise ValueError(
+            tr(
+                "`{where}` has unknown fields: {unknown}",
+                where=where,
+                unknown=", ".join(sorted(map(str, unknown))),
+            )
+        )
     values = {name: _parse(value, types[name], f"{where}.{name}") for name, value in told.items()}
     try:
         return kind(**values)
@@ -62,16 +69,18 @@ def _parse(value: Any, kind: Any, where: str) -> Any:
         return _parse_tuple(value, inner, where)
     if kind in (str, int, bool):
         if type(value) is not kind:
-            raise ValueError(f"`{where}` is no {kind.__name__}")
+            raise ValueError(tr("`{where}` is no {name}", where=where, name=kind.__name__))
         return value
     return _parse_object(value, kind, where)
 
 
 def _parse_tuple(value: Any, inner: tuple[Any, ...], where: str) -> tuple[Any, ...]:
     if not isinstance(value, (list, tuple)):
-        raise ValueError(f"`{where}` is no list")
+        raise ValueError(tr("`{where}` is no list", where=where))
     if inner[-1] is Ellipsis:
         return tuple(_parse(item, inner[0], where) for item in value)
     if len(value) != len(inner):
-        raise ValueError(f"`{where}` has {len(value)} items, not {len(inner)}")
+        raise ValueError(
+            tr("`{where}` has {count} items, not {wanted}", where=where, count=len(value), wanted=len(inner))
+        )
     return tuple(_parse(item, one, where) for item, one in zip(value, inner, strict=True))

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from gpuenv.core.render.commands import render_commands
+from gpuenv.core.render.devcontainer import render_devcontainer
 from gpuenv.core.render.environment_yml import render_environment
-from gpuenv.core.render.requirements import render_requirements
+from gpuenv.core.render.pixi import render_pixi, render_pixi_of_conda
+from gpuenv.core.render.pylock import render_pylock
+from gpuenv.core.render.pyproject import render_pyproject
+from gpuenv.core.render.requirements import render_locked_requirements, render_requirements
 from gpuenv.core.render.text import render_text
+from gpuenv.values.locked import Locked
 from gpuenv.values.plan import Plan
 
 # `json` is missing: the envelope around it is the cli's.
@@ -15,6 +20,16 @@ FORMATS: Mapping[str, Callable[[Plan], str]] = {
     "text": render_text,
     "environment.yml": render_environment,
     "requirements.txt": render_requirements,
+    "pixi.toml": render_pixi_of_conda,
+    "devcontainer": render_devcontainer,
     "pip": render_commands,
     "uv": render_commands,
+}
+
+# Those that name every file by its official address and hash.
+LOCKED_FORMATS: Mapping[str, Callable[[Locked], str]] = {
+    "pylock.toml": render_pylock,
+    "requirements.txt": render_locked_requirements,
+    "pyproject": render_pyproject,
+    "pixi.toml": render_pixi,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpuenv.core.render.shell import one_line
+from gpuenv.core.render.source import said_source
 from gpuenv.values.machine import Gpu, Machine
 from gpuenv.values.text import tr
 
@@ -17,7 +18,7 @@ def render_machine_text(machine: Machine, *, verbose: bool = False) -> str:
         versions = ", ".join(dict.fromkeys(item.version for item in machine.pythons))
         lines.append(tr("Pythons: {versions}", versions=versions))
     if verbose:
-        lines += [f"  {field}: {source}" for field, source in machine.facts]
+        lines += [f"  {field}: {said_source(source)}" for field, source in machine.facts]
         lines += [f"  {item.version}: {item.path}" for item in machine.pythons]
     return "\n".join("  " * line.startswith("  ") + one_line(line) for line in lines) + "\n"
 

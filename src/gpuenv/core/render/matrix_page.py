@@ -29,6 +29,7 @@ from gpuenv.core.render.matrix_page_texts import page_texts
 from gpuenv.values.build import PLATFORMS, TorchBuild
 from gpuenv.values.capability import ComputeCapability
 from gpuenv.values.python import PythonOffer, parse_python_tag
+from gpuenv.values.text import tr
 from gpuenv.values.variant import CudaVersion, Variant
 
 # One letter a compute capability keeps the page small; the page's texts say what each means.
@@ -75,7 +76,7 @@ def render_matrix_page(
 def _filled(page: str, marker: str, text: str) -> str:
     before, found, after = page.partition(marker)
     if not found or marker in after:
-        raise ValueError(f"the page has not one {marker}")
+        raise ValueError(tr("the page has not one {marker}", marker=marker))
     return before + text + after
 
 

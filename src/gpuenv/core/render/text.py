@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from gpuenv.core.render.machine import describe
 from gpuenv.core.render.shell import one_line
+from gpuenv.core.render.source import said_source
 from gpuenv.values.plan import Plan, PlannedPackage
 from gpuenv.values.text import marked, tr
 
@@ -15,33 +17,52 @@ _KILO = 1000
 
 def render_text(plan: Plan, *, verbose: bool = False) -> str:
     """Return the plan in a few lines; `verbose` adds the reasons and what was rejected."""
-    lines = [*summary(plan), f"  {_origin(plan)}"]
-    lines += [f"  {item.text}" for item in plan.advice]
+    return _in_lines((*summary(plan), *_details(plan, verbose=verbose)))
+
+
+def render_stack(plan: Plan, *, verbose: bool = False) -> str:
+    """Return the plan as `render_text` does, without the machines."""
+    return _in_lines((*_chosen(plan), *_details(plan, verbose=verbose)))
+
+
+def _in_lines(lines: Iterable[str]) -> str:
+    return "\n".join("  " * line.startswith("  ") + one_line(line) for line in lines) + "\n"
+
+
+def _details(plan: Plan, *, verbose: bool) -> tuple[str, ...]:
+    lines = [f"  {_origin(plan)}", *(f"  {item.text}" for item in plan.advice)]
     if verbose:
-        lines += [tr("  because {text} [{source}]", text=one.text, source=one.source) for one in plan.why]
+        lines += [
+            tr("  because {text} [{source}]", text=one.text, source=said_source(one.source))
+            for one in plan.why
+        ]
         lines += [
             tr(
                 "  not {build}: {rule}: {text} [{source}]",
                 build=f"{one.name} {one.version} ({one.variant})",
                 rule=one.rule,
                 text=one.detail,
-                source=one.source,
+                source=said_source(one.source),
             )
             for one in plan.rejected
         ]
-    return "\n".join("  " * line.startswith("  ") + one_line(line) for line in lines) + "\n"
+    return tuple(lines)
 
 
 def summary(plan: Plan) -> tuple[str, ...]:
     """Return what the machine is and what it gets, a line each; a CPU build is said in the first line."""
-    lines = [describe(machine) for machine in plan.machines]
-    if plan.variant == "cpu":
-        lines.insert(0, tr("a CPU build: torch will not use a GPU"))
+    *warning, stack = _chosen(plan)
+    return (*warning, *map(describe, plan.machines), stack)
+
+
+def _chosen(plan: Plan) -> tuple[str, ...]:
+    """The stack in one line, before it that it is for the CPU where it is."""
+    warning = (tr("a CPU build: torch will not use a GPU"),) if plan.variant == "cpu" else ()
     stack = [f"{package.name} {package.version}{_plain_variant(package)}" for package in _stack(plan)]
     others = len(plan.packages) - len(stack)
     parts = [*stack, *([_others(others)] if others else plan.requirements)]
     parts += [f"`{text}`" for text in plan.constraints]
-    return (*lines, " · ".join([*parts, f"Python {plan.python}", plan.manager]))
+    return (*warning, " · ".join([*parts, f"Python {plan.python}", plan.manager]))
 
 
 def _others(count: int) -> str:

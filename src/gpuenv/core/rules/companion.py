@@ -24,7 +24,7 @@ from gpuenv.core.target import Target, TargetGpu
 from gpuenv.values.build import Platform
 from gpuenv.values.index import Listing
 from gpuenv.values.python import PythonOffer
-from gpuenv.values.text import tr
+from gpuenv.values.text import marked, tr
 from gpuenv.values.variant import Variant
 
 _WITHOUT_CUDA = ("torchtext", "torchdata")
@@ -43,6 +43,10 @@ class Shelf:
     def of(self, project: str, releases: tuple[Version, ...]) -> list[Found]:
         """The files of some releases of a project."""
         return [item for release in releases for item in self.found.get((project, release), ())]
+
+    def all_of(self, project: str) -> list[Found]:
+        """The files of a project, of whatever release."""
+        return [item for (name, _), files in self.found.items() if name == project for item in files]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -280,15 +284,9 @@ def sentence(failures: tuple[Failure, ...]) -> str:
 
 def _say_several(first: Failure, facts: Mapping[str, str]) -> str:
     match first.key[2]:
-        case "unknown":
-            return tr("no {project} is known to match {builds}", **facts)
-        case "request":
-            return tr("{builds} go with other releases of {project} than asked", **facts)
         case "code":
             gpu = first.fact("gpu")
             return tr("the {project} that goes with {builds} has no code for {gpu}", gpu=gpu, **facts)
-        case "python":
-            return tr("{project} for {builds} has no files for the Pythons in question", **facts)
         case "down":
             page, problem = first.fact("page"), first.fact("problem")
             return tr(
@@ -297,4 +295,13 @@ def _say_several(first: Failure, facts: Mapping[str, str]) -> str:
                 problem=problem,
                 **facts,
             )
-    return tr("no index lists {project} for {builds}", **facts)
+    return tr(_SEVERAL.get(first.key[2], _ABSENT), **facts)
+
+
+_ABSENT = marked("no index lists {project} for {builds}")
+_SEVERAL = {
+    "unknown": marked("no {project} is known to match {builds}"),
+    "request": marked("{builds} go with other releases of {project} than asked"),
+    "python": marked("{project} for {builds} has no files for the Pythons in question"),
+    "wheel": marked("no wheel of {project} is known for {builds}"),
+}

@@ -66,6 +66,13 @@ def _holds(name: str, wanted: SpecifierSet | str, row: KnownBad, situation: Situ
     return asked is not None and lies_within(asked, wanted)
 
 
+def asked_of(fact: str, knowledge: Knowledge) -> tuple[SpecifierSet, ...]:
+    """Return what the rows that this rule judges ask of a fact, such as `driver`."""
+    rows = (row for row in knowledge.known_bad if row.judge in (_JUDGE, _OF_CONDA))
+    conditions = (condition for row in rows for one in row.when for condition in one)
+    return tuple(wanted for name, wanted in conditions if name == fact and isinstance(wanted, SpecifierSet))
+
+
 @cache
 def _contains(wanted: SpecifierSet | str, version: Version) -> bool:
     return isinstance(wanted, SpecifierSet) and wanted.contains(version, prereleases=True)

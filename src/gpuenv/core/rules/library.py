@@ -6,6 +6,7 @@ libraries of a CUDA toolkit hold nothing for a generation of GPUs that came afte
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -44,8 +45,9 @@ def check(case: Case, target: Target, knowledge: Knowledge) -> tuple[Failure, ..
         return ()
     brought = Libraries(case.cuda, case.row.cudnn, case.row.platform, case.torch)
     failures: list[Failure] = []
+    counts = Counter(id(gpu.machine) for gpu in target.gpus)
     for gpu in {gpu.capability: gpu for gpu in reversed(target.gpus)}.values():
-        gpus = sum(other.machine is gpu.machine for other in target.gpus)
+        gpus = max(counts[id(one.machine)] for one in target.gpus if one.capability == gpu.capability)
         failures += [_too_old(one, gpu) for one in left_behind(brought, gpu.capability, gpus, knowledge)]
         failures += _too_new(case.cuda, gpu, knowledge)
     return tuple(failures)

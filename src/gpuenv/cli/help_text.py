@@ -1,0 +1,116 @@
+"""A command's help in another language than English: typer's words translated, Chinese lines broken."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import typer
+from typer._click import HelpFormatter  # typer keeps its click to itself; 0.28 alone is allowed
+
+from gpuenv.cli.table import text_width
+from gpuenv.values.text import marked, reword, said, tr
+
+# a line may be broken before a Chinese character, but for one that closes what stands before it
+_WIDE = "\u2e80-\u9fff\uff00-\uffef"
+_WORD = re.compile(rf"\s+|[（「《[(`]*(?:[{_WIDE}]|[^\s{_WIDE}]+)[，。；：、？！）」》)\]]*")
+# `Only print.  [env var: GPUENV_PRINT; default: auto]`
+_NOTED = re.compile(r"(?P<help>.*?)(?P<gap> *)\[(?P<notes>(?:env var|default|required).*)\]", re.DOTALL)
+_NOTES = (marked("env var: {name}"), marked("default: {value}"), marked("required"))
+_TYPERS_OWN = (
+    marked("Arguments"),
+    marked("Options"),
+    marked("Commands"),
+    marked("Show this message and exit."),
+)
+
+
+class Formatter(HelpFormatter):
+    """Writes what typer's does, in the language of the texts."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        """Write the line that shows how a command is called."""
+        super().write_usage(prog, args, tr("Usage: ") if prefix is None else prefix)
+
+    def write_heading(self, heading: str) -> None:
+        """Write the line above a section."""
+        self.write(tr("{heading}:", heading=said(heading)) + "\n")
+
+    def write_text(self, text: str) -> None:
+        """Write paragraphs, which empty lines part."""
+        indent = " " * self.current_indent
+        paragraphs = (" ".join(one.split()) for one in text.split("\n\n"))
+        filled = ("".join(f"{indent}{line}\n" for line in self._filled(one)) for one in paragraphs)
+        self.write("\n".join(filled))
+
+    def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        """Write names, each with its text beside it; a long name has a line of its own."""
+        indent = " " * self.current_indent
+        longest = min(max(len(name) for name, _ in rows), col_max)
+        margin = " " * (longest + col_spacing)
+        for name, text in rows:
+            first, *more = list(wrapped(_said_row(text), self.width - len(margin) - 2)) or [""]
+            beside = name + margin[len(name) :] if len(name) <= longest else f"{name}\n{indent}{margin}"
+            self.write(f"{indent}{beside}{first}".rstrip() + "\n")
+            self.write("".join(f"{indent}{margin}{line}\n" for line in more))
+
+    def _filled(self, text: str) -> Iterator[str]:
+        return wrapped(text, self.width - self.current_indent)
+
+
+class Context(typer.Context):
+    """A command's context whose help is written by `Formatter`."""
+
+    formatter_class = Formatter
+
+
+def translate_help(command: Any) -> None:
+    """Put a command's help, that of its options and of the commands below it into the language."""
+    command.context_class = Context
+    for field in ("help", "epilog"):
+        if getattr(command, field, None):
+            setattr(command, field, said(inspect.cleandoc(getattr(command, field))))
+    # else typer would cut it where it finds no space
+    command.short_help = said(command.short_help or (command.help or "").partition("\n\n")[0])
+    for parameter in getattr(command, "params", ()):
+        if getattr(parameter, "help", None):
+            parameter.help = said(parameter.help)
+        if parameter.name == "install_completion":
+            parameter.callback = _install_completion
+    for below in getattr(command, "commands", {}).values():
+        translate_help(below)
+
+
+def _install_completion(_context: Any, _parameter: Any, wanted: object) -> object:
+    """Do what typer's own does, which tells it in English."""
+    if wanted:
+        from typer._completion_shared import install  # noqa: PLC0415 - only where it is asked for
+
+        shell, file = install()
+        typer.echo(
+            tr("completion for {shell} was written to {file}: new terminals have it", shell=shell, file=file)
+        )
+        raise typer.Exit
+    return wanted
+
+
+def wrapped(text: str, width: int) -> Iterator[str]:
+    """Break a text into lines of so many columns of a terminal; what can't be broken is longer."""
+    line = ""
+    for word in _WORD.findall(text):
+        if line and not word.isspace() and text_width(line + word) > width:
+            yield line.rstrip()
+            line = ""
+        line += word if line else word.lstrip()
+    if line.rstrip():
+        yield line.rstrip()
+
+
+def _said_row(text: str) -> str:
+    found = _NOTED.fullmatch(text)
+    if not found:
+        return said(text)
+    notes = tr("; ").join(reword(note, _NOTES) for note in found["notes"].split("; "))
+    return f"{found['help']}{found['gap']}[{notes}]"

@@ -1,0 +1,59 @@
+"""What typer says of a command line that it can't parse, as gpuenv says it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.text import marked, reword, tr
+
+# typer's messages, once they begin in lower case and end without a period
+_TYPERS = (
+    marked("no such option: {option} (Possible options: {options})"),
+    marked("no such option: {option}"),
+    marked("no such command {command}. Did you mean {commands}?"),
+    marked("no such command {command}"),
+    marked("missing argument {name}"),
+    marked("invalid value for {name} (env var: {variable}): {problem}"),
+    marked("invalid value for {name}: {problem}"),
+    marked("got unexpected extra argument(s) ({arguments})"),
+    marked("option {option} requires an argument"),
+    marked("option {option} does not take a value"),
+    marked("{value} is not one of {allowed}"),
+    marked("{value} is not a valid int"),
+    marked("{value} is not a valid float"),
+    marked("{value} is not a valid boolean. Recognized values: {allowed}"),
+    marked("Path {path} is not readable"),
+)
+
+
+def usage_error(error: typer.TyperException) -> UsageError:
+    """Return typer's error as one of gpuenv's, in the language of the texts."""
+    context = _context(error)
+    if is_no_command(error):
+        message = tr("no command was given")
+    else:
+        message = error.format_message() if hasattr(error, "format_message") else str(error)
+    path = context.command_path if context is not None else "gpuenv"
+    lowered = message[:1].lower() + message[1:].rstrip(".")
+    return UsageError(
+        reword(lowered, _TYPERS), code="usage", fixes=(Fix(tr("see the help"), f"{path} --help"),)
+    )
+
+
+def is_no_command(error: typer.TyperException) -> bool:
+    """Tell whether nothing was asked for, so that the help is the answer."""
+    # typer keeps its click, and with it this class, to itself; options alone make it another error
+    return type(error).__name__ == "NoArgsIsHelpError" or str(error) == "Missing command."
+
+
+def help_of(error: typer.TyperException) -> str:
+    """Return the help of the command at which the error was made."""
+    context = _context(error)
+    return context.get_help() if context is not None else str(error)
+
+
+def _context(error: typer.TyperException) -> Any:
+    return getattr(error, "ctx", None)
