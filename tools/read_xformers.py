@@ -23,18 +23,22 @@ from gpuenv.core.refresh_targets import platform_of
 from gpuenv.http import HttpClient
 from gpuenv.http.ranges import ByteRanges
 from gpuenv.http.wheel_archive import WheelProblem, open_wheel
+from gpuenv.indexes.installer import default_index
 from gpuenv.indexes.listings import read_listings
 from gpuenv.values.build import WheelFile
 from gpuenv.values.index import IndexSource
 
-_INDEX = "https://pypi.org/simple"
 _MEMBER = "xformers/cpp_lib.json"
 _SMALL = 1 << 20  # bytes; the member has 1 kB
 
 
 def main() -> int:
     """Read one wheel of each release and platform; return the exit status."""
-    source = IndexSource("pypi", _INDEX, "this tool", "pypi")
+    index = default_index(os.environ)
+    if index is None:
+        print("error: neither uv nor pip tells where PyPI is", file=sys.stderr)
+        return 4
+    source = IndexSource("pypi", index, "this tool", "pypi")
     with HttpClient(dict(os.environ)) as client:
         (listing,) = read_listings((source,), (canonicalize_name("xformers"),), client)
         if listing.problem:
