@@ -129,7 +129,7 @@ def test_extra_indexes_and_wheelhouses_of_both_tools_count_each_once(tmp_path: P
     index, extra, links = urls(configuration(tmp_path, environ))
     assert index is None
     assert extra == [f"https://example.com/{name}" for name in "uvwtp"]
-    assert links == [str(Path("/one")), "https://example.com/two", str(tmp_path / "etc/uv/wheels")]
+    assert links == [str(Path("/one")), "https://example.com/two/", str(tmp_path / "etc/uv/wheels")]
     sources = configuration(tmp_path, environ).extra_index_urls
     assert (sources[0].name, sources[0].origin) == ("inner", "UV_INDEX")
     assert [source.kind for source in configuration(tmp_path, environ).find_links] == [

@@ -57,8 +57,10 @@ def guess_source(url: str, origin: str, *, role: Role = "index", name: str | Non
     url = url.strip()
     if not is_remote(url):
         return IndexSource("directory", str(local_path(url)), origin, name)
+    if role == "find-links":  # as it was given: not every server leads from a folder's name to its page
+        return IndexSource("flat", url, origin, name)
     url = url.rstrip("/")
-    if role == "find-links" or urlsplit(url).path.lower().endswith(PAGE_ENDINGS):
+    if urlsplit(url).path.lower().endswith(PAGE_ENDINGS):
         return IndexSource("flat", url, origin, name)
     return IndexSource(_index_kind(url), url, origin, name, maybe_flat=role == "mirror")
 
