@@ -9,19 +9,13 @@ from pathlib import Path
 
 from gpuenv.cli.options import Common, PlanArguments
 from gpuenv.cli.output import envelope, json_text, note, print_data, print_json, print_warnings, working
-from gpuenv.core.canonical import canonical_sources
-from gpuenv.core.images import SLIM
-from gpuenv.core.render.formats import FORMATS, LOCKED_FORMATS
 from gpuenv.core.render.json import render_plan_data
 from gpuenv.core.render.text import render_text
 from gpuenv.managers import MANAGERS
 from gpuenv.values.errors import Fix, UsageError
-from gpuenv.values.locked import Locked
 from gpuenv.values.plan import Plan
 from gpuenv.values.text import tr
 from gpuenv.workflow.conda_choice import choose_conda_manager
-from gpuenv.workflow.locking import lock_if_possible, lock_plan
-from gpuenv.workflow.mirrors import load_mirrors
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.plan import make_plan
 from gpuenv.workflow.write import keep_foreign, write_file
@@ -29,7 +23,6 @@ from gpuenv.workflow.write import keep_foreign, write_file
 DEFAULT_TARGET = ".venv"
 _FOR_UV = ("pyproject",)
 _FOR_IMAGES = ("dockerfile", "devcontainer")
-_ALSO_WITHOUT_HASHES = ("requirements.txt",)
 _BY_HAND = ("pyproject", "pixi.toml", "dockerfile", "devcontainer")  # what people have of their own
 _FOR_CONDA = ("environment.yml", "pixi.toml")
 
@@ -112,14 +105,18 @@ def decide_text(
     options: PlanOptions, format_name: str, common: Common, decided: Plan | None = None
 ) -> tuple[Plan, str]:
     """Return the plan, unless it is `decided` already, and its text in a format."""
-    if format_name not in _FOR_IMAGES:
-        decided = decided or make_plan(options, os.environ, target=DEFAULT_TARGET)
-        return _render(decided, format_name, options, common)
-    from gpuenv.workflow.images import plan_image  # noqa: PLC0415 - for images alone
+    if format_name in _FOR_IMAGES:
+        from gpuenv.cli.commands.plan_files import decide_image  # noqa: PLC0415 - for images alone
 
-    decided, dockerfile = plan_image(options, SLIM, os.environ)
-    # a devcontainer.json lies beside the Dockerfile
-    return decided, FORMATS[format_name](decided) if format_name in FORMATS else dockerfile
+        return decide_image(options, format_name)
+    decided = decided or make_plan(options, os.environ, target=DEFAULT_TARGET)
+    if format_name == "json":
+        return decided, json_text(_envelope(decided))
+    if format_name == "text":
+        return decided, render_text(decided, verbose=common.verbose)
+    from gpuenv.cli.commands.plan_files import render_file  # noqa: PLC0415 - files of many tools are much
+
+    return render_file(decided, format_name, options)
 
 
 def _for_format(format_name: str, options: PlanOptions) -> PlanOptions:
@@ -140,28 +137,6 @@ def _for_format(format_name: str, options: PlanOptions) -> PlanOptions:
             fixes=(Fix(tr("leave one of the two out")),),
         )
     return replace(options, manager=format_name)
-
-
-def _render(decided: Plan, format_name: str, options: PlanOptions, common: Common) -> tuple[Plan, str]:
-    """Return the text, and the plan with what was found out on the way to it."""
-    if format_name in LOCKED_FORMATS and not (format_name in FORMATS and _is_condas(decided)):
-        lock = lock_if_possible if format_name in _ALSO_WITHOUT_HASHES else lock_plan
-        locked = lock(decided, options, os.environ)
-        if isinstance(locked, Locked):
-            return locked.plan, LOCKED_FORMATS[format_name](locked)
-        decided = locked
-    if format_name == "json":
-        return decided, json_text(_envelope(decided))
-    if format_name == "text":
-        return decided, render_text(decided, verbose=common.verbose)
-    if format_name in _FOR_CONDA:
-        decided = replace(decided, sources=canonical_sources(decided, load_mirrors(os.environ).all))
-    return decided, FORMATS[format_name](decided)
-
-
-def _is_condas(decided: Plan) -> bool:
-    """Whether torch is a conda package: the formats of wheels say what to do then, or refuse."""
-    return decided.conda is not None and not decided.conda.mixed
 
 
 def _envelope(decided: Plan) -> dict[str, object]:

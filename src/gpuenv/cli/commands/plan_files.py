@@ -1,0 +1,43 @@
+"""A plan as a file of another tool."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from gpuenv.core.canonical import canonical_sources
+from gpuenv.core.images import SLIM
+from gpuenv.core.render.formats import FORMATS, LOCKED_FORMATS
+from gpuenv.values.locked import Locked
+from gpuenv.values.plan import Plan
+from gpuenv.workflow.images import plan_image
+from gpuenv.workflow.locking import lock_if_possible, lock_plan
+from gpuenv.workflow.mirrors import load_mirrors
+from gpuenv.workflow.options import PlanOptions
+
+_ALSO_WITHOUT_HASHES = ("requirements.txt",)
+_SHARED = ("environment.yml", "pixi.toml")  # those that other people read: no mirrors in them
+
+
+def render_file(decided: Plan, format_name: str, options: PlanOptions) -> tuple[Plan, str]:
+    """Return the plan, with what was found out on the way to its text, and the text in a format."""
+    if format_name in LOCKED_FORMATS and not (format_name in FORMATS and _is_condas(decided)):
+        lock = lock_if_possible if format_name in _ALSO_WITHOUT_HASHES else lock_plan
+        locked = lock(decided, options, os.environ)
+        if isinstance(locked, Locked):
+            return locked.plan, LOCKED_FORMATS[format_name](locked)
+        decided = locked
+    if format_name in _SHARED:
+        decided = replace(decided, sources=canonical_sources(decided, load_mirrors(os.environ).all))
+    return decided, FORMATS[format_name](decided)
+
+
+def _is_condas(decided: Plan) -> bool:
+    """Whether torch is a conda package: the formats of wheels say what to do then, or refuse."""
+    return decided.conda is not None and not decided.conda.mixed
+
+
+def decide_image(options: PlanOptions, format_name: str) -> tuple[Plan, str]:
+    """Return the plan of an image and its Dockerfile, or the devcontainer.json that lies beside it."""
+    decided, dockerfile = plan_image(options, SLIM, os.environ)
+    return decided, FORMATS[format_name](decided) if format_name in FORMATS else dockerfile
