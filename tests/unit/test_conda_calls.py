@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.core.config_edit.condarc import read_settings
-from gpuenv.managers import conda, mamba, micromamba
+from gpuenv.managers import get_conda_manager
 from gpuenv.managers.conda_calls import (
     channel_argument,
     condarc_name,
@@ -21,7 +21,7 @@ from gpuenv.managers.conda_calls import (
     specs,
     variables,
 )
-from gpuenv.managers.conda_tool import program_behind
+from gpuenv.managers.conda_tool import TOOLS, program_behind
 from gpuenv.values.conda import CondaChannel
 
 PREFIX = Path("/envs/paper")
@@ -36,10 +36,10 @@ def test_a_plan_and_its_creation_differ_in_nothing_but_the_dry_run() -> None:
     assert "--dry-run" not in create
 
 
-@pytest.mark.parametrize("manager", [conda, mamba, micromamba])
-def test_the_step_can_be_pasted(manager: object) -> None:
-    (step,) = manager.steps(a_wanted(PREFIX))  # type: ignore[attr-defined]
-    assert step.argv[:4] == (manager.NAME, "create", "-p", "/envs/paper")  # type: ignore[attr-defined]
+@pytest.mark.parametrize("name", TOOLS)
+def test_the_step_can_be_pasted(name: str) -> None:
+    (step,) = get_conda_manager(name).steps(a_wanted(PREFIX))
+    assert step.argv[:4] == (name, "create", "-p", "/envs/paper")
     assert "pytorch 2.8.0 cuda128*" in step.argv
     assert "--json" not in step.argv
 

@@ -84,9 +84,7 @@ def wheels_beside(plan: Plan) -> tuple[str, ...]:
 
     An extra of a package of conda's is PyPI's alone.
     """
-    conda_has_it = (
-        plan.conda is not None and not plan.conda.mixed and not any("[" in pin for pin in plan.pins)
-    )
+    conda_has_it = plan.is_condas and not any("[" in pin for pin in plan.pins)
     if conda_has_it and not plan.requirements:
         return ()
     return (*plan.pins, *plan.requirements, *plan.constraints)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpuenv.core.matrix_field import (
+    ORIGIN,
     Field,
     is_capability,
     is_flag,
@@ -23,11 +24,6 @@ from gpuenv.values.build import PLATFORMS
 from gpuenv.values.capability import parse_architecture
 from gpuenv.values.text import marked
 
-_ORIGIN = (
-    Field("source", is_text),
-    Field("evidence", one_of("wheel", "matrix", "assumed")),
-    Field("note", is_text, optional=True),
-)
 _KIND = Field("kind", is_text)
 _NAME = matching(r"[a-z0-9]+(-[a-z0-9]+)*", marked("normalized name of a project"))
 _ADDRESS = matching(r"https?://[!-~]+", marked("address"))
@@ -44,7 +40,7 @@ ECOSYSTEM: Mapping[str | None, tuple[Field, ...]] = {
         Field("match", one_of("exact", "major")),  # of the CUDA of torch and of a wheel
         Field("ended", is_flag),  # whether no page for a newer torch is to be expected
         Field("missing_status", list_of(is_number)),
-        *_ORIGIN,
+        *ORIGIN,
     ),
     "project": (
         _KIND,
@@ -55,21 +51,21 @@ ECOSYSTEM: Mapping[str | None, tuple[Field, ...]] = {
         Field("least_compute_capability", or_null(is_capability)),
         Field("least_for", or_null(is_specifier)),  # releases of the project; null: all
         Field("gpu_only", is_flag),
-        *_ORIGIN,
+        *ORIGIN,
     ),
     "code": (
         _KIND,
         Field("project", _NAME),
         Field("versions", is_specifier),
         Field("architectures", list_of(readable(parse_architecture), least=1)),
-        *_ORIGIN,
+        *ORIGIN,
     ),
     "abi": (
         _KIND,
         Field("torch", is_specifier),
         Field("variants", list_of(_VARIANT)),  # none: all
         Field("cxx11", is_flag),
-        *_ORIGIN,
+        *ORIGIN,
     ),
     "wheels": (
         _KIND,
@@ -81,7 +77,7 @@ ECOSYSTEM: Mapping[str | None, tuple[Field, ...]] = {
         Field("pythons", list_of(is_wheel_python)),  # none: the page tells
         Field("versions", list_of(is_version)),  # the newest first; none: the page tells
         Field("pages", list_of(_ADDRESS)),  # none: the set's
-        *_ORIGIN,
+        *ORIGIN,
     ),
     "requires": (
         _KIND,
@@ -92,6 +88,6 @@ ECOSYSTEM: Mapping[str | None, tuple[Field, ...]] = {
         Field("pythons", list_of(is_text)),
         Field("platforms", list_of(is_text)),
         Field("yanked", is_flag),
-        *_ORIGIN,
+        *ORIGIN,
     ),
 }

@@ -180,3 +180,11 @@ is_cuda = readable(parse_cuda_version)
 is_capability = readable(parse_compute_capability)
 is_python = matching(r"cp\d{2,3}t?", marked("Python tag such as cp312"))
 is_wheel_python = matching(r"cp\d{2,3}t?|py[23]\d*(\.py3)?", marked("Python tag such as cp312 or py3"))
+
+
+# where a row was read, and how sure that is
+ORIGIN = (
+    Field("source", is_text),
+    Field("evidence", one_of("wheel", "matrix", "assumed")),
+    Field("note", is_text, optional=True),
+)

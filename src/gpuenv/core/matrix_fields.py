@@ -9,6 +9,7 @@ from packaging.utils import parse_wheel_filename
 from gpuenv.core.ecosystem_fields import ECOSYSTEM
 from gpuenv.core.knowledge_rows import BASES, JUDGES, SYSTEMS
 from gpuenv.core.matrix_field import (
+    ORIGIN,
     Field,
     is_capability,
     is_conditions,
@@ -37,11 +38,6 @@ from gpuenv.values.capability import parse_architecture
 from gpuenv.values.plan import RULES
 from gpuenv.values.text import marked
 
-_ORIGIN = (
-    Field("source", is_text),
-    Field("evidence", one_of("wheel", "matrix", "assumed")),
-    Field("note", is_text, optional=True),
-)
 _FLOORS = (Field("linux", or_null(is_version)), Field("windows", or_null(is_version)))
 
 # Table -> kind of row -> fields; a table whose rows are all of one kind has no `kind` field.
@@ -62,7 +58,7 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
             Field("torchvision", list_of(is_version)),
             Field("torchaudio", list_of(is_version)),
             Field("torchtext", list_of(is_version)),
-            *_ORIGIN,
+            *ORIGIN,
         )
     },
     "cuda": {
@@ -73,15 +69,15 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
             Field("label", is_text),
             Field("branch", is_number),
             *_FLOORS,
-            *_ORIGIN,
+            *ORIGIN,
         ),
-        "family": (Field("kind", is_text), Field("major", is_number), *_FLOORS, *_ORIGIN),
+        "family": (Field("kind", is_text), Field("major", is_number), *_FLOORS, *ORIGIN),
         "branch": (
             Field("kind", is_text),
             Field("os", one_of(*SYSTEMS)),
             Field("branch", is_number),
             Field("cuda", is_cuda),
-            *_ORIGIN,
+            *ORIGIN,
         ),
         "architecture": (
             Field("kind", is_text),
@@ -90,13 +86,13 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
             Field("first_cuda", is_cuda),
             Field("last_cuda", or_null(is_cuda)),
             Field("last_driver_branch", or_null(is_number)),
-            *_ORIGIN,
+            *ORIGIN,
         ),
         "integrated": (
             Field("kind", is_text),
             Field("compute_capability", is_capability),
             Field("until_cuda", or_null(is_cuda)),
-            *_ORIGIN,
+            *ORIGIN,
         ),
     },
     "gpus": {
@@ -107,7 +103,7 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
             Field("family", is_text),
             Field("pci_ids", list_of(matching(r"[0-9a-f]{4}", marked("PCI id such as 1b06")))),
             Field("preferred", is_flag),
-            *_ORIGIN,
+            *ORIGIN,
         )
     },
     "companions": {
@@ -118,7 +114,7 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
             Field("versions", list_of(is_version, least=1), optional=True),
             Field("specifier", is_specifier, optional=True),
             Field("basis", one_of(*BASES)),
-            *_ORIGIN,
+            *ORIGIN,
         ),
         "release": (
             Field("kind", is_text),
@@ -131,7 +127,7 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
             Field("pypi_cuda", mapping(is_cuda)),
             Field("cuda_match", one_of("exact", "major", None)),
             Field("architectures", list_of(readable(parse_architecture), least=1), optional=True),
-            *_ORIGIN,
+            *ORIGIN,
         ),
     },
     "known-bad": {
@@ -151,7 +147,7 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
             Field("error", or_null(is_text)),
             Field("remedy", is_text),
             Field("confidence", one_of("high", "medium", "low")),
-            *_ORIGIN,
+            *ORIGIN,
         )
     },
     "mirrors": {None: SHIPPED_FIELDS},
@@ -164,7 +160,7 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
             Field("cases", mapping(mapping(or_null(is_text)))),
             Field("instead", or_null(is_text)),
             Field("common", is_text),
-            *_ORIGIN,
+            *ORIGIN,
         )
     },
     "conda": {
@@ -183,7 +179,7 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
             Field("channels", list_of(is_text, least=1)),
             Field("torchvision", list_of(is_version)),
             Field("torchaudio", list_of(is_version)),
-            *_ORIGIN,
+            *ORIGIN,
         )
     },
     "conda-tools": CONDA_TOOLS,
@@ -204,7 +200,7 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
             Field("packages", list_of(is_text)),
             Field("build_packages", list_of(is_text)),
             Field("platforms", list_of(one_of(*PLATFORMS), least=1)),
-            *_ORIGIN,
+            *ORIGIN,
         )
     },
     "ecosystem": ECOSYSTEM,
@@ -220,14 +216,14 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
             Field("least_gpus", is_number),
             Field("platforms", list_of(one_of(*PLATFORMS), least=1)),
             Field("confidence", one_of("high", "medium", "low")),
-            *_ORIGIN,
+            *ORIGIN,
         ),
         "family": (
             Field("kind", is_text),
             Field("library", is_text),
             Field("major", is_number),
             Field("cuda", is_specifier),
-            *_ORIGIN,
+            *ORIGIN,
         ),
         "bundled": (
             Field("kind", is_text),
@@ -235,7 +231,7 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
             Field("torch", is_version),
             Field("cuda", is_cuda),
             Field("version", is_version),
-            *_ORIGIN,
+            *ORIGIN,
         ),
     },
     "wheels": {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from types import ModuleType
 from typing import cast
 
 from gpuenv.managers.manager import CondaManager, Manager, Wanted
@@ -30,19 +29,24 @@ MANAGERS = (*WHEEL_MANAGERS, *CONDA_MANAGERS)
 
 def get_manager(name: str) -> Manager:
     """Return the manager of wheels called `name`; raise UsageError for any other."""
-    return cast("Manager", _load(name, WHEEL_MANAGERS))
+    _check(name, WHEEL_MANAGERS)
+    return cast("Manager", import_module(f"gpuenv.managers.{name}"))
 
 
 def get_conda_manager(name: str) -> CondaManager:
     """Return the manager of conda packages called `name`; raise UsageError for any other."""
-    return cast("CondaManager", _load(name, CONDA_MANAGERS))
+    _check(name, CONDA_MANAGERS)
+    if name == EMBEDDED:
+        return cast("CondaManager", import_module(f"gpuenv.managers.{name}"))
+    from gpuenv.managers.conda_calls import ToolManager  # noqa: PLC0415 - for conda alone
+
+    return ToolManager(name)
 
 
-def _load(name: str, known: tuple[str, ...]) -> ModuleType:
+def _check(name: str, known: tuple[str, ...]) -> None:
     if name not in known:
         raise UsageError(
             tr("`{name}` is no manager that gpuenv knows", name=name),
             code="unknown-manager",
             fixes=(Fix(tr("choose one of {names}", names=", ".join(MANAGERS))),),
         )
-    return import_module(f"gpuenv.managers.{name}")

@@ -6,6 +6,7 @@ import hashlib
 import ntpath
 import posixpath
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from gpuenv.core.config_edit.condarc import write_settings
@@ -67,6 +68,17 @@ def specs(wanted: CondaWanted) -> tuple[str, ...]:
             raise ValueError(tr("`{text}` is an option, not a spec", text=text))
     names = {text.split()[0].partition("=")[0] for text in asked}
     return (*asked, "pip") if "python" in names and "pip" not in names else asked
+
+
+@dataclass(frozen=True, slots=True)
+class ToolManager:
+    """The manager of a conda tool: its `create`, after a dry run that gave what was planned."""
+
+    NAME: str
+
+    def steps(self, wanted: CondaWanted) -> tuple[Step, ...]:
+        """Return the command that, pasted into a shell, does what `create` does."""
+        return steps(self.NAME, wanted)
 
 
 def steps(tool: str, wanted: CondaWanted) -> tuple[Step, ...]:

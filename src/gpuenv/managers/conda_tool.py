@@ -95,11 +95,6 @@ def program_behind(path: str) -> str:
     return str(behind) if batch.suffix.lower() == ".bat" and behind.is_file() else path
 
 
-def executables(tool: Tool) -> Mapping[str, str]:
-    """Return where the tool of the steps is."""
-    return {tool: find(tool, os.environ).path}
-
-
 def read_info(found: CondaTool, calling: Calling) -> CondaInfo:
     """Return what the tool tells about itself, asked once for each state of its file.
 

@@ -86,9 +86,11 @@ class Manager(Protocol):
 
 
 class CondaManager(Protocol):
-    """A module that knows one tool for conda packages."""
+    """What knows one tool for conda packages."""
 
-    NAME: str
+    @property
+    def NAME(self) -> str:  # noqa: N802 - as the modules of the other managers have it
+        """The name that --manager takes."""
 
     def steps(self, wanted: CondaWanted) -> tuple[Step, ...]:
         """Return the commands that, pasted into a shell, make the environment."""

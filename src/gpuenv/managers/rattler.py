@@ -6,7 +6,6 @@ It solves and installs within this process, and uses the network by itself (see 
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Final
@@ -35,11 +34,6 @@ def steps(wanted: CondaWanted) -> tuple[Step, ...]:
     (step,) = conda_calls.steps(_SAME, wanted)
     why = tr("make the conda environment within gpuenv; this command of {tool} does the same", tool=_SAME)
     return (replace(step, why=why),)
-
-
-def executables() -> Mapping[str, str]:
-    """Return nothing: no program is run."""
-    return {}
 
 
 def is_there() -> bool:

@@ -136,3 +136,8 @@ class Plan:
     stack: tuple[StackFile, ...] = ()
     conda: CondaPlan | None = None
     hashed: str | None = None
+
+    @property
+    def is_condas(self) -> bool:
+        """Whether torch itself is a package of a conda channel, not a wheel."""
+        return self.conda is not None and not self.conda.mixed

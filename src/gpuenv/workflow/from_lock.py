@@ -27,10 +27,11 @@ from gpuenv.managers import WHEEL_MANAGERS
 from gpuenv.values.errors import Because, Fix, Refused, UsageError
 from gpuenv.values.index import IndexConfiguration, Listing
 from gpuenv.values.locked import LockedFile
-from gpuenv.values.plan import Plan, PlannedPackage, Warn
+from gpuenv.values.plan import Plan, Warn
 from gpuenv.values.python import PythonOffer
 from gpuenv.values.text import marked, tr
 from gpuenv.values.variant import Variant
+from gpuenv.workflow.joint import planned_file
 from gpuenv.workflow.knowledge import load_knowledge, overlay_warnings
 from gpuenv.workflow.listings import configuration_for, list_files, with_sizes
 from gpuenv.workflow.lock import Lock, bad_lock, read_lock, with_needs
@@ -65,7 +66,7 @@ def plan_from_lock(path: Path, options: PlanOptions, environ: Mapping[str, str],
     if not decision.choices:
         raise _refused(lock, question, decision)
     others = tuple(sorted((file for file in files if file not in stack), key=lambda file: file.name))
-    resolved = tuple(_planned(file) for file in others)
+    resolved = tuple(planned_file(file) for file in others)
     plan = assemble(question, decision, decision.choices[0], configuration, resolved)
     plan = _hashed(plan, (*stack, *others), replace(indexes, own=_own(configuration)), environ)
     plan = replace(plan, warnings=(*plan.warnings, *overlay_warnings(environ)), why=(*plan.why, _why(lock)))
@@ -239,20 +240,6 @@ def _other_kind(question: Question) -> tuple[tuple[Because, ...], tuple[Fix, ...
         return (), ()
     text = tr("it has a build for {variant}; this machine has no NVIDIA GPU", variant=case.variant)
     return (Because(text, question.target.machines[0].source_of("gpus")),), ()
-
-
-def _planned(file: LockedFile) -> PlannedPackage:
-    return PlannedPackage(
-        name=file.name,
-        version=file.version,
-        variant=None,
-        index=file.index,
-        filename=file.filename,
-        url=file.url,
-        sha256=file.sha256,
-        size=file.size,
-        evidence="wheel",
-    )
 
 
 def _why(lock: Lock) -> Because:

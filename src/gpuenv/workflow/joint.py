@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from packaging.requirements import InvalidRequirement, Requirement
 
 from gpuenv.core.resolve import Choice
-from gpuenv.managers.resolver import Resolved, Unresolvable
+from gpuenv.managers.resolver import Resolved, ResolvedFile, Unresolvable
 from gpuenv.values.errors import Because, Fix, Refused
+from gpuenv.values.locked import LockedFile
 from gpuenv.values.plan import Plan, PlannedPackage, Rejection
 from gpuenv.values.text import tr
 
@@ -85,19 +86,21 @@ def _parse(text: str) -> Requirement | None:
 
 def packages_of(resolved: Resolved) -> tuple[PlannedPackage, ...]:
     """Return the files that the resolver chose, as the plan names them."""
-    return tuple(
-        PlannedPackage(
-            name=file.name,
-            version=file.version,
-            variant=None,
-            index=file.index,
-            filename=file.filename,
-            url=file.url,
-            sha256=file.sha256,
-            size=file.size,
-            evidence="wheel",
-        )
-        for file in resolved.files
+    return tuple(planned_file(file) for file in resolved.files)
+
+
+def planned_file(file: ResolvedFile | LockedFile) -> PlannedPackage:
+    """Return a file beside the torch stack as the plan names it."""
+    return PlannedPackage(
+        name=file.name,
+        version=file.version,
+        variant=None,
+        index=file.index,
+        filename=file.filename,
+        url=file.url,
+        sha256=file.sha256,
+        size=file.size,
+        evidence="wheel",
     )
 
 

@@ -19,6 +19,7 @@ from gpuenv.core.canonical import (
     pypi_files_root,
 )
 from gpuenv.core.mirror_names import host_of
+from gpuenv.core.render.requirements import for_conda_tools
 from gpuenv.core.rules.driver import least_driver
 from gpuenv.core.target import choose_target, driver_os, platform_of
 from gpuenv.indexes.addresses import is_remote, local_path
@@ -51,7 +52,8 @@ def lock_plan(plan: Plan, options: PlanOptions, environ: Mapping[str, str]) -> L
     Raises UsageError for what no lock can name (packages of conda, version control), Refused where a hash or
     an official address can't be had, and Unreachable where an index does not answer.
     """
-    _refuse_conda(plan)
+    if plan.is_condas:
+        raise for_conda_tools(tr("a lock of wheels can't name conda's packages: torch would come from PyPI"))
     mirrors = load_mirrors(environ)
     places = OfficialPlaces(plan, mirrors.find("official"), environ, options.offline)
     plan = _with_hashed_stack(plan, places)
@@ -72,19 +74,6 @@ def lock_if_possible(plan: Plan, options: PlanOptions, environ: Mapping[str, str
             raise
         text = tr("without hashes, and without what the requirements depend on: {why}", why=error.message)
         return replace(plan, warnings=(*plan.warnings, Warn("not-locked", text)))
-
-
-def _refuse_conda(plan: Plan) -> None:
-    if plan.conda is None or plan.conda.mixed:
-        return
-    raise UsageError(
-        tr("a lock of wheels can't name conda's packages: torch would come from PyPI"),
-        code="usage",
-        fixes=(
-            Fix(tr("choose the format of conda tools"), "gpuenv plan --format environment.yml"),
-            Fix(tr("or take torch as a wheel: --channel wheels")),
-        ),
-    )
 
 
 # what is installed

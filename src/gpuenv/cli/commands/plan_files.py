@@ -21,7 +21,7 @@ _SHARED = ("environment.yml", "pixi.toml")  # those that other people read: no m
 
 def render_file(decided: Plan, format_name: str, options: PlanOptions) -> tuple[Plan, str]:
     """Return the plan, with what was found out on the way to its text, and the text in a format."""
-    if format_name in LOCKED_FORMATS and not (format_name in FORMATS and _is_condas(decided)):
+    if format_name in LOCKED_FORMATS and not (format_name in FORMATS and decided.is_condas):
         lock = lock_if_possible if format_name in _ALSO_WITHOUT_HASHES else lock_plan
         locked = lock(decided, options, os.environ)
         if isinstance(locked, Locked):
@@ -30,11 +30,6 @@ def render_file(decided: Plan, format_name: str, options: PlanOptions) -> tuple[
     if format_name in _SHARED:
         decided = replace(decided, sources=canonical_sources(decided, load_mirrors(os.environ).all))
     return decided, FORMATS[format_name](decided)
-
-
-def _is_condas(decided: Plan) -> bool:
-    """Whether torch is a conda package: the formats of wheels say what to do then, or refuse."""
-    return decided.conda is not None and not decided.conda.mixed
 
 
 def decide_image(options: PlanOptions, format_name: str) -> tuple[Plan, str]:

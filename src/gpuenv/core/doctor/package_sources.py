@@ -15,9 +15,9 @@ def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look at what pip and uv are told of indexes; none is asked, which is `gpuenv mirrors check`'s."""
     for variable, path in findings.lost_certificates:
         return warning("certificate", f"{variable}={path}", variable=variable, path=path)
-    faulty = next((one for one in findings.indexes if one.fault in _FAULTS), None)
-    if faulty is not None:
-        return warning(faulty.fault or "", _named(faulty), **_facts(faulty))
+    for index in findings.indexes:
+        if index.fault and index.fault in _FAULTS:
+            return warning(index.fault, _named(index), **_facts(index))
     if not findings.indexes:
         return skipped(tr("no index is configured: pip and uv take their own default"))
     return ok(", ".join(map(_named, findings.indexes)))

@@ -20,14 +20,9 @@ def render_requirements(plan: Plan) -> str:
 
     Raises UsageError for an address that would not stay in its line, and where torch is a conda package.
     """
-    if plan.conda is not None and not plan.conda.mixed:
-        raise UsageError(
-            tr("a requirements file can't name conda's packages: torch would come from PyPI"),
-            code="usage",
-            fixes=(
-                Fix(tr("choose the format of conda tools"), "gpuenv plan --format environment.yml"),
-                Fix(tr("or take torch as a wheel: --channel wheels")),
-            ),
+    if plan.is_condas:
+        raise for_conda_tools(
+            tr("a requirements file can't name conda's packages: torch would come from PyPI")
         )
     lines = [f"# {one_line(line)}" for line in summary(plan)]
     wanted = [*plan.pins, *plan.requirements, *plan.constraints]
@@ -54,6 +49,18 @@ def _exactly(file: LockedFile, pins: dict[NormalizedName, str]) -> str:
     if file.index is None:
         return f"{file.name} @ {_one_word(file.url)}"
     return pins.get(canonicalize_name(file.name), f"{file.name}=={file.version}")
+
+
+def for_conda_tools(problem: str) -> UsageError:
+    """Return the error of a format of wheels where torch is a conda package."""
+    return UsageError(
+        problem,
+        code="usage",
+        fixes=(
+            Fix(tr("choose the format of conda tools"), "gpuenv plan --format environment.yml"),
+            Fix(tr("or take torch as a wheel: --channel wheels")),
+        ),
+    )
 
 
 def source_lines(sources: Sources) -> list[str]:
