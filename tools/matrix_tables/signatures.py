@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from matrix_tables.api_changes import build_api_changes
 from matrix_tables.facts import DATA, Facts, Row, UnusableFacts, read_toml
 from matrix_tables.regex_words import words_needed
 
@@ -19,6 +20,8 @@ _USUAL = {  # of a signature that the facts lack
     "source": [],
     "source_note": "the words of the program itself, from no one thread",
 }
+_GIVEN_UP = "removed-name"  # the signature that knows what api-changes.json calls removed
+_DOTTED = re.compile(r"(torch\w*|pytorch_lightning)((?:\.\w+)*)\.(\w+)")
 _SHORTEST = 3  # letters of a fact's name: the facts call what they only group `v`, `b`, `op`
 
 
@@ -34,8 +37,27 @@ def build_signatures(facts: Facts) -> list[Row]:
         raise UnusableFacts(f"signatures.toml: no such signature: {', '.join(sorted(unknown))}")
     changed = [entry | _change(entry, extra["change"].get(entry["id"], {})) for entry in told.values()]
     entries = [{"wants": _wants(entry, extra["wants"])} | entry for entry in (*changed, *added)]
+    for entry in entries:
+        if entry["id"] == _GIVEN_UP:
+            entry["regex"] = [*entry["regex"], *_given_up()]
     rows = [_row(entry, extra["read"].get(entry["id"], {})) for entry in entries]
     return sorted(rows, key=lambda row: (-row["priority"], row["id"]))
+
+
+def _given_up() -> list[str]:
+    """Return regexes of Python's words where code asks for a name that a release has removed."""
+    names = {name for row in build_api_changes() if row["kind"] == "removed" for name in row["names"]}
+    dotted = filter(None, map(_DOTTED.fullmatch, sorted(names)))
+    by_module: dict[str, list[str]] = {}
+    for found in dotted:
+        by_module.setdefault(f"{found[1]}{found[2]}", []).append(found[3])
+    regexes = []
+    for module, gone in by_module.items():
+        place, some = re.escape(module), "|".join(gone)
+        regexes.append(f"module '{place}' has no attribute '(?P<name>{some})'")
+        regexes.append(f"cannot import name '(?P<name>{some})' from '{place}'")
+        regexes.append(f"No module named '(?P<name>{place}\\.(?:{some}))'")
+    return regexes
 
 
 def _read(facts: Facts) -> list[Row]:
