@@ -12,6 +12,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from matrix_tables.api_changes import build_api_changes
 from matrix_tables.checks import build_checks
 from matrix_tables.companions import build_companions
 from matrix_tables.conda import build_conda
@@ -88,6 +89,7 @@ def _build(facts: Facts, options: argparse.Namespace) -> tuple[dict[str, list[Ro
         "conda": build_conda(facts),
         "images": build_images(),
         "ecosystem": build_ecosystem(facts),
+        "api-changes": build_api_changes(),
     }
     texts = {name: render_table(rows) for name, rows in tables.items()}
     if options.pypi_pages is not None:

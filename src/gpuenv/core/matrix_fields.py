@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from packaging.utils import parse_wheel_filename
 
+from gpuenv.core.api_change_fields import API_CHANGE_FIELDS
 from gpuenv.core.ecosystem_fields import ECOSYSTEM
 from gpuenv.core.knowledge_rows import BASES, JUDGES, SYSTEMS
 from gpuenv.core.matrix_field import (
@@ -204,6 +205,7 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
         )
     },
     "ecosystem": ECOSYSTEM,
+    "api-changes": {None: API_CHANGE_FIELDS},
     "libraries": {
         "floor": (
             Field("kind", is_text),

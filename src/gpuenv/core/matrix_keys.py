@@ -53,6 +53,7 @@ _KEYS: Mapping[str, Mapping[str | None, tuple[str, ...]]] = {
     "nvidia-smi": {None: ("kind", "contains")},
     "tegra": {None: ("chip",)},
     "images": {None: ("repository", "tag")},
+    "api-changes": {None: ("id",)},
     "ecosystem": {
         "set": ("kind", "set"),
         "project": ("kind", "project"),

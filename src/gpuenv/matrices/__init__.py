@@ -9,7 +9,8 @@ from typing import Any
 
 # what decisions are made from, and what a refresh may lay rows over
 DECIDING = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries", "ecosystem")
-TABLES = (*DECIDING, "mirrors", "conda", "signatures", "checks", "images")  # what can be looked at
+# what can be looked at
+TABLES = (*DECIDING, "mirrors", "conda", "signatures", "checks", "images", "api-changes")
 
 
 def directory() -> Path:

@@ -85,6 +85,7 @@ _COLUMNS = {
         "page",
         "source",
     ),
+    "api-changes": ("id", "project", "version", "kind", "names", "text_en", "source"),
     "mirrors": ("name", "title", "kind", "status", "aliases", "hosts", "missing_status", "source"),
 }
 
