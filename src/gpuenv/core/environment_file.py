@@ -15,11 +15,11 @@ from gpuenv.values.system_words import said_by_others
 from gpuenv.values.text import tr
 
 _OWN_KEYS = ("channels", "dependencies", "prefix")
-_TORCH_NAMES = {"pytorch": "torch", "pytorch-gpu": "torch", "pytorch-cpu": "torch"}
+TORCH_NAMES = {"pytorch": "torch", "pytorch-gpu": "torch", "pytorch-cpu": "torch"}
 _CUDA_NAMES = ("pytorch-cuda", "cudatoolkit", "cuda-version")
-_FEATURE = re.compile(r"cuda(?P<major>\d{1,2})(?P<minor>\d)")  # `cuda100` chose the build of torch 1.0
+CUDA_FEATURE = re.compile(r"cuda(?P<major>\d{1,2})(?P<minor>\d)")  # `cuda100` chose the build of torch 1.0
 # what chooses torch's build, or comes with it: none of it is PyPI's, where others may have taken the names
-_WITH_TORCH = frozenset({"cpuonly", "pytorch-mutex", "libtorch", "torchtriton", *_CUDA_NAMES})
+WITH_TORCH = frozenset({"cpuonly", "pytorch-mutex", "libtorch", "torchtriton", *_CUDA_NAMES})
 _NO_CHANNELS = ("nodefaults", "defaults")
 _LARGEST = 500_000  # values: more than any file of a person's has
 
@@ -156,11 +156,11 @@ class _Reading:
 
     def _take_spec(self, text: str) -> None:
         spec = parse_match_spec(text)
-        project = _TORCH_NAMES.get(spec.name, spec.name)
+        project = TORCH_NAMES.get(spec.name, spec.name)
         if project in STACK:
             self.stack.append(f"{project}{as_specifier(spec)}")
-            self.cuda = self.cuda or ("cpu" if spec.name == "pytorch-cpu" else _cuda_in(spec.build))
-        elif spec.name in _WITH_TORCH or _FEATURE.fullmatch(spec.name):
+            self.cuda = self.cuda or ("cpu" if spec.name == "pytorch-cpu" else cuda_in_build(spec.build))
+        elif spec.name in WITH_TORCH or CUDA_FEATURE.fullmatch(spec.name):
             self._take_choice(spec, text)
         elif spec.name == "python":
             self.python = as_specifier(spec) or None
@@ -169,7 +169,7 @@ class _Reading:
 
     def _take_choice(self, spec: MatchSpec, text: str) -> None:
         """Learn the CUDA from what chooses torch's build; a range of them is no one wish."""
-        wish = _wish(spec)
+        wish = cuda_wish(spec)
         if wish is None and spec.name in _CUDA_NAMES and spec.version not in ("", "*"):
             self.warnings.append(tr("`{spec}` is passed over: it names no one CUDA release", spec=text))
         self.cuda = self.cuda or wish
@@ -187,20 +187,21 @@ class _Reading:
         )
 
 
-def _wish(spec: MatchSpec) -> str | None:
-    feature = _FEATURE.fullmatch(spec.name)
+def cuda_wish(spec: MatchSpec) -> str | None:
+    """Return the CUDA that a spec chooses: `cudatoolkit=10.2`, `cpuonly`; None where it names no one."""
+    feature = CUDA_FEATURE.fullmatch(spec.name)
     if feature:
         return f"{feature['major']}.{feature['minor']}"
     if spec.name == "cpuonly":
         return "cpu"
     if spec.name not in _CUDA_NAMES:
-        return _cuda_in(spec.build)
+        return cuda_in_build(spec.build)
     major, _, rest = (spec.release or "").partition(".")
     return f"{major}.{rest.partition('.')[0]}" if rest else None
 
 
-def _cuda_in(build: str) -> str | None:
-    """The wish in a build string: `cpu*`, `*cuda118*`, `py3.9_cuda11.7*`; None where it names no release."""
+def cuda_in_build(build: str) -> str | None:
+    """Return the wish in a build string: `cpu*`, `*cuda118*`, `py3.9_cuda11.7*`; None for none."""
     found = re.search(r"cu(?:da)?(\d{1,2})\.?(\d)", build)
     if found:
         return f"{found[1]}.{found[2]}"

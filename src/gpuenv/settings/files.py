@@ -66,11 +66,13 @@ def replace_bytes(path: Path, content: bytes) -> None:
         if target.exists():
             shutil.copymode(target, beside)
         beside.replace(target)
-    except OSError as error:
+    except BaseException as error:
         with suppress(OSError):
             beside.unlink()
         remove_folders(made)
-        raise _unusable(path, reason_of(error)) from None
+        if isinstance(error, OSError):
+            raise _unusable(path, reason_of(error)) from None
+        raise
 
 
 def remove(path: Path) -> None:

@@ -29,7 +29,8 @@ class Asked:
     `index` (`-f https://…`, which decides where torch comes from). `requirement` is PEP 508, or for `python`
     a specifier, for `cuda` MAJOR.MINOR or `cpu`; None where it was not understood. `start` and `end` are the
     characters of the file's text that a change replaces, `text` what stands there; `line` counts from 1.
-    `hint` is true for what only a README says.
+    `hint` is true for what only a README says, `constraint` for a line of a `-c` file: it asks for nothing,
+    but bounds what is asked for. For `index` the requirement is the address, or the channel of conda's.
     """
 
     project: str
@@ -41,6 +42,7 @@ class Asked:
     text: str
     notation: Notation = "pip"
     hint: bool = False
+    constraint: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class Change:
 
     `new` is the requirement that stands there now (PEP 508, a Python `3.10`, a CUDA `12.8`, an option line);
     the file's own notation is the renderer's business. `why` says which fact forces it, `source` where that
-    was read.
+    was read. `pip` is true where a line of conda's becomes one of pip's: what conda does not bring.
     """
 
     project: str
@@ -86,6 +88,7 @@ class Change:
     why: str
     source: str
     risks: tuple[Risk, ...] = ()
+    pip: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,222 @@
+"""Reading what was left: every place is where it says, whatever the file holds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from left_samples import ENVIRONMENT, NAMES, PYPROJECT, TEXTS
+
+from gpuenv.core.left_kinds import read_left_file
+from gpuenv.core.left_reading import Reading
+from gpuenv.core.left_text import decode_left, encode_left
+from gpuenv.values.left import LeftFile
+
+
+def read(name: str, text: str) -> Reading:
+    return read_left_file(LeftFile(name, NAMES[name], text), "linux-64")
+
+
+def asked(name: str, text: str) -> list[tuple[int, str, str | None, str]]:
+    return [(one.line, one.project, one.requirement, one.text) for one in read(name, text).asked]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(text=TEXTS)
+def test_a_place_holds_what_it_says_and_only_value_errors_are_raised(name: str, text: str) -> None:
+    try:
+        found = read(name, text)
+    except ValueError:
+        return
+    for one in found.asked:
+        assert text[one.start : one.end] == one.text != ""
+        assert one.line == text.count("\n", 0, one.start) + 1
+    assert all(one.end <= other.start for one, other in zip(found.asked, found.asked[1:], strict=False))
+    assert all(warning.isprintable() for warning in found.warnings)
+
+
+@given(content=st.binary(max_size=60) | TEXTS.map(lambda text: text.encode("utf-16", "replace")))
+def test_bytes_become_text_and_the_same_bytes_again(content: bytes) -> None:
+    try:
+        text = decode_left(content)
+    except ValueError:
+        return
+    assert encode_left(text, content) == content
+
+
+def test_a_requirements_file_is_read_with_its_comments_hashes_markers_and_extras() -> None:
+    text = (
+        "\ufeff# the paper's\r\n"
+        "-f https://download.example/whl/torch_stable.html\r\n"
+        "torch==1.7.1+cu110  # with CUDA\r\n"
+        "numpy==1.19.5 \\\r\n    --hash=sha256:aa \\\r\n    --hash=sha256:bb\r\n    # via torch\r\n"
+        'foo[bar,baz] >= 1 ; python_version < "3.8"\r\n'
+        "Pillow"
+    )
+    hashed = "numpy==1.19.5 \\\r\n    --hash=sha256:aa \\\r\n    --hash=sha256:bb"
+    assert asked("requirements.txt", text) == [
+        (2, "index", "https://download.example/whl/torch_stable.html", text.splitlines()[1]),
+        (3, "torch", "torch==1.7.1+cu110", "torch==1.7.1+cu110"),
+        (4, "numpy", "numpy==1.19.5", hashed),
+        (8, "foo", 'foo[bar,baz]>=1; python_version < "3.8"', 'foo[bar,baz] >= 1 ; python_version < "3.8"'),
+        (9, "pillow", "Pillow", "Pillow"),
+    ]
+    assert "hashes" in read("requirements.txt", text).warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "project", "requirement"),
+    [
+        ("https://x.example/torch-1.11.0%2Bcu113-cp38-cp38-win_amd64.whl", "torch", "torch==1.11.0+cu113"),
+        ("torch @ https://x.example/torch-1.11.0+cu113-cp38-cp38-win_amd64.whl", "torch",
+         "torch==1.11.0+cu113"),
+        ("./wheels/torch-1.11.0-cp38-cp38-linux_x86_64.whl", "torch", "torch==1.11.0"),
+        ("https://x.example/en_core-2.0-py3-none-any.whl#egg=en_core", "en-core",
+         "en_core@ https://x.example/en_core-2.0-py3-none-any.whl#egg=en_core"),
+        ("git+https://x.example/openai/CLIP.git@main", "clip", "CLIP@ git+https://x.example/openai/CLIP.git@main"),
+        ("-e git+https://x.example/a/apex.git#egg=apex", "apex", "apex@ git+https://x.example/a/apex.git#egg=apex"),
+        ("numpy @ file:///croot/numpy_1620831194891", "numpy", "numpy"),
+        ("torch>=1.0.*", "torch", None),
+        ("torch==1.10.0.post1", "torch", "torch==1.10.0.post1"),
+        ("numpy=1.19.2=py38h54aff64_0", "numpy", "numpy==1.19.2"),
+        ("pytorch=1.7.1=py3.8_cuda11.0.221_cudnn8.0.5_0", "torch", "torch==1.7.1+cu110"),
+        ("cudatoolkit=11.0.221=h6bb024c_0", "cuda", "11.0"),
+        ("torch=1.7.1=pypi_0", "torch", "torch==1.7.1"),
+    ],
+)  # fmt: skip
+def test_a_line_of_a_requirements_file(line: str, project: str, requirement: str | None) -> None:
+    (found,) = read("requirements.txt", f"{line}  # why\n").asked
+    told = found.requirement and found.requirement.replace(" @", "@")
+    assert (found.project, told, found.text) == (project, requirement, line)
+
+
+def test_files_that_a_requirements_file_names_are_told_with_their_kind() -> None:
+    text = "-r base.txt\n--requirement=more.txt\n-c bounds.txt\n-e .\n./sub[extra]\n-rnear.txt\n"
+    assert [(one.path, one.kind, one.line) for one in read("requirements.txt", text).more] == [
+        ("base.txt", "requirements", 1),
+        ("more.txt", "requirements", 2),
+        ("bounds.txt", "constraints", 3),
+        (".", "project", 4),
+        ("./sub", "project", 5),
+        ("near.txt", "requirements", 6),
+    ]
+
+
+def test_an_environment_file_is_read_within_its_quotes_and_for_the_platform() -> None:
+    assert asked("environment.yml", ENVIRONMENT) == [
+        (2, "index", "pytorch", "pytorch"),
+        (2, "index", "conda-forge", "conda-forge"),
+        (4, "_libgcc_mutex", None, "_libgcc_mutex=0.1=main"),
+        (5, "python", "==3.7.*", "python=3.7"),
+        (6, "torch", "torch==1.7.1+cu110", "pytorch=1.7.1=py3.7_cuda11.0.221_cudnn8.0.5_0"),
+        (7, "torchvision", "torchvision<0.9,>=0.8", "conda-forge::torchvision >=0.8,<0.9"),
+        (8, "cuda", "11.0", "cudatoolkit=11.0"),
+        (12, "index", "https://download.example/whl", "-f https://download.example/whl"),
+        (13, "timm", "timm==0.3.2", "timm==0.3.2"),
+    ]
+    assert read("environment.yml", ENVIRONMENT).warnings == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[", "a", "dependencies: {}", "dependencies: 3", "a: " * 3000, "- " * 3000]
+)
+def test_what_is_no_environment_file_raises_a_value_error(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        read("environment.yml", text)
+
+
+def test_a_pyproject_is_read_with_poetrys_carets_as_specifiers() -> None:
+    assert [one[1:] for one in asked("pyproject.toml", PYPROJECT)] == [
+        ("python", ">=3.7,<3.9", ">=3.7,<3.9"),
+        ("torch", "torch==1.7.1", "torch==1.7.1"),
+        ("numpy", 'numpy<1.20; python_version < "3.8"', 'numpy<1.20; python_version < "3.8"'),
+        ("python", "<4,>=3.7", "^3.7"),
+        ("torch", "torch[opt]<1.8,>=1.7", "~1.7"),
+        ("torchvision", "torchvision==0.8.2", "0.8.2"),
+        ("xformers", "xformers==0.0.20", "0.0.20"),
+        (
+            "xformers",
+            "xformers==0.0.20",
+            '{url = "https://x.example/xformers-0.0.20-cp38-cp38-win_amd64.whl"}',
+        ),
+        ("odd", None, "^1 || ^2"),
+        ("there", "there", "*"),
+        ("index", "https://download.example/whl/cu110", "https://download.example/whl/cu110"),
+    ]
+    told = "\n".join(read("pyproject.toml", PYPROJECT).warnings)
+    assert [
+        word for word in ("optional-dependencies", "^1 || ^2", "source `there`") if word not in told
+    ] == []
+
+
+SETUP = """\
+# -*- coding: utf-8 -*-
+from setuptools import setup
+import os; os.system("exit 3")
+é = "é"; REQUIRED = ["torch==1.7.1", u"x", 'numpy' '<2', r"scipy"]
+settings = dict(python_requires=">=3.6", install_requires=REQUIRED + ["timm"] + others)
+setup(name="é", **settings, extras_require={"dev": ["torch==1"]})
+"""
+
+
+def test_a_setup_is_read_through_names_and_sums_and_what_is_not_written_out_is_told() -> None:
+    assert [one[1:] for one in asked("setup.py", SETUP)] == [
+        ("torch", "torch==1.7.1", "torch==1.7.1"),
+        ("x", "x", "x"),
+        ("scipy", "scipy", "scipy"),
+        ("python", ">=3.6", ">=3.6"),
+        ("timm", "timm", "timm"),
+    ]
+    assert len(read("setup.py", SETUP).warnings) == 3
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'open("requirements.txt").read().splitlines()',
+        "[line.strip() for line in open(os.path.join(here, 'requirements.txt'))]",
+        "parse_requirements('requirements.txt')",
+        "REQS",
+    ],
+)
+def test_a_setup_that_reads_its_requirements_file_leads_to_it(said: str) -> None:
+    text = f"PATH = 'requirements.txt'\nREQS = read(PATH)\nsetup(install_requires={said})\n"
+    assert [one.path for one in read("setup.py", text).more] == ["requirements.txt"]
+
+
+def test_a_setup_cfg_is_read_line_by_line() -> None:
+    text = (
+        "[metadata]\nname = torch==9\n[options]\npython_requires = >=3.6\n"
+        "install_requires =\n    torch==1.7.1\n"
+        "    # why\n\n    numpy<2; python_version<'3'\n[options.extras_require]\n"
+        "install_requires = torch==2\n"
+    )
+    assert asked("setup.cfg", text) == [
+        (4, "python", ">=3.6", ">=3.6"),
+        (6, "torch", "torch==1.7.1", "torch==1.7.1"),
+        (9, "numpy", 'numpy<2; python_version < "3"', "numpy<2; python_version<'3'"),
+    ]
+
+
+README = """\
+# Paper
+Run `conda create -n paper python=3.7` first, then
+```bash
+$ conda install pytorch==1.7.1 torchvision==0.8.2 cudatoolkit=11.0 -c pytorch -y
+$ pip install torch==1.8.0+cu111 \\
+    -f https://download.example/torch_stable.html && pip install -r requirements.txt
+```
+You may pip install flash.
+"""
+
+
+def test_a_readme_hints_by_its_first_install_lines() -> None:
+    assert asked("README.md", README) == [
+        (2, "python", "==3.7.*", "python=3.7"),
+        (4, "torch", "torch==1.7.1", "pytorch==1.7.1"),
+        (4, "torchvision", "torchvision==0.8.2", "torchvision==0.8.2"),
+        (4, "cuda", "11.0", "cudatoolkit=11.0"),
+        (4, "index", "pytorch", "pytorch"),
+    ]
+    assert "another way" in read("README.md", README).warnings[0]
+    assert all(one.hint for one in read("README.md", README).asked)
