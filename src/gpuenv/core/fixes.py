@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import combinations
 
-from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from gpuenv.core.bound_fixes import build_or_trust
-from gpuenv.core.case import Found, release_of
+from gpuenv.core.case import Found
 from gpuenv.core.circumstances import another_index, cuda_build, newer_driver, newer_glibc
+from gpuenv.core.release_distance import distance, named_versions
 from gpuenv.core.request import Request
 from gpuenv.core.resolve import Choice, Decision, Question, decide
 from gpuenv.core.split import find_split
@@ -154,31 +154,13 @@ def nearest(question: Question, choices: tuple[Choice, ...]) -> Choice | None:
     known = sorted({case.torch for case in question.cases})
     wanted = [version for version in known if question.request.admits("torch", version)]
     anchors = wanted if question.request.specifier("torch") else []
-    anchors = anchors or _anchors(question.request.specifier("torch"))
-    return min(choices, key=lambda choice: _distance(choice.case.torch, anchors, known))
-
-
-def _anchors(specifier: SpecifierSet) -> list[Version]:
-    """The versions that a specifier names; what follows `===` need be none."""
-    versions = (_parse(item.version.removesuffix(".*")) for item in specifier)
-    return [release_of(version) for version in versions if version]
-
-
-def _parse(text: str) -> Version | None:
-    try:
-        return Version(text)
-    except InvalidVersion:
-        return None
-
-
-def _distance(version: Version, anchors: list[Version], known: list[Version]) -> int:
-    place = sum(other < version for other in known)
-    return min((abs(place - sum(other < anchor for other in known)) for anchor in anchors), default=0)
+    anchors = anchors or named_versions(question.request.specifier("torch"))
+    return min(choices, key=lambda choice: distance(choice.case.torch, anchors, known))
 
 
 def _first_release_with_code(question: Question, decision: Decision) -> Version | None:
     """Return the first release with code for the GPUs, where those asked for are too old to have any."""
-    anchors = _anchors(question.request.specifier("torch"))
+    anchors = named_versions(question.request.specifier("torch"))
     if not anchors or not question.target.gpus or not all(map(_lacks_code, _asked(decision))):
         return None
     request = question.request

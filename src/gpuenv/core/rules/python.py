@@ -86,10 +86,9 @@ def _asked_admits(asked: SpecifierSet, offer: PythonOffer) -> bool:
     """A request for an exact patch release can't be judged by an offer that leaves the patch open."""
     if len(offer.version.split(".")) > 2:  # noqa: PLR2004
         return asked.contains(offer.version, prereleases=True)
-    exact = [item.version for item in asked if item.operator == "==" and not item.version.endswith(".*")]
-    return any(".".join(version.split(".")[:2]) == offer.short for version in exact) or asked.contains(
-        full_version(offer), prereleases=True
-    )
+    exact = (item.version.removesuffix(".*").split(".") for item in asked if item.operator == "==")
+    minors = [".".join(parts[:2]) for parts in exact if len(parts) > 1]
+    return offer.short in minors or asked.contains(full_version(offer), prereleases=True)
 
 
 def pythons_of(found: tuple[Found, ...]) -> tuple[str, ...]:

@@ -1,0 +1,93 @@
+"""What was left, in short form, and the question of it in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from deciding import Asked as Asking
+
+from gpuenv.core.adapt import Nearest, find_nearest, request_of
+from gpuenv.core.adapt_changes import stack_changes
+from gpuenv.core.resolve import Question
+from gpuenv.values.left import Asked, Change, FileKind, Left, LeftFile, Notation
+from gpuenv.values.machine import Machine
+
+
+def left(*lines: str, kind: FileKind = "requirements", notation: Notation = "pip") -> Left:
+    """Make what one file asks for: `torch==1.7.1`, `python 3.7`, `cuda 10.2`, `index https://…`.
+
+    A line that begins with `README ` is what a README says; one with `constraint ` stands in a `-c` file.
+    """
+    asked = tuple(_asked(number, line, notation) for number, line in enumerate(lines, start=1))
+    return Left((LeftFile("requirements.txt", kind, "\n".join(lines)),), asked)
+
+
+def _asked(number: int, line: str, notation: Notation) -> Asked:
+    hint, line = line.startswith("README "), line.removeprefix("README ")
+    constraint, line = line.startswith("constraint "), line.removeprefix("constraint ")
+    word, _, rest = line.partition(" ")
+    named = word in ("python", "cuda", "index")
+    project = word if named else _name(line)
+    file = "README.md" if hint else "requirements.txt"
+    return Asked(
+        project, rest if named else line, file, number, number * 100, number * 100 + len(line), line,
+        notation, hint, constraint,
+    )  # fmt: skip
+
+
+def _name(line: str) -> str:
+    for place, letter in enumerate(line):
+        if not (letter.isalnum() or letter in "-_."):
+            return line[:place]
+    return line
+
+
+def question_of(found: Left, machine: Machine, **wishes: Any) -> Question:
+    """Put the question of what was left, to one machine."""
+    asking = Asking((machine,), **wishes)
+    return replace(_published_for(asking), request=request_of(found, asking.request()))
+
+
+@cache
+def _published_for(asking: Asking) -> Question:
+    """All that does not hang on what was left."""
+    return asking.question()
+
+
+def adapted(found: Left, machine: Machine, **wishes: Any) -> tuple[Nearest, tuple[Change, ...]]:
+    """Return the nearest sets and the changes that the first of them takes."""
+    nearest = find_nearest(question_of(found, machine, **wishes), found)
+    return nearest, stack_changes(nearest, nearest.choices[0], found)
+
+
+def with_changes(found: Left, changes: tuple[Change, ...]) -> Left:
+    """Return what was left with the changes made, as the files would be read again."""
+    changed = {id(change.asked): change for change in changes if change.asked is not None}
+    kept = [
+        _changed(one, changed[id(one)]) if id(one) in changed else one
+        for one in found.asked
+        if id(one) not in changed or changed[id(one)].new is not None
+    ]
+    added = [
+        _added(number, change) for number, change in enumerate(changes, start=90) if change.asked is None
+    ]
+    return replace(found, asked=(*kept, *added))
+
+
+def _changed(line: Asked, change: Change) -> Asked:
+    new = change.new or ""
+    wheel = line.notation == "conda" and line.project not in ("python", "cuda") and "+" in new
+    text = _address(new) if line.project == "index" else new
+    return replace(line, requirement=text, text=new, notation="pip" if wheel else line.notation)
+
+
+def _added(number: int, change: Change) -> Asked:
+    new = change.new or ""
+    text = _address(new) if change.project == "index" else new
+    return Asked(change.project, text, "requirements.txt", number, number * 100, number * 100 + 1, new)
+
+
+def _address(option: str) -> str:
+    return option.rpartition(" ")[2]
