@@ -17,7 +17,7 @@ from gpuenv.values.plan import Sources
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
-_LIMIT_S = 600.0
+LIMIT_S = 600.0
 _MACHINES = {"linux-64": "x86_64", "linux-aarch64": "aarch64"}
 _WINDOWS = "x86_64-pc-windows-msvc"
 _GLIBC_MINORS = (17, 28, *range(31, 41))  # the values of `uv pip compile --python-platform`
@@ -83,7 +83,9 @@ class Unresolvable:
 class Question:
     """What to resolve; `platform` None is this machine, `glibc` is MAJOR.MINOR.
 
-    uv needs an `interpreter` of any version; None leaves it to find one on the PATH.
+    uv needs an `interpreter` of any version; None leaves it to find one on the PATH. `wheels_only` are not
+    built, `before` is the day (ISO 8601) that files must have been there, but those of the projects
+    `of_any_day`; `lowest` takes the lowest releases of what is asked for, not the newest.
     """
 
     pins: tuple[str, ...]
@@ -95,6 +97,10 @@ class Question:
     glibc: str | None = None
     offline: bool = False
     interpreter: str | None = None
+    wheels_only: tuple[str, ...] = ()
+    before: str | None = None
+    of_any_day: tuple[str, ...] = ()
+    lowest: bool = False
 
 
 def compile_requirements(
@@ -107,7 +113,7 @@ def compile_requirements(
     asked = "\n".join((*question.pins, *question.requirements, *question.constraints)) + "\n"
     answer = process.run(
         (uv or uv_manager.find(), *compile_arguments(question)),
-        timeout_s=_LIMIT_S,
+        timeout_s=LIMIT_S,
         environ=uv_manager.environment(environ, question.sources),
         stdin=asked,
     )
@@ -118,15 +124,23 @@ def compile_requirements(
 
 def compile_arguments(question: Question) -> tuple[str, ...]:
     """Return the arguments of `uv pip compile`; the requirements come on stdin."""
+    return ("pip", "compile", "-", "--format", "pylock.toml", *resolving_arguments(question))
+
+
+def resolving_arguments(question: Question) -> tuple[str, ...]:
+    """Return the arguments that say what to resolve for, whatever the format of the answer."""
     platform = uv_platform(question.platform, question.glibc)
     return (
-        "pip", "compile", "-", "--quiet", "--color", "never", "--no-progress",
-        "--format", "pylock.toml", "--no-header", "--no-annotate",
+        "--quiet", "--color", "never", "--no-progress", "--no-header", "--no-annotate",
         # uv would fetch a whole Python only to build with it
         "--no-python-downloads", "--python-version", question.python.rstrip("t"),
         *(("--python", question.interpreter) if question.interpreter else ()),
         *(("--python-platform", platform) if platform else ()),
         *(("--offline",) if question.offline else ()),
+        *(word for name in question.wheels_only for word in ("--only-binary", name)),
+        *(("--exclude-newer", question.before) if question.before else ()),
+        *(word for name in question.of_any_day for word in ("--exclude-newer-package", f"{name}=false")),
+        *(("--resolution", "lowest-direct") if question.lowest else ()),
         *uv_manager.source_options(question.sources),
     )  # fmt: skip
 

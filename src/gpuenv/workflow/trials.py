@@ -43,8 +43,10 @@ class Trials:
         *,
         target: str,
         tell: Callable[[str], None],
+        make: Callable[[PlanOptions], Plan] | None = None,
     ) -> None:
         self.options = options
+        self._make = make
         self._mirrors = mirrors
         self._environ = environ
         self._target = target
@@ -89,6 +91,8 @@ class Trials:
                 return plan
 
     def _plan(self, options: PlanOptions) -> Plan:
+        if self._make is not None:
+            return self._make(options)
         if options.from_lock is not None:
             from gpuenv.workflow.from_lock import plan_from_lock  # noqa: PLC0415 - only where there is a lock
 

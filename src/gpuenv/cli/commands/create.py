@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,15 @@ from gpuenv.workflow.prove import prove
 from gpuenv.workflow.trials import Trials
 
 
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """Another way to come to a plan: how it is made and shown, and what its data has besides."""
+
+    make: Callable[[PlanOptions], Plan] | None = None
+    show: Callable[[Plan], None] | None = None
+    more: Callable[[], dict[str, Any]] = dict
+
+
 def create(name: str, wanted: PlanArguments, chosen: CreateArguments, common: Common) -> int:
     """Plan, show, ask, apply, verify."""
     options = options_of(wanted, ("gpuenv", "create", name))
@@ -62,42 +71,55 @@ def given(name: str | None) -> str:
     return name
 
 
-def create_as_asked(name: str, options: PlanOptions, chosen: CreateArguments, common: Common) -> int:
+def create_as_asked(
+    name: str,
+    options: PlanOptions,
+    chosen: CreateArguments,
+    common: Common,
+    planning: Planning | None = None,
+) -> int:
     """Do the same for options that are not only the command line's."""
+    planning = planning or Planning()
     manager = choose_manager(options, os.environ)
     place = creating.check_name(name, environ=os.environ, force=chosen.force, manager=manager)
     if not (chosen.yes or chosen.dry_run):
         check_terminal(assume="--yes")
     mirrors = load_mirrors(os.environ)
-    trials = Trials(options, mirrors, os.environ, target=str(place.path), tell=_teller(common))
+    trials = Trials(
+        options, mirrors, os.environ, target=str(place.path), tell=_teller(common), make=planning.make
+    )
     with working(tr("reading indexes"), quiet=common.quiet):
         plan = trials.plan()
-    _offer(place, plan, chosen, common)
+    _offer(place, plan, chosen, common, planning)
     if chosen.dry_run:
         if common.as_json:
-            print_json(envelope("create", render_plan_data(plan), warnings=plan.warnings))
+            data = render_plan_data(plan) | planning.more()
+            print_json(envelope("create", data, warnings=plan.warnings))
         return 0
     while True:
         try:
-            return _carry_out(name, plan, trials, mirrors, chosen, common)
+            return _carry_out(name, plan, trials, mirrors, chosen, common, planning)
         except (InstallFailed, StackNotFetchedError) as error:
             with working(tr("planning again"), quiet=common.quiet):
                 other = trials.again(error, plan)
         if (other.pins, other.python) != (plan.pins, plan.python):
-            _offer(place, other, chosen, common)
+            _offer(place, other, chosen, common, planning)
         plan = other
 
 
-def _offer(place: Place, plan: Plan, chosen: CreateArguments, common: Common) -> None:
+def _offer(place: Place, plan: Plan, chosen: CreateArguments, common: Common, planning: Planning) -> None:
     """Show a plan and ask whether it may be carried out."""
     if not (common.quiet and chosen.yes):
-        _show(plan, common)
+        _show(plan, common, planning)
     if not (chosen.yes or chosen.dry_run):
         confirm(tr("create {path}?", path=place.path), assume="--yes")
 
 
-def _show(plan: Plan, common: Common) -> None:
+def _show(plan: Plan, common: Common, planning: Planning) -> None:
     if common.as_json:
+        return
+    if planning.show is not None:
+        planning.show(plan)
         return
     if not common.quiet:
         print_warnings(plan.warnings)
@@ -105,7 +127,13 @@ def _show(plan: Plan, common: Common) -> None:
 
 
 def _carry_out(
-    name: str, plan: Plan, trials: Trials, mirrors: Mirrors, chosen: CreateArguments, common: Common
+    name: str,
+    plan: Plan,
+    trials: Trials,
+    mirrors: Mirrors,
+    chosen: CreateArguments,
+    common: Common,
+    planning: Planning,
 ) -> int:
     place = creating.check_name(name, environ=os.environ, force=chosen.force, manager=plan.manager)
     log = creating.begin_log(place)
@@ -123,7 +151,8 @@ def _carry_out(
             log=log,
             progress=progress,
         )
-        return _apply(name, Provided(told, provided.local), trials.options.devices, chosen, common, how)
+        local = Provided(told, provided.local)
+        return _apply(name, local, trials.options.devices, chosen, common, how, planning.more())
 
 
 def _apply(
@@ -133,6 +162,7 @@ def _apply(
     chosen: CreateArguments,
     common: Common,
     how: creating.Options,
+    more: dict[str, Any],
 ) -> int:
     plan = provided.told
     proofs: list[VerificationFailed] = []
@@ -146,7 +176,7 @@ def _apply(
             print_data("\n".join(proof.lines))
         return creating.Verified(ok=proof.ok, data=proof.data)
 
-    data = render_plan_data(plan)
+    data = render_plan_data(plan) | more
     result = creating.create(
         name,
         provided.local,

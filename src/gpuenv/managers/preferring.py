@@ -1,0 +1,70 @@
+"""Resolving that keeps to given releases wherever they fit, as uv does with what it wrote before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from gpuenv import process
+from gpuenv.managers import uv as uv_manager
+from gpuenv.managers.resolver import (
+    LIMIT_S,
+    Question,
+    Resolved,
+    ResolvedFile,
+    Unresolvable,
+    parse_failure,
+    resolving_arguments,
+)
+from gpuenv.values.text import tr
+
+
+def compile_preferring(
+    question: Question, preferred: tuple[str, ...], environ: Mapping[str, str], *, uv: str | None = None
+) -> Resolved | Unresolvable:
+    """Resolve the requirements, taking each of the releases `preferred` (`numpy==1.19.5`) that fits.
+
+    The files told have a name and a version alone. Raises what `compile_requirements` raises.
+    """
+    asked = "\n".join((*question.pins, *question.requirements, *question.constraints)) + "\n"
+    with TemporaryDirectory(prefix="gpuenv-") as folder:
+        # uv keeps to the releases in the file that it is to write
+        before = Path(folder, "requirements.txt")
+        before.write_text("\n".join(preferred) + "\n", encoding="utf-8", newline="\n")
+        answer = process.run(
+            (
+                uv or uv_manager.find(),
+                *("pip", "compile", "-", "--output-file", str(before)),
+                *resolving_arguments(question),
+            ),
+            timeout_s=LIMIT_S,
+            environ=uv_manager.environment(environ, question.sources),
+            stdin=asked,
+        )
+        text = before.read_text(encoding="utf-8")
+    if answer.ok:
+        return Resolved(parse_pins(text))
+    return parse_failure(answer.stderr or answer.error or tr("uv ran out of time"))
+
+
+def parse_pins(text: str) -> tuple[ResolvedFile, ...]:
+    r"""Parse the requirements that uv writes, whatever is no pin passed over.
+
+    numpy==1.26.4
+    clip @ https://example.com/clip-1.0-py3-none-any.whl
+    """
+    return tuple(found for line in text.splitlines() if (found := _parse_pin(line)) is not None)
+
+
+def _parse_pin(line: str) -> ResolvedFile | None:
+    try:
+        requirement = Requirement(line.partition(" #")[0].strip().removesuffix("\\"))
+    except InvalidRequirement:
+        return None
+    version = next((item.version for item in requirement.specifier), None)
+    if version is None:
+        return None
+    return ResolvedFile(requirement.name, version, None, None, None, None, None)

@@ -1,0 +1,111 @@
+"""The packages beside an adapted torch, resolved by uv itself from a wheelhouse."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from index_server import dead_url
+from packaging.requirements import Requirement
+from tiny_wheels import tiny_wheel
+
+from gpuenv.core.adapt_resolved import why_moved
+from gpuenv.managers.resolver import Question, Unresolvable
+from gpuenv.values.errors import Unreachable
+from gpuenv.values.index import IndexConfiguration, IndexSource
+from gpuenv.values.plan import Sources
+from gpuenv.workflow.adapt_resolve import Resolver
+from gpuenv.workflow.adapt_search import Settlement
+
+PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
+HERE = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+OLD = "cp27-cp27mu-manylinux1_x86_64"
+NEW = f"{HERE}-{HERE}-manylinux1_x86_64"
+
+
+@pytest.fixture
+def wheels(tmp_path: Path) -> Path:
+    """Torch, and a library whose first release is for an old Python alone."""
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    tiny_wheel(folder, "torch", "9.9.9")
+    for version, tag in (("1.0", OLD), ("1.1", NEW), ("2.0", NEW)):
+        tiny_wheel(folder, "compiled", version, tag=tag)
+    for version in ("1.0", "2.0"):
+        tiny_wheel(folder, "pure", version)
+    tiny_wheel(folder, "user", "1.0", requires=("pure<2",))
+    tiny_wheel(folder, "user", "2.0", requires=("pure>=2",))
+    return folder
+
+
+def resolver(wheels: Path, tmp_path: Path, *, before: str | None = None) -> Resolver:
+    sources = Sources(None, (), (str(wheels),), no_index=True)
+    base = Question(
+        ("torch==9.9.9",),
+        (),
+        (),
+        sources,
+        PYTHON,
+        platform="linux-64",
+        interpreter=sys.executable,
+        before=before,
+    )
+    return Resolver(base, {**os.environ, "UV_CACHE_DIR": str(tmp_path / "cache")})
+
+
+def settle(one: Resolver, wheels: Path, *texts: str) -> Settlement:
+    configuration = IndexConfiguration(IndexSource("directory", str(wheels), "test"), (), ())
+    found = one.settle(tuple(map(Requirement, texts)), configuration, frozenset())
+    assert isinstance(found, Settlement), found
+    return found
+
+
+def test_uv_keeps_the_pins_that_can_stay_and_takes_the_nearest_newer_of_the_rest(
+    wheels: Path, tmp_path: Path
+) -> None:
+    one = resolver(wheels, tmp_path)
+    found = settle(one, wheels, "compiled==1.0", "pure==1.0", "user==1.0")
+    assert {moved.project: str(moved.new) for moved in found.moved} == {"compiled": "1.1"}
+    versions = {file.name: file.version for file in found.resolved.files}
+    assert versions == {"torch": "9.9.9", "compiled": "1.1", "pure": "1.0", "user": "1.0"}
+    assert one.runs < 8
+    because = found.moved[0].because
+    assert because is not None
+    assert (
+        why_moved("compiled", "1.0", because.message, (), PYTHON)
+        == f"compiled 1.0 has no wheel for Python {PYTHON}"
+    )
+
+
+def test_uv_says_which_of_two_pins_gives_way(wheels: Path, tmp_path: Path) -> None:
+    found = settle(resolver(wheels, tmp_path), wheels, "pure==2.0", "user==1.0")
+    assert len(found.moved) == 1
+
+
+def test_what_no_index_has_is_left_out(wheels: Path, tmp_path: Path) -> None:
+    found = settle(resolver(wheels, tmp_path), wheels, "pure==1.0", "pkg-of-nobody==0.0.0")
+    assert found.absent == ("pkg-of-nobody",)
+
+
+def test_files_without_a_day_are_let_be_where_a_day_is_asked_for(wheels: Path, tmp_path: Path) -> None:
+    one = resolver(wheels, tmp_path, before="2021-06-30")
+    found = settle(one, wheels, "pure==1.0")
+    assert {file.name for file in found.resolved.files} == {"torch", "pure"}
+
+
+def test_an_index_that_is_down_is_unreachable(tmp_path: Path) -> None:
+    sources = Sources(f"{dead_url()}/simple", (), ())
+    base = Question(("torch==9.9.9",), (), (), sources, PYTHON, interpreter=sys.executable)
+    one = Resolver(base, {**os.environ, "UV_CACHE_DIR": str(tmp_path / "cache"), "UV_HTTP_RETRIES": "0"})
+    with pytest.raises(Unreachable):
+        one.settle((Requirement("pure==1.0"),), IndexConfiguration(None, (), ()), frozenset())
+
+
+def test_failures_even_of_free_packages_are_told(wheels: Path, tmp_path: Path) -> None:
+    tiny_wheel(wheels, "stubborn", "1.0", requires=("torch<2",))
+    configuration = IndexConfiguration(None, (), ())
+    found = resolver(wheels, tmp_path).settle((Requirement("stubborn==1.0"),), configuration, frozenset())
+    assert isinstance(found, Unresolvable)
+    assert "stubborn" in found.message
