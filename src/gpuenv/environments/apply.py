@@ -47,7 +47,6 @@ class Change:
         """Keep the new environment and remove what was there before."""
         self._journal = journals.write_journal(self.place, replace(self._journal, state="committed"))
         self._open = False
-        (self.place.path / journals.MARKER).unlink(missing_ok=True)
         with suppress(OSError):  # what is left of the old one goes with the next command
             journals.undo_or_finish(self.place, self._journal)
 

@@ -152,8 +152,11 @@ def undo_or_finish(place: Place, journal: Journal) -> None:
     """
     if journal.state == "building":
         _undo(journal)
-    elif journal.old is not None:
-        remove_tree(journal.old)
+    else:
+        if _marker_of(journal.path) == journal.token:
+            (journal.path / MARKER).unlink()
+        if journal.old is not None:
+            remove_tree(journal.old)
     remove_tree(journal.trash)
     forget(place)
 

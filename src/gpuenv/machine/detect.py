@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from gpuenv.beside import Beside
 from gpuenv.machine import problems
 from gpuenv.machine.conda_tools import conda_prefixes, detect_managers
-from gpuenv.machine.hardware import find_hardware
-from gpuenv.machine.join import KnowledgeSource, join
+from gpuenv.machine.executables import Tree
+from gpuenv.machine.hardware import Hardware, find_hardware
+from gpuenv.machine.join import Facts, KnowledgeSource, join
 from gpuenv.machine.pythons import detect_pythons
 from gpuenv.machine.system import detect_system
 from gpuenv.machine.tegra import detect_tegra
 from gpuenv.machine.toolkit import FoundToolkit, detect_toolkit
 from gpuenv.machine.visible import VARIABLE
-from gpuenv.values.machine import FoundManager, FoundPython, Machine, Problem
+from gpuenv.values.machine import FoundManager, FoundPython, Machine, Problem, System
 
 NVIDIA_SMI_LIMIT_S = 30.0
 
-_Software = tuple[FoundToolkit, tuple[FoundManager, ...], tuple[FoundPython, ...]]
+Software = tuple[FoundToolkit, tuple[FoundManager, ...], tuple[FoundPython, ...]]
 
 
 def detect_machine(
@@ -35,13 +36,26 @@ def detect_machine(
     tell, and the CUDA of a driver. `root` is where /proc, /sys, /dev and /etc are; `timeout_s` (seconds) is
     nvidia-smi's. A field that no source tells is None; what is broken stands in `problems`.
     """
-    system, system_facts = detect_system(environ, root)
+    system = detect_system(environ, root)
     software = Beside(lambda: _detect_software(environ, root))
     # nvidia-smi takes its time; it is waited for here, where Ctrl-C arrives
-    hardware = find_hardware(environ, root, system, timeout_s)
+    hardware = find_hardware(environ, root, system[0], timeout_s)
+    return machine_of(system, hardware, software.result, environ, knowledge, root)
+
+
+def machine_of(
+    described: tuple[System, Facts],
+    hardware: Hardware,
+    software: Callable[[], Software],
+    environ: Mapping[str, str],
+    knowledge: KnowledgeSource,
+    root: Tree,
+) -> Machine:
+    """Put together what was found on a machine; `software` is called when the hardware has been joined."""
+    system, system_facts = described
     on_windows = system.wsl or system.os == "windows"  # under WSL2 the driver is Windows'
     joined = join(hardware, knowledge, "windows" if on_windows else "linux", environ.get(VARIABLE))
-    (toolkit, toolkit_source, toolkit_problems), managers, pythons = software.result()
+    (toolkit, toolkit_source, toolkit_problems), managers, pythons = software()
     tegra_problems = _tegra_problems(root, system.arch)
     return Machine(
         system=system,
@@ -59,11 +73,11 @@ def detect_machine(
     )
 
 
-def _detect_software(environ: Mapping[str, str], root: Path) -> _Software:
+def _detect_software(environ: Mapping[str, str], root: Path) -> Software:
     pythons = detect_pythons(environ, conda_prefixes(environ, root))
     return detect_toolkit(environ, root), detect_managers(environ, root), pythons
 
 
-def _tegra_problems(root: Path, arch: str) -> tuple[Problem, ...]:
+def _tegra_problems(root: Tree, arch: str) -> tuple[Problem, ...]:
     tegra = detect_tegra(root) if arch == "aarch64" else None
     return (problems.tegra_board(tegra),) if tegra and tegra.own_wheels else ()

@@ -4,10 +4,36 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import BinaryIO, Literal, Protocol
 
 _ENDINGS = (".exe", ".bat") if sys.platform == "win32" else ("",)
+
+
+class Tree(Protocol):
+    """A path among a machine's files: pathlib's own, or what a machine elsewhere told (`machine.told`)."""
+
+    @property
+    def name(self) -> str:
+        """Its last part."""
+
+    def __truediv__(self, part: str, /) -> Tree: ...
+
+    def is_file(self) -> bool:
+        """Whether it is a file, which may be read."""
+
+    def exists(self) -> bool:
+        """Whether anything is there."""
+
+    def iterdir(self) -> Iterable[Tree]:
+        """Return what is in a folder; raise OSError."""
+
+    def readlink(self) -> Tree:
+        """Return where a link leads to; raise OSError."""
+
+    def open(self, mode: Literal["rb"]) -> BinaryIO:
+        """Open a file; raise OSError."""
 
 
 def path_directories(environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -38,7 +64,7 @@ def is_executable(path: Path) -> bool:
         return False
 
 
-def is_there(path: Path) -> bool:
+def is_there(path: Tree) -> bool:
     """Tell whether a file exists; one that may not be looked at counts as none."""
     try:
         return path.exists()
@@ -52,7 +78,7 @@ def home_directory(environ: Mapping[str, str]) -> Path | None:
     return Path(home) if home else None
 
 
-def read_text(path: Path, limit: int = 65536) -> str | None:
+def read_text(path: Tree, limit: int = 65536) -> str | None:
     """Return the start of a file as text, None where it can't be read; a pipe would never end."""
     try:
         if not path.is_file():

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpuenv.machine import problems
-from gpuenv.machine.executables import is_there
+from gpuenv.machine.executables import Tree, is_there
 from gpuenv.machine.nvidia_smi import Answered, Failed, Missing, SmiAnswer, TimedOut, ask_nvidia_smi
 from gpuenv.machine.nvml import read_nvml
 from gpuenv.machine.pci import PciGpu, read_pci
@@ -20,6 +19,8 @@ from gpuenv.values.machine import Problem, System
 _CONTROL_DEVICE = "dev/nvidiactl"
 _WSL_DEVICE = "dev/dxg"
 _WSL_DRIVERS = "usr/lib/wsl/drivers"
+
+ReadNvml = Callable[[], Reading | Complaint | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,14 @@ class Hardware:
 
 def find_hardware(environ: Mapping[str, str], root: Path, system: System, timeout_s: float) -> Hardware:
     """Find the driver and the GPUs: nvidia-smi, then NVML, then /proc; the bus tells what has no driver."""
-    answer = ask_nvidia_smi(environ, root, timeout_s)
+    return hardware_of(ask_nvidia_smi(environ, root, timeout_s), root, system, read_nvml)
+
+
+def hardware_of(answer: SmiAnswer, root: Tree, system: System, read_nvml: ReadNvml) -> Hardware:
+    """Return the hardware that nvidia-smi answered for, or of which something else tells."""
     proc, pci = read_proc_driver(root), read_pci(root)
     if isinstance(answer, Missing):
-        return _without_nvidia_smi(root, system, proc, pci)
+        return _without_nvidia_smi(root, system, proc, pci, read_nvml)
     main = answer.reading if isinstance(answer, Answered) else None
     open_fields = main is not None and any(gpu.compute_capability is None for gpu in main.gpus)
     nvml = read_nvml() if open_fields else None
@@ -71,10 +76,10 @@ def _problems_of(answer: SmiAnswer) -> tuple[Problem, ...]:
 
 
 def _without_nvidia_smi(
-    root: Path, system: System, proc: Reading | None, pci: tuple[PciGpu, ...]
+    root: Tree, system: System, proc: Reading | None, pci: tuple[PciGpu, ...], read_nvml: ReadNvml
 ) -> Hardware:
     traces = proc is not None or _has_traces(root, system)
-    nvml = read_nvml() if traces or pci or sys.platform == "win32" else None
+    nvml = read_nvml() if traces or pci or system.os == "windows" else None
     searched = "nvidia-smi (not found), /proc/driver/nvidia, /sys/bus/pci"
     if isinstance(nvml, Reading):
         nothing = () if nvml.gpus else (problems.no_devices(),)
@@ -85,7 +90,7 @@ def _without_nvidia_smi(
 
 
 def _problems_without_tools(
-    root: Path, system: System, proc: Reading | None, *, traces: bool, nvml: Complaint | None
+    root: Tree, system: System, proc: Reading | None, *, traces: bool, nvml: Complaint | None
 ) -> tuple[Problem, ...]:
     if nvml is not None and nvml.code != "driver-not-loaded":
         return (problems.complained(nvml, "NVML"),)
@@ -96,14 +101,14 @@ def _problems_without_tools(
     return (problems.nvidia_smi_missing(system),) if traces else ()
 
 
-def _has_traces(root: Path, system: System) -> bool:
+def _has_traces(root: Tree, system: System) -> bool:
     """Tell whether a driver left device files, or, under WSL2, whether Windows has an NVIDIA driver."""
     if is_there(root / _CONTROL_DEVICE) or is_there(root / "dev/nvidia0"):
         return True
     return system.wsl and is_there(root / _WSL_DEVICE) and _windows_has_nvidia(root / _WSL_DRIVERS)
 
 
-def _windows_has_nvidia(drivers: Path) -> bool:
+def _windows_has_nvidia(drivers: Tree) -> bool:
     """WSL2 shows Windows' display drivers of all makers, NVIDIA's as `nv_dispi.inf_amd64_...`."""
     try:
         names = [entry.name for entry in drivers.iterdir()]

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from gpuenv import process
 from gpuenv.machine import smi_csv, smi_table
@@ -56,14 +57,25 @@ def ask_nvidia_smi(environ: Mapping[str, str], root: Path, timeout_s: float) -> 
     program = find_nvidia_smi(environ, root)
     if program is None:
         return Missing()
-    smi = _NvidiaSmi(program, environ, time.monotonic() + timeout_s)
+    return converse(_NvidiaSmi(program, environ, time.monotonic() + timeout_s), timeout_s)
+
+
+class NvidiaSmi(Protocol):
+    """An nvidia-smi that can be called: the one that is here, or what a machine elsewhere told of its own."""
+
+    def call(self, *arguments: str) -> process.Completed:
+        """Return what it left."""
+
+
+def converse(smi: NvidiaSmi, timeout_s: float) -> SmiAnswer:
+    """Ask until all is said; `timeout_s` (seconds) is the limit that is told where it was too slow."""
     fields: tuple[str, ...] = smi_csv.FIELDS
-    done = smi.query(fields)
+    done = _query(smi, fields)
     for _ in smi_csv.FIELDS:
         if not (shorter := parse_refusal(done.stdout + done.stderr, fields)):
             break
         fields = shorter
-        done = smi.query(fields)
+        done = _query(smi, fields)
     if done.timed_out:
         return TimedOut(timeout_s)
     answer = read_answer(done, fields)
@@ -102,8 +114,9 @@ class _NvidiaSmi:
         left = max(self.deadline - time.monotonic(), 0.01)
         return process.run([str(self.program), *arguments], timeout_s=left, environ=self.environ)
 
-    def query(self, fields: tuple[str, ...]) -> process.Completed:
-        return self.call(f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits")
+
+def _query(smi: NvidiaSmi, fields: tuple[str, ...]) -> process.Completed:
+    return smi.call(f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits")
 
 
 def parse_refusal(text: str, fields: tuple[str, ...]) -> tuple[str, ...]:
@@ -153,7 +166,7 @@ def parse_complaints(text: str) -> tuple[Complaint, ...]:
     return tuple(complaint for complaint in found if complaint)
 
 
-def _ask_plainly(smi: _NvidiaSmi, failed: Failed) -> Answered | Failed:
+def _ask_plainly(smi: NvidiaSmi, failed: Failed) -> Answered | Failed:
     """Call without arguments: for an nvidia-smi that does not understand the query, and for its words."""
     done = smi.call()
     if done.timed_out:
@@ -163,7 +176,7 @@ def _ask_plainly(smi: _NvidiaSmi, failed: Failed) -> Answered | Failed:
     return answer if said_more else failed
 
 
-def _with_driver(smi: _NvidiaSmi, answer: Answered) -> Answered:
+def _with_driver(smi: NvidiaSmi, answer: Answered) -> Answered:
     """Take the driver from the table's header where the query did not tell it."""
     table = _read(smi.call().stdout, ())
     if table is None:
@@ -171,7 +184,7 @@ def _with_driver(smi: _NvidiaSmi, answer: Answered) -> Answered:
     return replace(answer, reading=replace(answer.reading, driver=table.driver, cuda=table.cuda))
 
 
-def _with_whole_names(smi: _NvidiaSmi, answer: Answered) -> Answered:
+def _with_whole_names(smi: NvidiaSmi, answer: Answered) -> Answered:
     """Ask for the names that the table cut short."""
     if all(gpu.whole for gpu in answer.reading.gpus):
         return answer

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
-from gpuenv.machine.executables import read_text
+from gpuenv.machine.executables import Tree, read_text
 
 SOURCE = "/sys/bus/pci"
 _PLACE = "sys/bus/pci/devices"
@@ -25,16 +23,16 @@ class PciGpu:
     driver: str | None
 
 
-def read_pci(root: Path) -> tuple[PciGpu, ...]:
+def read_pci(root: Tree) -> tuple[PciGpu, ...]:
     """Return NVIDIA's display devices in the order of their bus ids; none where there is no sysfs."""
     try:
-        devices = sorted((root / _PLACE).iterdir())
+        devices = sorted((root / _PLACE).iterdir(), key=lambda device: device.name)
     except OSError:
         return ()
     return tuple(gpu for device in devices if (gpu := _read_device(device)))
 
 
-def _read_device(device: Path) -> PciGpu | None:
+def _read_device(device: Tree) -> PciGpu | None:
     if parse_id(read_text(device / "vendor")) != _NVIDIA:
         return None
     if not (parse_id(read_text(device / "class")) or "").startswith(_DISPLAY_CLASS):
@@ -49,9 +47,9 @@ def parse_id(text: str | None) -> str | None:
     return found[1].lower() if found else None
 
 
-def bound_driver(device: Path) -> str | None:
+def bound_driver(device: Tree) -> str | None:
     """Return the kernel driver that has a device of the bus, such as `nouveau`."""
     try:
-        return Path(os.readlink(device / "driver")).name or None  # noqa: PTH115 - Path.readlink resolves no less
+        return (device / "driver").readlink().name or None
     except OSError:
         return None

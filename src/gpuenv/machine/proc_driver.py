@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
-from gpuenv.machine.executables import read_text
+from gpuenv.machine.executables import Tree, read_text
 from gpuenv.machine.reading import GpuReading, Reading, parse_bus_id, parse_driver_version, parse_uuid
 from gpuenv.values.driver import DriverVersion
 from gpuenv.values.text import tr
@@ -18,7 +17,7 @@ _FIELD = re.compile(r"([A-Za-z ]{1,40}):\s*(\S.*)")
 _MOST_GPUS = 256
 
 
-def read_proc_driver(root: Path) -> Reading | None:
+def read_proc_driver(root: Tree) -> Reading | None:
     """Read the driver's version and its GPUs; None where no NVIDIA kernel module is loaded."""
     text = read_text(root / _PLACE / "version")
     if text is None:
@@ -73,16 +72,16 @@ def parse_information(text: str) -> GpuReading:
     )
 
 
-def _read_gpus(place: Path) -> tuple[GpuReading, ...]:
+def _read_gpus(place: Tree) -> tuple[GpuReading, ...]:
     try:
-        folders = sorted(place.iterdir())[:_MOST_GPUS]
+        folders = sorted(place.iterdir(), key=lambda folder: folder.name)[:_MOST_GPUS]
     except OSError:
         return ()
     read = [gpu for folder in folders if (gpu := _read_gpu(folder))]
     return tuple(replace(gpu, index=index) for index, gpu in enumerate(read))
 
 
-def _read_gpu(folder: Path) -> GpuReading | None:
+def _read_gpu(folder: Tree) -> GpuReading | None:
     try:
         return parse_information(read_text(folder / "information") or "")
     except ValueError:

@@ -6,10 +6,11 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from gpuenv import process
-from gpuenv.machine.executables import is_there, read_text
+from gpuenv.machine.executables import Tree, is_there, read_text
 from gpuenv.values.machine import System
 from gpuenv.values.text import tr
 
@@ -24,13 +25,37 @@ _CGROUP_WORDS = (
     ("containerd", "containerd"),
 )  # fmt: skip
 _LOADER_LIMIT_S = 5.0
+UNAME = "uname"
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What a machine's own calls tell: `platform` is Python's name for the system, `libc` is confstr's text.
+
+    `loader` is where musl's loader lies, where there is one, `musl` what it prints when it is started alone.
+    """
+
+    platform: str
+    architecture: str
+    architecture_source: str
+    libc: str | None = None
+    loader: str | None = None
+    musl: str = ""
 
 
 def detect_system(environ: Mapping[str, str], root: Path) -> tuple[System, Facts]:
     """Tell what system this is, and where each fact was read."""
-    os_name = _SYSTEMS.get(sys.platform, sys.platform)
     arch, arch_source = _architecture(environ)
-    libc, libc_version, libc_source = _libc(root) if os_name == "linux" else (None, None, "")
+    libc = _confstr()
+    loader, musl = (None, "") if libc else _ask_musl(root)
+    return describe_system(Calls(sys.platform, arch, arch_source, libc, loader, musl), environ, root)
+
+
+def describe_system(calls: Calls, environ: Mapping[str, str], root: Tree) -> tuple[System, Facts]:
+    """Tell what system a machine has from its calls, variables and files, and where each fact was read."""
+    os_name = _SYSTEMS.get(calls.platform, calls.platform)
+    arch, arch_source = parse_architecture_name(calls.architecture), calls.architecture_source
+    libc, libc_version, libc_source = _libc(calls) if os_name == "linux" else (None, None, "")
     wsl, wsl_source = _wsl(root) if os_name == "linux" else (False, "")
     container, container_source = _container(environ, root) if os_name == "linux" else (None, "")
     system = System(os_name, arch, libc, libc_version, wsl=wsl, container=container)
@@ -54,8 +79,8 @@ def parse_architecture_name(text: str) -> str:
 def _architecture(environ: Mapping[str, str]) -> tuple[str, str]:
     if sys.platform == "win32":
         name = environ.get("PROCESSOR_ARCHITEW6432") or environ.get("PROCESSOR_ARCHITECTURE", "")
-        return parse_architecture_name(name), "PROCESSOR_ARCHITECTURE"
-    return parse_architecture_name(os.uname().machine), "uname"
+        return name, "PROCESSOR_ARCHITECTURE"
+    return os.uname().machine, UNAME
 
 
 def parse_glibc(text: str) -> str:
@@ -79,25 +104,34 @@ def parse_musl(text: str) -> str:
     return found[1]
 
 
-def _libc(root: Path) -> tuple[str | None, str | None, str]:
+def _confstr() -> str | None:
     try:
-        return "glibc", parse_glibc(os.confstr("CS_GNU_LIBC_VERSION") or ""), "os.confstr"
+        return os.confstr("CS_GNU_LIBC_VERSION")
     except (ValueError, OSError, AttributeError):  # musl knows no such name
-        return _musl(root)
+        return None
 
 
-def _musl(root: Path) -> tuple[str | None, str | None, str]:
+def _ask_musl(root: Path) -> tuple[str | None, str]:
     loader = next(iter(sorted((root / "lib").glob("ld-musl-*.so.1"))), None)
     if loader is None:
-        return None, None, ""
-    told = process.run([str(loader)], timeout_s=_LOADER_LIMIT_S)
+        return None, ""
+    return str(loader), process.run([str(loader)], timeout_s=_LOADER_LIMIT_S).stderr
+
+
+def _libc(calls: Calls) -> tuple[str | None, str | None, str]:
     try:
-        return "musl", parse_musl(told.stderr), str(loader)
+        return "glibc", parse_glibc(calls.libc or ""), "os.confstr"
     except ValueError:
-        return "musl", None, str(loader)
+        pass
+    if calls.loader is None:
+        return None, None, ""
+    try:
+        return "musl", parse_musl(calls.musl), calls.loader
+    except ValueError:
+        return "musl", None, calls.loader
 
 
-def _wsl(root: Path) -> tuple[bool, str]:
+def _wsl(root: Tree) -> tuple[bool, str]:
     for place in ("proc/sys/kernel/osrelease", "proc/version"):
         text = read_text(root / place)
         if text is not None:
@@ -105,7 +139,7 @@ def _wsl(root: Path) -> tuple[bool, str]:
     return False, ""
 
 
-def _container(environ: Mapping[str, str], root: Path) -> tuple[str | None, str]:
+def _container(environ: Mapping[str, str], root: Tree) -> tuple[str | None, str]:
     for marker, name in (
         ("run/.containerenv", "podman"),
         (".dockerenv", "docker"),

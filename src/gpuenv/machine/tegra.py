@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from gpuenv import matrices
-from gpuenv.machine.executables import read_text
+from gpuenv.machine.executables import Tree, read_text
 
 _CHIP = re.compile(r"nvidia,(tegra\d{2,3})")
 _RELEASE = re.compile(r"#\s*R(\d{1,3}) \(release\)")
@@ -22,7 +21,7 @@ class Tegra:
     source: str
 
 
-def detect_tegra(root: Path) -> Tegra | None:
+def detect_tegra(root: Tree) -> Tegra | None:
     """Tell from the device tree, or from the L4T release file, whether this is a Tegra."""
     tree = "proc/device-tree/compatible"
     chip = parse_chip(read_text(root / tree) or "")

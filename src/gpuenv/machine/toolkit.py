@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from gpuenv import process
@@ -15,6 +15,7 @@ from gpuenv.values.variant import CudaVersion, parse_cuda_version
 
 _VARIABLES = ("CUDA_HOME", "CUDA_PATH")
 _USUAL_PLACE = "usr/local/cuda"
+VERSION_FILES = ("version.json", "version.txt")
 _TEXT = re.compile(r"CUDA Version (\d{1,2}\.\d{1,2})")
 _RELEASE = re.compile(r"release (\d{1,2}\.\d{1,2}),")
 _LIMIT_S = 10.0
@@ -30,9 +31,18 @@ def detect_toolkit(environ: Mapping[str, str], root: Path) -> FoundToolkit:
     nvcc = next(_candidates(environ, root), None)
     if nvcc is None:
         return None, "", ()
-    version, source = _version(nvcc, environ)
-    problems = () if version else (_unreadable(nvcc),)
-    return Toolkit(version, str(nvcc)), source, problems
+    folder = _resolved(nvcc).parent.parent
+    texts = {str(folder / name): read_text(folder / name) for name in VERSION_FILES}
+    return toolkit_of(str(nvcc), texts, lambda: _ask(nvcc, environ))
+
+
+def toolkit_of(nvcc: str, texts: Mapping[str, str | None], ask: Callable[[], str]) -> FoundToolkit:
+    """Return the toolkit of an nvcc: `texts` are the files beside it that tell its version.
+
+    nvcc itself is asked where none of them does, as in Debian's package.
+    """
+    version, source = _version(nvcc, texts, ask)
+    return Toolkit(version, nvcc), source, () if version else (_unreadable(nvcc),)
 
 
 def _candidates(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
@@ -46,21 +56,27 @@ def _candidates(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
     yield from find_executables("nvcc", (root / _USUAL_PLACE / "bin",))
 
 
-def _version(nvcc: Path, environ: Mapping[str, str]) -> tuple[CudaVersion | None, str]:
-    """Read the version from the file beside it; run nvcc only where there is none, as in Debian's package."""
-    folder = _resolved(nvcc).parent.parent
-    for name, parse in (("version.json", parse_version_json), ("version.txt", parse_version_text)):
-        text = read_text(folder / name)
-        try:
-            if text is not None:
-                return parse(text), str(folder / name)
-        except ValueError:
-            continue
-    told = process.run([str(nvcc), "--version"], timeout_s=_LIMIT_S, environ=environ)
+def _version(
+    nvcc: str, texts: Mapping[str, str | None], ask: Callable[[], str]
+) -> tuple[CudaVersion | None, str]:
+    for place, text in texts.items():
+        if text is not None and (version := _in_file(place, text)):
+            return version, place
     try:
-        return parse_nvcc(told.stdout), f"{nvcc} --version"
+        return parse_nvcc(ask()), f"{nvcc} --version"
     except ValueError:
         return None, f"{nvcc} --version"
+
+
+def _in_file(place: str, text: str) -> CudaVersion | None:
+    try:
+        return parse_version_json(text) if place.endswith(".json") else parse_version_text(text)
+    except ValueError:
+        return None
+
+
+def _ask(nvcc: Path, environ: Mapping[str, str]) -> str:
+    return process.run([str(nvcc), "--version"], timeout_s=_LIMIT_S, environ=environ).stdout
 
 
 def _resolved(path: Path) -> Path:
@@ -101,7 +117,7 @@ def _found(pattern: re.Pattern[str], text: str) -> CudaVersion:
     return parse_cuda_version(found[1])
 
 
-def _unreadable(nvcc: Path) -> Problem:
+def _unreadable(nvcc: str) -> Problem:
     message = tr(
         "`{nvcc}` does not tell its version: reinstall the CUDA toolkit or take it off PATH", nvcc=nvcc
     )

@@ -83,7 +83,9 @@ class Problem:
 
 # Problems beside which a machine without a usable GPU may still be called a machine without one: no other
 # problem may lead to a CPU plan that was not asked for.
-HARMLESS_PROBLEMS = frozenset({"python-unreadable", "toolkit-unreadable", "conda-unreadable"})
+HARMLESS_PROBLEMS = frozenset(
+    {"python-unreadable", "python-without-venv", "toolkit-unreadable", "conda-unreadable"}
+)
 
 
 @dataclass(frozen=True, slots=True)

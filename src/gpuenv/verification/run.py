@@ -55,7 +55,7 @@ def run_verification(
             ended = run(
                 argv, timeout_s=timeout_s, environ=_environ(python, environ), cwd=Path(place) / "start"
             )
-            return ChildOutcome(_stop(ended, timeout_s), _read(result), _printed(ended))
+            return ChildOutcome(stop_of(ended, timeout_s), _read(result), _printed(ended))
     except OSError as error:  # the temporary directory
         return ChildOutcome(Stop("not-started", reason_of(error)), None, ())
 
@@ -74,7 +74,8 @@ def _environ(python: str, environ: Mapping[str, str]) -> dict[str, str]:
     return {**environ, "PATH": os.pathsep.join([*map(str, places), environ.get("PATH", os.defpath)])}
 
 
-def _stop(ended: Completed, timeout_s: float) -> Stop | None:
+def stop_of(ended: Completed, timeout_s: float) -> Stop | None:
+    """Say how the child ended where it did not end well; `timeout_s` was its limit in seconds."""
     if ended.returncode is None and not ended.timed_out:
         return Stop("not-started", ended.error or tr("it could not be started"))
     if ended.timed_out:

@@ -26,6 +26,8 @@ def offer_pythons(
     machines = target.machines
     if manager in CONDA_MANAGERS:
         return conda_pythons(target.platform)
+    if options.on_nodes:
+        return _on_all(machines)
     if options.container is not None:
         return _on_all(machines) or _published(target, knowledge)
     here = is_here(options, machines)

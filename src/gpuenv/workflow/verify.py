@@ -111,7 +111,7 @@ def verify(
         compile=asked.compile,
         nccl=asked.nccl,
     )
-    report = judge_architectures(_read(outcome))
+    report = read_report(outcome)
     record = read_record(located.root) if located.root else None
     result = VerifyResult(located, report, judge(report, expect(_planned(record), machine, report)))
     warning = remember(located, result.data, result.ok)
@@ -122,6 +122,11 @@ def find_by_name(name: str, environ: Mapping[str, str]) -> Path | None:
     """Return the directory of an environment that gpuenv or a conda tool made."""
     found = find_environment(name, environ)
     return found.place.path if found else foreign(name, environ)
+
+
+def read_report(outcome: ChildOutcome) -> Report:
+    """Read what the child proved, and whether its build has code for the GPUs; no report is a crash."""
+    return judge_architectures(_read(outcome))
 
 
 def _read(outcome: ChildOutcome) -> Report:

@@ -1,0 +1,171 @@
+"""Make an environment as a request says; what is there stays until the new one is whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Any
+
+from .journal import changing, is_pending, recover
+from .locks import locked
+from .making import Making, Wanted
+from .places import Place, find_place, identity_of, is_environment, names_in
+from .problems import NodeError, bad_request
+from .pythons import choose_python
+
+_WAIT_S = 3600.0  # for another that makes the same environment: on a shared home all nodes come at once
+_VERSION = re.compile(r"3\.\d{1,2}")
+_LARGEST_RECORD = 64 * 1024 * 1024  # bytes
+_KINDS = (
+    ("python", str), ("requirements", str), ("hashed", bool), ("fingerprint", str), ("names", list),
+    ("size", int), ("record", dict),
+)  # fmt: skip
+
+
+def create(request: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    """Make the environment that a request names, or tell with `check` what would be done."""
+    wanted, place = _wanted(request), find_place(request, environ)
+    if request.get("check") is True:
+        return _answer(place, _would(wanted, place, environ), changed=False)
+    with locked(place, _wait_s(request)) as descriptors:
+        recover(place)
+        state = _state_of(wanted, place)
+        if state == "unchanged":
+            return _answer(place, state, changed=False)
+        python = choose_python(wanted.python, environ)
+        with changing(place) as change:
+            making = Making(wanted, place, environ, descriptors)
+            making.make(python, change.mark)
+            making.record(_installed_of(wanted, place, making.log))
+            change.commit()
+        return _answer(place, state, changed=True)
+
+
+def _answer(place: Place, state: str, *, changed: bool) -> dict[str, Any]:
+    return {"ok": True, "changed": changed, "state": state, "environment": place.path}
+
+
+def _would(wanted: Wanted, place: Place, environ: Mapping[str, str]) -> str:
+    # what a killed program left is undone under the lock, which looking does not take
+    state = "made" if is_pending(place) else _state_of(wanted, place)
+    if state != "unchanged":
+        choose_python(wanted.python, environ)
+    return {"made": "would-make", "replaced": "would-replace"}.get(state, state)
+
+
+# the request
+
+
+def _wanted(request: Mapping[str, Any]) -> Wanted:
+    for name, kind in _KINDS:
+        if not isinstance(request.get(name), kind):
+            raise bad_request(f"`{name}` is missing or of the wrong kind")
+    if not _VERSION.fullmatch(request["python"]):
+        raise bad_request("`python` is no version such as 3.11")
+    if not all(isinstance(name, str) for name in request["names"]):
+        raise bad_request("`names` is no list of names")
+    if not isinstance(request["record"].get("plan"), dict):
+        raise bad_request("`record` has no plan")
+    fields = {name: request[name] for name, _ in _KINDS}
+    names = tuple(sorted(map(normalized, request["names"])))
+    return Wanted(**dict(fields, names=names, force=request.get("force") is True))
+
+
+def _wait_s(request: Mapping[str, Any]) -> float:
+    wait_s = request.get("wait_s", _WAIT_S)
+    if isinstance(wait_s, bool) or not isinstance(wait_s, (int, float)):
+        raise bad_request("`wait_s` is no number of seconds")
+    return wait_s
+
+
+# what is there
+
+
+def _state_of(wanted: Wanted, place: Place) -> str:
+    """Return what making the environment would come to; raise NodeError where it may not be made."""
+    if not os.path.lexists(place.path) or _is_empty(place.path):
+        return "made"
+    if not is_environment(place.path):
+        message = f"`{place.path}` is there and is no environment: gpuenv does not touch it"
+        raise NodeError("not-an-environment", message)
+    plan = recorded_plan(place)
+    if plan is not None and plan.get("fingerprint") == wanted.fingerprint:
+        return "unchanged" if _is_whole(place, plan) else "replaced"
+    if not wanted.force:
+        raise _not_ours(place) if plan is None else _of_another_plan(place)
+    return "replaced"
+
+
+def _not_ours(place: Place) -> NodeError:
+    message = f"gpuenv did not make the environment `{place.name}`: choose another name, or --force"
+    return NodeError("environment-exists", message)
+
+
+def _of_another_plan(place: Place) -> NodeError:
+    message = f"another plan made the environment `{place.name}`: choose another name, or --force"
+    return NodeError("environment-exists", message)
+
+
+def _is_empty(path: str) -> bool:
+    return identity_of(path) is not None and not os.listdir(path)
+
+
+def recorded_plan(place: Place) -> dict[str, Any] | None:
+    """Return the plan that gpuenv.json keeps of an environment, None where there is none to read."""
+    try:
+        if os.path.getsize(place.record) > _LARGEST_RECORD:
+            return None
+        with open(place.record, encoding="utf-8") as source:
+            plan = json.load(source)["plan"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return plan if isinstance(plan, dict) else None
+
+
+def _is_whole(place: Place, plan: Mapping[str, Any]) -> bool:
+    """Whether all that was installed is still there, in its version, with its interpreter.
+
+    Raises NodeError where another machine made it with an interpreter that is not on this one: the two
+    would take it away from each other for ever.
+    """
+    had, has = plan.get("installed"), installed(place.path)
+    if not isinstance(had, dict) or any(has.get(name) != version for name, version in had.items()):
+        return False
+    works = os.path.exists(place.python)  # a link leads to the interpreter that made it
+    made_on = plan.get("made_on")
+    if not works and isinstance(made_on, str) and made_on != platform.node():
+        python = os.path.realpath(place.python)
+        message = f"`{place.name}` was made on `{made_on}` with `{python}`, which is not on this machine"
+        raise NodeError("python-elsewhere", message)
+    return works
+
+
+def _installed_of(wanted: Wanted, place: Place, log: str) -> dict[str, str]:
+    """Return the versions of what was wanted; raise NodeError where some of it is not there."""
+    there = installed(place.path)
+    missing = [name for name in wanted.names if name not in there]
+    if missing:
+        message = f"the installer did not install what was planned: {missing[0]} is not there"
+        raise NodeError("not-as-planned", message, (log,))
+    return {name: there[name] for name in wanted.names}
+
+
+def installed(environment: str) -> dict[str, str]:
+    """Map the normalized names of all that is installed in an environment to versions."""
+    library = os.path.join(environment, "lib")
+    folders = [os.path.join(library, name, "site-packages") for name in sorted(names_in(library))]
+    versions = {}  # type: dict[str, str]
+    for found in metadata.distributions(path=folders):
+        name, version = found.metadata["Name"], found.metadata["Version"]
+        if name and version:
+            versions.setdefault(normalized(name), version)
+    return versions
+
+
+def normalized(name: str) -> str:
+    """Normalize a project's name (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()

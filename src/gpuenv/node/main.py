@@ -1,0 +1,89 @@
+"""Read one request from standard input, do it, print one line of JSON, or words with `--in-words`.
+
+python3 -I gpuenv-node.pyz detect|create|verify [--in-words] < REQUEST
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from types import FrameType
+from typing import Any
+
+from .create import create
+from .problems import NodeError, bad_request, refused_by_system
+from .tell import tell
+from .verify import verify
+from .words import in_words
+
+SCHEMA_VERSION = 1
+_LARGEST = 64 * 1024 * 1024
+_INTERRUPTED = 130
+_BAD_USAGE = 2
+_IN_WORDS = "--in-words"
+
+
+def main(argv: list[str]) -> int:
+    """Do one action and print the answer; the status is 0 where there is one, in words where it is good."""
+    if not argv or argv[0] not in _ACTIONS or argv[1:] not in ([], [_IN_WORDS]):
+        print("usage: gpuenv-node.pyz {} [{}]".format("|".join(_ACTIONS), _IN_WORDS), file=sys.stderr)
+        return _BAD_USAGE
+    _end_cleanly()
+    try:
+        answer = _ACTIONS[argv[0]](_request(), dict(os.environ))
+    except NodeError as error:
+        answer = error.answer()
+    except OSError as error:  # such as no folder for temporary files
+        answer = refused_by_system(error, "").answer()
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    if argv[1:] == [_IN_WORDS]:
+        return _print_words(answer)
+    document = dict({"schema_version": SCHEMA_VERSION, "action": argv[0]}, **answer)
+    # ASCII: what is between here and gpuenv may know no other encoding
+    sys.stdout.write(json.dumps(document) + "\n")
+    sys.stdout.flush()
+    return 0
+
+
+def _print_words(answer: Mapping[str, Any]) -> int:
+    lines, well = in_words(answer, os.environ)
+    text = "".join(f"{line}\n" for line in lines)
+    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    sys.stdout.flush()
+    return 0 if well else 1
+
+
+def _detect(_request: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    return {"ok": True, "told": tell(environ)}
+
+
+_ACTIONS = {"detect": _detect, "create": create, "verify": verify}
+
+
+def _request() -> Mapping[str, Any]:
+    """Read the request; none at all is an empty one."""
+    text = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(_LARGEST)
+    if not text.strip():
+        return {}
+    try:
+        request = json.loads(text)
+    except (ValueError, RecursionError):
+        raise bad_request("it is no JSON") from None
+    if not isinstance(request, dict):
+        raise bad_request("it is no object")
+    return request
+
+
+def _end_cleanly() -> None:
+    """Treat the end of a job, or of a connection, as Ctrl-C, so that what is half-made goes."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt(number)

@@ -1,0 +1,150 @@
+"""One environment being made: by uv where the machine has it, else by Python's own venv and pip."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
+from typing import Any, NamedTuple
+
+from .places import Place, replace_file, unwritable
+from .problems import NodeError, step_failed
+from .pythons import find_uv
+from .running import run, run_logged, without_misleading
+
+_LAST_LINES = 15
+_LONGEST_LINE = 2000  # letters
+_VERSION_LIMIT_S = 20.0
+_NEW_PIP = (20, 3)  # the first that knows manylinux_2_28; Python 3.8 may bring 19
+_PATIENCE_S = "120"  # uv's own 30 s is short for files of gigabytes
+_REQUIREMENTS = ".gpuenv-requirements.txt"
+_PASSWORD = re.compile(r"(https?://)[^/@\s]+@")
+
+
+class Wanted(NamedTuple):
+    """What is asked for: `requirements` is the text of a requirements file, `fingerprint` names its files.
+
+    `python` is MAJOR.MINOR. `hashed` tells that every file is named with its hash. `names` are the packages
+    that must be there afterwards, `size` is how many bytes are fetched, `record` what gpuenv.json will hold.
+    """
+
+    python: str
+    requirements: str
+    hashed: bool
+    fingerprint: str
+    names: tuple[str, ...]
+    size: int
+    record: dict[str, Any]
+    force: bool
+
+
+class Making:
+    """The work on one environment; `log` is the file that has all that the installer printed."""
+
+    def __init__(
+        self, wanted: Wanted, place: Place, environ: Mapping[str, str], keep_open: tuple[int, ...]
+    ) -> None:
+        self.log = _new_log(place)
+        self._wanted, self._place, self._keep_open = wanted, place, keep_open
+        self._uv = find_uv(environ)
+        defaults = {
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            "PIP_NO_INPUT": "1",  # nobody could answer
+            "UV_HTTP_TIMEOUT": environ.get("UV_REQUEST_TIMEOUT", _PATIENCE_S),
+        }
+        self._environ = dict(defaults, **without_misleading(environ))
+
+    def make(self, python: str, after_first_step: Callable[[], None]) -> None:
+        """Make the environment with this Python and install what is wanted; raise NodeError."""
+        self._check_room()
+        _tell(f"making `{self._place.path}` with Python {self._wanted.python}")
+        path = self._place.path
+        self._step([self._uv, "venv", path, "--python", python] if self._uv else [python, "-m", "venv", path])
+        after_first_step()
+        _tell(f"installing {len(self._wanted.names)} packages")
+        self._install()
+
+    def record(self, installed: Mapping[str, str]) -> None:
+        """Write gpuenv.json, as gpuenv would, and note an environment that lies outside the store."""
+        plan = dict(
+            self._wanted.record["plan"],
+            fingerprint=self._wanted.fingerprint,
+            installed=dict(installed),
+            made_on=platform.node(),
+        )
+        record = dict(
+            self._wanted.record,
+            name=self._place.name,
+            created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            manager="uv" if self._uv else "pip",
+            state="complete",
+            plan=plan,
+        )
+        replace_file(self._place.record, json.dumps(record, indent=1) + "\n")
+        _remember(self._place)
+
+    def _check_room(self) -> None:
+        free = shutil.disk_usage(self._place.path).free
+        if self._wanted.size > free:
+            message = f"{self._wanted.size / 1e9:.1f} GB are to be fetched, {free / 1e9:.1f} GB are free"
+            raise NodeError("disk-full", message, (self._place.path,))
+
+    def _install(self) -> None:
+        file = os.path.join(self._place.path, _REQUIREMENTS)
+        replace_file(file, self._wanted.requirements, mode=0o600)  # an index may have a password
+        strictly = ["--require-hashes", "--no-deps"] if self._wanted.hashed else []
+        if self._uv:
+            # hashes say which file is meant; without them pip, too, takes the best of all indexes
+            any_index = ["--index-strategy", "unsafe-best-match"]
+            into = ["--python", self._place.path, *any_index]
+            self._step([self._uv, "pip", "install", *into, *strictly, "-r", file])
+        else:
+            self._renew_pip()
+            self._step([self._place.python, "-m", "pip", "install", *strictly, "-r", file])
+        os.unlink(file)
+
+    def _renew_pip(self) -> None:
+        told = run([self._place.python, "-m", "pip", "--version"], _VERSION_LIMIT_S, self._environ)
+        found = re.match(r"pip (\d+)\.(\d+)", told.stdout)
+        if found and (int(found.group(1)), int(found.group(2))) < _NEW_PIP:
+            lines = self._wanted.requirements.splitlines()
+            sources = [word for line in lines if line.startswith("--") for word in shlex.split(line)]
+            if "--no-index" not in sources:
+                self._step([self._place.python, "-m", "pip", "install", "--upgrade", "pip", *sources])
+
+    def _step(self, argv: list[str]) -> None:
+        with open(self.log, "a", encoding="utf-8", errors="surrogateescape") as log:
+            log.write("$ {}\n".format(_PASSWORD.sub(r"\1***@", " ".join(argv))))
+        ended = run_logged(argv, self.log, self._environ, self._keep_open)
+        if ended.ok:
+            return
+        how = "could not be started" if ended.returncode is None else f"failed ({ended.returncode})"
+        lines = [line.rstrip()[:_LONGEST_LINE] for line in ended.stdout.splitlines() if line.strip()]
+        last = "\n".join(lines[-_LAST_LINES:]) or ended.error or "it printed nothing"
+        raise step_failed(" ".join(argv[:3]), how, last, self.log)
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _new_log(place: Place) -> str:
+    moment = datetime.now(timezone.utc)
+    name = f"{os.path.basename(place.path)}-{moment:%Y%m%dT%H%M%SZ}-{place.key[:6]}.log"
+    return os.path.join(place.folder("logs"), name)
+
+
+def _remember(place: Place) -> None:
+    if not place.is_elsewhere:
+        return
+    folder = place.folder("elsewhere")
+    try:
+        replace_file(os.path.join(folder, place.key + ".json"), json.dumps(place.path))
+    except OSError as error:
+        raise unwritable(folder, error) from None

@@ -1,0 +1,175 @@
+"""Where environments live: the same folders, names and keys as gpuenv's own (`environments.store`)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import stat
+import sys
+import unicodedata
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from .problems import NodeError, bad_request
+
+_LONGEST_NAME = 100  # bytes: it stands in lock and log names too
+_RESERVED = re.compile("(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\\..*)?", re.IGNORECASE)
+_UNWANTED = re.compile(r"[^\w.+-]")
+RECORD = "gpuenv.json"
+
+
+class Place(NamedTuple):
+    """Where one environment is or will be; `store` is gpuenv's folder, `name` what people call it."""
+
+    store: str
+    name: str
+    path: str
+
+    @property
+    def key(self) -> str:
+        """A file name that stands for the path, on file systems that fold case too."""
+        text = unicodedata.normalize("NFC", self.path).casefold()
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it lies outside the store."""
+        return os.path.dirname(self.path) != os.path.join(self.store, "envs")
+
+    @property
+    def record(self) -> str:
+        """The file in which gpuenv keeps what it knows of the environment."""
+        return os.path.join(self.path, RECORD)
+
+    @property
+    def python(self) -> str:
+        """The environment's interpreter."""
+        return os.path.join(self.path, "bin", "python")
+
+    def folder(self, name: str) -> str:
+        """Return a folder of the store, which is made where it is not there."""
+        path = os.path.join(self.store, name)
+        try:
+            os.makedirs(path, exist_ok=True)
+        except OSError as error:
+            raise unwritable(path, error) from None
+        return path
+
+
+def unwritable(path: str, error: OSError) -> NodeError:
+    """Say that gpuenv's own folder can't be written."""
+    reason = error.strerror or str(error)
+    message = f"`{path}` can't be written: {reason}; GPUENV_DATA_DIR may name a folder that can"
+    return NodeError("data-dir-unwritable", message, (str(error),))
+
+
+def find_place(request: Mapping[str, Any], environ: Mapping[str, str]) -> Place:
+    """Return the place that a request names: by `name` in the store, or by `target`, a path."""
+    name, target = request.get("name"), request.get("target")
+    if isinstance(target, str) and target:
+        path = _path(target)
+        return Place(_store(environ), path, path)
+    if not isinstance(name, str) or not name:
+        raise bad_request("it names no environment")
+    name = unicodedata.normalize("NFC", name)
+    problem = _problem_of(name)
+    if problem:
+        raise _bad_name(name, problem)
+    store = _store(environ)
+    return Place(store, name, os.path.join(store, "envs", name))
+
+
+def _store(environ: Mapping[str, str]) -> str:
+    named = environ.get("GPUENV_DATA_DIR")
+    if named:
+        return os.path.abspath(named)
+    home = os.path.expanduser("~")
+    if not os.path.isabs(home):
+        raise NodeError("no-home", "there is no home directory to keep environments in: set GPUENV_DATA_DIR")
+    data = environ.get("XDG_DATA_HOME", "").strip()
+    if sys.platform == "darwin" and not data:
+        return os.path.join(home, "Library", "Application Support", "gpuenv")
+    return os.path.join(data or os.path.join(home, ".local", "share"), "gpuenv")
+
+
+def _path(target: str) -> str:
+    if any(unicodedata.category(letter) == "Cc" for letter in target):
+        raise _bad_name(target, "it has control characters")
+    path = os.path.realpath(os.path.expanduser(target))
+    if not os.path.isabs(os.path.expanduser(target)):
+        raise _bad_name(target, "it is no absolute path")
+    if path == os.path.dirname(path):
+        raise _bad_name(target, "it is the root of a file system")
+    if path == os.path.realpath(os.path.expanduser("~")):
+        raise _bad_name(target, "it is the home directory")
+    if _length(os.path.basename(path)) > _LONGEST_NAME:
+        raise _bad_name(target, f"it is longer than {_LONGEST_NAME} bytes")
+    return path
+
+
+def _problem_of(name: str) -> str | None:
+    problems = (
+        (not name.strip(), "it is empty"),
+        (name.startswith("."), "it starts with a dot"),
+        (_UNWANTED.search(name), "it has characters other than letters, digits and `-_.+`"),
+        (name.startswith(("-", "+")), "it starts like an option"),
+        (name.endswith("."), "it ends in a dot, which Windows drops"),
+        (_RESERVED.fullmatch(name), "Windows keeps that name for itself"),
+        (_length(name) > _LONGEST_NAME, f"it is longer than {_LONGEST_NAME} bytes"),
+    )
+    return next((problem for is_so, problem in problems if is_so), None)
+
+
+def _length(name: str) -> int:
+    return len(name.encode("utf-8", "surrogatepass"))
+
+
+def _bad_name(name: str, problem: str) -> NodeError:
+    shown = name if name.isprintable() and len(name) <= _LONGEST_NAME else ascii(name[:_LONGEST_NAME])
+    return NodeError("bad-name", f"`{shown}` can't name an environment: {problem}")
+
+
+def identity_of(path: str) -> tuple[int, int] | None:
+    """Return which directory lies at `path`, None when there is none (a link is none)."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
+
+
+def is_environment(path: str) -> bool:
+    """Tell whether a directory is an environment of any manager."""
+    marks = (
+        os.path.isfile(os.path.join(path, "pyvenv.cfg")),
+        os.path.isdir(os.path.join(path, "conda-meta")),
+    )
+    return identity_of(path) is not None and any(marks)
+
+
+def names_in(folder: str) -> list[str]:
+    """Return the names of what is in a folder; none where it can't be read."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def replace_file(path: str, text: str, mode: int = 0o666) -> None:
+    """Put `text` at `path` in one step that survives a crash."""
+    folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f".{name}-{secrets.token_hex(4)}")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with open(descriptor, "w", encoding="utf-8", newline="\n") as sink:
+            sink.write(text)
+            sink.flush()
+            os.fsync(sink.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise

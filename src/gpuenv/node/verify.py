@@ -1,0 +1,98 @@
+"""Run the tests in an environment, with its own Python; gpuenv judges what they found."""
+
+from __future__ import annotations
+
+import json
+import os
+import pkgutil
+import shutil
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+from .create import recorded_plan
+from .journal import is_pending
+from .places import Place, find_place
+from .problems import NodeError, bad_request
+from .running import run
+
+_CHILD = "child.py"  # verification/child.py of gpuenv, carried beside this module
+_LIMIT_S = 300.0
+_LONGEST_S = 24 * 3600.0
+_KEPT_LINES = 40
+_LONGEST_LINE = 2000
+_LARGEST_REPORT = 4 * 1024 * 1024
+
+
+def verify(request: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    """Run the tests in the environment that is named; tell what they wrote, and how they ended."""
+    place = find_place(request, environ)
+    if is_pending(place) or not os.access(place.python, os.X_OK):
+        raise NodeError("no-such-environment", f"there is no environment `{place.name}`")
+    options = request.get("options") or {}
+    if not isinstance(options, dict):
+        raise bad_request("`options` is no object")
+    limit_s = options.get("timeout_s", _LIMIT_S)
+    if not isinstance(limit_s, (int, float)) or not 0 < limit_s <= _LONGEST_S:
+        raise bad_request("`timeout_s` is no number of seconds")
+    folder = tempfile.mkdtemp(prefix="gpuenv-verify-")
+    try:
+        told = _run(place, _arguments(options), limit_s, folder, environ)
+        return dict(told, ok=True, environment=place.path, planned=_planned(place))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _run(
+    place: Place, arguments: list[str], limit_s: float, folder: str, environ: Mapping[str, str]
+) -> dict[str, Any]:
+    child, result = os.path.join(folder, _CHILD), os.path.join(folder, "result.json")
+    with open(child, "wb") as sink:
+        sink.write(pkgutil.get_data(str(__package__), _CHILD) or b"")
+    start = os.path.join(folder, "start")  # empty: no stray `torch.py` shadows the real one
+    os.mkdir(start)
+    beside = os.pathsep.join([os.path.dirname(place.python), environ.get("PATH", os.defpath)])
+    ended = run([place.python, child, result, *arguments], limit_s, dict(environ, PATH=beside), cwd=start)
+    how = {"returncode": ended.returncode, "timed_out": ended.timed_out, "error": ended.error}
+    printed = _some((ended.stdout + "\n" + ended.stderr).splitlines())
+    return {"report": _read(result), "ended": dict(how, limit_s=limit_s), "printed": printed}
+
+
+def _planned(place: Place) -> dict[str, Any]:
+    """Return what the environment's plan said of torch: gpuenv holds the result against it."""
+    plan = recorded_plan(place) or {}
+    packages = plan.get("packages")
+    dicts = (one for one in packages if isinstance(one, dict)) if isinstance(packages, list) else ()
+    torch = next((one.get("version") for one in dicts if one.get("name") == "torch"), None)
+    return {"torch": torch, "variant": plan.get("variant")}
+
+
+def _arguments(options: Mapping[str, Any]) -> list[str]:
+    devices = options.get("devices") or []
+    if not isinstance(devices, list) or not all(
+        isinstance(one, int) and 0 <= one < 1 << 16 for one in devices
+    ):
+        raise bad_request("`devices` is no list of numbers")
+    chosen = ["--devices", ",".join(map(str, devices))] if devices else []
+    return chosen + [
+        option for name, option in (("compile", "--compile"), ("nccl", "--nccl")) if options.get(name)
+    ]
+
+
+def _read(path: str) -> Any:
+    try:
+        if os.path.getsize(path) > _LARGEST_REPORT:
+            return None
+        with open(path, encoding="utf-8", errors="replace") as source:
+            return json.load(source)
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _some(lines: list[str]) -> list[str]:
+    """Return what was printed, without the middle where there is much of it."""
+    kept = [line.rstrip()[:_LONGEST_LINE] for line in lines if line.strip()]
+    half = _KEPT_LINES // 2
+    if len(kept) <= _KEPT_LINES:
+        return kept
+    return [*kept[:half], f"({len(kept) - 2 * half} lines left out)", *kept[-half:]]
