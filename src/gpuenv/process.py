@@ -128,6 +128,29 @@ def attend(
         _note(log, argv, stdout, stderr)
 
 
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A process that runs beside others; what it reads and prints are files."""
+
+    _child: subprocess.Popen[bytes]
+
+    def ended(self) -> int | None:
+        """Return its exit status, None while it runs."""
+        return self._child.poll()
+
+    def end(self) -> None:
+        """End it and its children."""
+        _end(self._child)
+
+
+def start_aside(
+    argv: Sequence[str], *, stdin: Path, stdout: Path, stderr: Path, environ: Mapping[str, str]
+) -> Aside:
+    """Start `argv` and return at once; raises OSError when it can't be started."""
+    with stdin.open("rb") as given, stdout.open("wb") as out, stderr.open("wb") as err:
+        return Aside(_start(argv, environ, None, given.fileno(), out.fileno(), err.fileno()))
+
+
 def _interrupt(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
     """Pass Ctrl-C on, then end the child; on Windows the console has passed it on already."""
     try:

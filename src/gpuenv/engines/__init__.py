@@ -1,0 +1,1 @@
+"""Who runs the node program on many machines: Ansible or Slurm, as the lab has them."""
