@@ -19,6 +19,11 @@ TOOLS = {
     "busybox": "busybox",
     "dash": "dash",
     "shellcheck": "shellcheck",
+    "ssh": "openssh-client",  # hosts of an inventory
+    "sshd": "openssh-server",
+    "srun": "slurm-client",
+    "slurmctld": "slurmctld",
+    "slurmd": "slurmd",
 }
 
 
@@ -67,3 +72,10 @@ def bench(session: nox.Session) -> None:
     """Measure against others side by side, in one run; needs the package index."""
     _install(session, "test")
     session.run("python", "bench/run.py", *session.posargs)
+
+
+@nox.session
+def papers(session: nox.Session) -> None:
+    """Adapt what papers left for four GPUs and resolve it; needs the package index."""
+    _install(session, "test")
+    session.run("python", "bench/papers.py", "--resolve", *session.posargs)

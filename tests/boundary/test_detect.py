@@ -8,7 +8,7 @@ import subprocess
 import sys
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,8 @@ import pytest
 from gpuenv.core.knowledge import Knowledge, parse_knowledge
 from gpuenv.core.machine_json import parse_machine, render_machine
 from gpuenv.machine.detect import detect_machine
+from gpuenv.machine.told import parse_told
+from gpuenv.node.tell import tell
 from gpuenv.values.errors import UsageError
 from gpuenv.values.machine import Machine
 from gpuenv.workflow.detect import detect
@@ -140,12 +142,27 @@ class Fake:
     def detect(self, timeout_s: float = 30.0) -> Machine:
         machine = detect_machine(self.environ, knowledge, root=self.root, timeout_s=timeout_s)
         assert parse_machine(json.loads(json.dumps(render_machine(machine)))) == machine
+        if "NVML" not in str(machine) and "SYSTEMROOT" not in self.environ:  # which nodes know nothing of
+            assert _without_software(self.told(timeout_s)) == _without_software(machine)
         return machine
+
+    def told(self, timeout_s: float = 30.0) -> Machine:
+        """The machine as it is read elsewhere, from what the node program tells; leaves no calls."""
+        calls, log = self.calls, self.bin / "calls"
+        told = tell(self.environ, str(self.root), timeout_s)
+        log.write_text("".join(f"{call}\n" for call in calls))
+        return parse_told(json.loads(json.dumps(told)), knowledge)
 
     @property
     def calls(self) -> list[str]:
         log = self.bin / "calls"
         return log.read_text().splitlines() if log.exists() else []
+
+
+def _without_software(machine: Machine) -> Machine:
+    """A node asks its Pythons themselves, and looks for managers on PATH alone."""
+    problems = tuple(one for one in machine.problems if not one.code.startswith("python-"))
+    return replace(machine, pythons=(), managers=(), problems=problems)
 
 
 def _show(name: str) -> str:

@@ -25,6 +25,7 @@ COMMANDS = (
     ("remove",), ("dockerfile",), ("bootstrap",),
     ("matrix",), ("matrix", "show"), ("matrix", "check"), ("matrix", "inspect"), ("matrix", "refresh"),
     ("mirrors",), ("mirrors", "list"), ("mirrors", "check"), ("mirrors", "use"), ("mirrors", "reset"),
+    ("fleet",), ("fleet", "detect"), ("fleet", "plan"), ("fleet", "create"), ("fleet", "verify"),
 )  # fmt: skip
 
 
@@ -72,7 +73,7 @@ def test_help_tells_every_command(program: Program) -> None:
         told = program.run(*command, "--help")
         assert told.status == 0
         assert told.out.startswith(f"Usage: gpuenv {' '.join(command)}")
-    for group in ("matrix", "mirrors"):
+    for group in ("matrix", "mirrors", "fleet"):
         told = program.run(group, "--help")
         assert commands_of(told.out) == {name for first, *rest in COMMANDS if first == group for name in rest}
     bare = program.run()

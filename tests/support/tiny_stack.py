@@ -29,6 +29,16 @@ def publish_stack(network: Network, here: Path) -> None:
     )
 
 
+def publish_torches(network: Network, here: Path) -> None:
+    """Put two tiny torches on the official index: 2.15.0+cu130 for new GPUs, 2.14.1+cu126 for old ones."""
+    for version, cuda in (("2.15.0", "13.0"), ("2.14.1", "12.6")):
+        variant = f"cu{cuda.replace('.', '')}"
+        wheel = tiny_torch(
+            here / variant, f"{version}+{variant}", cuda=cuda, architectures=("sm_60", "sm_100")
+        )
+        network.publish(wheel, variant)
+
+
 def installed(environment: Path) -> dict[str, str]:
     """Return the versions in an environment by normalized name, without what a venv starts with."""
     places = [str(path) for path in environment.glob("lib/*/site-packages")]

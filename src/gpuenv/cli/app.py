@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from gpuenv.cli import options as o
+from gpuenv.cli.fleet_app import fleet_app
 
 
 class Interrupted(Exception):  # noqa: N818 - a signal, no error
@@ -49,6 +50,7 @@ mirrors_app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(mirrors_app, name="mirrors")
+app.add_typer(fleet_app, name="fleet")
 
 
 def _version(value: bool) -> None:
@@ -97,7 +99,8 @@ def plan(
         typer.Option(
             "--format",
             envvar="GPUENV_FORMAT",
-            help="How to print the plan; pip and uv are commands to paste.",
+            help="How to print the plan; pip and uv are commands to paste, ansible is a folder of files, "
+            "slurm a script for sbatch.",
         ),
     ] = o.FormatName.text,
     output: Annotated[
@@ -107,10 +110,16 @@ def plan(
         ),
     ] = None,
     *,
+    asked: o.AdaptArguments,
     wanted: o.PlanArguments,
     common: o.Common,
 ) -> int:
-    """Decide and explain; change nothing."""
+    """Decide and explain; change nothing but what --adapt --write was given."""
+    if asked.adapt:
+        from gpuenv.cli.commands import plan_adapt  # noqa: PLC0415
+
+        return plan_adapt.plan_adapted(wanted, asked, format_name.value, output, common)
+    o.check_without_adapt(asked)
     if format_name is o.FormatName.bootstrap:
         from gpuenv.cli.commands import bootstrap  # noqa: PLC0415
 
@@ -170,12 +179,18 @@ def create(
     lab: o.LabFile = None,
     *,
     chosen: o.CreateArguments,
+    asked: o.AdaptArguments,
     wanted: o.PlanArguments,
     common: o.Common,
 ) -> int:
     """Plan, show, apply, verify: make an environment that works on this machine's GPUs."""
     from gpuenv.cli.commands import create as command  # noqa: PLC0415
 
+    if asked.adapt:
+        from gpuenv.cli.commands import create_adapt  # noqa: PLC0415
+
+        return create_adapt.create_adapted(command.given(name), lab, wanted, asked, chosen, common)
+    o.check_without_adapt(asked)
     if lab is not None:
         from gpuenv.cli.commands.create_lab import create_lab  # noqa: PLC0415
 
@@ -214,12 +229,8 @@ def bootstrap(
 def verify(
     environment: o.Environment = None,
     devices: o.Devices = None,
-    with_compile: Annotated[
-        bool, typer.Option("--compile", envvar="GPUENV_COMPILE", help="Try torch.compile as well.")
-    ] = False,
-    nccl: Annotated[
-        bool, typer.Option("--nccl", envvar="GPUENV_NCCL", help="Try NCCL between the GPUs as well.")
-    ] = False,
+    with_compile: o.Compile = False,
+    nccl: o.Nccl = False,
     timeout_s: Annotated[
         float,
         typer.Option(

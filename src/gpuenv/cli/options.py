@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -58,6 +58,8 @@ class FormatName(str, Enum):
     dockerfile = "dockerfile"
     devcontainer = "devcontainer"
     bootstrap = "bootstrap"
+    ansible = "ansible"
+    slurm = "slurm"
     pip = "pip"
     uv = "uv"
 
@@ -282,6 +284,20 @@ LabFile = Annotated[
         help="A lab.toml with environments; what is typed goes before what it says.",
     ),
 ]
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        envvar="GPUENV_FORCE",
+        help="Replace an existing environment; it comes back if this fails.",
+    ),
+]
+Compile = Annotated[
+    bool, typer.Option("--compile", envvar="GPUENV_COMPILE", help="Try torch.compile as well.")
+]
+Nccl = Annotated[
+    bool, typer.Option("--nccl", envvar="GPUENV_NCCL", help="Try NCCL between the GPUs as well.")
+]
 Yes = Annotated[bool, typer.Option("-y", "--yes", envvar="GPUENV_YES", help="Ask nothing.")]
 Environment = Annotated[
     str | None,
@@ -336,14 +352,39 @@ class CreateArguments:
     ] = False
     yes: Yes = False
     verify: Verify = True
-    force: Annotated[
+    force: Force = False
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptArguments:
+    """The options that take what was left, and change it as little as need be."""
+
+    adapt: Annotated[
         bool,
         typer.Option(
-            "--force",
-            envvar="GPUENV_FORCE",
-            help="Replace an existing environment; it comes back if this fails.",
+            "--adapt",
+            envvar="GPUENV_ADAPT",
+            help="Take what a paper left (-r, -f, or a path: pyproject.toml, setup.py, a folder) and find "
+            "the nearest set that works here, as a patch of that very file.",
         ),
     ] = False
+    write: Annotated[
+        bool,
+        typer.Option(
+            "--write",
+            envvar="GPUENV_ADAPT_WRITE",
+            help="With --adapt: change the files; what they held is kept beside.",
+        ),
+    ] = False
+    exclude_newer: Annotated[
+        str | None,
+        typer.Option(
+            "--exclude-newer",
+            metavar="DATE|git",
+            envvar="GPUENV_EXCLUDE_NEWER",
+            help="With --adapt: the other packages as of a day (2021-06-30), or of the last commit (git).",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,14 +467,26 @@ class Common:
     verbose: Verbose = False
 
 
-_GROUPS = (PlanArguments, CreateArguments, DoctorArguments, BootstrapArguments, Common)
+def check_without_adapt(asked: AdaptArguments) -> None:
+    """Raise UsageError for options that mean nothing without `--adapt`."""
+    options = (("--write", asked.write), ("--exclude-newer", asked.exclude_newer))
+    given = next((name for name, value in options if value), None)
+    if given is not None:
+        from gpuenv.values.errors import Fix, UsageError  # noqa: PLC0415 - only where it goes wrong
+        from gpuenv.values.text import tr  # noqa: PLC0415
+
+        raise UsageError(
+            tr("{option} goes with --adapt only", option=given),
+            code="usage",
+            fixes=(Fix(tr("give --adapt as well, or leave it out")),),
+        )
 
 
 def grouped(command: Callable[..., int]) -> Callable[..., int]:
     """Let a command take a group of options as one parameter: typer sees the group's fields in its place."""
     # not get_type_hints: up to Python 3.10 it hides the options of what defaults to None
     named = inspect.signature(command, eval_str=True).parameters
-    groups = {name: item.annotation for name, item in named.items() if item.annotation in _GROUPS}
+    groups = {name: item.annotation for name, item in named.items() if _is_group(item.annotation)}
     parameters: list[inspect.Parameter] = []
     for name, parameter in named.items():
         parameters += _parameters_of(groups[name]) if name in groups else [parameter]
@@ -447,6 +500,10 @@ def grouped(command: Callable[..., int]) -> Callable[..., int]:
     spread.__signature__ = inspect.Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
     spread.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return spread
+
+
+def _is_group(annotation: Any) -> bool:
+    return isinstance(annotation, type) and is_dataclass(annotation)
 
 
 def _parameters_of(group: type) -> list[inspect.Parameter]:

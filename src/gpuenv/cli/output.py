@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
@@ -119,15 +119,15 @@ def prepare_streams() -> None:
 
 
 @contextmanager
-def working(message: str, *, quiet: bool) -> Iterator[None]:
-    """Show on a terminal that something goes on, for as long as it does."""
+def working(message: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show on a terminal that something goes on, for as long as it does; what is yielded rewords it."""
     if quiet or not sys.stderr.isatty():
-        yield
+        yield lambda _: None
         return
     from rich.console import Console  # noqa: PLC0415 - only where it draws
 
-    with Console(stderr=True).status(message):
-        yield
+    with Console(stderr=True).status(message) as status:
+        yield status.update
 
 
 class Declined(Exception):  # noqa: N818 - an answer, no error

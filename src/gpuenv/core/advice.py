@@ -8,7 +8,9 @@ from gpuenv.core.bound_fixes import newer_without_wheel
 from gpuenv.core.circumstances import glibc_of, may_ask_mirrors, with_any_glibc
 from gpuenv.core.drivers import least_driver_for, least_driver_of
 from gpuenv.core.resolve import Choice, Decision, Question, decide
+from gpuenv.core.rules.python import pythons_of
 from gpuenv.values.plan import Advice
+from gpuenv.values.python import PythonOffer
 from gpuenv.values.text import tr
 
 
@@ -16,7 +18,7 @@ def give_advice(question: Question, decision: Decision, choice: Choice) -> tuple
     """Return what would bring a newer torch than `choice`, each tried and true."""
     advice = (
         _driver(question, choice),
-        _python(question, choice),
+        _python(question, decision, choice),
         _glibc(question, decision, choice),
         _fewer_gpus(question, choice),
         _index(question, decision, choice),
@@ -45,14 +47,34 @@ def _driver(question: Question, choice: Choice) -> Advice | None:
     return Advice(text, tr("driver {floor} or newer", floor=floor))
 
 
-def _python(question: Question, choice: Choice) -> Advice | None:
+def _python(question: Question, decision: Decision, choice: Choice) -> Advice | None:
+    """Name the Python of the newest torch: where another was asked for, or where it is not on offer."""
     if question.request.python is None:
-        return None
+        return _python_not_on_offer(question, decision, choice)
     better = _newer(question.with_request(replace(question.request, python=None)), choice)
     if better is None:
         return None
     text = tr("torch {version} needs Python {python}", version=better.case.torch, python=better.python.short)
     return Advice(text, f"Python {better.python.short}")
+
+
+def _python_not_on_offer(question: Question, decision: Decision, choice: Choice) -> Advice | None:
+    """Name the oldest Python for the newest torch, of the Pythons that are all that it lacks."""
+    held_back = tuple(
+        judged.case
+        for judged in decision.rejected
+        if judged.case.torch > choice.case.torch
+        and all(failure.rule == "python" for failure in judged.failures)
+    )
+    versions = pythons_of(tuple(item for case in held_back for item in case.found))
+    more = tuple(PythonOffer(version) for version in versions if "." in version)
+    choices = decide(replace(question, cases=held_back, pythons=more)).choices if more else ()
+    if not choices:
+        return None
+    torch = choices[0].case.torch
+    oldest = min((one.python for one in choices if one.case.torch == torch), key=lambda one: one.minor)
+    text = tr("torch {version} needs Python {python} or newer", version=torch, python=oldest.short)
+    return Advice(text, tr("Python {python} or newer", python=oldest.short))
 
 
 def _glibc(question: Question, decision: Decision, choice: Choice) -> Advice | None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+from gpuenv.values.fleet import FleetPlan
+from gpuenv.values.machine import Machine
+from gpuenv.values.plan import Warn
 
 Action = Literal["detect", "create", "verify"]
 # `done`: the program ran there and printed its answer, whether or not what it did succeeded.
@@ -43,7 +47,9 @@ OnHost = Callable[[HostResult], None]
 class Engine(Protocol):
     """Ansible or Slurm: knows the hosts and runs the program there; starts nothing on its own."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What it is called: `ansible`, `slurm`."""
 
     def hosts(self) -> tuple[str, ...]:
         """Return the hosts of the inventory or the partition, within `--limit`; raise UsageError."""
@@ -55,15 +61,58 @@ class Engine(Protocol):
         """
 
 
+# `waiting` and `running` are left where an interruption came before the end.
+OutcomeState = Literal[
+    "waiting", "running", "unreachable", "failed", "detected", "not-served", "planned", "not-made", "made",
+    "replaced", "unchanged", "would-make", "would-replace", "verified", "not-verified",
+]  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class HostOutcome:
-    """A host in the report: its machine, its group, what was made there and how it was proved."""
+    """A host in the report: its machine, its group, what was made there and how it was proved.
+
+    `problem` is why it got no further, `code` its word for programs, `because` the reasons under it, `log`
+    the last lines of an installer. `verify` is the data of `gpuenv verify --json` with `ok` and `lines`.
+    """
 
     host: str
+    state: OutcomeState = "waiting"
     group: int | None = None
-    state: str = ""
     changed: bool = False
+    code: str | None = None
     problem: str | None = None
+    because: tuple[str, ...] = ()
+    fixes: tuple[str, ...] = ()
+    log: str = ""
     environment: str | None = None
     verify: Mapping[str, Any] | None = None
-    machine: Mapping[str, Any] | None = field(default=None)
+    machine: Machine | None = None
+
+    @property
+    def is_proved(self) -> bool | None:
+        """Whether verify held; None where it did not run."""
+        return None if self.verify is None else bool(self.verify.get("ok"))
+
+
+@dataclass(frozen=True, slots=True)
+class FleetRun:
+    """What one command came to on all hosts, as far as it came.
+
+    `engine` is `ansible` or `slurm`, `environment` the name that was given, `fleet` the plan with its groups,
+    its machines in the order of `hosts`.
+    """
+
+    command: Literal["detect", "plan", "create", "verify"]
+    engine: str
+    hosts: tuple[HostOutcome, ...]
+    environment: str | None = None
+    fleet: FleetPlan | None = None
+    check: bool = False
+    interrupted: bool = False
+    warnings: tuple[Warn, ...] = ()
+
+    @property
+    def changed(self) -> int:
+        """On how many hosts something was changed."""
+        return sum(one.changed for one in self.hosts)

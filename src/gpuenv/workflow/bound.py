@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from packaging.utils import NormalizedName, canonicalize_name
+from packaging.version import Version
 
+from gpuenv.core.adapt_others import with_others_free
 from gpuenv.core.bound_pages import bound_projects, loosened, pages_to_read
 from gpuenv.core.resolve import Question, decide
 from gpuenv.http import HttpClient
@@ -36,6 +38,33 @@ def with_bound_pages(
         for other in loosened(question):
             more = reader.found_for(replace(other, listings=question.listings, shelf=question.shelf))
             question = question.with_listings(more)
+    return question
+
+
+def with_pages_near(
+    question: Question,
+    torches: Iterable[Version],
+    configuration: IndexConfiguration,
+    options: PlanOptions,
+    environ: Mapping[str, str],
+) -> Question:
+    """Return the question with the pages of the projects bound to torch for one torch after another.
+
+    It stops at the first that serves them all, whatever releases of them are asked for.
+    """
+    names = bound_projects(question.request, question.target, question.pythons, question.knowledge)
+    if not names:
+        return question
+    question = question.with_request(replace(question.request, bound=names))
+    with HttpClient(environ, ca_bundle=configuration.ca_bundle, offline=options.offline) as client:
+        reader = _Reader(tuple(canonicalize_name(name) for name in names), client)
+        question = question.with_listings(reader.read(configuration.find_links))
+        for torch in torches:
+            request = with_others_free(question.request).with_requirement(f"torch=={torch}")
+            read = reader.read_on(question.with_request(request))
+            question = question.with_listings(read.listings[len(question.listings) :])
+            if decide(read).choices:
+                break
     return question
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from packaging.utils import NormalizedName, canonicalize_name
 
 from gpuenv import matrices
-from gpuenv.core.conda_builds import knowledge_of_channel, known_packages
+from gpuenv.core.conda_builds import CondaBuild, knowledge_of_channel, known_packages
 from gpuenv.core.conda_cudnn import with_needed_cudnn
 from gpuenv.core.conda_plan_part import assemble_from_channel
 from gpuenv.core.conda_records import conda_name, listings_of_channel
@@ -55,6 +55,35 @@ def plan_from_channel(
     A channel that can't be read is no reason to give up: what is known of it stands in, and the conda tool's
     own dry run has the last word.
     """
+    put = question_of_channel(asked, options, configuration, knowledge, mirrors, environ)
+    question = put.question
+    decision = decide(question)
+    if not decision.choices:
+        raise _refused(question, decision, asked, knowledge, _as_wheel(asked, options, knowledge, environ))
+    plan = assemble_from_channel(
+        question, decision, decision.choices[0], configuration, put.builds, asked.specs
+    )
+    return replace(plan, warnings=(*plan.warnings, *put.warnings))
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelQuestion:
+    """A question put to a channel, what is known of its builds, and what went wrong as it was read."""
+
+    question: Question
+    builds: tuple[CondaBuild, ...]
+    warnings: tuple[Warn, ...]
+
+
+def question_of_channel(
+    asked: Asked,
+    options: PlanOptions,
+    configuration: IndexConfiguration,
+    knowledge: Knowledge,
+    mirrors: Mirrors,
+    environ: Mapping[str, str],
+) -> ChannelQuestion:
+    """Return the question with what a channel has, or what is known of it where it can't be read."""
     target = asked.target
     builds = conda_builds(asked.channel, target.platform)
     place = locate_channel(asked.channel, options, mirrors)
@@ -66,11 +95,7 @@ def plan_from_channel(
         known = with_needed_cudnn(question.knowledge, records)
         read = listings_of_channel(_source(place, answers), _projects(asked), records)
         question = ask(asked.request, target, known, read, asked.pythons)
-    decision = decide(question)
-    if not decision.choices:
-        raise _refused(question, decision, asked, knowledge, _as_wheel(asked, options, knowledge, environ))
-    plan = assemble_from_channel(question, decision, decision.choices[0], configuration, builds, asked.specs)
-    return replace(plan, warnings=(*plan.warnings, *warnings))
+    return ChannelQuestion(question, builds, warnings)
 
 
 def _as_wheel(

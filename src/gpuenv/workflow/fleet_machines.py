@@ -53,6 +53,15 @@ def _names(files: tuple[Path, ...]) -> tuple[str, ...]:
     names = [
         name if counts[name] == 1 else _printable(str(file)) for name, file in zip(short, files, strict=True)
     ]
+    return _unlike(names)
+
+
+def shown_names(hosts: tuple[str, ...]) -> tuple[str, ...]:
+    """Name machines after hosts as they can be printed, each unlike the others."""
+    return _unlike([_printable(host) for host in hosts])
+
+
+def _unlike(names: list[str]) -> tuple[str, ...]:
     again = Counter(names)
     return tuple(name if again[name] == 1 else f"{name} ({place})" for place, name in enumerate(names, 1))
 

@@ -35,8 +35,14 @@ _T = TypeVar("_T")
 _MOST_REASONS = 2
 
 
-def plan_fleet(options: PlanOptions, environ: Mapping[str, str], *, target: str) -> FleetPlan:
-    """Return the fewest plans for environments at `target` that serve the saved machines.
+def plan_fleet(
+    options: PlanOptions,
+    environ: Mapping[str, str],
+    *,
+    target: str,
+    machines: tuple[FleetMachine, ...] | None = None,
+) -> FleetPlan:
+    """Return the fewest plans for environments at `target` that serve `machines`, None: the saved ones.
 
     A file that can't be read, and a machine that nothing works on, stands in the plan with its reason.
     Raises UsageError where no file could be read, and for what is wrong with the options; Unreachable.
@@ -45,7 +51,7 @@ def plan_fleet(options: PlanOptions, environ: Mapping[str, str], *, target: str)
     installer = choose_installer(options, environ)
     if installer.channel != WHEELS:
         raise _only_wheels(installer)
-    machines = read_machines(options, knowledge)
+    machines = read_machines(options, knowledge) if machines is None else machines
     workshop = _Workshop(options, environ, installer, knowledge, target)
     platforms, problems = _by_platform(machines)
     parts = [workshop.part(platform, part) for platform, part in platforms.items()]

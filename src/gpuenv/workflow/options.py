@@ -22,7 +22,8 @@ class PlanOptions:
     """The options of `plan` and its kin as typed; `program` is the command they belong to.
 
     `from_lock` is a lock that says all that is installed. Not typed: `excluding`, names of mirrors and
-    addresses of indexes that turned out to be broken, and `container`, where an image is made.
+    addresses of indexes that turned out to be broken, `container`, where an image is made, and `on_nodes`:
+    the machines make their environments themselves, with the Pythons that they have.
     """
 
     requirements: tuple[str, ...] = ()
@@ -46,6 +47,7 @@ class PlanOptions:
     program: tuple[str, ...] = ("gpuenv", "plan")
     excluding: frozenset[str] = frozenset()
     container: Container | None = None
+    on_nodes: bool = False
 
     @property
     def as_typed(self) -> tuple[tuple[str, str], ...]:

@@ -73,7 +73,7 @@ def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) 
         asked = Asked(request, place, installer.channel, pythons.result(), wish.file.specs)
         configuration = configuration_for(options, environ)
         plan = plan_from_channel(asked, options, configuration, knowledge, installer.mirrors, environ)
-        return _finished(_in_conda(plan, wish), wish, environ, target)
+        return finished(in_conda(plan, wish), wish, environ, target)
     listed = list_files(options, request, place, knowledge, environ)
     question = ask(request, place, knowledge, listed.listings, pythons.result())
     return plan_of(question, listed, wish, environ, target=target)
@@ -130,13 +130,28 @@ def plan_of(
     if not decision.choices:
         raise refuse(question, decision)
     plan = _decided(question, decision, listed, wish.options, environ)
+    return completed(plan, question, decision, listed, wish, environ, target=target)
+
+
+def completed(
+    plan: Plan,
+    question: Question,
+    decision: Decision,
+    listed: Listed,
+    wish: Wish,
+    environ: Mapping[str, str],
+    *,
+    target: str,
+) -> Plan:
+    """Return a plan of wheels with what is told of it besides, and its steps."""
     plan = _warned(_told_of_mirrors(plan, question, decision, listed), listed)
     if wish.request.manager in CONDA_MANAGERS:
-        plan = _in_conda(with_conda_python(plan, question.target, wish.file.specs), wish)
-    return _finished(plan, wish, environ, target)
+        plan = in_conda(with_conda_python(plan, question.target, wish.file.specs), wish)
+    return finished(plan, wish, environ, target)
 
 
-def _finished(plan: Plan, wish: Wish, environ: Mapping[str, str], target: str) -> Plan:
+def finished(plan: Plan, wish: Wish, environ: Mapping[str, str], target: str) -> Plan:
+    """Return a plan with what there is to tell of the wish, and with its steps."""
     plan = replace(plan, warnings=(*plan.warnings, *wish.told, *overlay_warnings(environ)))
     if plan.conda is not None:
         from gpuenv.workflow.conda_known import with_known_tool  # noqa: PLC0415 - for conda alone
@@ -145,7 +160,7 @@ def _finished(plan: Plan, wish: Wish, environ: Mapping[str, str], target: str) -
     return without_passwords(with_steps(with_sizes(plan, wish.options, environ), target))
 
 
-def _in_conda(plan: Plan, wish: Wish) -> Plan:
+def in_conda(plan: Plan, wish: Wish) -> Plan:
     """Return the plan with the places of its channels, those of the user's file behind its own."""
     if plan.conda is None:
         return plan

@@ -22,6 +22,7 @@ from gpuenv.workflow.write import keep_foreign, write_file
 
 DEFAULT_TARGET = ".venv"
 _FOR_UV = ("pyproject",)
+_FOR_NODES = ("ansible", "slurm")
 _FOR_IMAGES = ("dockerfile", "devcontainer")
 _BY_HAND = ("pyproject", "pixi.toml", "dockerfile", "devcontainer")  # what people have of their own
 _FOR_CONDA = ("environment.yml", "pixi.toml")
@@ -64,6 +65,10 @@ def plan(wanted: PlanArguments, format_name: str, output: Path | None, common: C
     """Decide, print the plan in the format asked for; `-` as the output is stdout."""
     options = _for_format(format_name, options_of(wanted, ("gpuenv", "plan")))
     output = None if str(output) == "-" else output
+    if format_name in _FOR_NODES:
+        from gpuenv.cli.commands.plan_nodes import plan_for_nodes  # noqa: PLC0415 - for other machines alone
+
+        return plan_for_nodes(options, format_name, output, common)
     if options.machine_folder is not None or len(options.machines) > 1:
         from gpuenv.cli.commands.plan_groups import plan_groups  # noqa: PLC0415 - for many machines alone
 

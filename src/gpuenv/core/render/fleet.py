@@ -36,25 +36,27 @@ def _row(number: int, one: FleetMachine, fleet: FleetPlan) -> dict[str, Any]:
     plan = fleet.groups[place - 1].plan if place else None
     return {
         "name": one.name,
-        "gpus": _gpus_in_words(one.machine) if one.machine else None,
-        "driver": _driver(one.machine),
+        "gpus": gpus_in_words(one.machine) if one.machine else None,
+        "driver": driver_of(one.machine),
         "group": place,
-        "torch": plan and _torch(fleet.groups[(place or 1) - 1]),
+        "torch": plan and torch_of(fleet.groups[(place or 1) - 1]),
         "python": plan and plan.python,
     }
 
 
-def _torch(group: FleetGroup) -> str:
-    """PyPI's builds do not carry their variant in the version."""
+def torch_of(group: FleetGroup) -> str:
+    """Return a group's torch and its variant, which the versions of PyPI's builds do not carry."""
     torch = group.plan.packages[0]
     return torch.version if "+" in torch.version else f"{torch.version} ({group.plan.variant})"
 
 
-def _driver(machine: Machine | None) -> str | None:
+def driver_of(machine: Machine | None) -> str | None:
+    """Return the driver's version, where there is one."""
     return str(machine.driver.version) if machine and machine.driver else None
 
 
-def _gpus_in_words(machine: Machine) -> str | None:
+def gpus_in_words(machine: Machine) -> str | None:
+    """Return the GPUs, those that are alike together, in not too many words; None where there is none."""
     counts = _counted(machine)
     words = (f"{count} x {_name(gpu)}" if count > 1 else _name(gpu) for gpu, count in counts.items())
     text = ", ".join(words)
@@ -128,7 +130,7 @@ def _machine_data(number: int, one: FleetMachine, fleet: FleetPlan) -> dict[str,
             {"name": name, "compute_capability": capability, "count": count}
             for (name, capability), count in counts.items()
         ],
-        "driver": _driver(one.machine),
+        "driver": driver_of(one.machine),
         "group": fleet.group_of(number),
         "problem": one.problem,
     }
