@@ -97,8 +97,11 @@ def _risks(
 
 def _others(count: int, *, looked: bool) -> str:
     if looked:
-        return tr("of {count} other known changes on the way no line of the code was found", count=count)
-    return tr("{count} other known changes on the way; the code was not looked at", count=count)
+        return tr(
+            "{count} further known changes lie between the two releases; no code was found that uses them",
+            count=count,
+        )
+    return tr("{count} further known changes lie between; the code was not looked at", count=count)
 
 
 def _risk(row: ApiChange, places: Places) -> Risk:
