@@ -210,6 +210,14 @@ def test_what_a_listener_raises_comes_back_when_ansible_has_ended(lab: Lab) -> N
 # the inventory, and the person's own Ansible
 
 
+def test_a_host_whose_name_is_a_path_is_served_and_keeps_no_other_from_being_so(lab: Lab) -> None:
+    """Ansible keeps what it found out of a host in memory, not in a file that is called after the host."""
+    found = f"ansible_connection=local ansible_interpreter_python_fallback='{json.dumps([sys.executable])}'"
+    lab.write(f"rack/one {found}", f"two {found}")
+    results, _ = serve(engine(lab), "detect", {"rack/one": {}, "two": {}})
+    assert [one.state for one in results.values()] == ["done", "done"], results
+
+
 def test_inventories_of_all_kinds_are_read_within_the_limit(lab: Lab, tmp_path: Path) -> None:
     (tmp_path / "lab.yml").write_text("all: {hosts: {one: , two: , three: }}", encoding="utf-8")
     script = tmp_path / "script"
@@ -256,7 +264,9 @@ def test_an_inventory_without_hosts_is_refused_in_ansibles_words(
     with pytest.raises(UsageError) as caught:
         Ansible(b"", (str(inventory),), limit).hosts()
     assert caught.value.code == "no-hosts"
-    assert words in " ".join(because.text for because in caught.value.because)
+    told = " ".join(because.text for because in caught.value.because)
+    assert words in told
+    assert "hosts (0)" not in told
 
 
 def test_a_playbook_that_does_not_start_is_a_usage_error_in_ansibles_words(lab: Lab, tmp_path: Path) -> None:

@@ -118,6 +118,7 @@ def test_what_names_no_environment_on_other_machines_is_bad_usage(name: str) -> 
     with pytest.raises(UsageError) as caught:
         check_environment(name)
     assert caught.value.code == "bad-name"
+    assert "`/FOLDER/NAME`" in caught.value.fixes[-1].text  # `./NAME` is none on other machines
 
 
 def test_a_path_is_a_target_and_a_name_is_a_name() -> None:

@@ -37,6 +37,10 @@ def test_a_node_has_the_pythons_it_told_and_no_others(versions: tuple[str, ...])
     assert all(offer.installed and offer.path is None for offer in offers)
 
 
+def test_a_command_to_repeat_has_no_option_that_a_fleet_has_not() -> None:
+    assert PlanOptions(manager="pip", on_nodes=True, offline=True).as_typed == (("--offline", ""),)
+
+
 def test_machines_that_share_no_python_share_no_plan() -> None:
     machines = [H100, H100, H100]
     question = Asked((H100,)).question()

@@ -51,7 +51,7 @@ class Ansible:
             found = ()
         if found:
             return found
-        words = ended.error or last_words(f"{ended.stdout}\n{ended.stderr}")
+        words = ended.error or last_words(ended.stderr) or last_words(ended.stdout)
         if ended.timed_out:
             words = tr("it was not done after {seconds} s", seconds=f"{_LIST_S:g}")
         raise _no_hosts(words)

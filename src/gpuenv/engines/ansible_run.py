@@ -29,6 +29,10 @@ _PROMPTS = {
 }
 # A batch system's number of a job need not be a number, which ansible-runner's callback takes it for.
 _OF_AWX = ("JOB_ID", "AD_HOC_COMMAND_ID", "PROJECT_UPDATE_ID")
+# ansible-runner would turn off the keys, and keep what Ansible finds out of hosts in files called after them.
+_OF_THE_PERSON = (
+    "ANSIBLE_HOST_KEY_CHECKING", "ANSIBLE_CACHE_PLUGIN", "ANSIBLE_CACHE_PLUGIN_CONNECTION",
+)  # fmt: skip
 
 OnEvent = Callable[[Mapping[str, Any]], None]
 
@@ -84,9 +88,9 @@ def _prepared(what: Play, interruption: _Interruption) -> Any:
     config.cwd = str(Path.cwd())  # where the person's ansible.cfg is
     config.pexpect_timeout = _LOOK_S
     config.env["MAX_EVENT_RES"] = str(_LONGEST_ANSWER)
-    for name in (*_OF_AWX, "ANSIBLE_HOST_KEY_CHECKING"):  # which ansible-runner would turn off
-        if name in _OF_AWX or name not in what.environ:
-            config.env.pop(name, None)
+    for name in (*_OF_AWX, *_OF_THE_PERSON):
+        config.env.pop(name, None)
+    config.env.update({name: what.environ[name] for name in _OF_THE_PERSON if name in what.environ})
     return runner
 
 

@@ -14,6 +14,7 @@ from gpuenv.values.errors import Fix, GpuenvError, UsageError
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
+BY_PATH = "./NAME"
 _LONGEST_NAME = 100  # bytes: it stands in lock and log names too
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?", re.IGNORECASE)
 _UNWANTED = re.compile(r"[^\w.+-]")
@@ -125,11 +126,11 @@ def _path(name: str) -> Path:
     return path
 
 
-def check_name(name: str) -> None:
+def check_name(name: str, by_path: str = BY_PATH) -> None:
     """Raise UsageError unless `name` is a file name on every system that no program takes for an option."""
     problem = _problem_of(name)
     if problem:
-        raise bad_name(name, problem)
+        raise bad_name(name, problem, by_path)
 
 
 def _problem_of(name: str) -> str | None:
@@ -148,15 +149,15 @@ def _length(name: str) -> int:
     return len(name.encode("utf-8", "surrogatepass"))
 
 
-def bad_name(name: str, problem: str) -> UsageError:
-    """Say what is wrong with a name, and a better one."""
+def bad_name(name: str, problem: str, by_path: str = BY_PATH) -> UsageError:
+    """Say what is wrong with a name, and a better one; `by_path` is how a path is given instead."""
     shown = name if name.isprintable() and len(name) <= _LONGEST_NAME else ascii(name[:_LONGEST_NAME])
     better = _better_name(name)
     fixes = (Fix(tr("call it `{name}`", name=better)),) if better else ()
     return UsageError(
         tr("`{name}` can't name an environment: {problem}", name=shown, problem=problem),
         code="bad-name",
-        fixes=(*fixes, Fix(tr("or give a path: `./NAME`"))),
+        fixes=(*fixes, Fix(tr("or give a path: `{path}`", path=by_path))),
     )
 
 

@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import re
-import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping
@@ -96,38 +95,44 @@ class Making:
             raise NodeError("disk-full", message, (self._place.path,))
 
     def _install(self) -> None:
-        file = os.path.join(self._place.path, _REQUIREMENTS)
-        replace_file(file, self._wanted.requirements, mode=0o600)  # an index may have a password
         strictly = ["--require-hashes", "--no-deps"] if self._wanted.hashed else []
         if self._uv:
             # hashes say which file is meant; without them pip, too, takes the best of all indexes
             any_index = ["--index-strategy", "unsafe-best-match"]
             into = ["--python", self._place.path, *any_index]
-            self._step([self._uv, "pip", "install", *into, *strictly, "-r", file])
+            self._step_with(self._wanted.requirements, [self._uv, "pip", "install", *into, *strictly])
         else:
             self._renew_pip()
-            self._step([self._place.python, "-m", "pip", "install", *strictly, "-r", file])
-        os.unlink(file)
+            pip = [self._place.python, "-m", "pip", "install"]
+            self._step_with(self._wanted.requirements, [*pip, *strictly])
 
     def _renew_pip(self) -> None:
         told = run([self._place.python, "-m", "pip", "--version"], _VERSION_LIMIT_S, self._environ)
         found = re.match(r"pip (\d+)\.(\d+)", told.stdout)
         if found and (int(found.group(1)), int(found.group(2))) < _NEW_PIP:
             lines = self._wanted.requirements.splitlines()
-            sources = [word for line in lines if line.startswith("--") for word in shlex.split(line)]
+            sources = [line for line in lines if line.startswith("--")]
             if "--no-index" not in sources:
-                self._step([self._place.python, "-m", "pip", "install", "--upgrade", "pip", *sources])
+                pip = [self._place.python, "-m", "pip", "install", "--upgrade"]
+                self._step_with("\n".join([*sources, "pip", ""]), pip)
+
+    def _step_with(self, requirements: str, argv: list[str]) -> None:
+        """Hand over requirements in a file: an index may have a password, which who lists processes sees."""
+        file = os.path.join(self._place.path, _REQUIREMENTS)
+        replace_file(file, requirements, mode=0o600)
+        self._step([*argv, "-r", file])
+        os.unlink(file)
 
     def _step(self, argv: list[str]) -> None:
         with open(self.log, "a", encoding="utf-8", errors="surrogateescape") as log:
-            log.write("$ {}\n".format(_PASSWORD.sub(r"\1***@", " ".join(argv))))
+            log.write("$ {}\n".format(" ".join(argv)))
         ended = run_logged(argv, self.log, self._environ, self._keep_open)
         if ended.ok:
             return
         how = "could not be started" if ended.returncode is None else f"failed ({ended.returncode})"
         lines = [line.rstrip()[:_LONGEST_LINE] for line in ended.stdout.splitlines() if line.strip()]
         last = "\n".join(lines[-_LAST_LINES:]) or ended.error or "it printed nothing"
-        raise step_failed(" ".join(argv[:3]), how, last, self.log)
+        raise step_failed(" ".join(argv[:3]), how, _PASSWORD.sub(r"\1***@", last), self.log)
 
 
 def _tell(text: str) -> None:

@@ -13,6 +13,7 @@ from gpuenv.values.fleet import FleetGroup, FleetPlan
 from gpuenv.values.text import tr
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
+_BY_PATH = "/FOLDER/NAME"
 _LONGEST = 80  # characters, with which a digest and an ending are a name of a file anywhere
 
 
@@ -20,11 +21,11 @@ def check_environment(name: str) -> None:
     """Raise UsageError unless `name` is a name, or a path as it is on any of the machines: from `/` on."""
     if is_path(name):
         if not name.isprintable() or ".." in name.split("/") or name.rstrip("/") == "":
-            raise bad_name(name, tr("it is no path of an environment"))
+            raise bad_name(name, tr("it is no path of an environment"), _BY_PATH)
     elif "/" in name or name.startswith((".", "~")):
-        raise bad_name(name, tr("a path on other machines starts with `/`"))
+        raise bad_name(name, tr("a path on other machines starts with `/`"), _BY_PATH)
     else:
-        check_name(name)
+        check_name(name, _BY_PATH)
 
 
 def is_path(name: str) -> bool:

@@ -50,6 +50,11 @@ class PlanOptions:
     on_nodes: bool = False
 
     @property
+    def _is_manager_chosen(self) -> bool:
+        """Whether a person chose it: in a container and on nodes there is no choice, and no option for it."""
+        return not (self.manager == "auto" or self.container or self.on_nodes)
+
+    @property
     def as_typed(self) -> tuple[tuple[str, str], ...]:
         """The options that differ from their defaults, to repeat the command in a fix."""
         single = (
@@ -59,7 +64,7 @@ class PlanOptions:
             ("--driver", self.driver),
             ("--platform", self.platform),
             ("--glibc", self.glibc),
-            ("--manager", None if self.manager == "auto" or self.container else self.manager),
+            ("--manager", self.manager if self._is_manager_chosen else None),
             ("--channel", None if self.channel == "auto" else self.channel),
             ("--offline", "" if self.offline else None),
         )
