@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -289,3 +291,48 @@ def test_a_link_to_another_folder_is_not_followed_when_written(folder: Path) -> 
         write_files(left, moved(left, torch="torch==2.7.0"))
     assert told.value.code == "link-elsewhere"
     assert there.read_text() == TORCH
+
+
+def test_a_link_of_a_folder_to_elsewhere_is_not_read_and_told(folder: Path) -> None:
+    there = folder.resolve().parent / "there.txt"
+    there.write_text(f"{TORCH}secret==1\n")
+    (folder / "requirements.txt").symlink_to(there)
+    (folder / "README.md").symlink_to(there)
+    (folder / "setup.py").write_text('setup(install_requires=["torch==1.8.0"])\n')
+    left = read(".")
+    assert [one.requirement for one in left.asked] == ["torch==1.8.0"]
+    assert "`requirements.txt` lies elsewhere and is not read" in left.warnings
+
+
+def test_a_file_in_which_nothing_is_understood_says_nothing(folder: Path) -> None:
+    (folder / "requirements.txt").write_text("root:x:0:0:root:/root:/bin/bash\n")
+    with pytest.raises(UsageError) as told:
+        read("requirements.txt")
+    assert told.value.code == "nothing-left"
+    assert "requirements.txt:1" in told.value.because[0].text
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_no_half_of_a_kept_file_stays(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    left, files = two_files(folder)
+    before = held(folder)
+    opened = Path.open
+
+    class Full(io.BytesIO):
+        def write(self, _: object) -> int:
+            raise error
+
+    def open_full(path: Path, mode: str = "r", **more: Any) -> Any:
+        file = opened(path, mode, **more)
+        if mode != "xb":
+            return file
+        file.close()
+        return Full()
+
+    with monkeypatch.context() as patched_open:
+        patched_open.setattr(Path, "open", open_full)
+        with pytest.raises((UsageError, KeyboardInterrupt)):
+            write_files(left, files)
+    assert held(folder) == before

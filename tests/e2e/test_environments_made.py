@@ -214,6 +214,27 @@ def test_an_interrupted_install_leaves_nothing(
     assert create(program, "trial", mirrors, *CPU).status == 0
 
 
+def test_an_interrupted_adaptation_leaves_the_files_as_they_were(
+    program: Program, server: IndexServer, mirrors: tuple[str, ...]
+) -> None:
+    folder = program.root / "work" / "paper"
+    folder.mkdir(parents=True)
+    (folder / "requirements.txt").write_text("torch==2.0.0+cpu\ntinydep==0.9\n", encoding="utf-8")
+    with server.failing("hang", "/simple/tinydep"):
+        words = ("plan", "--adapt", "paper", "--write", "--cuda", "cpu", "--manager", "uv", "--json")
+        process = program.start(*words, *mirrors)
+        for _ in wait_until():
+            if any("/simple/tinydep" in path for _, path, _ in server.asked):
+                break
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    done = Done(process.returncode, out, err)
+    assert done.status == 130
+    assert done.error["code"] == "interrupted"
+    assert [one.name for one in folder.iterdir()] == ["requirements.txt"]
+    assert "torch==2.0.0+cpu" in (folder / "requirements.txt").read_text(encoding="utf-8")
+
+
 def wait_until() -> Iterator[None]:
     for _ in range(3000):
         time.sleep(0.01)

@@ -93,6 +93,51 @@ def git(folder: Path, *words: str, stdin: str | None = None) -> None:
     subprocess.run((str(GIT), *words), cwd=folder, env=environ, check=True, input=given, capture_output=True)
 
 
+CONDAS = """channels:
+  - pytorch
+dependencies:
+  - python=3.7
+  - pytorch=1.4.0
+  - cudatoolkit=10.1
+"""
+
+
+@pytest.mark.parametrize(("machine", "torch"), [("RTX 3090", "1.7.0"), (NEW, "2.7.1")])
+def test_of_two_channels_the_one_with_the_nearer_torch_is_taken_and_the_old_one_is_said_to_have_no_code(
+    machine: str, torch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "paper").mkdir()
+    monkeypatch.chdir(tmp_path / "paper")
+    Path("environment.yml").write_text(CONDAS, encoding="utf-8")
+    found = adapt_for(Path(), save_machine(machine, tmp_path), bare_environ(tmp_path))
+    (moved,) = (one for one in found.changes if one.project == "torch")
+    assert moved.new is not None
+    assert torch in moved.new
+    assert "torch 1.4.0" in moved.why
+    assert "no known release" not in moved.why
+
+
+def test_a_line_of_poetry_is_named_with_its_project(program: Program) -> None:
+    folder = program.root / "work" / "poetic"
+    folder.mkdir(parents=True)
+    text = '[tool.poetry.dependencies]\npython = "^3.9"\ntorch = "1.10.0"\n'
+    (folder / "pyproject.toml").write_text(text, encoding="utf-8")
+    done = program.run("plan", "--adapt", "poetic", *RTX_5090)
+    assert "pyproject.toml:3 torch 1.10.0 -> 2." in done.out
+
+
+def test_only_what_a_readme_says_is_no_file_to_write(program: Program) -> None:
+    folder = program.root / "work" / "told"
+    folder.mkdir(parents=True)
+    text = "```\nconda install pytorch==1.4.0 cudatoolkit=10.1 -c pytorch\n```\n"
+    (folder / "README.md").write_text(text, encoding="utf-8")
+    done = program.run("plan", "--adapt", "told", *RTX_5090)
+    assert done.status == 0, done.err
+    assert "--write" not in done.err
+    assert "gpuenv create NAME --adapt told" in done.err
+    assert "says `pytorch`" not in done.err
+
+
 # the commands
 
 

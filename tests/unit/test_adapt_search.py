@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from gpuenv.core.adapt_moves import Moves
 from gpuenv.managers.preferring import parse_pins
 from gpuenv.managers.resolver import Resolved, ResolvedFile, Unresolvable
 from gpuenv.workflow.adapt_search import Ask, Settlement, count_moves, settle_others
@@ -125,6 +126,19 @@ def test_nothing_helps_where_even_free_projects_exclude_each_other() -> None:
     wanted = (Requirement("a==1"), Requirement("b==1"))
     assert isinstance(settle_others(wanted, index.compile, index.has_wheels), Unresolvable)
     assert count_moves(wanted, index.compile, index.has_wheels) is None
+
+
+def test_of_equally_many_moves_the_shorter_is_less() -> None:
+    def moves(**releases: bool) -> Moves | None:
+        index = Index({"numpy": {name[1:].replace("_", "."): has for name, has in releases.items()}})
+        return count_moves((Requirement("numpy==1.19.2"),), index.compile, index.has_wheels)
+
+    near, far = moves(v1_19_2=False, v1_19_3=True, v2_1_0=True), moves(v1_19_2=False, v2_1_0=True)
+    assert near is not None
+    assert far is not None
+    assert (near.count, far.count) == (1, 1)
+    assert near < far
+    assert moves(v1_19_2=True) == Moves()
 
 
 VERSIONS = ("1", "2", "3")

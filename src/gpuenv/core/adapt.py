@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
+
+from packaging.version import Version
 
 from gpuenv.core.adapt_asked import request_of
 from gpuenv.core.adapt_nearness import Nearness
@@ -67,15 +69,17 @@ class Nearest:
         return next(one for one in self.settled if one.choice is choice)
 
 
-def find_nearest(question: Question, left: Left) -> Nearest:
+def find_nearest(question: Question, left: Left, releases: Iterable[Version] = ()) -> Nearest:
     """Return the sets that work here, the nearest to what was left first.
 
-    The question is that of `request_of`, with the pages of the projects bound to torch. A companion or bound
+    The question is that of `request_of`, with the pages of the projects bound to torch; `releases` of torch
+    count beside its own. A companion or bound
     project is given up only where no torch that runs here has it. Raises Refused or Unreachable.
     """
+    known = tuple(releases)
     for tried in _fewer_and_fewer(question):
         decision = decide(_free(tried))
-        settled = Nearness(tried, left).ranked(decision.choices)
+        settled = Nearness(tried, left, known).ranked(decision.choices)
         if settled:
             choices = tuple(one.choice for one in settled)
             return Nearest(question, tried, Decision(choices, decision.rejected), settled)

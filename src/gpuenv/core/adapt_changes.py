@@ -19,6 +19,7 @@ from gpuenv.core.adapt_pages import variant_of_page
 from gpuenv.core.adapt_reach import is_condas, leads_to
 from gpuenv.core.adapt_why import Reasons, of_variant
 from gpuenv.core.case import Found
+from gpuenv.core.knowledge import Knowledge
 from gpuenv.core.request import COMPANIONS, STACK, admits
 from gpuenv.core.resolve import Choice
 from gpuenv.core.rules import bound
@@ -31,14 +32,16 @@ from gpuenv.values.text import tr
 _BY_PIP = "matrix torch.json"
 
 
-def stack_changes(nearest: Nearest, choice: Choice, left: Left) -> tuple[Change, ...]:
+def stack_changes(
+    nearest: Nearest, choice: Choice, left: Left, known: Knowledge | None = None
+) -> tuple[Change, ...]:
     """Return the changes that lead from what was left to one of the nearest choices, without risks.
 
     The stack's, Python's and CUDA's lines, the pages that torch comes from, and other packages as far as
     they are known to fail. In an environment.yml a torch that conda does not bring becomes a requirement with
-    a local version or a page, which belongs to its pip part.
+    a local version or a page, which belongs to its pip part. `known` tells of builds that a channel lacks.
     """
-    changing = _Changing(nearest, choice, left)
+    changing = _Changing(nearest, choice, left, known)
     stack = tuple(changing.stack())
     wishes = changing.wishes
     pages = index_changes(nearest.question, choice, wishes, stack)
@@ -55,11 +58,11 @@ def _place(change: Change) -> tuple[bool, str, int]:
 class _Changing:
     """Finds the changes of one choice."""
 
-    def __init__(self, nearest: Nearest, choice: Choice, left: Left) -> None:
+    def __init__(self, nearest: Nearest, choice: Choice, left: Left, known: Knowledge | None) -> None:
         self.nearest, self.choice, self.left = nearest, choice, left
         self.question = nearest.question
         self.wishes: Wishes = wishes_for(left, self.question.target, choice.python)
-        self.reasons = Reasons(self.question, choice, self.wishes)
+        self.reasons = Reasons(self.question, choice, self.wishes, known)
 
     def stack(self) -> Iterator[Change]:
         """Yield the changes of torch, its companions, and the projects bound to it."""

@@ -6,7 +6,7 @@ equals what a plan would choose.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -32,14 +32,19 @@ _MINORS = 50  # of Python 3: more than there are
 
 
 class Nearness:
-    """Measures the choices of one question against what was left; looks each thing up once."""
+    """Measures the choices of one question against what was left; looks each thing up once.
 
-    def __init__(self, question: Question, left: Left) -> None:
+    `releases` are those of torch that count beside the question's: with them channels can be compared.
+    """
+
+    def __init__(self, question: Question, left: Left, releases: Iterable[Version] = ()) -> None:
         self.question, self.left = question, left
         self._wishes: dict[PythonOffer, Wishes] = {}
         self._free = question.with_request(with_others_free(question.request))
         self._matches: dict[tuple[str, str, frozenset[str]], tuple[companion.Match, ...]] = {}
-        self._releases: dict[str, list[Version]] = {"torch": sorted({case.torch for case in question.cases})}
+        self._releases: dict[str, list[Version]] = {
+            "torch": sorted({*releases, *(case.torch for case in question.cases)})
+        }
         self._moves: dict[tuple[str, Version, SpecifierSet], int] = {}
         self._leads: dict[tuple[object, ...], bool] = {}
 

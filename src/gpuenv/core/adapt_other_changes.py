@@ -15,7 +15,7 @@ from gpuenv.core.knowledge import KnownBad
 from gpuenv.core.ranges import lies_within
 from gpuenv.core.resolve import Choice, Question
 from gpuenv.values.left import Asked, Change
-from gpuenv.values.text import said
+from gpuenv.values.text import said, tr
 
 
 def other_changes(nearest: Nearest, choice: Choice, wishes: Wishes) -> Iterator[Change]:
@@ -44,15 +44,19 @@ def _constraints(question: Question, choice: Choice) -> dict[str, tuple[Requirem
     return found
 
 
+def _without(row: KnownBad) -> str:
+    return tr("without it: {effect}", effect=said(row.effect))
+
+
 def _tightened(
     project: str, demand: Requirement, row: KnownBad, lines: tuple[Asked, ...]
 ) -> Iterator[Change]:
     if not lines:
-        yield Change(project, None, None, str(demand), said(row.effect), row.source)
+        yield Change(project, None, None, str(demand), _without(row), row.source)
     for line in lines:
         requirement = requirement_of(line)
         if requirement is None or requirement.url or (line.constraint and not requirement.specifier):
             continue
         if not lies_within(requirement.specifier, demand.specifier):
             requirement.specifier = tightened(requirement.specifier, demand.specifier)
-            yield Change(project, line, line.requirement, str(requirement), said(row.effect), row.source)
+            yield Change(project, line, line.requirement, str(requirement), _without(row), row.source)

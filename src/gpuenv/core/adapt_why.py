@@ -9,9 +9,11 @@ from packaging.specifiers import SpecifierSet
 from gpuenv.core.adapt_asked import Wishes
 from gpuenv.core.adapt_others import with_others_free
 from gpuenv.core.case import Failure
+from gpuenv.core.gpu_coverage import case_of, failures_on
+from gpuenv.core.knowledge import Knowledge
 from gpuenv.core.refusal import asked_for, explain_failures, no_such_release
-from gpuenv.core.request import COMPANIONS, Request
-from gpuenv.core.resolve import Choice, Question, decide
+from gpuenv.core.request import COMPANIONS, Request, admits
+from gpuenv.core.resolve import Choice, Judged, Question, decide
 from gpuenv.core.rules import bound, companion
 from gpuenv.values.errors import Because
 from gpuenv.values.text import tr
@@ -19,18 +21,45 @@ from gpuenv.values.variant import Variant
 
 
 class Reasons:
-    """Says why a choice is not what was left; asks the question of `choice` with single wishes put back."""
+    """Says why a choice is not what was left; asks the question of `choice` with single wishes put back.
 
-    def __init__(self, question: Question, choice: Choice, wishes: Wishes) -> None:
+    `known` are builds that tell of a torch which a channel lacks.
+    """
+
+    def __init__(
+        self, question: Question, choice: Choice, wishes: Wishes, known: Knowledge | None = None
+    ) -> None:
+        self._known = known or question.knowledge
         self._question = question.with_request(with_others_free(question.request))
         self._choice, self._wishes = choice, wishes
 
     def for_torch(self) -> Because:
         """Say why no build of the torch asked for runs."""
-        request = _with(self._question.request, "torch", self._wishes.of("torch"))
-        return self._refused(request) or Because(
-            tr("no torch asked for goes with what else is asked for"), "matrix torch.json"
+        wanted = self._wishes.of("torch")
+        found = self._unfit(wanted) or self._refused(_with(self._question.request, "torch", wanted))
+        if found is None:
+            return Because(tr("no torch asked for goes with what else is asked for"), "matrix torch.json")
+        named = f"torch {asked}" if (asked := _release_in(wanted)) else f"torch{wanted}"
+        return (
+            found
+            if "torch" in found.text
+            else replace(found, text=tr("{torch}: {reason}", torch=named, reason=found.text))
         )
+
+    def _unfit(self, wanted: SpecifierSet) -> Because | None:
+        """Say why none of the known builds runs here, where the channel has none of that release."""
+        target = self._question.target
+        if any(admits(wanted, case.torch) for case in self._question.cases):
+            return None
+        builds = [
+            one for one in self._known.builds_of(target.platform) if one.cuda and admits(wanted, one.torch)
+        ]
+        judged = tuple(Judged(case_of(one), failures_on(one, target, self._known)) for one in builds)
+        if not all(one.failures for one in judged):
+            build = self._choice.case.label
+            text = tr("{torch} is not where {build} is", torch=f"torch{wanted}", build=build)
+            return Because(text, self._choice.case.source)
+        return _joined(explain_failures(judged))
 
     def for_variant(self) -> Because:
         """Say why it can't be the build of that torch that the files lead to."""
@@ -103,6 +132,13 @@ class Reasons:
 
     def _facts(self) -> dict[str, object]:
         return {"torch": self._choice.case.torch, "python": self._choice.python.short}
+
+
+def _release_in(wanted: SpecifierSet) -> str | None:
+    """Return the release of `==1.4.0`, conda's `==1.4.0.*` too; None for a range."""
+    only = list(wanted)
+    is_pin = len(only) == 1 and only[0].operator in ("==", "===")
+    return only[0].version.removesuffix(".*") if is_pin else None
 
 
 def _exactly(choice: Choice) -> SpecifierSet:

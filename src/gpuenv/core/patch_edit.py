@@ -11,12 +11,10 @@ from gpuenv.core.patch_notation import added, quoted_within, rendered
 from gpuenv.values.left import Asked, Change, LeftFile
 from gpuenv.values.text import tr
 
-_IN_LIST = re.compile(r"[ \t]*,")
 # what may stand around a requirement where a line has nothing else
 _BEFORE = re.compile(r"[ \t]*(?:-[ \t]+)?[\"']?")
 _KEY_BEFORE = re.compile(r"[ \t]*[\w.\"'-]+[ \t]*=[ \t]*(?:\{.*)?[\"']?")
 _AFTER = re.compile(r"[\"']?[ \t]*,?[ \t\\]*(?:#.*)?\r?")
-_TABLE_AFTER = re.compile(r"[^\n]*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def adapt_in_conda(task: Task) -> tuple[Plan, tuple[Change, ...]]:
     """
     configuration = configuration_for(task.wish.options, task.environ)
     found = _nearest(task, configuration)
-    changes = stack_changes(found.nearest, found.choice, task.left)
+    changes = stack_changes(found.nearest, found.choice, task.left, task.knowledge)
     wishes = wishes_for(task.left, task.place, found.choice.python)
     told: tuple[Warn, ...] = ()
     if changes:
@@ -74,17 +74,19 @@ def _nearest(task: Task, configuration: IndexConfiguration) -> _Found:
     """Return what is nearest of all channels; of equals the file's own first. Raises the first's refusal."""
     found: list[tuple[tuple[object, ...], int, _Found]] = []
     refusals: list[Refused] = []
+    releases = {build.torch for build in task.knowledge.builds_of(task.place.platform)}
     for place, channel in enumerate(task.channels):
         asked = Asked(task.request, task.place, channel, task.pythons.result())
         put = question_of_channel(
             asked, task.wish.options, configuration, task.knowledge, task.wish.mirrors, task.environ
         )
         try:
-            nearest = find_nearest(put.question, task.left)
+            nearest = find_nearest(put.question, task.left, releases)
         except Refused as error:
             refusals.append(error)
             continue
-        rank = Nearness(nearest.question, task.left).rank(nearest.settled[0])
+        # how many others move is no matter: conda takes the channel that stands first
+        *rank, _ = Nearness(nearest.question, task.left, releases).rank(nearest.settled[0])
         found.append(((len(nearest.given_up), *rank), place, _Found(put, nearest)))
     if not found:
         raise refusals[0]

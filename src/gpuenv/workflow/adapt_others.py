@@ -10,6 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from gpuenv.core.adapt_asked import Wishes
+from gpuenv.core.adapt_moves import Moves
 from gpuenv.core.adapt_others import settle, with_others_free
 from gpuenv.core.adapt_pages import is_page_of_torch
 from gpuenv.core.adapt_resolved import freed_of_builds, moved_changes, removed_changes, why_moved
@@ -98,17 +99,17 @@ def with_fewest_moves(stacks: tuple[Stack, ...], around: Around) -> Stack:
     first = stacks[0]
     if len(stacks) == 1 or around.options.offline or not any(resolvable(first)):
         return first
-    found: list[tuple[int, int]] = []
+    found: list[tuple[Moves, int]] = []
     for place, stack in enumerate(stacks):
         moves = _moves(stack, around)
-        if moves == 0:
+        if moves is not None and moves.count == 0:
             return stack
         if moves is not None:
             found.append((moves, place))
     return stacks[min(found)[1]] if found else first
 
 
-def _moves(stack: Stack, around: Around) -> int | None:
+def _moves(stack: Stack, around: Around) -> Moves | None:
     wanted = tuple(resolvable(stack))
     try:
         counting = _resolver(stack, stack.assemble(stack.question, ()), wanted, around)

@@ -10,6 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from gpuenv.core.adapt_moves import Moves
 from gpuenv.core.case import release_of
 from gpuenv.http import HttpClient
 from gpuenv.indexes.installer import default_index
@@ -53,13 +54,18 @@ class Resolver:
 
     def count(
         self, wanted: tuple[Requirement, ...], configuration: IndexConfiguration, foreign: frozenset[str]
-    ) -> int | None:
-        """Return how many packages would have to change; None where nothing helps. Raises as `settle`."""
+    ) -> Moves | None:
+        """Return how many packages would have to change and how far; None where nothing helps.
+
+        Raises as `settle`.
+        """
         self._begin(wanted)
         pages = Pages(configuration, self.environ)
         moves = count_moves(wanted, self._compile, pages.has_wheels, foreign)
         names = {str(canonicalize_name(one.name)) for one in wanted}
-        return None if moves is None else moves + len(names & self.newer)  # what had to be of another day
+        if moves is None:
+            return None
+        return replace(moves, count=moves.count + len(names & self.newer))  # what had to be of another day
 
     def _begin(self, wanted: tuple[Requirement, ...]) -> None:
         if self.base.before is not None:

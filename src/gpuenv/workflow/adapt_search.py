@@ -11,6 +11,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from gpuenv.core.adapt_moves import Moves, moves_between
 from gpuenv.managers.resolver import Resolved, Unresolvable
 
 _MOST_ROUNDS = 40  # of loosening: each names another culprit
@@ -81,8 +82,8 @@ def count_moves(
     compile_: Compile,
     has_wheels: Callable[[str, Version], bool],
     foreign: frozenset[str] = frozenset(),
-) -> int | None:
-    """Return how many packages would have to change, in fewer runs; None where nothing helps."""
+) -> Moves | None:
+    """Return how many packages would have to change and how far, in fewer runs; None where nothing helps."""
     return _Search(wanted, compile_, has_wheels, foreign).count()
 
 
@@ -106,13 +107,17 @@ class _Search:
         kept = self._keeping()
         return kept if isinstance(kept, Unresolvable) else self._least(kept)
 
-    def count(self) -> int | None:
-        """Return how many packages move when each is kept that can be."""
+    def count(self) -> Moves | None:
+        """Return how many packages move, and how far, when each is kept that can be."""
         if isinstance(self._as_they_stand(), Resolved):
-            return 0
+            return Moves()
         self.loose = {name for name in self._names() if self._pin(name) is not None}
         kept = self._keeping()
-        return None if isinstance(kept, Unresolvable) else len(self._moved(kept))
+        return None if isinstance(kept, Unresolvable) else self._measured(kept)
+
+    def _measured(self, found: dict[str, Version]) -> Moves:
+        moved = self._nearest(found) if self._moved(found) else {}
+        return moves_between((self._pin(name), new) for name, new in moved.items())
 
     # what is wanted
 

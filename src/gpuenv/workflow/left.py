@@ -21,6 +21,7 @@ from gpuenv.workflow.left_folder import candidates, kind_of, project_files, read
 
 _LARGEST = 2 << 20  # bytes
 _MOST = 100  # files that name one another
+_MOST_TOLD = 5  # lines that were not understood
 
 
 def read_left(paths: tuple[Path, ...], environ: Mapping[str, str], platform: Platform = "linux-64") -> Left:
@@ -36,8 +37,8 @@ def read_left(paths: tuple[Path, ...], environ: Mapping[str, str], platform: Pla
             reading.folder(path)
         else:
             reading.named(path, kind_of(path))
-    if not any(one.project != "index" for one in reading.asked):
-        raise _nothing(paths)
+    if not any(map(_says_something, reading.asked)):
+        raise _nothing(paths, reading.warnings)
     date = last_changed(tuple(Path(one.path) for one in reading.files if one.kind != "readme"), environ)
     return Left(
         files=tuple(reading.files),
@@ -47,11 +48,16 @@ def read_left(paths: tuple[Path, ...], environ: Mapping[str, str], platform: Pla
     )
 
 
-def _nothing(paths: tuple[Path, ...]) -> UsageError:
+def _says_something(asked: Asked) -> bool:
+    return asked.project != "index" and asked.requirement is not None
+
+
+def _nothing(paths: tuple[Path, ...], warnings: list[str]) -> UsageError:
     named = ", ".join(f"`{shown(str(path))}`" for path in paths)
     return UsageError(
         tr("{paths}: no file there says what to install", paths=named),
         code="nothing-left",
+        because=tuple(Because(text, named) for text in dict.fromkeys(warnings[:_MOST_TOLD])),
         fixes=(Fix(tr("name the file: `gpuenv plan --adapt -r FILE`, or `-f FILE` for an environment.yml")),),
     )
 
@@ -98,9 +104,13 @@ class _Left:
         before = len(self.asked)
         for path in choice:
             self._forgiving(path, kind_of(path))
-        return any(one.project not in ("index", "python") for one in self.asked[before:])
+        return any(one.project != "python" and _says_something(one) for one in self.asked[before:])
 
     def _forgiving(self, path: Path, kind: FileKind, *, constraint: bool = False) -> None:
+        """Read a file that nobody named: a link may lead anywhere, as what it leads to is shown."""
+        if not self._lies_here(path):
+            self.warnings.append(tr("`{path}` lies elsewhere and is not read", path=shown(_name(path))))
+            return
         try:
             self._take(path, kind, constraint=constraint)
         except (OSError, ValueError) as error:
@@ -132,7 +142,7 @@ class _Left:
     def _follow(self, path: Path, more: More) -> None:
         place = f"{shown(_name(path))}:{more.line}"
         target = path.parent / more.path
-        if "://" in more.path or not target.resolve().is_relative_to(self._root):
+        if "://" in more.path or not self._lies_here(target):
             text = tr("{place}: `{path}` lies elsewhere and is not read", place=place, path=shown(more.path))
             self.warnings.append(text)
         elif more.kind == "project":
@@ -152,7 +162,12 @@ class _Left:
             )
             self.warnings.append(text)
 
+    def _lies_here(self, path: Path) -> bool:
+        return path.resolve().is_relative_to(self._root)
+
     def _hints(self, path: Path) -> None:
+        if not self._lies_here(path):
+            return
         try:
             file = LeftFile(_name(path), "readme", decode_left(_content(path)))
         except (OSError, ValueError):
@@ -167,6 +182,7 @@ class _Left:
         self.warnings += [
             tr("{place} says `{text}`", place=f"{shown(one.file)}:{one.line}", text=shown(one.text))
             for one in hints
+            if (one.project, one.notation) != ("index", "conda")  # a channel says nothing alone
         ]
 
 

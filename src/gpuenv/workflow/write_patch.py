@@ -43,11 +43,12 @@ def write_files(left: Left, files: tuple[LeftFile, ...]) -> tuple[Written, ...]:
     try:
         kept.extend(_keep(one) for one in work)
         for one in work:
-            _replace(one.path, one.new)
             done.append(one)
+            _replace(one.path, one.new)
     except BaseException:
         for one in done:
-            replace_bytes(one.path, one.old)
+            if read_bytes(one.path) != one.old:
+                replace_bytes(one.path, one.old)
         for path, is_new in kept:
             if is_new:
                 remove(path)
@@ -107,8 +108,7 @@ def _keep(work: _Work) -> tuple[Path, bool]:
     for number in range(_MOST):
         path = work.path.with_name(f"{work.path.name}.orig{f'.{number}' if number else ''}")
         try:
-            with path.open("xb") as sink:
-                sink.write(work.old)
+            _write_new(path, work.old)
         except FileExistsError:
             if path.is_file() and path.read_bytes() == work.old:
                 return path, False
@@ -117,6 +117,18 @@ def _keep(work: _Work) -> tuple[Path, bool]:
         else:
             return path, True
     raise _unwritable(work.path, tr("too many kept files are there"))
+
+
+def _write_new(path: Path, content: bytes) -> None:
+    """Write a file that is not there yet; raise FileExistsError. Half of it is not left behind."""
+    with path.open("xb") as sink:
+        try:
+            sink.write(content)
+            sink.flush()
+        except BaseException:
+            sink.close()
+            remove(path)
+            raise
 
 
 def _replace(path: Path, content: bytes) -> None:

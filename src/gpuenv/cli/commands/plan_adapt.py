@@ -54,7 +54,7 @@ def plan_adapted(
     if asked.write:
         write_adapted(adaptation, common)
     elif adaptation.changes and not (common.quiet or common.as_json):
-        note(tr("hint: {fix}", fix=_how_to_apply(wanted, output)))
+        note(tr("hint: {fix}", fix=_how_to_apply(wanted, output, changes_files=bool(patch_of(adaptation)))))
     return 0
 
 
@@ -141,7 +141,9 @@ def write_adapted(adaptation: Adaptation, common: Common) -> None:
             note(tr("wrote {file}; `{command}` brings back what it held", file=one.path, command=undo))
 
 
-def _how_to_apply(wanted: PlanArguments, output: Path | None) -> str:
+def _how_to_apply(wanted: PlanArguments, output: Path | None, *, changes_files: bool) -> str:
+    if not changes_files:
+        return tr("`{command}` makes it", command=_create(wanted))
     if output is not None:
         return tr("apply it with `{command}`", command=shlex.join(("git", "apply", str(output))))
     return tr(

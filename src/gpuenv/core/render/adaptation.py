@@ -53,7 +53,10 @@ def _move(change: Change) -> str:
     old = change.asked.text if change.asked else None
     if change.new is None:
         return tr("{old} is taken out", old=old or change.old)
-    return f"{old} -> {_as_written(change.asked, change.new)}" if change.asked else change.new
+    if change.asked is None:
+        return change.new
+    named = f"{change.project} " if change.asked.notation == "poetry" else ""  # a table's value: `^1.10`
+    return f"{named}{old} -> {_as_written(change.asked, change.new)}"
 
 
 def _as_written(asked: Asked, new: str) -> str:
