@@ -157,7 +157,7 @@ def _ssh_line(lab: Lab, host: str, place: Path, port: int) -> str:
         ansible_port=str(port),
         ansible_ssh_private_key_file=str(place / "user"),
         ansible_ssh_common_args=f"-F none -o UserKnownHostsFile={known} -o GlobalKnownHostsFile=/dev/null "
-        "-o ControlMaster=no",
+        "-o ControlMaster=no -o ControlPath=none",  # a socket below a test's folder has too long a path
         ansible_python_interpreter=sys.executable,
     )
 

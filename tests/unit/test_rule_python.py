@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from building import case, found
+from packaging.specifiers import SpecifierSet
 from published import wheel
 
 from gpuenv.core.request import parse_python
@@ -65,6 +66,12 @@ def test_what_is_there_comes_first_then_the_newest_and_never_a_free_threaded_one
         PythonOffer("3.11.4", "/opt/python", installed=True),
     )
     assert [offer.short for offer in python.admitted(offers, None)] == ["3.11", "3.9", "3.14", "3.10"]
+
+
+def test_every_part_of_a_request_counts() -> None:
+    offers = tuple(PythonOffer(f"3.{minor}") for minor in (8, 11, 12))
+    assert not python.admitted(offers, SpecifierSet("==3.11.*,==3.12.*"))
+    assert [offer.short for offer in python.admitted(offers, SpecifierSet("==3.8.5.*,<3.12"))] == ["3.8"]
 
 
 @pytest.mark.parametrize(

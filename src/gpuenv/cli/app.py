@@ -336,7 +336,7 @@ def matrix_show(
         typer.Argument(
             metavar="[TABLE]",
             help="torch, cuda, gpus, companions, known-bad, libraries, mirrors, conda, signatures, checks, "
-            "images or ecosystem.",
+            "images, ecosystem or api-changes.",
         ),
     ] = "torch",
     html: Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import InvalidSpecifier, Specifier, SpecifierSet
 from packaging.tags import Tag
 from packaging.version import Version
 
@@ -86,9 +86,14 @@ def _asked_admits(asked: SpecifierSet, offer: PythonOffer) -> bool:
     """A request for an exact patch release can't be judged by an offer that leaves the patch open."""
     if len(offer.version.split(".")) > 2:  # noqa: PLR2004
         return asked.contains(offer.version, prereleases=True)
-    exact = (item.version.removesuffix(".*").split(".") for item in asked if item.operator == "==")
-    minors = [".".join(parts[:2]) for parts in exact if len(parts) > 1]
-    return offer.short in minors or asked.contains(full_version(offer), prereleases=True)
+    return all(_part_admits(item, offer) for item in asked)
+
+
+def _part_admits(item: Specifier, offer: PythonOffer) -> bool:
+    parts = item.version.removesuffix(".*").split(".")
+    if item.operator == "==" and (len(parts) > 2 or not item.version.endswith(".*")):  # noqa: PLR2004
+        return ".".join(parts[:2]) == offer.short
+    return item.contains(str(full_version(offer)), prereleases=True)
 
 
 def pythons_of(found: tuple[Found, ...]) -> tuple[str, ...]:
