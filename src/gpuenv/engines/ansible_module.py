@@ -139,34 +139,6 @@ def _named(name: str) -> dict[str, str | None]:
     return {"name": None, "target": name} if name.startswith("/") else {"name": name, "target": None}
 
 
-def _reason(answer: dict[str, Any]) -> str | None:
-    """Return why the answer is bad news for who runs the playbook, None where it is good."""
-    if not answer.get("ok"):
-        error = answer.get("error")
-        error = error if isinstance(error, dict) else {}
-        because = error.get("because")
-        said = [error.get("message") or "failed", *(because if isinstance(because, list) else [])]
-        return "\n".join(str(line) for line in said)
-    return _not_proven(answer["report"]) if "report" in answer else None
-
-
-def _not_proven(report: Any) -> str | None:
-    """Return what an environment fails at; gpuenv can tell more of it (`gpuenv fleet verify`)."""
-    if not isinstance(report, dict):
-        return "the tests left no report"
-    torch = report.get("torch")
-    if not isinstance(torch, dict):
-        return f"torch can't be imported: {json.dumps(report.get('failure'))}"
-    devices = report.get("devices") or []
-    if torch.get("cuda") and not any(one.get("index") is not None for one in devices):
-        return f"torch sees no GPU: {torch.get('error') or 'none is visible'}"
-    tests = [(one.get("name"), test) for one in devices for test in one.get("tests") or []]
-    failed = [f"{name}: {test.get('id')}: {test.get('detail')}" for name, test in tests if not test.get("ok")]
-    if failed:
-        return "\n".join(failed)
-    return None if tests and report.get("complete") else "the tests did not come to their end"
-
-
 def main() -> None:
     """Do what is asked, and tell Ansible whether something changed."""
     module = AnsibleModule(
@@ -185,9 +157,8 @@ def main() -> None:
     answer = _run(module, module.params["action"], _read(module))
     would = module.check_mode and str(answer.get("state", "")).startswith("would-")
     changed = bool(answer.get("changed")) or would
-    reason = _reason(answer)
-    if reason:
-        module.fail_json(msg=reason, answer=answer, changed=changed)
+    if answer.get("reason"):
+        module.fail_json(msg=str(answer["reason"]), answer=answer, changed=changed)
     module.exit_json(answer=answer, changed=changed)
 
 

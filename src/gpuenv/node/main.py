@@ -17,7 +17,7 @@ from .create import create
 from .problems import NodeError, bad_request, refused_by_system
 from .tell import tell
 from .verify import verify
-from .words import in_words
+from .words import in_words, reason_of
 
 SCHEMA_VERSION = 1
 _LARGEST = 64 * 1024 * 1024
@@ -43,6 +43,7 @@ def main(argv: list[str]) -> int:
     if argv[1:] == [_IN_WORDS]:
         return _print_words(answer)
     document = dict({"schema_version": SCHEMA_VERSION, "action": argv[0]}, **answer)
+    document["reason"] = reason_of(answer)  # for who has no gpuenv to read the rest
     # ASCII: what is between here and gpuenv may know no other encoding
     sys.stdout.write(json.dumps(document) + "\n")
     sys.stdout.flush()
