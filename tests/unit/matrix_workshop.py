@@ -248,24 +248,18 @@ def _known_bad() -> str:
 
 
 def _signatures() -> str:
-    """Return one signature of each id that signatures.toml changes, or reads facts for."""
-    extra = importlib.import_module("matrix_tables.facts").read_toml(
-        TOOLS / "matrix_tables" / "signatures.toml"
-    )
-    general = importlib.import_module("matrix_tables.facts").read_toml(
-        TOOLS / "matrix_tables" / "signatures_general.toml"
-    )
-    added = {one["id"] for one in (*extra["signature"], *general["signature"])}
+    """Return one signature of each id that the error texts change, add to, or read facts for."""
+    read_toml = importlib.import_module("matrix_tables.facts").read_toml
+    files = [read_toml(path) for path in sorted((TOOLS / "matrix_tables" / "error_texts").glob("*.toml"))]
+    extra = next(text for text in files if "change" in text)
+    added = {one["id"] for text in files for one in text.get("signature", ())}
     texts = dict.fromkeys(("cause_en", "cause_zh", "fix_en", "fix_zh"), "told")
     entry = {"class": "code", "priority": 90, "reresolve": "no", "reresolve_how": "", "doctor_checks": []}
     entry |= {"samples": ["bad luck"], "source": ["https://example.com"], "evidence": "thread", **texts}
     regexes = {name: change.get("without", ()) for name, change in extra["change"].items()}
-    ids = dict.fromkeys(
-        name
-        for part in ("change", "read", "wants")
-        for name in extra[part]
-        if name != "usual" and name not in added
-    )
+    named = [name for part in ("change", "read", "wants") for name in extra[part]]
+    named += [name for text in files for name in text.get("more", {})]
+    ids = dict.fromkeys(name for name in named if name != "usual" and name not in added)
     signatures = [{"id": name, "regex": ["bad luck", *regexes.get(name, ())], **entry} for name in ids]
     return json.dumps({"signatures": signatures})
 

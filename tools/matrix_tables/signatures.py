@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from matrix_tables.api_changes import build_api_changes
@@ -11,7 +13,7 @@ from matrix_tables.facts import DATA, Facts, Row, UnusableFacts, read_toml
 from matrix_tables.regex_words import words_needed
 
 _FILE = "error_signatures.json"
-_ADDED = ("signatures.toml", "signatures_general.toml")
+_TEXTS = DATA / "error_texts"  # facts.toml, which mends what the facts say, and further ones by subject
 _NOT_FIELDS = ("without", "with", "names", "why")
 _USUAL = {  # of a signature that the facts lack
     "reresolve": "no",
@@ -26,22 +28,43 @@ _SHORTEST = 3  # letters of a fact's name: the facts call what they only group `
 
 
 def build_signatures(facts: Facts) -> list[Row]:
-    """Make the rows of signatures.json, the most telling first; signatures.toml mends what the facts say."""
-    extra = read_toml(DATA / "signatures.toml")
-    added = [_USUAL | entry for name in _ADDED for entry in read_toml(DATA / name)["signature"]]
-    told = {entry["id"]: entry for entry in _read(facts)}
-    unknown = set(extra["read"]) | set(extra["wants"]) - {"usual"}
-    unknown -= told.keys() | {entry["id"] for entry in added}
-    unknown |= extra["change"].keys() - told.keys()
-    if unknown:
-        raise UnusableFacts(f"signatures.toml: no such signature: {', '.join(sorted(unknown))}")
-    changed = [entry | _change(entry, extra["change"].get(entry["id"], {})) for entry in told.values()]
-    entries = [{"wants": _wants(entry, extra["wants"])} | entry for entry in (*changed, *added)]
-    for entry in entries:
-        if entry["id"] == _GIVEN_UP:
-            entry["regex"] = [*entry["regex"], *_given_up()]
-    rows = [_row(entry, extra["read"].get(entry["id"], {})) for entry in entries]
+    """Make the rows of signatures.json, the most telling first; facts.toml mends what the facts say."""
+    extra = read_toml(_TEXTS / "facts.toml")
+    texts = [read_toml(path) for path in sorted(_TEXTS.glob("*.toml"))]
+    added = [_USUAL | entry for text in texts for entry in text.get("signature", ())]
+    more = [(name, also) for text in texts for name, also in text.get("more", {}).items()]
+    told = _read(facts)
+    known = _once([*told, *added])
+    _refuse_unknown(known, extra, {entry["id"] for entry in told}, {name for name, _ in more})
+    for entry in told:
+        changed = entry | _change(entry, extra["change"].get(entry["id"], {}))
+        known[entry["id"]] = {"wants": _wants(changed, extra["wants"])} | changed
+    for entry in added:
+        known[entry["id"]] = {"wants": _wants(entry, extra["wants"])} | entry
+    for name, also in (*more, (_GIVEN_UP, {"regex": _given_up()})):
+        if name in known:
+            known[name] = _with_more(known[name], also)
+    rows = [_row(entry, extra["read"].get(name, {})) for name, entry in known.items()]
     return sorted(rows, key=lambda row: (-row["priority"], row["id"]))
+
+
+def _once(entries: list[Row]) -> dict[str, Row]:
+    count = Counter(entry["id"] for entry in entries)
+    if twice := [name for name, number in count.items() if number > 1]:
+        raise UnusableFacts(f"error_texts: told twice: {', '.join(twice)}")
+    return {entry["id"]: entry for entry in entries}
+
+
+def _refuse_unknown(known: Iterable[str], extra: Row, told: set[str], more: set[str]) -> None:
+    unknown = (set(extra["read"]) | set(extra["wants"]) - {"usual"} | more) - set(known)
+    unknown |= extra["change"].keys() - told
+    if unknown:
+        raise UnusableFacts(f"error_texts: no such signature: {', '.join(sorted(unknown))}")
+
+
+def _with_more(entry: Row, also: Row) -> Row:
+    """Return a signature with further regexes, and samples of them."""
+    return entry | {name: [*entry[name], *also.get(name, ())] for name in ("regex", "samples")}
 
 
 def _given_up() -> list[str]:
@@ -69,11 +92,11 @@ def _read(facts: Facts) -> list[Row]:
 
 
 def _change(entry: Row, told: Row) -> Row:
-    """Return the fields that signatures.toml has others for; `without` and `with` change single regexes."""
+    """Return the fields that facts.toml has others for; `without` and `with` change single regexes."""
     change = {name: value for name, value in told.items() if name not in _NOT_FIELDS}
     gone = set(told.get("without", ()))
     if missing := gone - set(entry["regex"]):
-        raise UnusableFacts(f"signatures.toml: {entry['id']} has no regex {sorted(missing)}")
+        raise UnusableFacts(f"facts.toml: {entry['id']} has no regex {sorted(missing)}")
     kept = [regex for regex in entry["regex"] if regex not in gone]
     regexes = [*kept, *told.get("with", ())]
     return change | {"regex": [_renamed(regex, told.get("names", {})) for regex in regexes]}
