@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -15,9 +14,10 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
+from gpuenv.values.userinfo import redact
+
 _GRACE_S = 5.0
 _INTERRUPTED_S = 2.0  # micromamba finishes the download it is at before it heeds Ctrl-C
-_PASSWORD = re.compile(r"(https?://)[^/@\s]+@")  # in an index address
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def _note(log: Path, argv: Sequence[str], *printed: bytes) -> None:
 
 
 def _shown(argv: Sequence[str]) -> bytes:
-    shown = _PASSWORD.sub(r"\1***@", " ".join(argv))
+    shown = redact(" ".join(argv))
     return f"$ {shown}\n".encode(errors="surrogateescape")
 
 

@@ -81,7 +81,7 @@ def test_passwords_in_addresses_are_not_kept() -> None:
     }
     text = render_record(Record("p", "", "uv", plan))
     assert "secret" not in text
-    assert "https://***@index.example.com/simple" in text
+    assert "https://****@index.example.com/simple" in text
     assert "git@host:x" in text
 
 

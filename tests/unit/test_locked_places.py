@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import locked, locked_file, plan
 
-from gpuenv.core.locked_places import Place, addressed, place_of, places_of, without_userinfo
+from gpuenv.core.locked_places import Place, addressed, place_of, places_of
 from gpuenv.values.plan import Sources
+from gpuenv.values.userinfo import without_userinfo
 
 WHL = "https://torch.example.com/whl/cu126"
 PAGE = "https://lab.example.com/wheels/"

@@ -51,7 +51,7 @@ def error_data(error: GpuenvError) -> dict[str, Any]:
 
 def without_passwords(value: Any) -> Any:
     """Hide what is secret in addresses, in a text or all through a JSON value."""
-    from gpuenv.indexes.addresses import redact  # noqa: PLC0415 - only where something went wrong
+    from gpuenv.values.userinfo import redact  # noqa: PLC0415 - only where something went wrong
 
     if isinstance(value, str):
         return redact(value)

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from gpuenv.core.locked_places import without_userinfo
 from gpuenv.core.mirror_names import mirror_at, mirror_of_url
 from gpuenv.values.build import PLATFORMS
 from gpuenv.values.locked import LockedFile
 from gpuenv.values.mirror import Mirror
 from gpuenv.values.plan import Plan, PlannedPackage, Sources
+from gpuenv.values.userinfo import without_userinfo
 
 _OFFICIAL = "official"
 _DEFAULTS = "defaults"

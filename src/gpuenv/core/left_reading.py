@@ -9,10 +9,10 @@ from typing import Literal
 
 from gpuenv.values.left import Asked, LeftFile, Notation
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 
 _SHOWN = 80  # characters of a line that a warning repeats
 _MOST = 20_000  # places: more than any file of a person's has
-_SECRET = re.compile(r"(://)[^/@\s]+@")
 
 MoreKind = Literal["requirements", "constraints", "project"]
 
@@ -92,6 +92,6 @@ class Collector:
 
 def shown(text: str) -> str:
     """Return text of a file as a message may repeat it: short, printable, without a password."""
-    short = _SECRET.sub(r"\1***@", text[: 4 * _SHOWN])
+    short = redact(text[: 4 * _SHOWN])
     short = short if len(short) <= _SHOWN else f"{short[:_SHOWN]}…"
     return "".join(one if one.isprintable() else "�" for one in short)

@@ -12,10 +12,10 @@ from packaging.utils import canonicalize_name
 
 from gpuenv.values.locked import Locked, LockedFile
 from gpuenv.values.plan import Sources
+from gpuenv.values.userinfo import without_userinfo
 
 _REMOTE = ("http://", "https://")
 _NO_WORD = re.compile(r"[^a-z0-9]+")
-_USERINFO = re.compile(r"(?<=://)[^/?#\s]*@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,6 @@ def addressed(locked: Locked) -> dict[str, str]:
     """Return by name the addresses of what was asked for by its address: `timm @ https://...`."""
     wanted = [Requirement(text) for text in locked.plan.requirements]
     return {canonicalize_name(one.name): without_userinfo(one.url) for one in wanted if one.url}
-
-
-def without_userinfo(text: str) -> str:
-    """Return a text without the user names and passwords in its addresses: they are not for everybody."""
-    return _USERINFO.sub("", text)
 
 
 def _is_remote(url: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 
 SCHEMA_VERSION = 1
 FILE_NAME = "gpuenv.json"
-_PASSWORD = re.compile(r"(https?://)[^/@\s\"]+@")
 _LARGEST = 64 * 1024 * 1024  # bytes; a plan with its rejections has some hundred thousand
 
 
@@ -62,7 +61,7 @@ def render_record(record: Record) -> str:
         "plan": record.plan,
     }
     # ASCII: paths may hold bytes that are no UTF-8
-    return _PASSWORD.sub(r"\1***@", json.dumps(document, indent=1)) + "\n"
+    return redact(json.dumps(document, indent=1)) + "\n"
 
 
 def parse_record(text: str) -> Record:

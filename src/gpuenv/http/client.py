@@ -26,6 +26,7 @@ from gpuenv.http.cache import CachingAdapter, Store, discard, retries
 from gpuenv.http.problems import HttpProblem, Limits, limits_of, reason_of, timed_out
 from gpuenv.http.sizes import SizeStore
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import without_userinfo
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -34,7 +35,6 @@ T = TypeVar("T")
 
 _CHUNK = 1 << 16
 _SIZES_AT_A_TIME = 16
-_CREDENTIALS = re.compile(r"(?<=://)[^/?#\s]*@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class HttpClient:
         return Page(response.url or url, _decode(body, content_type), content_type, response.status_code)
 
     def _size(self, url: str, turn: threading.Semaphore | None) -> int | None:
-        key = _CREDENTIALS.sub("", url.partition("#")[0])
+        key = without_userinfo(url.partition("#")[0])
         known = self._sizes.get(key)
         if known is not None or self.offline:
             return known

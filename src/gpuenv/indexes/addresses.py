@@ -1,4 +1,4 @@
-"""Addresses of indexes: taking them apart, joining them, hiding what is secret in them."""
+"""Addresses of indexes: taking them apart, joining them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,10 @@ from gpuenv.values.index import IndexSource, SourceKind
 
 Role = Literal["index", "find-links", "mirror"]
 
-_CREDENTIALS = re.compile(r"(?<=://)[^/?#\s]*@")
-_TOKEN = re.compile(r"(?<=/t/)[A-Za-z0-9_-]{8,}(?=/)")  # of a conda channel: https://HOST/t/TOKEN/CHANNEL
 _REMOTE = re.compile(r"https?://", re.IGNORECASE)
 PAGE_ENDINGS = (".html", ".htm")
 _CHANNELS = ("nightly", "test")
 _TORCH_FOLDER = "whl"
-
-
-def redact(text: str) -> str:
-    """Hide user names, passwords and conda's tokens in every URL in `text`."""
-    return _TOKEN.sub("****", _CREDENTIALS.sub("****@", text))
 
 
 def is_remote(url: str) -> bool:

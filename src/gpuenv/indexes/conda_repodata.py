@@ -16,7 +16,7 @@ from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.problems import MISSING
 from gpuenv.http.streams import Stream, Streams, Validators
 from gpuenv.http.turns import in_turns
-from gpuenv.indexes.addresses import is_remote, local_path, redact
+from gpuenv.indexes.addresses import is_remote, local_path
 from gpuenv.indexes.channel_store import ChannelStore, Reading
 from gpuenv.indexes.conda_record import Entries, Folder, join_path, package_of, select_records
 from gpuenv.indexes.parse_repodata import parse_repodata
@@ -25,6 +25,7 @@ from gpuenv.indexes.zst import decompressed
 from gpuenv.values.conda import ChannelListing, CondaChannel
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 
 FILES = (INDEX_FILE, "repodata.json.zst", "repodata.json")
 _REFUSED = (*MISSING, 403)  # some servers answer so for what is not there

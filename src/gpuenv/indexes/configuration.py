@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from gpuenv.indexes.addresses import Role, guess_source, is_remote, redact
+from gpuenv.indexes.addresses import Role, guess_source, is_remote
 from gpuenv.indexes.parse_pip_configuration import (
     option_name,
     parse_pip_boolean,
@@ -25,6 +25,7 @@ from gpuenv.indexes.places import Places
 from gpuenv.values.index import IndexConfiguration, IndexSource
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 
 T = TypeVar("T")
 

@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 from gpuenv.core.mirror_audit import Verdict
 from gpuenv.http import cache_directory
-from gpuenv.indexes.addresses import redact
 from gpuenv.values.mirror import Mirror
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 
 T = TypeVar("T")
 

@@ -13,11 +13,11 @@ from gpuenv.core.adapt_changes import stack_changes
 from gpuenv.core.adapt_nearness import Nearness
 from gpuenv.core.assemble import assemble
 from gpuenv.core.resolve import Choice, Question, ask
-from gpuenv.indexes.addresses import redact
 from gpuenv.managers.resolver import Unresolvable
 from gpuenv.values.left import Change
 from gpuenv.values.plan import Plan, PlannedPackage, Warn
 from gpuenv.values.text import marked, tr
+from gpuenv.values.userinfo import redact
 from gpuenv.workflow.adapt_others import (
     Adapted,
     Around,

@@ -18,7 +18,6 @@ from gpuenv.core.render.bootstrap import TEMPLATE, render_bootstrap
 from gpuenv.core.render.pylock import render_pylock
 from gpuenv.core.render.toml import document, tables
 from gpuenv.core.request import parse_cuda_option, parse_python
-from gpuenv.indexes.addresses import redact
 from gpuenv.managers import CONDA_MANAGERS
 from gpuenv.values.bootstrap import Bootstrap, HeldFile, Located, ScriptEnvironment, Word
 from gpuenv.values.errors import Fix, UsageError
@@ -26,6 +25,7 @@ from gpuenv.values.plan import Warn
 from gpuenv.values.python import PythonOffer
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 from gpuenv.workflow.bootstrap_sources import PLATFORMS, find_indexes, find_micromamba
 from gpuenv.workflow.conda_choice import conda_pythons
 from gpuenv.workflow.lab import Lab, check_no_path, is_anywhere, lock_of, with_lab

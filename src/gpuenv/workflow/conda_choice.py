@@ -9,7 +9,7 @@ from gpuenv import matrices
 from gpuenv.core.canonical import channel_at
 from gpuenv.core.conda_builds import CondaBuild, parse_conda_build
 from gpuenv.core.mirror_names import find_mirror, mirror_of_url
-from gpuenv.indexes.addresses import is_remote, redact
+from gpuenv.indexes.addresses import is_remote
 from gpuenv.managers import CONDA_MANAGERS, EMBEDDED
 from gpuenv.managers.conda_tool import find_fastest
 from gpuenv.managers.manager import sort_offers
@@ -19,6 +19,7 @@ from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.mirror import Mirror
 from gpuenv.values.python import PythonOffer, parse_python_tag
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 from gpuenv.workflow.mirrors import Mirrors
 from gpuenv.workflow.options import PlanOptions
 

@@ -16,9 +16,10 @@ from gpuenv.environments.wheel_store import WheelStore, is_plain, plain_digest
 from gpuenv.http import HttpClient, HttpProblem, cache_directory
 from gpuenv.http.patience import Watch
 from gpuenv.http.turns import in_turns
-from gpuenv.indexes.addresses import is_remote, redact
+from gpuenv.indexes.addresses import is_remote
 from gpuenv.values.plan import FilePlace, Plan, PlannedPackage, StackFile, Warn
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 from gpuenv.workflow.mirror_labels import is_mirror, label_of
 from gpuenv.workflow.mirrors import Mirrors
 from gpuenv.workflow.options import PlanOptions

@@ -9,7 +9,6 @@ from threading import Lock
 from typing import Any, Protocol
 
 from gpuenv.core.render.shell import one_line
-from gpuenv.indexes.addresses import redact
 from gpuenv.values.errors import Because, GpuenvError, InstallFailed, Refused, UsageError
 from gpuenv.values.fleet import FleetGroup, FleetMachine, FleetPlan
 from gpuenv.values.fleet_run import Action, Engine, FleetRun, HostOutcome, HostResult, NodeTask, OutcomeState
@@ -18,6 +17,7 @@ from gpuenv.values.machine import Machine, System
 from gpuenv.values.plan import Plan
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 from gpuenv.verification.judgement import describe_failure
 from gpuenv.workflow.explain_failure import with_cause
 from gpuenv.workflow.fleet_answer import (

@@ -12,7 +12,6 @@ from gpuenv import __version__, matrices
 from gpuenv.core.images import SLIM, alone, bases_for, choose_bases, least_driver, parse_images
 from gpuenv.core.render.dockerfile import IGNORED, render_dockerfile
 from gpuenv.core.target import Target, choose_target
-from gpuenv.indexes.addresses import redact
 from gpuenv.managers import WHEEL_MANAGERS
 from gpuenv.values.capability import parse_architecture
 from gpuenv.values.errors import Because, Fix, UsageError
@@ -20,6 +19,7 @@ from gpuenv.values.image import BaseImage, ImageRecipe
 from gpuenv.values.locked import Locked
 from gpuenv.values.plan import Plan, Warn
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 from gpuenv.values.variant import Variant
 from gpuenv.workflow.knowledge import load_knowledge
 from gpuenv.workflow.locking import lock_plan

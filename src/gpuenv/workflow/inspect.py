@@ -14,12 +14,13 @@ from gpuenv.core.wheel_facts import WheelFacts
 from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.ranges import ByteRanges
 from gpuenv.http.wheel_archive import WheelProblem, open_local_wheel, open_wheel
-from gpuenv.indexes.addresses import is_remote, local_path, redact
+from gpuenv.indexes.addresses import is_remote, local_path
 from gpuenv.indexes.link import file_name
 from gpuenv.values.build import WheelFile
 from gpuenv.values.errors import Because, Fix, GpuenvError, Unreachable, UsageError
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 from gpuenv.workflow.knowledge import load_knowledge
 from gpuenv.workflow.listings import choose_sources
 from gpuenv.workflow.wheel_reading import parse_wheel_name, read_wheel

@@ -21,13 +21,14 @@ from gpuenv.core.mirror_names import mirror_of_url
 from gpuenv.core.mirror_sought import Wanted, file_to_read
 from gpuenv.http import HttpClient, Limits
 from gpuenv.http.problems import limits_of
-from gpuenv.indexes.addresses import is_remote, redact
+from gpuenv.indexes.addresses import is_remote
 from gpuenv.indexes.mirror_memory import Checked, Memory, Speed, address_of, read_memory, remember
 from gpuenv.indexes.probe import Pace, Probe, probe_mirrors
 from gpuenv.values.errors import Because, Fix, Refused, Unreachable
 from gpuenv.values.index import IndexSource
 from gpuenv.values.mirror import Mirror, PypiPart, TorchPart
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 from gpuenv.values.variant import Variant
 from gpuenv.workflow.listings import choose_sources
 from gpuenv.workflow.mirror_choice import Circumstances, named_source, pypi_source, torch_sources

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from gpuenv.core.mirror_settings import FORMATS
-from gpuenv.indexes.addresses import redact
 from gpuenv.indexes.places import Places, Scope
 from gpuenv.values.mirror import Tool
 from gpuenv.values.plan import Warn
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 
 _PIP_VARIABLES = ("PIP_INDEX_URL", "PIP_NO_INDEX", "PIP_CONFIG_FILE")
 _UV_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_CONFIG_FILE", "UV_NO_CONFIG")

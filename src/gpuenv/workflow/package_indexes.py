@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpuenv.core.mirror_names import correction, is_bogus, mirror_of_url
-from gpuenv.indexes.addresses import redact
 from gpuenv.indexes.configuration import read_configuration
 from gpuenv.values.errors import UsageError
 from gpuenv.values.findings import ConfiguredIndex
 from gpuenv.values.index import IndexSource
 from gpuenv.values.mirror import Mirror
+from gpuenv.values.userinfo import redact
 from gpuenv.workflow.mirrors import load_mirrors
 
 _RETIRED = "retired"

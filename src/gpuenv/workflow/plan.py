@@ -17,7 +17,6 @@ from gpuenv.core.refusal import refuse
 from gpuenv.core.request import Request, parse_cuda_option, parse_python
 from gpuenv.core.resolve import Choice, Decision, Question, ask, decide
 from gpuenv.core.target import Target, choose_target
-from gpuenv.indexes.addresses import redact
 from gpuenv.managers import (
     CONDA_MANAGERS,
     EMBEDDED,
@@ -34,6 +33,7 @@ from gpuenv.values.index import IndexConfiguration
 from gpuenv.values.machine import Machine
 from gpuenv.values.plan import Plan, PlannedPackage, Warn
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 from gpuenv.workflow.bound import with_bound_pages
 from gpuenv.workflow.by_address import by_address
 from gpuenv.workflow.conda_choice import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar, cast
 
-from gpuenv.indexes.addresses import redact
 from gpuenv.values.plan import Plan
+from gpuenv.values.userinfo import redact
 
 T = TypeVar("T")
 

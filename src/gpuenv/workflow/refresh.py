@@ -19,13 +19,14 @@ from gpuenv.http import HttpClient, HttpProblem, fetch_page
 from gpuenv.http.ranges import ByteRanges
 from gpuenv.http.turns import in_turns
 from gpuenv.http.wheel_archive import WheelProblem, open_local_wheel, open_wheel
-from gpuenv.indexes.addresses import is_remote, local_path, redact
+from gpuenv.indexes.addresses import is_remote, local_path
 from gpuenv.indexes.listings import read_listings
 from gpuenv.values.errors import Because, Fix, Unreachable, UsageError
 from gpuenv.values.index import Listing
 from gpuenv.values.plan import Warn
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 from gpuenv.workflow.listings import choose_sources
 from gpuenv.workflow.overlay import (
     Overlay,

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from gpuenv import matrices
 from gpuenv.core.installer_faults import MISSING, FoundFault, find_fault, parse_installer_fault
-from gpuenv.indexes.addresses import redact
 from gpuenv.values.errors import Because, Fix, GpuenvError, InstallFailed, Refused, Unreachable
 from gpuenv.values.plan import Plan, Warn
 from gpuenv.values.text import marked, tr
+from gpuenv.values.userinfo import redact
 from gpuenv.workflow.fetch import StackNotFetchedError, missed_text
 from gpuenv.workflow.mirror_labels import is_mirror, label_of, mirror_at
 from gpuenv.workflow.mirrors import Mirrors

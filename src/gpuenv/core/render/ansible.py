@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpuenv.core.locked_places import without_userinfo
 from gpuenv.core.render.shell import one_line
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import without_userinfo
 
 _PLACE = 'PROGRAM = ""\n'
 _SHORTEST = 64  # characters

@@ -10,12 +10,12 @@ import json
 import shlex
 from collections.abc import Iterable
 
-from gpuenv.core.locked_places import without_userinfo
 from gpuenv.core.render.dockerfile_lines import assignments, comment, quoted, written
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.image import BaseImage, ImageRecipe
 from gpuenv.values.locked import LockedFile
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import without_userinfo
 
 _ENVIRONMENT = "/opt/venv"
 _OWN = "/opt/gpuenv"

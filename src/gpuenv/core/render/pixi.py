@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
 from gpuenv.core.conda_plan_part import wheels_beside
-from gpuenv.core.locked_places import Place, addressed, places_of, without_userinfo
+from gpuenv.core.locked_places import Place, addressed, places_of
 from gpuenv.core.markers import marker_environment
 from gpuenv.core.render import toml
 from gpuenv.core.render.environment_yml import name_of, variables_of
@@ -23,6 +23,7 @@ from gpuenv.core.target import platform_of
 from gpuenv.values.locked import Locked, LockedFile
 from gpuenv.values.plan import Plan, Sources
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import without_userinfo
 from gpuenv.values.variant import Variant, parse_cuda_version
 
 _CONDAS_OWN = {"python", "pip"}  # what every plan asks of conda

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from gpuenv.core.locked_places import without_userinfo
 from gpuenv.core.match_spec import MatchSpec, parse_match_spec
 from gpuenv.values.errors import UsageError
 from gpuenv.values.plan import Plan
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import without_userinfo
 
 _RELEASE = re.compile(r"[\w.!+-]+")  # nothing that makes it open: `2.7.1`, not `2.7.*` or `>=2.7`
 Pinned = dict[str, str | dict[str, str]]

@@ -7,7 +7,7 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from gpuenv.core.locked_places import Place, addressed, places_of, without_userinfo
+from gpuenv.core.locked_places import Place, addressed, places_of
 from gpuenv.core.markers import platform_marker
 from gpuenv.core.render import toml
 from gpuenv.core.render.text import summary
@@ -15,6 +15,7 @@ from gpuenv.core.target import platform_of
 from gpuenv.values.locked import Locked, LockedFile
 from gpuenv.values.plan import Plan, Sources
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import without_userinfo
 
 _NAME = "gpuenv-environment"  # nothing else is called so: a project can't depend on itself
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from gpuenv.core.locked_places import without_userinfo
 from gpuenv.core.render.bootstrap import quote
 from gpuenv.core.render.shell import one_line
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import without_userinfo
 
 TEMPLATE = "slurm.sh"
 _BEGIN = "# >>> what is asked for\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gpuenv.core.locked_places import without_userinfo
 from gpuenv.core.render.shell import one_line
+from gpuenv.values.userinfo import without_userinfo
 
 if TYPE_CHECKING:
     from tomlkit.items import AoT, Item, Table
