@@ -55,7 +55,8 @@ def tests(session: nox.Session) -> None:
     """Run the tests against the installed package, in parallel; arguments go to pytest."""
     _install(session, "test")
     _install_tools(session)
-    session.run("pytest", "-n", os.environ.get("GPUENV_TEST_WORKERS", "auto"), *session.posargs)
+    workers = ("-n", os.environ.get("GPUENV_TEST_WORKERS", "auto"), "--dist", "worksteal")
+    session.run("pytest", *workers, *session.posargs)
 
 
 def _install_tools(session: nox.Session) -> None:
