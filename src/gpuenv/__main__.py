@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
+
+
+def _print(text: str) -> None:
+    try:
+        print(text, flush=True)  # noqa: T201
+    except OSError as error:  # the reader has gone, or the disk is full
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print(f"error: {error.strerror}", file=sys.stderr)  # noqa: T201
+            sys.exit(2)
 
 
 def main() -> None:
@@ -11,7 +22,7 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["-V"]):
         from gpuenv import __version__  # noqa: PLC0415 - asked for by scripts: no need to load the commands
 
-        print(f"gpuenv {__version__}")  # noqa: T201
+        _print(f"gpuenv {__version__}")
         return
     # a short run makes many values and throws few away: looking for cycles among them would take longer than
     # deciding

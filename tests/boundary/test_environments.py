@@ -18,7 +18,7 @@ from gpuenv.values.errors import UsageError
 from gpuenv.values.machine import FoundPython
 from gpuenv.values.plan import Sources
 from gpuenv.workflow.create import Options, Verified, create
-from gpuenv.workflow.environments import activated, list_all, remove, render_environment, run
+from gpuenv.workflow.environments import activated, list_all, remove, render_environment, run, unreadable
 
 HERE = Path(__file__).parent
 
@@ -75,6 +75,38 @@ def test_what_gpuenv_did_not_make_is_neither_listed_nor_removed(environ: dict[st
         remove("foreign", environ)
     assert raised.value.code == "unknown-environment"
     assert foreign.exists()
+
+
+@pytest.mark.parametrize("text", ["", '{"schema_version": 1', '{"schema_version": 99, "state": "complete"}'])
+def test_an_environment_whose_record_is_damaged_is_still_there(
+    environ: dict[str, str], paper: Path, text: str
+) -> None:
+    (paper / "gpuenv.json").write_text(text, encoding="utf-8")
+    (environment,) = list_all(environ)
+    assert render_environment(environment) == {
+        "name": "paper", "path": str(paper), "manager": None,
+        "torch": None, "variant": None, "python": None, "verified": None,
+    }  # fmt: skip
+    warning = unreadable(environment)
+    assert warning is not None
+    assert "`paper`" in warning.message
+    assert run("paper", ["true"], environ) == 0
+    assert (paper / "gpuenv.json").read_text(encoding="utf-8") == text
+    remove("paper", environ)
+    assert not paper.exists()
+
+
+def test_no_other_python_runs_where_the_environments_own_is_gone(
+    environ: dict[str, str], paper: Path
+) -> None:
+    (paper / "bin" / "python").unlink()
+    with pytest.raises(UsageError) as raised:
+        run("paper", ["python", "-V"], environ)
+    assert raised.value.code == "broken-environment"
+    assert [fix.command for fix in raised.value.fixes] == [
+        "gpuenv doctor paper",
+        "gpuenv create paper --force",
+    ]
 
 
 def test_a_removed_environment_is_gone_whole(environ: dict[str, str], paper: Path) -> None:

@@ -259,20 +259,21 @@ def test_streams_may_be_closed(program: Program, mirrors: tuple[str, ...], close
     assert done.stderr == ""
 
 
-def test_a_reader_that_leaves_is_no_error(program: Program) -> None:
+@pytest.mark.parametrize("words", ["matrix show torch", "--version", "--help", "plan --help"])
+def test_a_reader_that_leaves_is_no_error(program: Program, words: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    process = program.start("matrix", "show", "torch", stdout=writer)
+    process = program.start(*words.split(), stdout=writer)
     os.close(writer)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-@pytest.mark.parametrize("options", [(), ("--json",)])
-def test_a_full_disk_behind_stdout_is_told(program: Program, options: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("words", ["matrix show cuda", "matrix show cuda --json", "--version", "--help"])
+def test_a_full_disk_behind_stdout_is_told(program: Program, words: str) -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
-        done = program.run("matrix", "show", "cuda", *options, stdout=full)
+        done = program.run(*words.split(), stdout=full)
     assert done.status == 2
     assert "error: " in done.err
     assert "Traceback" not in done.err

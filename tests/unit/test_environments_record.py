@@ -92,10 +92,14 @@ def test_the_plan_can_be_asked_whatever_it_holds() -> None:
     assert Record("p", "", "uv", {"variant": 3}).planned("variant") is None
 
 
-def test_a_record_that_can_not_be_read_is_none(tmp_path: Path) -> None:
+def test_a_record_that_can_not_be_read_says_so_in_an_environment(tmp_path: Path) -> None:
     assert read_record(tmp_path) is None
     (tmp_path / FILE_NAME).write_bytes(b"\xff\xfe")
-    assert read_record(tmp_path) is None
+    assert read_record(tmp_path) is None  # no environment: the file is something else's
+    (tmp_path / "pyvenv.cfg").touch()
+    damaged = read_record(tmp_path)
+    assert damaged is not None
+    assert damaged.problem
     write_record(tmp_path, RECORD)
     assert read_record(tmp_path) == RECORD
 

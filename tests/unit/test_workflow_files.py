@@ -13,34 +13,68 @@ from hypothesis import strategies as st
 from gpuenv.values.errors import UsageError
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.read import decode
-from gpuenv.workflow.requirements import gather_requirements, parse_requirement_lines
+from gpuenv.workflow.requirements import (
+    gather_requirements,
+    read_requirements,
+    requirement_lines,
+    tell_passed_over,
+)
 
 
 def test_comments_blanks_and_continued_lines_are_read_as_pip_reads_them() -> None:
     text = "torch==2.1.2  # the paper's\n\n# all a comment\n\t# and this\nnumpy>=1.24 \\\n  ,<2\nx\t# tab\n"
-    assert parse_requirement_lines(text, "r.txt") == ("torch==2.1.2", "numpy>=1.24    ,<2", "x")
-    assert parse_requirement_lines("a @ https://example.com/a#egg=a\n", "r.txt") == (
-        "a @ https://example.com/a#egg=a",
-    )
+    assert requirement_lines(text) == ("torch==2.1.2", "numpy>=1.24    ,<2", "x")
+    assert requirement_lines("a @ https://example.com/a#egg=a\n") == ("a @ https://example.com/a#egg=a",)
 
 
-@pytest.mark.parametrize(
-    "line", ["-r more.txt", "--index-url https://example.com", "-e .", "--find-links /x"]
-)
-def test_options_in_a_requirements_file_are_refused(line: str) -> None:
+@pytest.mark.parametrize("line", ["-c more.txt", "-e .", "--pre", "--no-binary :all:", "-"])
+def test_options_that_gpuenv_can_not_keep_to_are_refused(tmp_path: Path, line: str) -> None:
+    (tmp_path / "r.txt").write_text(f"torch\n{line}\n", encoding="utf-8")
     with pytest.raises(UsageError) as caught:
-        parse_requirement_lines(f"torch\n{line}\n", "r.txt")
+        read_requirements(tmp_path / "r.txt")
     assert caught.value.code == "option-in-requirements"
     assert line in caught.value.message
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["--extra-index-url https://example.com/cu113", "-i https://example.com", "-f https://example.com/x.html",
+     "--find-links=/x", "--trusted-host example.com"],
+)  # fmt: skip
+def test_where_files_come_from_is_passed_over_and_told(tmp_path: Path, line: str) -> None:
+    (tmp_path / "r.txt").write_text(f"{line}\ntorch==1.12.1+cu113\n", encoding="utf-8")
+    options = PlanOptions(requirement_files=(tmp_path / "r.txt",))
+    assert list(map(str, gather_requirements(options))) == ["torch==1.12.1+cu113"]
+    (told,) = tell_passed_over(options)
+    assert line in told.message
+
+
+def test_hashes_are_passed_over_and_told(tmp_path: Path) -> None:
+    text = "numpy==1.26.4 ; python_version < '3.13' \\\n    --hash=sha256:ab \\\n    --hash=sha256:cd\n"
+    (tmp_path / "r.txt").write_text(text, encoding="utf-8")
+    read = read_requirements(tmp_path / "r.txt")
+    assert read.lines == ("numpy==1.26.4 ; python_version < '3.13'",)
+    assert len(read.passed_over) == 1
+
+
+def test_files_that_a_file_names_are_read_from_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "r.txt").write_text("torch\n-r more/a.txt\n--requirement=more/b.txt\n", encoding="utf-8")
+    (tmp_path / "more" / "a.txt").write_text("numpy\n-rb.txt\n", encoding="utf-8")
+    (tmp_path / "more" / "b.txt").write_text("scipy\n", encoding="utf-8")
+    assert read_requirements(tmp_path / "r.txt").lines == ("torch", "numpy", "scipy", "scipy")
+
+
+def test_a_file_that_names_itself_is_bad_input(tmp_path: Path) -> None:
+    (tmp_path / "r.txt").write_text("-r r.txt\n", encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        read_requirements(tmp_path / "r.txt")
+    assert caught.value.code == "bad-requirements-file"
+
+
 @given(st.text())
-def test_any_text_gives_requirements_without_blanks_or_comments_or_a_usage_error(text: str) -> None:
-    try:
-        found = parse_requirement_lines(text, "r.txt")
-    except UsageError:
-        return
-    assert all(line == line.strip() and line and not line.startswith(("#", "-")) for line in found)
+def test_any_text_gives_lines_without_blanks_or_comments(text: str) -> None:
+    assert all(line == line.strip() and line and not line.startswith("#") for line in requirement_lines(text))
 
 
 @given(st.binary(max_size=200))

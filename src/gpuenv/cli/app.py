@@ -304,13 +304,20 @@ def list_environments(
 
 
 @app.command(context_settings={"allow_interspersed_args": False})
+@o.grouped
 def run(
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=o.complete_environment)],
     argv: Annotated[list[str], typer.Argument(metavar="-- CMD...", help="The command and its arguments.")],
+    *,
+    common: o.Common,
 ) -> int:
-    """Run a command in an environment: gpuenv run NAME -- python train.py."""
+    """Run a command in an environment: gpuenv run NAME -- python train.py.
+
+    What the command prints is its own; the options before NAME say how gpuenv tells that it could not start.
+    """
     from gpuenv.cli.commands import environments as command  # noqa: PLC0415
 
+    del common
     return command.run(name, argv)
 
 

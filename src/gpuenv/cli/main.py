@@ -57,7 +57,14 @@ def _run_app(arguments: list[str]) -> int:
         from gpuenv.cli.help_text import translate_help  # noqa: PLC0415 - English is as typer writes it
 
         translate_help(command)
-    status = command(args=arguments, prog_name="gpuenv", standalone_mode=False)
+    try:
+        status = command(args=arguments, prog_name="gpuenv", standalone_mode=False)
+    except OSError as error:
+        if not {"--help", "-h"} & set(arguments):
+            raise
+        raise output.unwritable(error) from None  # typer's own printing
+    except SystemExit:  # so typer leaves where the reader of a help text has gone
+        return 0
     return status if isinstance(status, int) else 0
 
 

@@ -77,11 +77,13 @@ def print_data(text: str) -> None:
     try:
         _write(sys.stdout, text if text.endswith("\n") else text + "\n")
     except OSError as error:
-        _turn_to_nothing(sys.stdout)
-        raise UsageError(
-            tr("the output can't be written: {error}", error=reason_of(error)),
-            code=UNWRITABLE,
-        ) from None
+        raise unwritable(error) from None
+
+
+def unwritable(error: OSError) -> UsageError:
+    """Return the error of a stdout that takes no more; what is still to come goes nowhere."""
+    _turn_to_nothing(sys.stdout)
+    return UsageError(tr("the output can't be written: {error}", error=reason_of(error)), code=UNWRITABLE)
 
 
 def note(text: str) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.values.userinfo import redact
 
@@ -22,7 +23,8 @@ _LARGEST = 64 * 1024 * 1024  # bytes; a plan with its rejections has some hundre
 class Record:
     """One environment's record; `plan`, `machine` and `verify` are data of the JSON envelope.
 
-    `created` is UTC in ISO 8601, `verified` None where verify has not run.
+    `created` is UTC in ISO 8601, `verified` None where verify has not run. Of a record that can't be read
+    `problem` says why; nothing else is known then but the environment's name.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Record:
     machine: dict[str, Any] | None = None
     verify: dict[str, Any] | None = None
     verified: bool | None = None
+    problem: str | None = None
 
     def package(self, name: str) -> dict[str, Any] | None:
         """Return what the plan says of a package."""
@@ -103,14 +106,23 @@ def _optional(document: dict[str, Any], name: str) -> dict[str, Any] | None:
 
 
 def read_record(environment: Path) -> Record | None:
-    """Return the record inside an environment, None where there is none that can be read."""
+    """Return the record inside an environment, None where there is none; of a damaged one what is wrong."""
     file = environment / FILE_NAME
     try:
         if file.stat().st_size > _LARGEST:
-            return None
+            return _damaged(environment, tr("the record is larger than gpuenv makes any"))
         return parse_record(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except (OSError, ValueError) as error:
+        return _damaged(environment, reason_of(error))
+
+
+def _damaged(environment: Path, problem: str) -> Record | None:
+    """Return what is left to say of an environment; a file of that name elsewhere is something else's."""
+    if not ((environment / "pyvenv.cfg").is_file() or (environment / "conda-meta").is_dir()):
+        return None
+    return Record(environment.name, "", "", {}, problem=problem)
 
 
 def write_record(environment: Path, record: Record) -> None:

@@ -175,7 +175,7 @@ def _make(one: _Wanted, number: int, chosen: BootstrapOptions, environ: Mapping[
 def _decided_there(one: _Wanted, number: int) -> tuple[tuple[HeldFile, ...], tuple[Word, ...]]:
     """Return the requirements, those in files among them, and an environment.yml that the script holds."""
     options = one.options
-    lines = tuple(line for path in options.requirement_files for line in read_requirements(path))
+    lines = tuple(line for path in options.requirement_files for line in read_requirements(path).lines)
     words: tuple[Word, ...] = (*options.requirements, *lines)
     if options.environment_file is None:
         return (), words

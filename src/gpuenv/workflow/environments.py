@@ -21,11 +21,13 @@ from gpuenv.environments.record import read_record
 from gpuenv.environments.store import Place, find_store, is_path
 from gpuenv.machine.conda_environments import find_conda_environments
 from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.plan import Warn
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 _BIN = "Scripts" if os.name == "nt" else "bin"
 _CONDA_BIN = ("", "Library/bin", "Scripts") if os.name == "nt" else ("bin",)
+_PYTHONS = ("Scripts/python.exe", "python.exe") if os.name == "nt" else ("bin/python",)
 _ACTIVE = ("PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX")
 
 
@@ -64,7 +66,7 @@ def render_environment(environment: Environment) -> dict[str, Any]:
     return {
         "name": place.name,
         "path": str(place.path),
-        "manager": record.manager,
+        "manager": record.manager or None,
         "torch": torch.get("version"),
         "variant": record.planned("variant"),
         "python": record.planned("python"),
@@ -72,12 +74,26 @@ def render_environment(environment: Environment) -> dict[str, Any]:
     }
 
 
+def unreadable(environment: Environment) -> Warn | None:
+    """Return what to tell of an environment whose record can't be read."""
+    name, problem = environment.place.name, environment.record.problem
+    if problem is None:
+        return None
+    text = tr("what gpuenv noted of `{name}` can't be read: {problem}", name=name, problem=problem)
+    hint = tr("it runs as it is; `gpuenv create {name} --force` makes it anew", name=shlex.quote(name))
+    return Warn("record-unreadable", f"{text}; {hint}")
+
+
 def run(name: str, argv: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run a command in an environment, as if it were active; return the command's exit code.
 
-    Raises UsageError for an unknown environment and a command that can't be started.
+    Raises UsageError for an unknown environment, one of gpuenv's whose Python is gone (another would run in
+    its place), and a command that can't be started.
     """
-    path = foreign(name, environ) or _existing(name, environ).place.path
+    path = foreign(name, environ)
+    if path is None:
+        path = _existing(name, environ).place.path
+        _check_python(name, path)
     try:
         return process.hand_over(argv, activated(path, environ))
     except OSError as error:
@@ -86,6 +102,18 @@ def run(name: str, argv: Sequence[str], environ: Mapping[str, str]) -> int:
             code="command-not-found",
             fixes=(Fix(tr("see what is in {directory}", directory=path / _BIN)),),
         ) from None
+
+
+def _check_python(name: str, path: Path) -> None:
+    if not any((path / python).exists() for python in _PYTHONS):
+        raise UsageError(
+            tr("the Python of `{name}` is gone: {path}", name=name, path=path / _PYTHONS[0]),
+            code="broken-environment",
+            fixes=(
+                Fix(tr("see what is wrong with it"), f"gpuenv doctor {shlex.quote(name)}"),
+                Fix(tr("make it anew"), f"gpuenv create {shlex.quote(name)} --force"),
+            ),
+        )
 
 
 def foreign(name: str, environ: Mapping[str, str], root: Path = Path("/")) -> Path | None:

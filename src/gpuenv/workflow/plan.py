@@ -51,7 +51,7 @@ from gpuenv.workflow.mirrors import Mirrors, load_mirrors
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.pythons import offer_pythons
 from gpuenv.workflow.redaction import without_passwords
-from gpuenv.workflow.requirements import gather_requirements
+from gpuenv.workflow.requirements import gather_requirements, tell_passed_over
 
 
 def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) -> Plan:
@@ -118,6 +118,7 @@ def wish_of(options: PlanOptions, installer: Installer, machine: Machine) -> Wis
         options = replace(options, manager=manager)
     file = read_environment_file(options.environment_file, machine)
     options, told = with_file(options, file, conda=manager in CONDA_MANAGERS)
+    told = (*told, *tell_passed_over(options))
     return Wish(options, _request(options, manager), file, told, installer.mirrors)
 
 

@@ -250,6 +250,6 @@ def _record(root: Path, plan: Plan, after: Examination) -> None:
     """Note the new plan where gpuenv made the environment."""
     record = read_record(root)
     proof = after.findings.proof
-    if record is not None:
+    if record is not None and record.problem is None:
         verified = proof.ok if proof else None
         write_record(root, replace(record, plan=render_plan_data(plan), verify=None, verified=verified))

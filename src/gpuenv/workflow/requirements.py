@@ -3,61 +3,101 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.requirements import Requirement
 
 from gpuenv.core.request import parse_requirements
 from gpuenv.values.errors import Because, Fix, UsageError
+from gpuenv.values.plan import Warn
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.read import read_text
 
 _COMMENT = re.compile(r"(?:^|\s)#.*")
+_HASHES = re.compile(r"\s--hash[=\s]\s*\S+")
+_MORE = re.compile(r"(?:-r|--requirement)(?:\s*=\s*|\s*)(?P<file>\S.*)")
+# Where files come from is what gpuenv decides; torch from a second index would be one of chance.
+_PLACES = re.compile(
+    r"(?:-i|-f|--index-url|--extra-index-url|--find-links|--trusted-host|--prefer-binary|--require-hashes)(?:[=\s]|$)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementsFile:
+    """What a requirements file and those that it names ask for; `passed_over` are lines that do not count."""
+
+    lines: tuple[str, ...] = ()
+    passed_over: tuple[str, ...] = ()
+
+    def __add__(self, more: RequirementsFile) -> RequirementsFile:
+        return RequirementsFile((*self.lines, *more.lines), (*self.passed_over, *more.passed_over))
 
 
 def gather_requirements(options: PlanOptions) -> tuple[Requirement, ...]:
     """Return all that is asked for; raise UsageError for what is no requirement and for unreadable files."""
-    lines = tuple(line for path in options.requirement_files for line in read_requirements(path))
+    lines = tuple(line for path in options.requirement_files for line in read_requirements(path).lines)
     return parse_requirements((*options.requirements, *lines))
 
 
-def read_requirements(path: Path) -> tuple[str, ...]:
-    """Return the requirements of a pip requirements file.
+def tell_passed_over(options: PlanOptions) -> tuple[Warn, ...]:
+    """Return warnings of what in the requirements files does not count; may raise UsageError."""
+    return tuple(
+        Warn("requirements-file", tr("{file}: `{line}` is passed over: gpuenv decides itself where the files "
+                                     "come from", file=path, line=line))
+        for path in options.requirement_files
+        for line in dict.fromkeys(read_requirements(path).passed_over)
+    )  # fmt: skip
 
-    Comments and blank lines go, continued lines are joined. Options in the file would decide where torch
-    comes from, behind gpuenv's back: they raise UsageError, and so does a file that can't be read.
+
+def read_requirements(path: Path) -> RequirementsFile:
+    """Return what a pip requirements file asks for, and those that it names with `-r`.
+
+    Comments and blank lines go, continued lines are joined. What says where files come from and their hashes
+    are passed over; other options raise UsageError, and so does a file that can't be read.
     """
+    return _read(path, ())
+
+
+def _read(path: Path, within: tuple[Path, ...]) -> RequirementsFile:
+    if path in within:
+        raise _unreadable(path, tr("it names itself"))
     try:
         text = read_text(path)
     except (OSError, ValueError) as error:
-        reason = reason_of(error)
-        raise UsageError(
-            tr("`{path}` can't be read: {reason}", path=path, reason=reason), code="bad-requirements-file"
-        ) from None
-    return parse_requirement_lines(text, str(path))
+        raise _unreadable(path, reason_of(error)) from None
+    found = RequirementsFile()
+    for line in requirement_lines(text):
+        more = _MORE.fullmatch(line)
+        found += _read(path.parent / more["file"], (*within, path)) if more else _read_line(line, str(path))
+    return found
 
 
-def parse_requirement_lines(text: str, name: str) -> tuple[str, ...]:
-    r"""Parse the text of a requirements file called `name`.
+def _unreadable(path: Path, reason: str) -> UsageError:
+    text = tr("`{path}` can't be read: {reason}", path=path, reason=reason)
+    return UsageError(text, code="bad-requirements-file")
+
+
+def requirement_lines(text: str) -> tuple[str, ...]:
+    r"""Return the lines of a requirements file, continued ones joined, without comments and blanks.
 
     torch==2.1.2  # the paper's
     numpy>=1.24 \
         ; python_version < "3.13"
     """
-    found = []
-    for line in text.replace("\\\n", " ").splitlines():
-        requirement = _without_comment(line)
-        if requirement.startswith("-"):
-            raise _option(requirement, name)
-        if requirement:
-            found.append(requirement)
-    return tuple(found)
+    lines = (_COMMENT.sub("", line).strip() for line in text.replace("\\\n", " ").splitlines())
+    return tuple(line for line in lines if line)
 
 
-def _without_comment(line: str) -> str:
-    return _COMMENT.sub("", line).strip()
+def _read_line(line: str, name: str) -> RequirementsFile:
+    if _PLACES.match(line):
+        return RequirementsFile((), (line,))
+    if line.startswith("-"):
+        raise _option(line, name)
+    bare = _HASHES.sub("", line).strip()
+    return RequirementsFile((bare,), () if bare == line else ("--hash",))
 
 
 def _option(line: str, name: str) -> UsageError:

@@ -75,7 +75,7 @@ class VerifyResult:
 def record_verification(located: Located, data: dict[str, Any], ok: bool) -> Warn | None:
     """Write a verification into gpuenv.json, where gpuenv made the environment."""
     record = read_record(located.root) if located.root else None
-    if record is None or located.root is None:
+    if record is None or record.problem or located.root is None:
         return None
     try:
         write_record(located.root, replace(record, verify=data, verified=ok))

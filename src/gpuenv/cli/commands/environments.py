@@ -6,7 +6,7 @@ import os
 import shlex
 
 from gpuenv.cli.options import Common
-from gpuenv.cli.output import confirm, envelope, note, print_data, print_json
+from gpuenv.cli.output import confirm, envelope, note, print_data, print_json, print_warnings
 from gpuenv.cli.table import render_table
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import marked, tr
@@ -26,12 +26,15 @@ _WORDS = {True: marked("yes"), False: marked("no"), None: marked("not yet")}
 
 def list_environments(common: Common, *, everything: bool) -> int:
     """Print the environments that gpuenv made; `everything`: the user's other conda environments too."""
-    rows = [environments.render_environment(item) for item in environments.list_all(os.environ)]
+    found = environments.list_all(os.environ)
+    rows = [environments.render_environment(item) for item in found]
+    warnings = tuple(filter(None, map(environments.unreadable, found)))
     if everything:
         rows += [environments.render_foreign(path) for path in environments.list_foreign(os.environ)]
     if common.as_json:
-        print_json(envelope("list", {"environments": rows}))
+        print_json(envelope("list", {"environments": rows}, warnings=warnings))
         return 0
+    print_warnings(warnings)
     if not rows and not common.quiet:
         note(tr("no environments yet: `gpuenv create NAME` makes one"))
     if rows:
