@@ -8,8 +8,10 @@ from gpuenv.values.capability import ComputeCapability
 from gpuenv.values.machine import Gpu, Machine, Problem, System
 from gpuenv.verification.judgement import (
     Expectation,
+    Finding,
     Planned,
     Verdict,
+    describe_failure,
     describe_verdict,
     expect,
     judge,
@@ -205,3 +207,13 @@ def test_a_person_reads_what_failed() -> None:
         "NVIDIA L4 (8.9): 1 of 2 tests passed",
         "`fp16` failed on GPU 0: no kernel image",
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "commands"),
+    [("crashed", []), ("hung", [None]), ("no-gpu", ["gpuenv detect"]), ("import-failed", [])],
+)
+def test_every_failure_leads_to_doctor(code: str, commands: list[str | None]) -> None:
+    verdict = Verdict(problems=(Finding(code, "it broke"),), notes=())
+    error = describe_failure(verdict, "/home/me/my env", {})
+    assert [fix.command for fix in error.fixes] == [*commands, "gpuenv doctor '/home/me/my env'"]

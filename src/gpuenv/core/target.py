@@ -195,7 +195,7 @@ def _refuse_broken(machine: Machine) -> None:
         code=problems[0].code if problems else "no-devices",
         because=tuple(Because(item.message, machine.source_of("problems")) for item in problems),
         fixes=(
-            Fix(tr("repair it as said above, then run the command again"), "gpuenv detect"),
+            Fix(tr("repair it as said above; whether it is well then shows"), "gpuenv detect"),
             Fix(tr("or ask for a CPU build in so many words with --cuda cpu")),
         ),
     )

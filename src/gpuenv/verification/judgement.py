@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -253,6 +254,7 @@ _FIXES = {
     "no-torch": (marked("see which build this machine needs"), "gpuenv plan"),
     "cpu-build": (marked("see which build this machine needs"), "gpuenv plan"),
     "no-gpu": (marked("see what the driver and its GPUs are"), "gpuenv detect"),
+    "hung": (marked("give it more seconds, where the machine is slow or busy: --timeout"), None),
 }
 
 
@@ -263,7 +265,10 @@ def describe_failure(verdict: Verdict, environment: str, data: dict[str, Any]) -
         tr("the environment `{environment}` does not work as it should", environment=environment),
         code=verdict.problems[0].code,
         because=tuple(Because(problem.text, "gpuenv verify") for problem in verdict.problems),
-        fixes=tuple(Fix(tr(text), command) for text, command in fixes),
+        fixes=(
+            *(Fix(tr(text), command) for text, command in fixes),
+            Fix(tr("see what is wrong with it"), f"gpuenv doctor {shlex.quote(environment)}"),
+        ),
         data=data,
     )
 

@@ -238,7 +238,7 @@ def _refusal(package: PlannedPackage, text: str, code: str) -> Refused:
         text,
         code=code,
         because=(Because(tr("it comes from {place}", place=package.index or package.url), package.name),),
-        fixes=(Fix(tr("plan with an index that tells it, such as --mirror official")),),
+        fixes=(Fix(tr("plan with an index that tells it, such as --mirror official, and not --offline")),),
     )
 
 

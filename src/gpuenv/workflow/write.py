@@ -58,7 +58,7 @@ def write_file(path: Path, text: str) -> None:
         raise UsageError(
             tr("{path} can't be written: {reason}", path=path, reason=reason_of(error)),
             code="unwritable",
-            fixes=(Fix(tr("give another file with -o")),),
+            fixes=(Fix(tr("name another file, in a folder that can be written")),),
         ) from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -191,7 +192,7 @@ def _apply(
     if common.as_json:
         print_json(envelope("create", data, warnings=plan.warnings))
     elif not common.quiet:
-        print_data(tr("created {path}: `gpuenv run {name} -- python`", path=result.path, name=result.name))
+        print_data(tr("created {path}: `gpuenv run {name} -- python`", path=result.path, name=shlex.quote(result.name)))
     return 0
 
 
