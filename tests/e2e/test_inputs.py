@@ -239,6 +239,13 @@ def test_any_locale_will_do(program: Program, mirrors: tuple[str, ...], locale: 
     assert foreign.run("plan", "--json", *H100, *mirrors).torch == "2.14.1+cu126"
 
 
+@pytest.mark.parametrize("place", ["/proc/nonexistent", "/etc/passwd", "https://"])
+def test_a_wheelhouse_that_is_none_is_bad_input(program: Program, place: str) -> None:
+    done = program.run("plan", *H100, "--offline", "--find-links", place, "--json")
+    assert (done.status, done.error["code"]) == (2, "bad-address")
+    assert place in done.error["message"]
+
+
 @pytest.mark.parametrize("columns", ["1", "20", "500", "wide"])
 def test_any_width_of_the_terminal_will_do(program: Program, columns: str) -> None:
     done = program.with_(COLUMNS=columns).run("plan", "--help")
@@ -288,7 +295,7 @@ def test_a_home_that_can_not_be_written_or_found_is_no_hindrance(
     )
     homeless = program.with_(HOME=None, **places)
     (program.root / "home").chmod(0o500)
-    for user in (program.with_(**places), program.with_(HOME="/nonexistent", **places), homeless):
+    for user in (program.with_(**places), program.with_(HOME="/proc/nonexistent", **places), homeless):
         done = user.run("plan", "--json", *H100, *mirrors)
         assert done.torch == "2.14.1+cu126"
         assert user.run("list", "--json").data == {"environments": []}

@@ -168,7 +168,7 @@ def test_a_mirror_with_neither_part_is_refused() -> None:
     assert raised.value.code == "mirror-without-part"
 
 
-@pytest.mark.parametrize("word", ["https://[x", "http://[::1/simple"])
+@pytest.mark.parametrize("word", ["https://[x", "http://[::1/simple", "http://", "https:///simple"])
 def test_what_is_no_address_is_refused(word: str) -> None:
     with pytest.raises(UsageError) as raised:
         choose((word,), AROUND)

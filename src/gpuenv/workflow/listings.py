@@ -18,7 +18,7 @@ from gpuenv.core.request import Request
 from gpuenv.core.target import Target
 from gpuenv.core.variants import builds_worth_asking
 from gpuenv.http import HttpClient, fetch_sizes
-from gpuenv.indexes.addresses import is_remote
+from gpuenv.indexes.addresses import PAGE_ENDINGS, is_remote, local_path
 from gpuenv.indexes.configuration import read_configuration, without_folders
 from gpuenv.indexes.listings import read_listings
 from gpuenv.indexes.wheel_files import is_variant
@@ -211,7 +211,20 @@ def _with_wheelhouses(options: PlanOptions, environ: Mapping[str, str]) -> Index
     if options.container is not None:
         configured = without_folders(configured)
     wheelhouses = tuple(named_source(place, "--find-links", "find-links") for place in options.find_links)
+    _check_there(wheelhouses)
     return replace(configured, find_links=(*wheelhouses, *configured.find_links))
+
+
+def _check_there(wheelhouses: tuple[IndexSource, ...]) -> None:
+    """Raise UsageError for a folder or page that was typed and is not there: nothing would come from it."""
+    for one in wheelhouses:
+        path = local_path(one.url)
+        if not is_remote(one.url) and not (path.is_dir() or path.name.endswith(PAGE_ENDINGS)):
+            raise UsageError(
+                tr("`{place}` is no folder of wheels", place=one.url),
+                code="bad-address",
+                fixes=(Fix(tr("give a folder that is there, or the address of a page that lists wheels")),),
+            )
 
 
 def choose_sources(

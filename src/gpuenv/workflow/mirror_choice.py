@@ -213,7 +213,7 @@ def _encrypted(source: IndexSource, mirror: Mirror) -> tuple[IndexSource, tuple[
 def named_source(place: str, option: str, role: Role) -> IndexSource:
     """Return the source that an option names; raise UsageError for an address that can't be read."""
     try:
-        urlsplit(place)
+        _check_host(place.strip())
         return guess_source(place, tr("option {option}", option=option), role=role)
     except ValueError as error:
         raise UsageError(
@@ -221,6 +221,11 @@ def named_source(place: str, option: str, role: Role) -> IndexSource:
             code="bad-address",
             fixes=(Fix(tr("write it as https://mirror.example/simple")),),
         ) from None
+
+
+def _check_host(place: str) -> None:
+    if not urlsplit(place).hostname and is_remote(place):
+        raise ValueError(tr("it names no host"))
 
 
 def _usual(around: Circumstances) -> Chosen:
