@@ -38,7 +38,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def told(place: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Told]:
     """Run gpuenv in Chinese, in this process; return the exit status and all it said."""
-    before = signal.getsignal(signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
 
     def told(*arguments: str) -> tuple[int, str]:
         os.environ["GPUENV_LANG"] = "zh"
@@ -47,7 +47,8 @@ def told(place: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Told]:
         return status, captured.out + captured.err
 
     yield told
-    signal.signal(signal.SIGTERM, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
     install_catalogue({})
 
 

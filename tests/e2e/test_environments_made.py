@@ -196,7 +196,9 @@ def test_create_asks_first(program: Program, mirrors: tuple[str, ...], answer: s
         assert "nothing was changed" in err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name
+)
 def test_an_interrupted_install_leaves_nothing(
     program: Program, server: IndexServer, mirrors: tuple[str, ...], number: signal.Signals
 ) -> None:

@@ -32,7 +32,7 @@ _YES = ("1", "true", "t", "yes", "y", "on")
 def run(arguments: list[str]) -> int:
     """Run gpuenv with `arguments`; return the exit status of design section 3."""
     output.prepare_streams()
-    signal.signal(signal.SIGTERM, _terminated)
+    _undo_when_ended()
     language = choose_language(arguments, os.environ, ask_windows)
     speak(printable_language(language, (sys.stdout.encoding, sys.stderr.encoding)))
     reporter = _Reporter.of(arguments, os.environ)
@@ -98,6 +98,14 @@ def _check_directory() -> None:
             code="no-directory",
             fixes=(Fix(tr("change to one that is there"), "cd"),),
         ) from None
+
+
+def _undo_when_ended() -> None:
+    """Take the end of a session, or of the terminal behind ssh, for Ctrl-C; what nohup ignores stays ignored."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _terminated)
 
 
 def _terminated(_number: int, _frame: FrameType | None) -> None:
