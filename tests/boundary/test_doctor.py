@@ -102,15 +102,6 @@ def test_files_that_were_deleted_to_save_room_are_no_problem_where_torch_works(p
     assert patient.diagnosis().root is None
 
 
-def test_a_container_with_dockers_shared_memory_is_told(patient: Patient) -> None:
-    patient.write(".dockerenv")
-    findings = patient.with_gpu(L4).with_torch().findings()
-    small = replace(findings, limits=replace(findings.limits, shared_memory=64 << 20))
-    root = judge(small, {"GPUENV_DATA_DIR": str(patient.folder)}).root
-    assert root is not None
-    assert root.id == "D27"
-
-
 def test_an_exclusive_gpu_that_is_taken_is_told(patient: Patient) -> None:
     findings = patient.with_gpu(L4).with_torch().findings()
     taken = replace(findings, states=(GpuState(0, "Exclusive_Process", 9000, 24000),))

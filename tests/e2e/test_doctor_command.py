@@ -56,7 +56,8 @@ class Lab:
 
     def __init__(self, program: Program, mirrors: tuple[str, ...], wheels: Path) -> None:
         fake_nvidia_smi(program.bin, "570.133.07", H100)
-        self.program = program.with_(FAKE_TORCH=json.dumps(WORKS))
+        toolkit = _toolkit(program.root / "toolkit")  # else one that this machine happens to have
+        self.program = program.with_(FAKE_TORCH=json.dumps(WORKS), CUDA_HOME=str(toolkit))
         self.mirrors, self.wheels = mirrors, wheels
         self.path = program.root / "work" / "lab"
 
@@ -88,6 +89,14 @@ class Lab:
         """Return every file with its digest, but for what Python compiles."""
         paths = (path for path in self.path.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
         return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def _toolkit(folder: Path) -> Path:
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "nvcc").write_text("#!/bin/sh\nexit 1\n")
+    (folder / "bin" / "nvcc").chmod(0o755)
+    (folder / "version.json").write_text('{"cuda": {"version": "12.6.3"}}')
+    return folder
 
 
 @pytest.fixture
@@ -214,6 +223,35 @@ def test_damaged_files_are_installed_anew(lab: Lab) -> None:
     done = lab.fix()
     assert done.status == 0, done.out + done.err
     assert (site / "torch" / "version.py").is_file()
+
+
+@pytest.mark.parametrize("installer", INSTALLERS)
+def test_a_torch_over_another_becomes_one_torch(lab: Lab, installer: str) -> None:
+    lab.install("torch==2.14.1+cu126", installer=installer)
+    (site,) = lab.path.glob("lib/*/site-packages")
+    own = site / "torch-2.14.1+cu126.dist-info"
+    stale = shutil.copytree(own, site / "torch-2.13.0+cpu.dist-info")
+    for name in ("METADATA", "RECORD"):
+        (stale / name).write_text((own / name).read_text().replace("2.14.1+cu126", "2.13.0+cpu"))
+    told = lab.doctor("--json").envelope
+    assert told["error"]["code"] == "D44", told
+    assert "2.13.0+cpu, 2.14.1+cu126" in told["error"]["message"]
+    done = lab.fix()
+    assert done.status == 0, done.out + done.err
+    assert [path.name for path in site.glob("torch-*.dist-info")] == ["torch-2.14.1+cu126.dist-info"]
+    assert lab.doctor().status == 0
+
+
+def test_an_environment_whose_python_is_gone_is_told_by_its_path_and_as_the_active_one(lab: Lab) -> None:
+    python = lab.install("torch==2.14.1+cu126").path / "bin" / "python"
+    python.unlink()
+    python.symlink_to("/nowhere/python3")
+    active = lab.program.with_(VIRTUAL_ENV=str(lab.path))
+    for done in (lab.doctor(), lab.program.run("doctor", "--python", python), active.run("doctor")):
+        assert done.status == 6, done.err
+        assert "/nowhere/python3" in done.out
+        assert "[D39]" in done.out.splitlines()[0]
+    assert lab.program.run("verify", lab.path).status == 2
 
 
 def test_without_a_terminal_a_yes_is_asked_for_beforehand(lab: Lab) -> None:

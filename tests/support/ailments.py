@@ -255,9 +255,7 @@ def slurm_gave_none(p: Patient) -> Patient:
 
 
 def a_login_node(p: Patient) -> Patient:
-    (p.bin / "srun").write_text("#!/bin/sh\n")
-    (p.bin / "srun").chmod(0o755)
-    return p.with_torch()
+    return with_srun(p.with_torch())
 
 
 def a_pod_without_gpu(p: Patient) -> Patient:
@@ -302,6 +300,81 @@ def work_that_fails_without_a_cause_in_the_files(p: Patient) -> Patient:
     return p
 
 
+def with_srun(p: Patient) -> Patient:
+    (p.bin / "srun").write_text("#!/bin/sh\n")
+    (p.bin / "srun").chmod(0o755)
+    return p
+
+
+def driver_and_library_differ_where_jobs_run(p: Patient) -> Patient:
+    return with_srun(driver_and_library_differ(p))
+
+
+def driver_and_library_differ_in_a_job(p: Patient) -> Patient:
+    driver_and_library_differ(p).with_variable("SLURM_JOB_ID", 7)
+    return p.with_variable("SLURM_JOB_GPUS", "0")
+
+
+def module_not_loaded_where_jobs_run(p: Patient) -> Patient:
+    return with_srun(module_not_loaded(p))
+
+
+def no_driver_where_jobs_run(p: Patient) -> Patient:
+    return with_srun(no_driver(p))
+
+
+def nvidia_smi_fails_where_jobs_run(p: Patient) -> Patient:
+    return with_srun(
+        p.with_broken_smi("NVIDIA-SMI has failed because you do not have permissions", 4).with_torch()
+    )
+
+
+def a_job_that_may_open_no_gpu_of_the_node(p: Patient) -> Patient:
+    p.with_broken_smi("No devices were found", 6).with_pci().with_module().with_library().with_torch()
+    p.with_nodes("nvidia0", "nvidiactl", "nvidia-uvm")
+    return p.with_variable("SLURM_JOB_ID", 7).with_variable("SLURM_GPUS_ON_NODE", "0")
+
+
+def a_container_without_gpu_in_a_job_that_has_one(p: Patient) -> Patient:
+    p.write(".dockerenv")
+    return p.with_torch().with_variable("SLURM_JOB_ID", 7).with_variable("SLURM_JOB_GPUS", "0")
+
+
+def the_wrong_library_in_a_container(p: Patient) -> Patient:
+    p.write(".dockerenv")
+    words = "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 535.183"
+    return p.with_broken_smi(words, 18).with_torch()
+
+
+def a_container_that_nvidia_smi_says_lost_its_gpu(p: Patient) -> Patient:
+    p.write(".dockerenv")
+    return p.with_broken_smi("Failed to initialize NVML: Unknown Error", 255).with_torch()
+
+
+def a_driver_that_can_not_be_reached_from_a_container(p: Patient) -> Patient:
+    module_not_loaded(p).write(".dockerenv")
+    return p
+
+
+def nvidia_smi_of_an_image_without_its_library(p: Patient) -> Patient:
+    p.write(".dockerenv")
+    words = "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system."
+    return p.with_broken_smi(words, 12).with_torch()
+
+
+def vision_of_pypi_beside_a_torch_of_another_cuda(p: Patient) -> Patient:
+    p.with_gpu(L4).with_torch("2.7.1+cu118", "11.8", "sm_80 sm_89")
+    return p.with_dist("torchvision", "0.22.1", requires=("torch==2.7.1",))
+
+
+def every_device_hidden_beside_two_onnxruntimes(p: Patient) -> Patient:
+    return both_onnxruntimes(p).with_variable("CUDA_VISIBLE_DEVICES", "-1")
+
+
+def every_device_hidden_beside_an_extension(p: Patient) -> Patient:
+    return an_extension_of_another_torch(p).with_variable("CUDA_VISIBLE_DEVICES", "")
+
+
 BROKEN: tuple[tuple[str, Break], ...] = (
     ("D01", cpu_build), ("D01", cpu_build_of_pypi), ("D02", driver_below_the_floor),
     ("D16", no_kernels_for_a_new_gpu), ("D16", no_kernels_for_an_old_gpu),
@@ -325,4 +398,13 @@ BROKEN: tuple[tuple[str, Break], ...] = (
     ("D29", an_extension_of_another_torch), ("D60", both_onnxruntimes),
     ("D21", a_blackwell_with_closed_modules), ("D22", a_gpu_that_can_not_be_started),
     ("D54", work_that_fails_without_a_cause_in_the_files),
+    ("D13", driver_and_library_differ_where_jobs_run), ("D13", driver_and_library_differ_in_a_job),
+    ("D04", module_not_loaded_where_jobs_run), ("D03", no_driver_where_jobs_run),
+    ("D04", nvidia_smi_fails_where_jobs_run), ("D09", a_job_that_may_open_no_gpu_of_the_node),
+    ("D08", a_container_without_gpu_in_a_job_that_has_one), ("D13", the_wrong_library_in_a_container),
+    ("D15", a_container_that_nvidia_smi_says_lost_its_gpu),
+    ("D04", a_driver_that_can_not_be_reached_from_a_container),
+    ("D08", nvidia_smi_of_an_image_without_its_library),
+    ("D40", vision_of_pypi_beside_a_torch_of_another_cuda),
+    ("D07", every_device_hidden_beside_two_onnxruntimes), ("D07", every_device_hidden_beside_an_extension),
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ailments import CUDNN, Break, an_old_cudnn_of_the_system_first
 from fake_nvidia_smi import fake_nvidia_smi
-from patients import GTX_1080, H100, L4, Patient
+from patients import GTX_1080, H100, L4, Patient, elf
 
 from gpuenv.values.findings import Proof
 
@@ -57,9 +57,9 @@ def a_job_with_a_gpu(p: Patient) -> Patient:
     return p.with_variable("CUDA_VISIBLE_DEVICES", "0")
 
 
-def a_toolkit_of_another_cuda_and_its_libraries_on_the_path(p: Patient) -> Patient:
-    p.write("usr/local/cuda-11.8/version.json", '{"cuda": {"version": "11.8.0"}}')
-    nvcc = p.write("usr/local/cuda-11.8/bin/nvcc", "#!/bin/sh\nexit 1\n")
+def a_toolkit_and_the_libraries_of_another_cuda_on_the_path(p: Patient) -> Patient:
+    p.write("usr/local/cuda-12.1/version.json", '{"cuda": {"version": "12.1.0"}}')
+    nvcc = p.write("usr/local/cuda-12.1/bin/nvcc", "#!/bin/sh\nexit 1\n")
     nvcc.chmod(0o755)
     p.write("usr/local/cuda-11.8/lib64/libcudart.so.11.0")
     p.with_variable("PATH", f"{p.bin}:{nvcc.parent}")
@@ -91,10 +91,52 @@ def an_old_cudnn_on_the_path_that_the_loader_passes_over(p: Patient) -> Patient:
     return p.with_torch(needs=("libcudnn.so.9",), requires=("nvidia-cudnn-cu12==9.5.1.17",))
 
 
+def a_machine_of_which_nvidia_smi_alone_tells(p: Patient) -> Patient:
+    fake_nvidia_smi(p.bin, "570.133.07", L4)
+    return p.with_torch()
+
+
+def a_build_with_a_runpath_to_the_toolkit(p: Patient) -> Patient:
+    p.write("opt/a toolkit/lib/libcudart.so.12")
+    p.with_gpu(L4).with_torch()
+    library = elf("libcudart.so.12", path=f"$ORIGIN:{p.root}/opt/a toolkit/lib", tag=29)
+    return p.with_dist("libtorch", "1.0", files={"torch/lib/libtorch_cuda.so": library})
+
+
+def a_build_with_a_runpath_from_its_own_place(p: Patient) -> Patient:
+    (p.site / "elsewhere").mkdir()
+    (p.site / "elsewhere/libcudart.so.12").write_bytes(b"")
+    library = elf("libcudart.so.12", path="${ORIGIN}/../../elsewhere", tag=29)
+    p.with_gpu(L4).with_torch()
+    return p.with_dist("libtorch", "1.0", files={"torch/lib/libtorch_cuda.so": library})
+
+
+def libraries_that_the_loader_is_configured_for(p: Patient) -> Patient:
+    p.write("opt/cuda/lib64/libcudart.so.12")
+    p.write("opt/dnn/libcudnn.so.9")
+    p.write("opt/nccl/libnccl.so.2")
+    p.write("etc/ld.so.conf", "include /etc/more/*.conf\n/opt/nccl  # by hand\n")
+    p.write("etc/ld.so.conf.d/cuda.conf", "# of the package cuda\n/opt/cuda/lib64\n")
+    p.write("etc/more/dnn.conf", "/opt/dnn\n")
+    return p.with_gpu(L4).with_torch(needs=("libcudart.so.12", "libcudnn.so.9", "libnccl.so.2"))
+
+
+def a_companion_of_pypi_for_the_same_cuda(p: Patient) -> Patient:
+    return p.with_gpu(L4).with_torch().with_dist("torchvision", "0.22.1", requires=("torch==2.7.1",))
+
+
+def a_companion_of_the_systems_own_build(p: Patient) -> Patient:
+    p.with_gpu(L4).with_torch("2.7.1+cu118", "11.8", "sm_80 sm_89")
+    return p.with_dist("torchvision", "0.22.1", requires=("torch==2.7.1",), installer="installer")
+
+
 HEALTHY: tuple[Break, ...] = (
     a_gpu_that_works, all_of_cuda_as_packages, a_cpu_build_without_gpu, a_conda_environment,
     an_old_gpu_with_a_build_for_it, a_container_with_a_gpu, wsl_with_windows_driver, a_job_with_a_gpu,
-    a_toolkit_of_another_cuda_and_its_libraries_on_the_path, nvswitch_with_its_manager,
+    a_toolkit_and_the_libraries_of_another_cuda_on_the_path, nvswitch_with_its_manager,
     an_amd_machine_with_a_build_for_it, a_loader_path_into_the_environment_itself,
-    an_old_cudnn_on_the_path_that_the_loader_passes_over,
+    an_old_cudnn_on_the_path_that_the_loader_passes_over, a_machine_of_which_nvidia_smi_alone_tells,
+    a_build_with_a_runpath_to_the_toolkit, a_build_with_a_runpath_from_its_own_place,
+    libraries_that_the_loader_is_configured_for, a_companion_of_pypi_for_the_same_cuda,
+    a_companion_of_the_systems_own_build,
 )  # fmt: skip

@@ -58,7 +58,10 @@ def test_whatever_was_read_is_judged_by_every_check_and_told(findings: Findings)
     for one in found.checks:
         explained = one.verdict in ("problem", "warning")
         assert explained == (one.cause is not None) == (one.fix is not None) == (one.needs is not None)
-    assert found.root == next((one for one in found.checks if one.verdict == "problem"), None)
+    wrong = [one for one in found.checks if one.verdict == "problem"]
+    beside = [one for one in wrong if one.id in ("D29", "D60")]  # torch does without them
+    assert found.problems == (*(one for one in wrong if one not in beside), *beside)
+    assert found.root == next(iter(found.problems), None)
     json.dumps(render_diagnosis(found))
     for signs in (True, False):
         shown = render_diagnosis_text(found, signs=signs, verbose=True)
@@ -126,7 +129,7 @@ def test_a_check_has_a_module_with_its_cases_or_says_who_looks(row: dict[str, ob
         assert row["id"] not in dict(CHECKS)
         return
     told = _cases(_module(str(row["id"])))
-    assert set(cases) <= told | _FROM_FINDINGS
+    assert {case.partition("@")[0] for case in cases} <= told | _FROM_FINDINGS
     for case in cases.values():
         assert case["needs"]
         assert case["cause"]

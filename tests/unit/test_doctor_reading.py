@@ -16,6 +16,7 @@ from gpuenv.core.elf import Needs, parse_needs
 from gpuenv.environments.dists import parse_headers, parse_record, parse_tags
 from gpuenv.environments.interpreter import parse_answer, parse_pyvenv
 from gpuenv.environments.snapshot import parse_manifest
+from gpuenv.machine.distribution import parse_os_release
 from gpuenv.machine.gpu_states import parse_states
 from gpuenv.machine.kernel import parse_modules
 from gpuenv.machine.limits import parse_cpu_flags
@@ -50,6 +51,26 @@ def test_states_are_read_as_nvidia_smi_prints_them() -> None:
         GpuState(0, "Default", 1024, 24564, None, too_hot=False),
         GpuState(1, "Exclusive_Process", None, 24564, 3, too_hot=True),
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('NAME="Ubuntu"\nVERSION_ID="24.04"\nID=ubuntu\nID_LIKE=debian\n', ("ubuntu", "debian")),
+        ('ID=linuxmint\nID_LIKE="ubuntu debian"\n', ("linuxmint", "ubuntu", "debian")),
+        ("ID_LIKE='rhel centos fedora'\r\nID=\"rocky\"\r\n", ("rocky", "rhel", "centos", "fedora")),
+        ("# ID=arch\nID=Debian # by hand\n", ("debian",)),
+        ('ID="unclosed\nID_LIKE=debian', ("debian",)),
+        ("", ()),
+    ],
+)
+def test_a_distribution_names_itself_and_those_it_is_like(text: str, names: tuple[str, ...]) -> None:
+    assert parse_os_release(text) == names
+
+
+@given(st.text(st.sampled_from("ID_LIKE=\"' ubuntu\n#\\\0"), max_size=40))
+def test_a_garbled_release_file_names_words_or_nothing(text: str) -> None:
+    assert all(name == name.lower() and name.split() == [name] for name in parse_os_release(text))
 
 
 def test_modules_are_those_of_graphics_drivers() -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuenv.values.exit_status import describe_status
 from gpuenv.verification.report import (
     ChildOutcome,
     Stop,
@@ -16,7 +17,7 @@ from gpuenv.verification.report import (
     read_outcome,
     render_report,
 )
-from gpuenv.verification.run import describe_status, parse_document
+from gpuenv.verification.run import parse_document
 
 TEST = {"id": "zeros", "ok": True, "ms": 1.5, "detail": ""}
 DOCUMENT: dict[str, Any] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from matrix_tables.facts import DATA, Facts, Row, UnusableFacts, read_toml
 
@@ -31,12 +32,19 @@ def _row(fact: Row, text: Row) -> Row:
         "id": fact["id"],
         "group": text["group"],
         "title": fact["title"],
-        "cases": {name: _case(case) for name, case in cases.items()},
+        "cases": dict(_cases(cases)),
         "instead": text.get("instead"),
         "common": fact["common"],
         "source": "; ".join(fact["links"]),
         "evidence": "assumed" if fact["evidence"] == "known" else "matrix",
     }
+
+
+def _cases(cases: Row) -> Iterator[tuple[str, Row]]:
+    for name, case in cases.items():
+        yield name, _case(case)
+        for system, command in case.get("on", {}).items():
+            yield f"{name}@{system}", {**_case(case), "command": command}
 
 
 def _case(case: Row) -> Row:

@@ -53,10 +53,10 @@ def _folders(place: Path) -> list[Path]:
 def _read(place: Path, info: Path) -> Dist | None:
     named = _INFO.fullmatch(info.name)
     name = canonicalize_name(named["name"]) if named else ""
-    text = read_text(info / "METADATA", _METADATA) or read_text(info / "PKG-INFO", _METADATA)
-    text = text if text is not None or info.is_dir() else read_text(info, _METADATA)
+    files = (info / "METADATA", info / "PKG-INFO", info)  # an egg-info may be a file itself
+    text = next((text for file in files if (text := read_text(file, _METADATA))), "")
     try:
-        told, version, requires = parse_headers(text or "")
+        told, version, requires = parse_headers(text)
     except ValueError as error:
         return (
             Dist(name, named["version"] if named else None, str(place), problem=str(error)) if name else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,23 +12,29 @@ from typing import Any
 from gpuenv import process
 from gpuenv.environments.check import site_packages
 from gpuenv.machine.executables import is_there, read_text
+from gpuenv.values.exit_status import describe_status
 from gpuenv.values.findings import Interpreter
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 _LIMIT_S = 20.0
 _MARK = "gpuenv-interpreter:"
 # -I and -S: no variable, .pth file or sitecustomize of the environment counts. From Python 3.6 on.
+# Without `site` sys.prefix is the base's before Python 3.14, and Debian's getsitepackages tells by it whether
+# it is asked within an environment: only there it names site-packages beside dist-packages.
 _QUESTION = """
 import json, os, platform, site, struct, sys, sysconfig
-prefix = sys.argv[1] or sys.prefix
+base = sys.base_prefix
+prefix = sys.argv[1] or base
+sys.prefix = prefix
 try:
     packages = site.getsitepackages([prefix])
 except AttributeError:
     packages = [sysconfig.get_paths(vars={"base": prefix, "platbase": prefix})["purelib"]]
 told = {
-    "version": platform.python_version(), "base_prefix": sys.prefix, "machine": platform.machine(),
+    "version": platform.python_version(), "base_prefix": base, "machine": platform.machine(),
     "bits": struct.calcsize("P") * 8, "free_threaded": "t" in getattr(sys, "abiflags", ""),
-    "packages": packages, "own": site.getsitepackages([sys.prefix]),
+    "packages": packages, "own": site.getsitepackages([base]),
     "user_site": site.getusersitepackages(),
     "stdlib": os.path.dirname(os.__file__),
 }
@@ -39,13 +46,16 @@ def ask_interpreter(python: Path, root: Path | None, environ: Mapping[str, str])
     """Return what the Python tells of itself; `root` is the environment that it lies in, if in one."""
     venv = parse_pyvenv((read_text(root / "pyvenv.cfg") if root else None) or "")
     prefix = str(root) if root and (venv or is_there(root / "conda-meta")) else ""
+    gone = _out_of_reach(python)
+    if gone:
+        return _silent(python, root, gone)
     variables = {name: value for name, value in environ.items() if not name.startswith("PYTHON")}
     argv = [str(python), "-I", "-S", "-c", _QUESTION, prefix, _MARK]
     done = process.run(argv, timeout_s=_LIMIT_S, environ=variables)
     try:
         told = parse_answer(done.stdout)
     except ValueError:
-        return _silent(python, root, done)
+        return _silent(python, root, _last_words(done))
     return _described(python, prefix, told, venv, environ)
 
 
@@ -69,12 +79,29 @@ def parse_pyvenv(text: str) -> dict[str, str]:
     return {key.strip().lower(): value.strip() for key, _, value in pairs}
 
 
-def _silent(python: Path, root: Path | None, done: process.Completed) -> Interpreter:
+def _out_of_reach(python: Path) -> str | None:
+    """Return why nothing is found at the interpreter's path, None where something is."""
+    try:
+        python.stat()
+    except (OSError, ValueError) as error:
+        if os.path.islink(python):  # noqa: PTH114 - false, where pathlib raises, without permission
+            target = os.path.realpath(python)
+            return tr("it leads to `{target}`: {reason}", target=target, reason=reason_of(error))
+        return reason_of(error)
+    return None
+
+
+def _last_words(done: process.Completed) -> str:
     if done.timed_out:
-        reason = tr("it did not answer within {seconds:g} s", seconds=_LIMIT_S)
-    else:
-        last = next((line for line in reversed((done.stderr or "").splitlines()) if line.strip()), "")
-        reason = done.error or last[:300] or tr("it ended without a word")
+        return tr("it did not answer within {seconds:g} s", seconds=_LIMIT_S)
+    last = next((line for line in reversed((done.stderr or "").splitlines()) if line.strip()), "")
+    ended = describe_status(done.returncode) if done.returncode else tr("it ended without a word")
+    if (done.returncode or 0) < 0 and last:  # a signal
+        return f"{ended}: {last[:300]}"
+    return done.error or last[:300] or ended
+
+
+def _silent(python: Path, root: Path | None, reason: str) -> Interpreter:
     places = tuple(map(str, site_packages(root))) if root else ()
     return Interpreter(str(python), prefix=str(root) if root else None, packages=places, problem=reason)
 
@@ -85,7 +112,7 @@ def _described(
     shares = not venv or venv.get("include-system-site-packages", "").lower() == "true"
     packages = [str(one) for one in told["packages"]]
     packages += [str(one) for one in told["own"]] if venv and shares else []
-    found = tuple(dict.fromkeys(place for place in packages if os.path.isdir(place)))  # noqa: PTH112
+    found = tuple(dict.fromkeys(place for place in packages if _may_be_folder(place)))
     locked = Path(str(told["stdlib"]), "EXTERNALLY-MANAGED")
     return Interpreter(
         path=str(python),
@@ -101,6 +128,25 @@ def _described(
         locked=str(locked) if not venv and locked.is_file() else None,
         writable=bool(found) and os.access(found[0], os.W_OK),
     )
+
+
+def _may_be_folder(place: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(place).st_mode)  # noqa: PTH116 - texts, as the child told them
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+
+
+def is_virtual(python: Interpreter) -> bool:
+    """Tell whether a Python is a virtual environment's."""
+    return bool(python.prefix) and is_there(Path(python.prefix or "", "pyvenv.cfg"))
+
+
+def is_environments(python: Interpreter) -> bool:
+    """Tell whether a Python is an environment's, virtual or conda's, and not one by itself."""
+    return is_virtual(python) or (bool(python.prefix) and is_there(Path(python.prefix or "", "conda-meta")))
 
 
 def _architecture(name: str) -> str:

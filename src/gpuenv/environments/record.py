@@ -120,7 +120,11 @@ def read_record(environment: Path) -> Record | None:
 
 def _damaged(environment: Path, problem: str) -> Record | None:
     """Return what is left to say of an environment; a file of that name elsewhere is something else's."""
-    if not ((environment / "pyvenv.cfg").is_file() or (environment / "conda-meta").is_dir()):
+    try:
+        is_one = (environment / "pyvenv.cfg").is_file() or (environment / "conda-meta").is_dir()
+    except PermissionError:  # before Python 3.14; what may not be entered may be one
+        is_one = True
+    if not is_one:
         return None
     return Record(environment.name, "", "", {}, problem=problem)
 

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from gpuenv.environments.dists import recorded_libraries
-from gpuenv.machine.executables import find_executable, is_there, read_text
+from gpuenv.environments.interpreter import is_virtual
+from gpuenv.environments.loader import configured_folders
+from gpuenv.machine.executables import find_executable, is_there
 from gpuenv.values.findings import Dist, ForeignLibrary, Interpreter, Kernel, TorchFiles
 
 _VIA = "LD_LIBRARY_PATH"
@@ -68,7 +70,7 @@ def read_driver_libraries(
     """Return libcuda files that are found before the driver's: (path, what leads there)."""
     own = {os.path.realpath(root / path.lstrip("/")) for path in kernel.libraries}
     places = [(folder, _VIA) for folder in _search_path(environ)]
-    places += [(root / line.lstrip("/"), f"/etc/ld.so.conf.d/{name}") for line, name in _configured(root)]
+    places += [(root / line.lstrip("/"), f"/etc/{name}") for line, name in _configured(root)]
     found = (
         (folder / name, via) for folder, via in places for name in _DRIVER[:1] if is_there(folder / name)
     )
@@ -83,14 +85,9 @@ def _is_the_drivers(path: Path, own: set[str], kernel: Kernel) -> bool:
 
 def _configured(root: Path) -> Iterator[tuple[str, str]]:
     """Yield directories of CUDA's stubs and compatibility packages in the loader's configuration."""
-    try:
-        files = sorted((root / "etc/ld.so.conf.d").glob("*.conf"))[:200]
-    except OSError:
-        return
-    for file in files:
-        for line in (read_text(file) or "").splitlines()[:200]:
-            if line.strip().startswith("/") and ("compat" in line or "stubs" in line):
-                yield line.strip(), file.name
+    for folder, file in configured_folders(root):
+        if "compat" in folder or "stubs" in folder:
+            yield folder, file
 
 
 def read_foreign_torch(
@@ -104,14 +101,20 @@ def read_foreign_torch(
         if entry and os.path.realpath(entry) not in own and (path := _torch_in(Path(entry)))
     ]
     there = _torch_in(Path(python.user_site)) if python.user_site and python.uses_user_site else None
-    in_environment = python.prefix != python.base_prefix or _is_conda(python)
-    if there and (torch is not None or in_environment):
+    if there and not _comes_before_user_site(torch, python):
         found.append((str(there), "user-site" if torch else "user-only"))
     return tuple(found)
 
 
-def _is_conda(python: Interpreter) -> bool:
-    return bool(python.prefix) and is_there(Path(python.prefix or "", "conda-meta"))
+def _comes_before_user_site(torch: TorchFiles | None, python: Interpreter) -> bool:
+    """Tell whether a torch goes before the user site's: it is that one, or a virtual environment's.
+
+    There its own packages come first, then the user site, then the base's; elsewhere the user site is first.
+    """
+    if torch is None:
+        return False
+    within = is_virtual(python) and Path(torch.place).is_relative_to(python.prefix or "")
+    return within or torch.place == python.user_site
 
 
 def _torch_in(folder: Path) -> Path | None:
@@ -119,8 +122,14 @@ def _torch_in(folder: Path) -> Path | None:
     return next((folder / name for name in names if is_there(folder / name)), None)
 
 
-def read_here(directory: Path) -> tuple[str, ...]:
-    """Return files of a directory that a program started there imports in place of packages."""
+def read_here(directory: Path, python: Interpreter) -> tuple[str, ...]:
+    """Return files of a directory that a program started there imports in place of packages.
+
+    There are none in the directory that the packages themselves lie in.
+    """
+    own = (*python.packages, python.user_site if python.uses_user_site else None)
+    if os.path.realpath(directory) in {os.path.realpath(place) for place in own if place}:
+        return ()
     names = ("torch.py", "torch/__init__.py", "torchvision.py", "torchaudio.py", "numpy.py")
     return tuple(name for name in names if is_there(directory / name))
 

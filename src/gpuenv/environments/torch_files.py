@@ -10,6 +10,8 @@ from typing import BinaryIO
 from gpuenv.core.compiled_for import FlagFinder
 from gpuenv.core.elf import Needs, parse_needs
 from gpuenv.core.wheel_facts import parse_version_file
+from gpuenv.environments.interpreter import is_environments
+from gpuenv.environments.loader import configured_folders, own_folders
 from gpuenv.machine.executables import is_there, read_text
 from gpuenv.values.findings import Interpreter, TorchFiles
 from gpuenv.values.text import tr
@@ -29,22 +31,35 @@ _SYSTEM = (
 
 
 def read_torch(python: Interpreter, environ: Mapping[str, str], root: Path) -> TorchFiles | None:
-    """Return the environment's own torch, None where it has none; what is foreign is not looked for."""
-    place = next((Path(place) for place in python.packages if is_there(Path(place, "torch"))), None)
-    if place is None or not (is_there(place / "torch/version.py") or is_there(place / "torch/__init__.py")):
+    """Return the environment's own torch, None where it has none; what is foreign is not looked for.
+
+    The user site is the own of a Python that is in no environment.
+    """
+    place = next((place for place in _own_places(python) if _has_torch(place)), None)
+    if place is None:
         return None
     version, variant, problem = _version(place / "torch/version.py")
-    needs, finds_own = _linked(place / "torch/lib")
+    needs, finds_own, named = _linked(place / "torch/lib")
     return TorchFiles(
         place=str(place),
         version=version,
         variant=variant,
         architectures=_architectures(place / "torch/lib"),
         needs=needs,
-        lacking=_lacking(needs, place, python, environ, root),
+        lacking=_lacking(needs, (*named, *_places(place, python, environ, root))),
         finds_own=finds_own,
         problem=problem,
     )
+
+
+def _own_places(python: Interpreter) -> Iterator[Path]:
+    yield from map(Path, python.packages)
+    if python.user_site and python.uses_user_site and not is_environments(python):
+        yield Path(python.user_site)
+
+
+def _has_torch(place: Path) -> bool:
+    return is_there(place / "torch/version.py") or is_there(place / "torch/__init__.py")
 
 
 def _version(file: Path) -> tuple[str | None, str | None, str | None]:
@@ -86,12 +101,13 @@ def _found(chunks: Iterator[bytes]) -> tuple[str, ...]:
     return tuple(map(str, finder.finish() or ()))
 
 
-def _linked(folder: Path) -> tuple[tuple[str, ...], bool]:
-    """Return the libraries of CUDA that torch's own need, and whether those say where to look first."""
+def _linked(folder: Path) -> tuple[tuple[str, ...], bool, tuple[Path, ...]]:
+    """Return the libraries of CUDA that torch's own need, whether they say where to look first, and where."""
     read = [needs for name in _LINKED if (needs := _needs(folder / name))]
     names = dict.fromkeys(one for needs in read for one in needs.libraries if one.startswith(_CUDA))
     first = bool(read) and all(needs.rpath and not needs.runpath for needs in read)
-    return tuple(name for name in names if not name.startswith(_DRIVERS)), first
+    places = tuple(dict.fromkeys(path for needs in read for path in own_folders(needs, folder)))
+    return tuple(name for name in names if not name.startswith(_DRIVERS)), first, places
 
 
 def _needs(library: Path) -> Needs | None:
@@ -120,12 +136,14 @@ def library_folders(place: Path) -> tuple[Path, ...]:
     return (place / "torch/lib", *beside)
 
 
-def _lacking(
-    needs: tuple[str, ...], place: Path, python: Interpreter, environ: Mapping[str, str], root: Path
-) -> tuple[str, ...]:
-    if not needs:
-        return ()
-    paths = [Path(path) for path in environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if path]
-    folders = [*library_folders(place), *paths, *(root / folder for folder in _SYSTEM)]
-    folders += [Path(prefix, "lib") for prefix in (python.prefix, python.base_prefix) if prefix]
+def _places(place: Path, python: Interpreter, environ: Mapping[str, str], root: Path) -> Iterator[Path]:
+    """Yield where the loader looks besides what a library itself names."""
+    yield from library_folders(place)
+    yield from (Path(path) for path in environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if path)
+    yield from (root / folder.lstrip("/") for folder, _ in configured_folders(root))
+    yield from (root / folder for folder in _SYSTEM)
+    yield from (Path(prefix, "lib") for prefix in (python.prefix, python.base_prefix) if prefix)
+
+
+def _lacking(needs: tuple[str, ...], folders: tuple[Path, ...]) -> tuple[str, ...]:
     return tuple(name for name in needs if not any(is_there(folder / name) for folder in folders))

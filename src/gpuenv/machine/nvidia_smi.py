@@ -14,12 +14,14 @@ from gpuenv.machine import smi_csv, smi_table
 from gpuenv.machine.executables import find_executable, is_executable
 from gpuenv.machine.reading import GpuReading, Reading
 from gpuenv.machine.smi_words import Complaint, is_refusal, parse_complaint, quote
+from gpuenv.values.exit_status import describe_status
 
 _WSL_PLACE = "usr/lib/wsl/lib/nvidia-smi"
 # A driver that refuses one of these refuses those after it as well: MIG came with 450, compute_cap with 510.
 _NEWEST_FIELDS = ("mig.mode.current", "compute_cap")
 _MOST_LINES = 2000
 _QUOTED = re.compile(r'"([^"\s]{1,64})"')
+_LIBRARY = re.compile(r"^NVML library version: [\d.]{1,20}", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +145,20 @@ def read_answer(done: process.Completed, fields: tuple[str, ...]) -> Answered | 
     if reading is not None:
         return Answered(reading, complaints)
     if complaints:
-        return Failed(complaints[0])
-    said = quote(done.stdout) or quote(done.stderr) or done.error or ""
+        return Failed(_with_library(complaints[0], done.stdout))
+    said = quote(done.stdout) or quote(done.stderr) or done.error or _signal_of(done)
     return Failed(Complaint(said, "nvidia-smi-unreadable" if done.ok else "nvidia-smi-failed", None))
+
+
+def _with_library(complaint: Complaint, text: str) -> Complaint:
+    """Add the version of the driver's library, a line of its own: `NVML library version: 535.183`."""
+    found = _LIBRARY.search(text)
+    return replace(complaint, line=f"{complaint.line} ({found[0]})") if found else complaint
+
+
+def _signal_of(done: process.Completed) -> str:
+    status = done.returncode or 0
+    return describe_status(status) if status < 0 else ""
 
 
 def _read(text: str, fields: tuple[str, ...]) -> Reading | None:

@@ -1,6 +1,6 @@
 """All that doctor read of one environment and its machine: plain values, to be saved and judged again.
 
-What could not be read is None or empty, and `unread` says why. Sizes are in bytes, paths as they were found.
+What could not be read is None or empty. Sizes are in bytes, paths as they were found.
 """
 
 from __future__ import annotations
@@ -215,7 +215,9 @@ class Findings:
     """Everything doctor judges. `named` tells whether the user named the environment.
 
     `foreign_torch` are torches on the import path that do not belong to the environment: (path, why).
-    `here` are files of the current directory that would be imported in place of packages.
+    `here` are files of the current directory that would be imported in place of packages, `unread` are
+    directories of the environment that this user may not read, `distribution` is the name of the system and
+    of those that it is like, as /etc/os-release has them (`ubuntu`, `debian`).
     """
 
     environment: str
@@ -244,3 +246,4 @@ class Findings:
     lost_certificates: tuple[tuple[str, str], ...] = ()  # variable and the file that it names, not there
     proof: Proof | None = None
     unread: tuple[str, ...] = ()
+    distribution: tuple[str, ...] = ()

@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpuenv.machine.executables import is_there
 from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 Lookup = Callable[[str], Path | None]
@@ -16,6 +18,9 @@ Lookup = Callable[[str], Path | None]
 
 _MARKS = ("pyvenv.cfg", "conda-meta", "gpuenv.json")
 _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
+_PYTHONS = ("bin/python", "bin/python3")
+# a conda environment on Windows has its Python at the root
+_WINDOWS_PYTHONS = ("Scripts/python.exe", "python.exe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +40,29 @@ class Located:
 
 
 def locate(
-    env: str | None, environ: Mapping[str, str], lookup: Lookup, *, windows: bool = os.name == "nt"
+    env: str | None,
+    environ: Mapping[str, str],
+    lookup: Lookup,
+    *,
+    broken: bool = False,
+    windows: bool = os.name == "nt",
 ) -> Located:
     """Return the Python of ENV: a name, a directory or a Python; left out, the active environment's.
 
-    Where none is active it is the Python on PATH. Raises UsageError where there is none.
+    Where none is active it is the Python on PATH. With `broken` an environment whose Python is gone counts as
+    well: its Python is where it would be. Raises UsageError where there is none, or none that may be read.
     """
     if env is None:
-        return _locate_active(environ, windows=windows)
+        return _locate_active(environ, broken=broken, windows=windows)
     named = None if _is_path(env) else lookup(env)
     path = named or Path(os.path.abspath(os.path.expanduser(env)))  # noqa: PTH100, PTH111 - links must stay
     if env and os.path.isdir(path):  # noqa: PTH112 - false, where pathlib raises, for names that can't be
-        return _locate_in(path, windows=windows)
+        return _locate_in(path, broken=broken, windows=windows)
     if os.path.isfile(path):  # noqa: PTH113
         return _locate_python(path)
+    _refuse_closed(path)
+    if broken and _would_be_python(path):
+        return Located(path, environment_of(path))
     raise UsageError(
         tr("there is no environment `{env}`", env=env if env.isprintable() else ascii(env)),
         code="no-such-environment",
@@ -60,7 +74,11 @@ def environment_of(python: Path) -> Path | None:
     """Return the environment that a Python lies in, None for one that is in none."""
     beside = python.parent
     root = beside.parent if beside.name.lower() in {"bin", "scripts"} else beside
-    return root if any((root / mark).exists() for mark in _MARKS) else None
+    return root if _is_environment(root) else None
+
+
+def _is_environment(root: Path) -> bool:
+    return any(is_there(root / mark) for mark in _MARKS)
 
 
 def _is_path(env: str) -> bool:
@@ -69,10 +87,10 @@ def _is_path(env: str) -> bool:
     )
 
 
-def _locate_active(environ: Mapping[str, str], *, windows: bool) -> Located:
+def _locate_active(environ: Mapping[str, str], *, broken: bool, windows: bool) -> Located:
     for variable in _ACTIVE:
         if environ.get(variable):
-            return _locate_in(Path(environ[variable]).absolute(), windows=windows)
+            return _locate_in(Path(environ[variable]).absolute(), broken=broken, windows=windows)
     # Windows' own `python3` opens a shop
     names = ("python", "python3") if windows else ("python3", "python")
     for name in names:
@@ -87,16 +105,48 @@ def _locate_active(environ: Mapping[str, str], *, windows: bool) -> Located:
     )
 
 
-def _locate_in(root: Path, *, windows: bool) -> Located:
-    # a conda environment on Windows has its Python at the root
-    places = ("Scripts/python.exe", "python.exe") if windows else ("bin/python", "bin/python3")
+def _locate_in(root: Path, *, broken: bool, windows: bool) -> Located:
+    places = _WINDOWS_PYTHONS if windows else _PYTHONS
     for place in places:
-        if (root / place).is_file():
+        if os.path.isfile(root / place):  # noqa: PTH113 - false, where pathlib raises, without permission
             return Located(root / place, root)
-    raise UsageError(
-        tr("`{path}` is no environment: there is no `{python}` in it", path=root, python=places[0]),
-        code="no-python",
-    )
+    for place in places:
+        _refuse_closed(root / place)
+    left = next((root / place for place in places if os.path.lexists(root / place)), None)
+    if broken and _is_environment(root):
+        return Located(left or root / places[0], root)
+    problem = tr("`{path}` is no environment: there is no `{python}` in it", path=root, python=places[0])
+    if left:
+        target = os.path.realpath(left)
+        problem = tr("`{path}` leads to `{target}`, where no Python can be reached", path=left, target=target)
+    raise UsageError(problem, code="no-python")
+
+
+def _refuse_closed(path: Path) -> None:
+    """Raise UsageError for a path into a directory that this user may not enter."""
+    try:
+        os.lstat(path)
+    except PermissionError as error:
+        raise UsageError(
+            tr("`{path}` can't be read: {reason}", path=path, reason=reason_of(error)),
+            code="environment-unreadable",
+            fixes=(
+                Fix(
+                    tr("ask whom it belongs to for permission, or make an environment of your own"),
+                    "gpuenv create NAME",
+                ),
+            ),
+        ) from None
+    except (OSError, ValueError):
+        return
+
+
+def _would_be_python(path: Path) -> bool:
+    """Tell whether a path that leads to no file is that of an environment's Python, or a link called so."""
+    usual = {Path(place).name for place in (*_PYTHONS, *_WINDOWS_PYTHONS)}
+    if path.name in usual and environment_of(path) is not None:
+        return True
+    return path.name.startswith("python") and os.path.islink(path)  # noqa: PTH114 - for names that can't be
 
 
 def _locate_python(path: Path) -> Located:

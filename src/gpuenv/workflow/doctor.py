@@ -41,8 +41,8 @@ class Examination:
 
 
 def locate_environment(env: str | None, environ: Mapping[str, str]) -> Located:
-    """Return the environment that is meant; raise UsageError where there is none."""
-    return locate(env, environ, lambda name: find_by_name(name, environ))
+    """Return the environment that is meant, broken or not; raise UsageError where there is none."""
+    return locate(env, environ, lambda name: find_by_name(name, environ), broken=True)
 
 
 def examine(

@@ -18,8 +18,10 @@ from gpuenv.environments.shadows import (
     schedulers,
 )
 from gpuenv.environments.torch_files import read_torch
+from gpuenv.environments.unread import read_unread
 from gpuenv.environments.windows import read_windows
 from gpuenv.machine.device_nodes import read_devices, read_nodes
+from gpuenv.machine.distribution import read_distribution
 from gpuenv.machine.gpu_states import read_states
 from gpuenv.machine.kernel import read_kernel
 from gpuenv.machine.limits import read_limits
@@ -64,7 +66,7 @@ def read_findings(
         foreign_torch=read_foreign_torch(python, torch, environ),
         foreign_libraries=read_foreign_libraries(torch, dists, environ),
         driver_libraries=read_driver_libraries(kernel, environ, root),
-        here=read_here(work),
+        here=read_here(work, python),
         first_python=first_python(environ),
         programs=schedulers(environ),
         variables=read_variables(environ),
@@ -76,6 +78,8 @@ def read_findings(
         windows=read_windows(environ) if os.name == "nt" else None,
         indexes=read_indexes(environ, prefix=located.root, root=root, here=work),
         lost_certificates=lost_certificates(environ, work),
+        unread=read_unread(python),
+        distribution=read_distribution(root),
     )
 
 

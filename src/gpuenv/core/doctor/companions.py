@@ -11,12 +11,13 @@ from gpuenv.core.doctor import subject
 from gpuenv.core.doctor.outcome import Outcome, ok, problem, skipped, warning
 from gpuenv.core.knowledge import Knowledge
 from gpuenv.core.request import COMPANIONS
-from gpuenv.core.rules.companion import fits_variant
+from gpuenv.core.rules.companion import WITHOUT_CUDA, fits_variant, pypi_variant
 from gpuenv.values.findings import Findings
 from gpuenv.values.text import tr
 from gpuenv.values.variant import Variant
 
 ID = "D40"
+_FROM_PYPI = ("pip", "uv")  # a distribution's own build has another installer, or none
 
 
 def check(findings: Findings, knowledge: Knowledge) -> Outcome:
@@ -48,9 +49,10 @@ def _judge(
     if paired and public not in paired and knowledge.companion_release(name, public) and not pinned:
         needs = tr("torch of {name} {version}", name=name, version=public)
         return problem("other-torch", read, needs=needs, fits=fits, **facts)
-    own, wanted = Variant(version.local or ""), subject.variant_of(findings)
+    own, wanted = _variant(name, version, torch, findings, knowledge), subject.variant_of(findings)
     if (
-        own.is_known
+        own
+        and own.is_known
         and wanted
         and not fits_variant(own, wanted, loose=knowledge.matches_by_major(name, public))
     ):
@@ -58,6 +60,21 @@ def _judge(
     if subject.failed(findings) and ("torchvision::nms" in subject.said(findings) and name == "torchvision"):
         return warning("suspect", read, fits=fits, **facts)
     return None
+
+
+def _variant(
+    name: str, version: Version, torch: Version, findings: Findings, knowledge: Knowledge
+) -> Variant | None:
+    """Return a companion's variant: its version tells it, or it is PyPI's beside a torch that is not."""
+    if version.local:
+        return Variant(version.local)
+    dist, platform = subject.dist_of(findings, name), subject.platform_of(findings)
+    proven = subject.works(findings) and name == "torchvision"  # verify counts on its operators
+    if dist is None or dist.installer not in _FROM_PYPI or not torch.local or proven:
+        return None
+    if platform is None or name in WITHOUT_CUDA:
+        return None
+    return pypi_variant(name, version, platform, knowledge)
 
 
 def _asked_torch(findings: Findings, name: str) -> Iterator[Requirement]:

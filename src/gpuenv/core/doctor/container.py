@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuenv.core.doctor import notebook, scheduler, subject
-from gpuenv.core.doctor.outcome import Outcome, ok, problem, skipped
+from gpuenv.core.doctor.outcome import Outcome, ok, problem, skipped, warning
 from gpuenv.core.knowledge import Knowledge
 from gpuenv.values.findings import Findings
 from gpuenv.values.text import tr
@@ -12,7 +12,12 @@ ID = "D08"
 
 
 def is_without_gpu(findings: Findings) -> bool:
-    """Tell whether this is a container into which no GPU was handed."""
+    """Tell whether this is a container into which no GPU was handed, and nvidia-smi names no other cause."""
+    return lacks_nodes(findings) and not subject.names_its_cause(findings)
+
+
+def lacks_nodes(findings: Findings) -> bool:
+    """Tell whether this is a container without device files of GPUs."""
     machine = findings.machine
     inside = machine.system.container is not None and not machine.system.wsl
     return inside and not machine.gpus and not subject.gpu_nodes(findings)
@@ -23,9 +28,10 @@ def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
     kind = findings.machine.system.container
     if kind is None:
         return skipped(tr("this is no container"))
-    if notebook.service(findings) or scheduler.is_at_work(findings):
+    scheduled = scheduler.is_at_work(findings) and not scheduler.granted(findings)
+    if notebook.service(findings) or scheduled:
         return skipped(tr("a service or a scheduler made this container"))
-    if not is_without_gpu(findings):
+    if not lacks_nodes(findings):
         return ok(tr("{kind} with a GPU", kind=kind))
     wanted = subject.variable(findings, "NVIDIA_VISIBLE_DEVICES")
     asks = subject.nvidia_devices(findings) or wanted or subject.cuda_of(findings)
@@ -34,4 +40,6 @@ def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
         return ok(read)
     case = "kubernetes" if kind == "kubernetes" else "no-gpu"
     case = "void" if wanted in ("void", "none", "") else case
-    return problem(case, read, kind=kind, wanted=wanted or "")
+    told_elsewhere = subject.names_its_cause(findings) or subject.is_cpu_build_alone(findings)
+    make = warning if told_elsewhere else problem
+    return make(case, read, kind=kind, wanted=wanted or "")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gpuenv.core.doctor import subject
 from gpuenv.core.doctor.outcome import Outcome, ok, problem, skipped, warning
 from gpuenv.core.knowledge import Knowledge
-from gpuenv.values.findings import Findings
+from gpuenv.values.findings import Dist, Findings
 from gpuenv.values.text import tr
 
 ID = "D44"
@@ -16,13 +18,40 @@ _REPAIRED = ("torch", "torchvision", "torchaudio", "triton")
 def damaged(findings: Findings) -> tuple[str, ...]:
     """Return the names of the distributions whose files are not as their RECORD says, torch first."""
     names = [dist.name for dist in findings.dists if dist.missing or dist.changed or dist.problem]
+    names += [dists[0].name for dists in _installed_over(findings)]
     names += ["torch"] if findings.torch and findings.torch.problem else []
     return tuple(sorted(dict.fromkeys(names), key=lambda name: (name not in _REPAIRED, name)))
 
 
 def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Compare the files of the torch stack with their RECORD; look for leftovers and for room."""
-    return _of_torch(findings) or _of_dists(findings) or _traces(findings) or _room(findings)
+    if findings.unread and not subject.works(findings):
+        return skipped(tr("not all of this environment can be read by this user"))
+    return (
+        _of_torch(findings)
+        or _over_others(findings)
+        or _of_dists(findings)
+        or _traces(findings)
+        or _room(findings)
+    )
+
+
+def _over_others(findings: Findings) -> Outcome | None:
+    for dists in _installed_over(findings):
+        # where it works all the same: what asks which version is installed is told either
+        versions = ", ".join(dist.version or "?" for dist in dists)
+        return problem("over-another", versions, name=dists[0].name, versions=versions, place=dists[0].place)
+    return None
+
+
+def _installed_over(findings: Findings) -> Iterator[tuple[Dist, ...]]:
+    """Yield the records of one name that lie beside each other, as no installer leaves them on purpose."""
+    for name, place in dict.fromkeys((dist.name, dist.place) for dist in findings.dists):
+        dists = tuple(dist for dist in subject.dists_of(findings, name) if dist.place == place)
+        # conda's beside pip's are told as mixed
+        own = place in findings.python.packages and all(dist.installer != "conda" for dist in dists)
+        if name in _REPAIRED and own and len({dist.version for dist in dists}) > 1:
+            yield dists
 
 
 def _of_dists(findings: Findings) -> Outcome | None:
@@ -40,7 +69,8 @@ def _of_dists(findings: Findings) -> Outcome | None:
 def _of_torch(findings: Findings) -> Outcome | None:
     if findings.torch and findings.torch.problem:
         return problem("unreadable", findings.torch.problem, reason=findings.torch.problem)
-    gone = subject.dist_of(findings, "torch") and findings.torch is None
+    elsewhere = any(why == "user-only" for _, why in findings.foreign_torch)  # which has a check of its own
+    gone = subject.dist_of(findings, "torch") and findings.torch is None and not elsewhere
     if gone and not subject.works(findings):  # one that is being developed lies elsewhere
         return problem("gone", tr("metadata of torch without its files"))
     return None

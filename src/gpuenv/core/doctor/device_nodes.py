@@ -13,7 +13,7 @@ ID = "D05"
 
 def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for /dev/nvidia0 and /dev/nvidiactl, and whether they may be opened."""
-    if not subject.is_posix_linux(findings) or container.is_without_gpu(findings):
+    if not subject.is_posix_linux(findings) or container.lacks_nodes(findings):
         return skipped(tr("no device files are expected here"))
     if findings.kernel.nvidia is None or modules.is_missing(findings):
         return skipped(tr("no module of NVIDIA's is loaded"))

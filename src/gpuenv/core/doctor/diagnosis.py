@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from gpuenv.core.doctor import subject
+from gpuenv.core.doctor import installer, subject
 from gpuenv.core.doctor.checks import CHECKS
 from gpuenv.core.doctor.in_place import hindrance
 from gpuenv.core.doctor.outcome import Outcome, Word, skipped
@@ -17,11 +17,16 @@ from gpuenv.values.findings import Findings
 from gpuenv.values.text import said, tr
 
 Row = Mapping[str, Any]
+_TEXTS = ("needs", "cause", "fix", "command")
+_BESIDE_TORCH = ("D29", "D60")  # other packages, which keep torch from no GPU
 
 
 @dataclass(frozen=True, slots=True)
 class CheckText:
-    """The texts of one check, as a row of checks.json has them; `cases` are (name, texts by their names)."""
+    """The texts of one check, as a row of checks.json has them; `cases` are (name, texts by their names).
+
+    A case `NAME@ubuntu` stands for NAME on that distribution and those that are like it.
+    """
 
     id: str
     group: str
@@ -55,8 +60,9 @@ class Diagnosis:
 
     @property
     def problems(self) -> tuple[Verdict, ...]:
-        """What is wrong, the root first."""
-        return tuple(one for one in self.checks if one.verdict == "problem")
+        """What is wrong, the root first; what lies beside torch explains nothing of it, and comes last."""
+        wrong = (one for one in self.checks if one.verdict == "problem")
+        return tuple(sorted(wrong, key=lambda one: one.id in _BESIDE_TORCH))
 
     @property
     def warnings(self) -> tuple[Verdict, ...]:
@@ -75,7 +81,7 @@ def parse_check(row: Row) -> CheckText:
     {"id": "D01", "group": "build", "title": "CPU-only torch build", "cases": {"cpu": {"needs": "...",
      "cause": "{torch} is ...", "fix": "...", "command": "{repair}"}}, "instead": null, "common": "...", ...}
     """
-    cases = tuple((name, tuple(case.items())) for name, case in row["cases"].items())
+    cases = tuple((name, tuple((key, case[key]) for key in _TEXTS)) for name, case in row["cases"].items())
     return CheckText(row["id"], row["group"], row["title"], cases, row["instead"])
 
 
@@ -89,8 +95,18 @@ def diagnose(findings: Findings, knowledge: Knowledge, rows: Sequence[Row]) -> D
     told += others
     told.sort(key=lambda item: order.index(item[0].group))
     common = _common(findings)
-    verdicts = tuple(_verdict(text, outcome, common) for text, outcome in told)
+    here = findings.distribution
+    verdicts = tuple(_verdict(_fitting(text, here), outcome, common) for text, outcome in told)
     return Diagnosis(findings.environment, verdicts, _about(findings))
+
+
+def _fitting(text: CheckText, distribution: tuple[str, ...]) -> CheckText:
+    """Put the cases of a distribution, of the nearest first, in the place of those for any."""
+    cases = dict(text.cases)
+    for name in reversed(distribution):
+        end = f"@{name}"
+        cases |= {case.removesuffix(end): told for case, told in text.cases if case.endswith(end)}
+    return replace(text, cases=tuple(cases.items()))
 
 
 def _about(findings: Findings) -> str:
@@ -103,6 +119,9 @@ def _common(findings: Findings) -> dict[str, str]:
     return {
         "environment": environment,
         "python": shlex.quote(findings.python.path),
+        "install": installer.install(findings),
+        "uninstall": installer.uninstall(findings),
+        "install_torch": installer.install_torch(findings),
         "repair": "gpuenv create NAME" if hindrance(findings) else f"gpuenv doctor {environment} --fix",
     }
 

@@ -22,8 +22,13 @@ def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
         return problem("no-driver", tr("hardware, but neither module nor libcuda"))
     if subject.broken_driver(findings) or not findings.machine.gpus:
         return skipped(tr("no GPU answers"))
-    if subject.proven(findings):
-        return ok(tr("torch finds it"))
-    words = subject.said(findings)
-    make = problem if "libcuda" in words or "no nvidia driver" in words else warning
-    return make("no-library", tr("no libcuda.so.1 in the usual places"))
+    return ok(tr("torch finds it")) if subject.proven(findings) else _sought(findings)
+
+
+def _sought(findings: Findings) -> Outcome:
+    words, read = subject.said(findings), tr("no libcuda.so.1 in the usual places")
+    if "libcuda.so" in words or "no nvidia driver" in words:
+        return problem("no-library", read)
+    if not (findings.kernel.nvidia or subject.gpu_nodes(findings)):
+        return skipped(tr("nothing but `nvidia-smi` tells of a driver"))
+    return warning("no-library", read)

@@ -18,8 +18,8 @@ _LOST = frozenset({"48", "79", "94", "95", "119", "120"})
 def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for lost GPUs, uncorrected memory errors and the kernel's Xid messages."""
     if subject.has_problem(findings, "gpu-lost", "gpu-error"):
-        message = subject.message_of(findings, "gpu-lost", "gpu-error")
-        return problem("lost", message, message=message)
+        message = subject.complaint_of(findings, "gpu-lost", "gpu-error")
+        return problem("lost", tr("a GPU that does not answer"), message=message)
     xids = tuple(found[1] for line in findings.kernel.messages if (found := _XID.search(line)))
     if _LOST & set(xids) and not subject.proven(findings):
         return problem("xid", f"Xid {' '.join(dict.fromkeys(xids))}", xid=xids[-1])

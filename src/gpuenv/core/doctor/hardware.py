@@ -18,7 +18,8 @@ def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
         names = [gpu.name or "?" for gpu in findings.machine.gpus]
         names = names or [one.device for one in subject.nvidia_devices(findings)]
         return ok(", ".join(names) or tr("traces of an NVIDIA driver"))
-    if system.os == "macos" or system.wsl or system.container or scheduler.is_at_work(findings):
+    scheduled = scheduler.is_at_work(findings) and not scheduler.granted(findings)
+    if system.os == "macos" or system.wsl or system.container or scheduled:
         return skipped(tr("what this place sees is no proof of what the machine has"))
     read = tr("no NVIDIA device on the bus, no driver")
     if subject.cuda_of(findings) is None:

@@ -14,6 +14,8 @@ def hindrance(findings: Findings) -> str | None:
         return tr("conda installed this torch: repair it with conda, or make an environment anew")
     if findings.python.locked or not findings.python.writable:
         return tr("this Python belongs to the system: make an environment instead")
+    if findings.unread:
+        return tr("not all of this environment can be read by this user")
     if findings.python.free_threaded:
         return tr("gpuenv plans no builds for a free-threaded Python")
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuenv.core.doctor import subject
+from gpuenv.core.doctor import scheduler, subject
 from gpuenv.core.doctor.outcome import Outcome, ok, problem, skipped
 from gpuenv.core.knowledge import Knowledge
 from gpuenv.values.findings import Findings
@@ -21,8 +21,8 @@ def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if needs_open:
         return skipped(tr("the kernel tells why: see the check of its modules"))
     if line is not None:
-        return problem("rm-init", line, line=line)
-    if subject.has_problem(findings, "no-devices"):
-        message = subject.message_of(findings, "no-devices")
-        return problem("no-devices", message, message=message)
+        return problem("rm-init", tr("no GPU answers"), line=line)
+    if subject.has_problem(findings, "no-devices") and not scheduler.gave_none(findings):
+        message = subject.complaint_of(findings, "no-devices")
+        return problem("no-devices", tr("no GPU answers"), message=message)
     return skipped(tr("no GPU answers"))

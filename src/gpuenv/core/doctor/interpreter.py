@@ -1,4 +1,4 @@
-"""D39: the wrong interpreter: one that can't be run, or one that has no torch."""
+"""D39: the wrong interpreter: one that can't be run or may not be read, or one that has no torch."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look whether the Python runs, has a torch, and is the one that `python` means."""
     python = findings.python
     read = f"{python.path} ({python.version or '?'})"
+    if python.problem and findings.conda and not subject.conda_of(findings, "python"):
+        return problem("no-python", python.problem)
     if python.problem:
         return problem("broken", python.problem, reason=python.problem, path=python.path)
+    if findings.unread and not subject.works(findings):
+        return problem("closed", findings.unread[0], path=findings.unread[0])
     there = subject.has_torch(findings) or subject.conda_of(findings, "pytorch") or subject.works(findings)
     if not there:
         return problem("no-torch", read, path=python.path)

@@ -16,7 +16,7 @@ def is_missing(findings: Findings) -> bool:
     """Tell whether there is hardware on this Linux whose kernel module is not loaded."""
     if not subject.is_posix_linux(findings) or findings.kernel.nvidia is not None:
         return False
-    if findings.machine.gpus or container.is_without_gpu(findings):
+    if findings.machine.gpus or container.lacks_nodes(findings):
         return False
     return bool(subject.nvidia_devices(findings)) or subject.has_problem(findings, "driver-not-loaded")
 
@@ -30,7 +30,7 @@ def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
     told = next((text for code, text in broken if code not in _OWN_CHECKS and code != "no-driver"), None)
     system = findings.machine.system
     if told and not system.wsl and not container.is_without_gpu(findings):
-        return problem("broken", told, message=told)
+        return problem("broken", subject.without_repair(told), message=told)
     driver = findings.machine.driver
     if driver is None:
         return skipped(tr("there is no driver"))

@@ -15,7 +15,7 @@ def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for a torch in the user site, on PYTHONPATH and in the current directory."""
     for path, why in findings.foreign_torch:
         own = subject.torch_label(findings) if findings.torch else tr("no torch")
-        return problem(why, path, path=path, own=own, python=findings.python.path)
+        return problem(why, path, path=path, own=own)
     if findings.here:
         return problem("here", findings.here[0], file=findings.here[0])
     return ok(findings.torch.place if findings.torch else tr("no other torch is on the path"))

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from gpuenv.core.doctor.outcome import Outcome, ok, problem, skipped, warning
+from gpuenv.core.doctor.outcome import Outcome, ok, skipped, warning
 from gpuenv.core.knowledge import Knowledge
 from gpuenv.values.findings import Findings
 from gpuenv.values.text import tr
 
 ID = "D27"
 _MIB = 1 << 20
-_DOCKERS = 64 * _MIB  # what docker gives where nothing is said
-_LITTLE = 512 * _MIB
+_LITTLE = 512 * _MIB  # docker gives 64 MiB where nothing is said
 _FILES = 1024
 
 
 def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
-    """Look at the size of /dev/shm and at how many files may be open."""
+    """Look at the size of /dev/shm and at how many files may be open: neither keeps torch from the GPU."""
     size, files = findings.limits.shared_memory, findings.limits.open_files
     if size is None:
         return skipped(tr("there is no /dev/shm"))
     read = tr("{size} MiB of shared memory, {files} open files", size=size // _MIB, files=files or "?")
     inside = findings.machine.system.container is not None
     if inside and size <= _LITTLE:
-        make = problem if size <= _DOCKERS else warning
-        return make("small", read, size=size // _MIB)
+        return warning("small", read, size=size // _MIB)
     if files is not None and files < _FILES:
         return warning("files", read, files=files)
     return ok(read)

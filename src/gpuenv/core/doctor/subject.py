@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from packaging.version import InvalidVersion, Version
@@ -22,6 +23,19 @@ _PLATFORMS: dict[tuple[str, str], Platform] = {
 _TOLD_ELSEWHERE = frozenset(
     {"mig", "vgpu", "devices-hidden", "capability-unknown", "capability-ambiguous", "tegra"}
 )
+
+# what nvidia-smi names a cause with, where no GPU of the machine is told
+_NAMED = frozenset(
+    {
+        "driver-mismatch", "driver-not-loaded", "nvidia-smi-failed", "nvidia-smi-timeout", "gpu-lost",
+        "gpu-error",
+    }
+)  # fmt: skip
+_NVML = "libnvidia-ml"  # a container without a GPU lacks it too
+
+# where a problem's repair begins, in English and in Chinese
+_QUOTED_END = re.compile(r"(?<=`)(?:: |：)")
+_END = re.compile(r": |：")
 
 
 def version_of(text: str | None) -> Version | None:
@@ -73,8 +87,10 @@ def dists_of(findings: Findings, name: str) -> tuple[Dist, ...]:
 
 
 def dist_of(findings: Findings, name: str) -> Dist | None:
-    """Return the distribution of that name that is imported: the first."""
-    return next(iter(dists_of(findings, name)), None)
+    """Return the distribution of that name that is imported: the first; of torch's the one of its files."""
+    there = dists_of(findings, name)
+    found = findings.torch.version if findings.torch and name == "torch" else None
+    return next((dist for dist in there if found and dist.version == found), next(iter(there), None))
 
 
 def installed(findings: Findings, name: str) -> Version | None:
@@ -114,6 +130,18 @@ def sees_hardware(findings: Findings) -> bool:
     return bool(findings.machine.gpus or nvidia_devices(findings)) or not findings.machine.without_gpu
 
 
+def has_traces(findings: Findings) -> bool:
+    """Tell whether there is proof of NVIDIA hardware or its driver, whatever nvidia-smi says."""
+    return bool(nvidia_devices(findings) or findings.kernel.nvidia or gpu_nodes(findings))
+
+
+def is_cpu_build_alone(findings: Findings) -> bool:
+    """Tell whether torch is for the CPU, and no NVIDIA hardware is seen that it would not use."""
+    variant = variant_of(findings)
+    seen = sees_hardware(findings) or has_traces(findings)
+    return variant is not None and variant.is_cpu and not seen
+
+
 def has_node(findings: Findings, name: str) -> bool:
     """Tell whether a device file is there: `nvidia0`."""
     return any(node.path.rpartition("/")[2] == name for node in findings.nodes)
@@ -135,6 +163,20 @@ def message_of(findings: Findings, *codes: str) -> str:
     return next((item.message for item in findings.machine.problems if item.code in codes), "")
 
 
+def complaint_of(findings: Findings, *codes: str) -> str:
+    """Return what detect says of the first of these problems, without the repair."""
+    return without_repair(message_of(findings, *codes))
+
+
+def without_repair(message: str) -> str:
+    """Return a problem's message without the repair at its end.
+
+    "`nvidia-smi` says `No devices were found`: the driver is loaded but ..."; "GPU 0 is lost: shut ..."
+    """
+    end = _QUOTED_END.search(message) or _END.search(message)
+    return message[: end.start()] if end else message
+
+
 def broken_driver(findings: Findings) -> tuple[tuple[str, str], ...]:
     """Return the problems (code, message) that keep the machine's GPUs from being used."""
     return tuple(
@@ -142,6 +184,13 @@ def broken_driver(findings: Findings) -> tuple[tuple[str, str], ...]:
         for item in findings.machine.blocking_problems
         if item.code not in _TOLD_ELSEWHERE
     )
+
+
+def names_its_cause(findings: Findings) -> bool:
+    """Tell whether nvidia-smi answers, and names a cause by which no GPU can be used."""
+    if findings.machine.gpus:
+        return False
+    return any(code in _NAMED and _NVML not in message for code, message in broken_driver(findings))
 
 
 def proven(findings: Findings) -> bool:

@@ -12,7 +12,7 @@ ID = "D42"
 
 
 def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
-    """Compare nvcc with torch's CUDA; only one that CUDA_HOME chooses is worth a word."""
+    """Compare torch's CUDA with the nvcc that torch finds: by CUDA_HOME, on PATH, in /usr/local/cuda."""
     cuda, toolkit = subject.cuda_of(findings), findings.machine.toolkit
     home = subject.variable(findings, "CUDA_HOME") or subject.variable(findings, "CUDA_PATH")
     if findings.machine.system.os != "windows" and home and ":" in home:
@@ -20,6 +20,7 @@ def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if cuda is None or toolkit is None or toolkit.cuda is None:
         return skipped(tr("no CUDA toolkit: it is needed for building extensions only"))
     read = tr("nvcc {nvcc}, torch for CUDA {cuda}", nvcc=toolkit.cuda, cuda=cuda)
-    if toolkit.cuda.major == cuda.major or home is None:
+    if toolkit.cuda.major == cuda.major:
         return ok(read)
-    return warning("other-major", read, nvcc=toolkit.cuda, cuda=cuda, path=toolkit.nvcc, major=cuda.major)
+    facts = {"nvcc": toolkit.cuda, "cuda": cuda, "path": toolkit.nvcc, "major": cuda.major}
+    return warning("other-major-conda" if findings.conda else "other-major", read, **facts)

@@ -9,6 +9,7 @@ from gpuenv.values.findings import Findings
 from gpuenv.values.text import tr
 
 ID = "D54"
+_SHADOWED = "module-shadowed"  # the error signature that D38 looks for the file of
 _CASES = {"import-failed": "import", "crashed": "crash", "hung": "hang", "no-gpu": "no-gpu"}
 
 
@@ -23,6 +24,9 @@ def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
         return ok(tr("{count} GPUs worked", count=proof.gpus) if proof.gpus else tr("the CPU worked"))
     told = proof.errors[0] if proof.errors else tr("no message")
     facts = {"message": told, "torch": subject.torch_label(findings)}
+    if proof.signature == _SHADOWED and not (findings.foreign_torch or findings.here):
+        why = tr("nothing hides it, so its installation is incomplete")
+        return problem("known", told, why=why, advice=tr("install it anew"), **facts)
     if proof.cause and proof.fix:
         return problem("known", f"{proof.signature}: {told}", why=proof.cause, advice=proof.fix, **facts)
     return problem(_CASES.get(proof.codes[0] if proof.codes else "", "wrong"), told, **facts)

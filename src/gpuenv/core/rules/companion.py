@@ -27,7 +27,7 @@ from gpuenv.values.python import PythonOffer
 from gpuenv.values.text import marked, tr
 from gpuenv.values.variant import Variant
 
-_WITHOUT_CUDA = ("torchtext", "torchdata")
+WITHOUT_CUDA = ("torchtext", "torchdata")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -262,7 +262,7 @@ def pypi_variant(project: str, release: Version, platform: Platform, knowledge: 
 
 
 def _has_no_variant(item: Found) -> bool:
-    return item.file.name in _WITHOUT_CUDA or any(tag.platform == "any" for tag in item.file.tags)
+    return item.file.name in WITHOUT_CUDA or any(tag.platform == "any" for tag in item.file.tags)
 
 
 def _failure(project: str, case: Case, what: str, detail: str, *facts: tuple[str, str]) -> Failure:
