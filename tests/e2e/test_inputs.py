@@ -215,7 +215,9 @@ def test_names_in_a_saved_machine_may_be_anything(program: Program, mirrors: tup
         '"gpus": [{"index": 0, "name": "A \\ud800 \\u001b[31m$(touch pwned)", "compute_capability": "9.0",'
         ' "memory_mib": null, "uuid": null, "pci_id": null, "mig": null, "visible": true}]'
     )
-    saved.write_text(text.replace('"gpus": []', gpu, 1), encoding="utf-8")
+    driver = '"driver": {"version": "570.133.07", "cuda": "12.8"}'
+    changed = text.replace('"gpus": []', gpu, 1).replace('"driver": null', driver, 1)
+    saved.write_text(changed, encoding="utf-8")
     if gpu not in saved.read_text(encoding="utf-8"):
         pytest.skip("this machine has GPUs of its own")
     for options in (("-o", "plan.sh", "--format", "uv"), ("--format", "uv"), ("--json",), ()):

@@ -63,7 +63,7 @@ def test_a_file_of_a_wheelhouse_a_size_and_an_escaped_name_are_read() -> None:
             5,
             "https://index.example.com/simple",
         ),
-        ResolvedFile("old", "1.0", "old-1.0.tar.gz", "wheels/old-1.0.tar.gz", None, None, None),
+        ResolvedFile("old", "1.0", "old-1.0.tar.gz", "wheels/old-1.0.tar.gz", None, None, None, sdist=True),
         ResolvedFile("nothing", "", None, None, None, None, None),
     )
 
@@ -135,9 +135,13 @@ def test_an_index_that_does_not_answer_is_no_conflict(name: str) -> None:
     assert raised.value.because[0].text
 
 
-@pytest.mark.parametrize(
-    ("name", "code"), [("build.txt", "build-failed"), ("directory.txt", "resolver-failed")]
-)
+def test_what_cannot_be_built_is_a_conflict_that_names_it() -> None:
+    found = parse_failure(recorded("build.txt"))
+    assert found.unbuilt == "brokenpkg==1.0"
+    assert "this package needs cuda" in found.message
+
+
+@pytest.mark.parametrize(("name", "code"), [("directory.txt", "resolver-failed")])
 def test_other_failures_keep_uvs_words(name: str, code: str) -> None:
     with pytest.raises(InstallFailed) as raised:
         parse_failure(recorded(name))

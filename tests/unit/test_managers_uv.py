@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.managers.uv import parse_python_list
+from gpuenv.managers.manager import Wanted
+from gpuenv.managers.uv import parse_python_list, steps
+from gpuenv.values.plan import Sources
 from gpuenv.values.python import PythonOffer
 
 
@@ -76,3 +78,22 @@ def test_json_of_any_shape_is_offers_or_a_value_error(document: Any) -> None:
     except ValueError:
         return
     assert all(offer.minor for offer in offers)
+
+
+def test_every_patch_release_can_be_asked_for() -> None:
+    rows = [
+        entry("3.11.2"),
+        entry("3.11.10"),
+        entry("3.11.4", path="/p/bin/python", url=None),
+        entry("3.12.0a1"),
+    ]
+    assert parse_python_list(json.dumps(rows), exact=True) == (
+        PythonOffer("3.11.4", "/p/bin/python", installed=True),
+        PythonOffer("3.11.10"),
+        PythonOffer("3.11.2"),
+    )
+
+
+def test_the_patch_release_that_was_asked_for_is_brought() -> None:
+    wanted = Wanted((), (), (), Sources(None, (), ()), "3.11", None, "env", "linux", release="3.11.4")
+    assert steps(wanted)[0].argv == ("uv", "venv", "--python", "3.11.4", "env")

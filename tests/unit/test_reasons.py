@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.core.case import Failure
-from gpuenv.core.reasons import fewest_reasons
+from gpuenv.core.reasons import all_that_collide, fewest_reasons
 from gpuenv.core.resolve import Judged
 
 RANKS = {"a": 0, "b": 1, "c": 2, "d": 3}
@@ -64,3 +64,11 @@ def test_the_greedy_choice_is_not_taken_where_two_reasons_do() -> None:
 def test_of_equally_few_the_rule_that_ranks_first_speaks() -> None:
     (group,) = fewest_reasons(judged([[("d", "x"), ("b", "x")], [("b", "x"), ("d", "x")]]), RANKS)
     assert group[0].rule == "b"
+
+
+@given(BUILDS)
+def test_with_all_that_collides_changed_one_build_is_left(builds: list[list[tuple[str, str]]]) -> None:
+    groups = all_that_collide(judged(builds), RANKS)
+    told = {group[0].key for group in groups}
+    assert not builds or any(set(found) <= told for found in builds)
+    assert groups[: least(builds)] == fewest_reasons(judged(builds), RANKS)

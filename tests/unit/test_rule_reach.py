@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from building import case, listing
-from deciding import Asked, decided, gpu_machine
+from deciding import Asked, decided, gpu_machine, machine
 from published import Published, wheel
 
 from gpuenv.core.cases import collect_cases
+from gpuenv.core.resolve import ask, decide
 from gpuenv.core.rules import reach
 from gpuenv.core.target import choose_target
 from gpuenv.workflow.knowledge import load_knowledge
@@ -94,3 +95,21 @@ def test_pypi_alone_serves_20_of_22_machines_and_never_with_a_cpu_build() -> Non
         served += [plan] if plan else []
     assert len(served) == 20
     assert all(plan.variant.startswith("cu") and "+" not in plan.packages[0].version for plan in served)
+
+
+def test_a_yanked_file_is_called_so() -> None:
+    (failure,) = reach.check(case(), (listing(wheel(NAME, yanked=True)),))
+    assert failure.detail == "torch 2.7.1+cu126 was yanked from https://pytorch.example.com/torch/"
+    other = wheel(NAME.replace("cu126", "cu128"), yanked=True)
+    (failure,) = reach.check(case(), (listing(other),))
+    assert failure.key[-1] == "absent"
+
+
+def test_offline_a_file_that_is_here_comes_before_newer_ones_that_are_only_assumed() -> None:
+    question = Asked((machine({}),), ("torch",), published=Published(offline=True)).question()
+    assert decide(question).choices[0].is_assumed
+    here = listing(wheel("torch-2.12.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl"), kind="directory")
+    listings = (here, *question.listings)
+    again = ask(question.request, question.target, question.knowledge, listings, question.pythons)
+    best = decide(again).choices[0]
+    assert not best.is_assumed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from deciding import gpu_machine, machine
 from gpuenv.core.target import Target, choose_target
 from gpuenv.values.driver import DriverVersion
 from gpuenv.values.errors import GpuenvError, Refused, UsageError
-from gpuenv.values.machine import HARMLESS_PROBLEMS, Machine
+from gpuenv.values.machine import HARMLESS_PROBLEMS, Gpu, Machine
 from gpuenv.workflow.knowledge import load_knowledge
 
 
@@ -103,3 +104,14 @@ def test_a_newer_driver_is_imagined_only_where_an_older_one_is_stated() -> None:
     assert drivers == ["580.65.06", "595.45.04", None, "580.65.06"]
     assert [gpu.machine for gpu in changed.gpus] == list(changed.machines)
     assert str(changed.machines[0].driver and changed.machines[0].driver.cuda) == "13.0"
+
+
+def test_a_gpu_that_answers_with_errors_is_told_and_can_be_left_out() -> None:
+    whole = machine({"driver": "570.1", "gpus": ["7.5", "9.0"], "problems": ["gpu-error"]})
+    lost = replace(whole, gpus=(whole.gpus[0], Gpu(1, None, None), replace(whole.gpus[1], index=2)))
+    with pytest.raises(Refused) as raised:
+        choose_target((lost,), (), cpu=False)
+    assert raised.value.code == "gpu-error"
+    assert raised.value.message == "GPU 1 does not tell what it is"
+    assert [fix.text for fix in raised.value.fixes] == ["leave it out with --device 0 --device 2"]
+    assert capabilities(choose_target((lost,), (0, 2), cpu=False)) == ["7.5", "9.0"]

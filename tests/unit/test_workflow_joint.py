@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from building import on
+from deciding import gpu_machine
 from packaging.version import Version
+from plans import plan as planned
 
 from gpuenv.core.resolve import Choice
-from gpuenv.managers.resolver import Demand, Resolved, Unresolvable
+from gpuenv.managers.resolver import Demand, Resolved, ResolvedFile, Unresolvable
 from gpuenv.values.errors import Refused
+from gpuenv.values.machine import FoundPython
 from gpuenv.values.plan import Plan, PlannedPackage, Sources
-from gpuenv.workflow.joint import resolve_jointly
+from gpuenv.workflow import joint
+from gpuenv.workflow.joint import only_fitting
+from gpuenv.workflow.options import PlanOptions
+from gpuenv.workflow.plan import resolver_question
 
 
 def choices(*releases: str, pythons: tuple[str, ...] = ("3.12",)) -> tuple[Choice, ...]:
@@ -45,10 +54,16 @@ class Resolver:
         self.failures = failures
         self.asked: list[str] = []
 
-    def __call__(self, plan: Plan) -> Resolved | Unresolvable:
+    def __call__(self, plan: Plan, wheels_only: tuple[str, ...]) -> Resolved | Unresolvable:
+        assert not wheels_only
         key = f"{plan.pins[0]} {plan.python}"
         self.asked.append(key)
         return self.failures.get(key) or self.failures.get(plan.pins[0]) or Resolved(())
+
+
+def resolve_jointly(every: tuple[Choice, ...], plans: Any, compiled: Any, wheels: bool = False) -> Plan:
+    """Resolve; whether the index has `wheels` of what would be built is told once for all."""
+    return joint.resolve_jointly(every, plans, compiled, lambda _: wheels)
 
 
 def needs(package: str, torch: str) -> Unresolvable:
@@ -90,8 +105,8 @@ def test_another_python_may_help() -> None:
 )
 def test_what_no_torch_can_help_ends_the_search(message: str) -> None:
     class Always(Resolver):
-        def __call__(self, plan: Plan) -> Any:
-            super().__call__(plan)
+        def __call__(self, plan: Plan, wheels_only: tuple[str, ...]) -> Any:
+            super().__call__(plan, wheels_only)
             return Unresolvable(message, ())
 
     resolver = Always({})
@@ -99,3 +114,95 @@ def test_what_no_torch_can_help_ends_the_search(message: str) -> None:
         resolve_jointly(choices("2.14.1", "2.13.0", "2.12.0"), plan_for, resolver)
     assert len(resolver.asked) == 1
     assert message in caught.value.because[0].text
+
+
+def file(name: str, version: str, *, sdist: bool = False) -> ResolvedFile:
+    filename = f"{name}-{version}.tar.gz" if sdist else f"{name}-{version}-py3-none-any.whl"
+    return ResolvedFile(name, version, filename, None, None, None, None, sdist)
+
+
+class Index:
+    """Has wheels of numpy 1.24.4 for some Pythons, an older numpy's for all, and builds all else."""
+
+    def __init__(self, *with_wheel: str, older: bool = False) -> None:
+        self.with_wheel = with_wheel
+        self.older = older
+
+    def __call__(self, plan: Plan, wheels_only: tuple[str, ...]) -> Resolved | Unresolvable:
+        if plan.python in self.with_wheel:
+            return Resolved((file("numpy", "1.24.4"),))
+        if not wheels_only:
+            return Resolved((file("numpy", "1.24.4", sdist=True),))
+        if self.older and not plan.constraints:
+            return Resolved((file("numpy", "1.20.0"),))
+        return Unresolvable("numpy has no wheels with a matching Python ABI tag", ())
+
+
+PYTHONS = ("3.13", "3.12", "3.11", "3.10")
+
+
+def test_a_python_for_which_there_are_wheels_comes_before_one_that_would_build() -> None:
+    plan = resolve_jointly(
+        choices("2.14.1", "2.0.0", pythons=PYTHONS), plan_for, Index("3.11", "3.10"), wheels=True
+    )
+    assert (plan.pins, plan.python) == (("torch==2.14.1",), "3.11")
+    assert "numpy 1.24.4: wheels are for Python 3.11" in plan.why[-1].text
+    assert plan.constraints == ("numpy==1.24.4",)  # the installer is held to what has a wheel
+    assert not plan.warnings
+
+
+def test_an_older_release_with_a_wheel_is_taken_where_no_other_python_helps() -> None:
+    plan = resolve_jointly(choices("2.14.1", pythons=PYTHONS), plan_for, Index(older=True), wheels=True)
+    assert (plan.python, plan.constraints) == ("3.13", ("numpy==1.20.0",))
+
+
+def test_what_has_no_wheel_for_any_python_that_can_be_had_is_built_and_told() -> None:
+    plan = resolve_jointly(choices("2.14.1", pythons=("3.13",)), plan_for, Index("3.11"), wheels=True)
+    assert plan.python == "3.13"
+    assert [warn.code for warn in plan.warnings] == ["no-wheel"]
+
+
+def test_what_never_had_wheels_is_built_without_a_word() -> None:
+    plan = resolve_jointly(choices("2.14.1", pythons=PYTHONS), plan_for, Index("3.11"), wheels=False)
+    assert (plan.python, plan.warnings) == ("3.13", ())
+
+
+BROKEN = Unresolvable("error: Failed to build `vllm==0.1.0`: no CUDA_HOME", (), "vllm==0.1.0")
+
+
+def test_what_cannot_be_built_is_tried_with_each_python_once_and_then_refused_by_name() -> None:
+    resolver = Resolver({"torch==2.14.1": BROKEN, "torch==2.13.0": BROKEN})
+    with pytest.raises(Refused) as caught:
+        resolve_jointly(choices("2.14.1", "2.13.0", pythons=("3.13", "3.12")), plan_for, resolver)
+    assert resolver.asked == ["torch==2.14.1 3.13", "torch==2.14.1 3.12"]
+    assert "vllm==0.1.0" in caught.value.message
+    assert "no CUDA_HOME" in caught.value.because[-1].text
+    assert caught.value.fixes
+
+
+def test_a_python_that_builds_it_is_taken() -> None:
+    resolver = Resolver({"torch==2.14.1 3.13": BROKEN})
+    plan = resolve_jointly(choices("2.14.1", pythons=("3.13", "3.12")), plan_for, resolver)
+    assert plan.python == "3.12"
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"),
+    [
+        ("numpy-2.5.5-cp313-cp313-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl", False),
+        ("numpy-2.2.6-cp313-cp313-manylinux_2_17_x86_64.manylinux2014_x86_64.whl", True),
+        ("numpy-2.2.6.tar.gz", True),
+        ("six-1.17.0-py2.py3-none-any.whl", True),
+    ],
+)
+def test_no_wheel_above_the_glibc_of_the_machine_is_taken_in_silence(name: str, fits: bool) -> None:
+    outcome = Resolved((ResolvedFile("numpy", "2", name, None, None, None, None),))
+    assert (only_fitting(outcome, on("570.1", "8.6", glibc="2.17")) == outcome) is fits
+
+
+def test_what_is_resolved_is_for_the_glibc_that_was_stated_even_here() -> None:
+    here = replace(gpu_machine("570.1", "8.6", glibc="2.17"), pythons=(FoundPython("3.12", "/p/python"),))
+    question = partial(resolver_question, planned(machines=(here,)), on("570.1", "8.6", glibc="2.17"))
+    stated, as_it_is = question(PlanOptions(glibc="2.17")), question(PlanOptions())
+    assert (stated.platform, stated.glibc) == ("linux-64", "2.17")
+    assert as_it_is.platform is None

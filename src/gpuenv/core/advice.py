@@ -8,7 +8,7 @@ from gpuenv.core.bound_fixes import newer_without_wheel
 from gpuenv.core.circumstances import glibc_of, may_ask_mirrors, with_any_glibc
 from gpuenv.core.drivers import least_driver_for, least_driver_of
 from gpuenv.core.resolve import Choice, Decision, Question, decide
-from gpuenv.core.rules.python import pythons_of
+from gpuenv.core.rules.python import in_words, pythons_of
 from gpuenv.values.plan import Advice
 from gpuenv.values.python import PythonOffer
 from gpuenv.values.text import tr
@@ -28,9 +28,12 @@ def give_advice(question: Question, decision: Decision, choice: Choice) -> tuple
 
 
 def _newer(question: Question, choice: Choice) -> Choice | None:
+    return next(iter(_all_newer(question, choice)), None)
+
+
+def _all_newer(question: Question, choice: Choice) -> tuple[Choice, ...]:
     newer = tuple(case for case in question.cases if case.torch > choice.case.torch)
-    choices = decide(replace(question, cases=newer)).choices if newer else ()
-    return choices[0] if choices else None
+    return decide(replace(question, cases=newer)).choices if newer else ()
 
 
 def _driver(question: Question, choice: Choice) -> Advice | None:
@@ -51,11 +54,14 @@ def _python(question: Question, decision: Decision, choice: Choice) -> Advice | 
     """Name the Python of the newest torch: where another was asked for, or where it is not on offer."""
     if question.request.python is None:
         return _python_not_on_offer(question, decision, choice)
-    better = _newer(question.with_request(replace(question.request, python=None)), choice)
-    if better is None:
+    with_any = _all_newer(question.with_request(replace(question.request, python=None)), choice)
+    with_asked = {one.case.torch for one in decision.choices}
+    newest = next((one.case.torch for one in with_any if one.case.torch not in with_asked), None)
+    if newest is None:
         return None
-    text = tr("torch {version} needs Python {python}", version=better.case.torch, python=better.python.short)
-    return Advice(text, f"Python {better.python.short}")
+    python = in_words(tuple(one.python for one in with_any if one.case.torch == newest))
+    text = tr("torch {version} needs Python {python}", version=newest, python=python)
+    return Advice(text, f"Python {python}")
 
 
 def _python_not_on_offer(question: Question, decision: Decision, choice: Choice) -> Advice | None:

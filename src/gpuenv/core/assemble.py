@@ -14,12 +14,14 @@ from gpuenv.core.refusal import asked_for, rejections
 from gpuenv.core.request import Request
 from gpuenv.core.resolve import Choice, Decision, Question
 from gpuenv.core.rules import bound, companion
+from gpuenv.core.rules.python import counts_patches
 from gpuenv.core.warn import warn
 from gpuenv.core.why import reasons
 from gpuenv.core.workarounds import warn_of_known_bad, workarounds
 from gpuenv.values.build import Evidence, WheelFile
 from gpuenv.values.index import IndexConfiguration, Listing
 from gpuenv.values.plan import Plan, PlannedPackage, Rejection, Sources
+from gpuenv.values.python import PythonOffer
 
 
 def assemble(
@@ -39,6 +41,7 @@ def assemble(
         machines=question.target.machines,
         python=choice.python.short,
         python_path=choice.python.path,
+        python_release=_release_to_name(choice.python, request),
         variant=str(choice.case.variant),
         manager=request.manager,
         packages=stack
@@ -54,6 +57,13 @@ def assemble(
         warnings=(*warn(question, choice), *warn_of_known_bad(question, choice, resolved)),
         stack=stack_of(choice.files, question.listings),
     )
+
+
+def _release_to_name(python: PythonOffer, request: Request) -> str | None:
+    """Return the patch release where one was asked for, and no path says which it is."""
+    if python.path is not None or python.version == python.short or request.python is None:
+        return None
+    return python.version if counts_patches(request.python) else None
 
 
 def _with_hashes(choice: Choice, resolved: tuple[PlannedPackage, ...]) -> Choice:

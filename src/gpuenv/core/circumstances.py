@@ -8,6 +8,7 @@ from gpuenv.core.case import Failure
 from gpuenv.core.drivers import least_driver_for
 from gpuenv.core.request import Request
 from gpuenv.core.resolve import Choice, Decision, Question, ask, decide
+from gpuenv.core.rules.library import UNKNOWN_GENERATION
 from gpuenv.core.rules.platform import needed_glibc
 from gpuenv.values.errors import Fix
 from gpuenv.values.text import tr
@@ -36,6 +37,21 @@ def newer_glibc(question: Question, decision: Decision) -> Fix | None:
         else tr("a system with glibc would do, such as another container image")
     )
     return Fix(text)
+
+
+def newer_gpuenv(decision: Decision) -> Fix | None:
+    """Say that this gpuenv is too old, where it knows of no CUDA that serves one of the GPUs."""
+    unknown = (
+        failure
+        for judged in decision.rejected
+        for failure in judged.failures
+        if failure.key[:2] == ("library", UNKNOWN_GENERATION)
+    )
+    found = next(unknown, None)
+    if found is None:
+        return None
+    text = tr("update gpuenv: this one knows no GPU as new as {gpu}", gpu=found.fact("gpu"))
+    return Fix(text, "pip install --upgrade gpuenv")
 
 
 def with_any_glibc(question: Question) -> Question:

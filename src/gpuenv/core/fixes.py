@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from gpuenv.core.bound_fixes import build_or_trust
 from gpuenv.core.case import Found
-from gpuenv.core.circumstances import another_index, cuda_build, newer_driver, newer_glibc
+from gpuenv.core.circumstances import another_index, cuda_build, newer_driver, newer_glibc, newer_gpuenv
 from gpuenv.core.release_distance import distance, named_versions
 from gpuenv.core.request import Request
 from gpuenv.core.resolve import Choice, Decision, Question, decide
@@ -26,6 +26,7 @@ def find_fixes(question: Question, decision: Decision) -> tuple[Fix, ...]:
         cuda_build(question),
         newer_driver(question),
         newer_glibc(question, decision),
+        newer_gpuenv(decision),
         *_split(question),
         *build_or_trust(question),
         _first_with_code(question, decision),

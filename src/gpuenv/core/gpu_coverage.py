@@ -28,6 +28,9 @@ _SYSTEMS: dict[Platform, tuple[DriverOs, str]] = {
 }
 
 
+_BY_LIBRARY: dict[str, Coverage] = {"cuda": "library-before", library.UNKNOWN_GENERATION: "unknown"}
+
+
 @dataclass(frozen=True, slots=True)
 class Generation:
     """A GPU generation: its compute capabilities, those of integrated devices (Tegra) apart."""
@@ -63,7 +66,7 @@ def cover(build: TorchBuild, capability: ComputeCapability, knowledge: Knowledge
     if code is None:
         return "no-code" if build.architectures else "unknown"
     for failure in library.check(case, target, knowledge):
-        return "library-before" if failure.key[1] == "cuda" else "library-left"
+        return _BY_LIBRARY.get(failure.key[1], "library-left")
     for failure in driver.check(case, target, knowledge):
         return "unknown" if failure.key[1] == "unknown" else "no-driver"
     match code:

@@ -13,6 +13,7 @@ from gpuenv.core.ecosystem import Ecosystem
 from gpuenv.core.gpu_names import GpuFact, GpuNames, parse_gpu_fact, parse_pci_id
 from gpuenv.core.knowledge_rows import (
     ArchitectureSupport,
+    Board,
     CompanionRelease,
     Companions,
     DriverFloor,
@@ -25,6 +26,7 @@ from gpuenv.core.knowledge_rows import (
     as_cuda_version,
     as_version,
     parse_architecture_support,
+    parse_board,
     parse_companion_release,
     parse_companions,
     parse_driver_floors,
@@ -37,7 +39,7 @@ from gpuenv.values.capability import ComputeCapability
 from gpuenv.values.variant import CudaVersion, Variant
 
 __all__ = [
-    "ArchitectureSupport", "CompanionRelease", "Companions", "DriverFloor", "DriverOs", "FirstCuda",
+    "ArchitectureSupport", "Board", "CompanionRelease", "Companions", "DriverFloor", "DriverOs", "FirstCuda",
     "GpuFact", "Knowledge", "KnownBad", "LibraryFloor", "parse_knowledge",
 ]  # fmt: skip
 
@@ -53,6 +55,7 @@ class Knowledge:
     known_bad_rows: tuple[Row, ...]
     library_rows: tuple[Row, ...]
     ecosystem_rows: tuple[Row, ...] = ()
+    tegra_rows: tuple[Row, ...] = ()
 
     # torch
 
@@ -198,6 +201,18 @@ class Knowledge:
     def names_of(self, capability: ComputeCapability) -> tuple[str, ...]:
         """The product names of a compute capability."""
         return tuple(gpu.name for gpu in self._gpus if gpu.capability == capability and gpu.preferred)
+
+    def board_by_capability(self, capability: ComputeCapability) -> Board | None:
+        """Find the board with a Tegra chip whose GPU has a compute capability; no other GPU has it."""
+        return next((board for board in self._boards if board.capability == capability), None)
+
+    def board_by_name(self, name: str) -> Board | None:
+        """Find a board by what its driver calls its GPU: `Orin (nvgpu)`."""
+        return next((board for board in self._boards if name.strip() in board.called), None)
+
+    @cached_property
+    def _boards(self) -> tuple[Board, ...]:
+        return tuple(parse_board(row) for row in self.tegra_rows)
 
     def suggest_names(self, text: str) -> tuple[str, ...]:
         """Product names that `text` may mean, likeliest first, three at most."""

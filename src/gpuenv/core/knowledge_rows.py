@@ -61,6 +61,25 @@ class FirstCuda:
 
 
 @dataclass(frozen=True, slots=True)
+class Board:
+    """A board with a Tegra chip; `called` is what its driver calls the GPU."""
+
+    name: str
+    capability: ComputeCapability
+    called: tuple[str, ...]
+    own_wheels: bool
+
+
+def parse_board(row: Row) -> Board:
+    """Parse a row of tegra.json; raise ValueError.
+
+    {"board": "Jetson Orin", "compute_capability": "8.7", "called": ["Orin (nvgpu)"], "wheels": "nvidia", ...}
+    """
+    capability = as_capability(row["compute_capability"])
+    return Board(row["board"], capability, tuple(row.get("called", ())), row["wheels"] == "nvidia")
+
+
+@dataclass(frozen=True, slots=True)
 class Companions:
     """The releases of one companion that go with a torch release, best first.
 

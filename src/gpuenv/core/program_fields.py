@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpuenv.core.matrix_field import Field, is_number, is_regex, is_text, is_version, one_of, or_null
+from gpuenv.core.matrix_field import (
+    Field,
+    is_capability,
+    is_number,
+    is_regex,
+    is_text,
+    is_version,
+    list_of,
+    one_of,
+    or_null,
+)
 
 Kinds = Mapping[str | None, tuple[Field, ...]]
 
@@ -57,6 +67,8 @@ TEGRA: Kinds = {
     None: (
         Field("chip", is_text),
         Field("board", is_text),
+        Field("compute_capability", is_capability),  # no other GPU has it
+        Field("called", list_of(is_text, least=1), optional=True),  # what its driver calls the GPU
         Field("wheels", one_of("nvidia", "pytorch")),  # whose wheels of torch have code for its GPU
         Field("first_release", is_number, optional=True),  # of Jetson Linux with which those run
         _SOURCE,

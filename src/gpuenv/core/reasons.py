@@ -26,6 +26,32 @@ def fewest_reasons(judged: tuple[Judged, ...], ranks: Mapping[str, int]) -> tupl
     return _shared_out(chosen, groups)
 
 
+def all_that_collide(judged: tuple[Judged, ...], ranks: Mapping[str, int]) -> tuple[tuple[Failure, ...], ...]:
+    """Return the fewest reasons, and what else would have to change for the build that is nearest to running.
+
+    With the fewest alone a person would change one fact, only to be told of the next. Where the GPU alone
+    says it all, nothing is added: it is not changed for a driver's sake.
+    """
+    groups = fewest_reasons(judged, ranks)
+    told = {_fact(group[0]) for group in groups}
+    if all(fact[0] == "gpu" for fact in told):
+        return groups
+    left = [{_fact(one): one.key for one in reversed(item.failures)} for item in judged]
+    rests = [{fact: key for fact, key in facts.items() if fact not in told} for facts in left]
+    nearest = min(rests, key=len, default={})
+    more = sorted(nearest.values(), key=lambda key: ranks[key[0]])
+    by_key = _grouped(judged)
+    return (*groups, *(tuple(by_key[key].values()) for key in more))
+
+
+def _fact(failure: Failure) -> _Key:
+    """The fact that would have to change: what has no code for a GPU and what left it behind are one."""
+    key = failure.key
+    if key[0] in ("kernels", "library") and key[1] not in ("ptx", "unknown"):
+        return ("gpu", key[-1])
+    return key
+
+
 def _grouped(judged: tuple[Judged, ...]) -> _Groups:
     groups: dict[_Key, dict[int, Failure]] = defaultdict(dict)
     for number, item in enumerate(judged):

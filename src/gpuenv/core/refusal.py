@@ -10,7 +10,7 @@ from gpuenv.core.bound_pages import unbound
 from gpuenv.core.case import Failure
 from gpuenv.core.circumstances import may_ask_mirrors
 from gpuenv.core.fixes import find_fixes
-from gpuenv.core.reasons import fewest_reasons
+from gpuenv.core.reasons import all_that_collide
 from gpuenv.core.resolve import Decision, Judged, Question, decide
 from gpuenv.core.rules import bound, companion, driver, kernels, known_bad, library, platform, python, reach
 from gpuenv.core.rules import request as request_rule
@@ -67,8 +67,8 @@ def asked_for(decision: Decision) -> tuple[Judged, ...]:
 
 
 def explain_failures(judged: tuple[Judged, ...]) -> tuple[Because, ...]:
-    """Return the fewest sentences such that each build fails by one of them."""
-    return tuple(_because(failures) for failures in fewest_reasons(judged, _RANKS))
+    """Return the fewest sentences that say all that has to change before one of the builds runs."""
+    return tuple(_because(failures) for failures in all_that_collide(judged, _RANKS))
 
 
 def _because(failures: tuple[Failure, ...]) -> Because:

@@ -65,6 +65,11 @@ class Choice:
         """The files of the torch stack, torch's first."""
         return (self.torch, *self.companions)
 
+    @property
+    def is_assumed(self) -> bool:
+        """Whether no page that was read lists one of the files."""
+        return any(item.file.assumed for item in self.files)
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -222,7 +227,8 @@ def _file_preference(item: Found) -> tuple[object, ...]:
 def _in_order_of_preference(choices: list[Choice], offers: tuple[PythonOffer, ...]) -> tuple[Choice, ...]:
     """Sort: newest torch, listed before assumed, native before compatible, newest CUDA, Python, index.
 
-    Of the Pythons, those with which nothing is known to go wrong come first.
+    Of the Pythons, those with which nothing is known to go wrong come first. Where a torch is here, in a
+    wheelhouse, those that are only assumed come last.
 
     Sorts are stable, so the criteria are applied from the least to the most important.
     """
@@ -231,6 +237,8 @@ def _in_order_of_preference(choices: list[Choice], offers: tuple[PythonOffer, ..
     ordered.sort(key=lambda choice: any(row.avoid for row in choice.known_bad))
     ordered.sort(key=lambda choice: choice.case.cuda or _NO_CUDA, reverse=True)
     ordered.sort(key=lambda choice: not choice.native)
-    ordered.sort(key=lambda choice: any(item.file.assumed for item in choice.files))
+    ordered.sort(key=lambda choice: choice.is_assumed)
     ordered.sort(key=lambda choice: choice.case.torch, reverse=True)
+    if any(choice.torch.listing.source.kind == "directory" for choice in choices):
+        ordered.sort(key=lambda choice: choice.torch.file.assumed)
     return tuple(ordered)

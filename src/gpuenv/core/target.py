@@ -25,6 +25,9 @@ _TOLERATED = frozenset(
 )
 
 
+_ABOUT_ONE_GPU = ("gpu-error", "gpu-lost")
+
+
 @dataclass(frozen=True, slots=True)
 class TargetGpu:
     """A GPU that the plan must work on; `capability` is known."""
@@ -149,7 +152,7 @@ def _usable_gpus(machine: Machine, devices: tuple[int, ...]) -> tuple[TargetGpu,
     chosen = _chosen_gpus(machine, devices)
     unknown = [gpu for gpu in chosen if gpu.compute_capability is None]
     if unknown:
-        raise _capability_unknown(machine, unknown[0])
+        raise _capability_unknown(machine, unknown[0], chosen)
     return tuple(
         TargetGpu(gpu, gpu.compute_capability, machine)
         for gpu in chosen
@@ -201,7 +204,15 @@ def _refuse_broken(machine: Machine) -> None:
     )
 
 
-def _capability_unknown(machine: Machine, gpu: Gpu) -> Refused:
+def _capability_unknown(machine: Machine, gpu: Gpu, chosen: tuple[Gpu, ...]) -> Refused:
+    broken = tuple(problem for problem in machine.problems if problem.code in _ABOUT_ONE_GPU)
+    if gpu.name is None and broken:
+        return Refused(
+            tr("GPU {index} does not tell what it is", index=gpu.index),
+            code=broken[0].code,
+            because=tuple(Because(problem.message, machine.source_of("problems")) for problem in broken),
+            fixes=_without(chosen),
+        )
     return Refused(
         tr("the compute capability of GPU {index} ({name}) is not known", index=gpu.index, name=gpu.name),
         code="capability-unknown",
@@ -218,8 +229,16 @@ def _capability_unknown(machine: Machine, gpu: Gpu) -> Refused:
                     driver=_driver(machine),
                 )
             ),
+            *_without(chosen),
         ),
     )
+
+
+def _without(chosen: tuple[Gpu, ...]) -> tuple[Fix, ...]:
+    """Offer the GPUs whose compute capability is known, where there are any."""
+    known = (gpu for gpu in chosen if gpu.compute_capability is not None)
+    devices = " ".join(f"--device {gpu.index}" for gpu in known)
+    return (Fix(tr("leave it out with {devices}", devices=devices)),) if devices else ()
 
 
 def _driver(machine: Machine) -> str:

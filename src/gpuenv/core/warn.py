@@ -139,7 +139,7 @@ def _python(choice: Choice) -> list[Warn]:
             "python-download",
             tr(
                 "Python {version} was not found on the machine; the manager brings it",
-                version=choice.python.short,
+                version=choice.python.version,
             ),
         )
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gpuenv.core.boards import needs_own_wheels
 from gpuenv.machine.reading import GpuReading
 from gpuenv.machine.smi_words import Complaint, repair_of
 from gpuenv.machine.tegra import Tegra
@@ -90,11 +91,7 @@ def nvidia_smi_missing(system: System) -> Problem:
 
 def tegra_board(tegra: Tegra) -> Problem:
     """Say that a Jetson before Thor needs NVIDIA's own wheels."""
-    message = tr(
-        "this is a {board}, for which PyTorch publishes no wheels: install NVIDIA's wheels for its JetPack",
-        board=tegra.board,
-    )
-    return Problem("tegra", message)
+    return needs_own_wheels(tegra.board)
 
 
 def lost(gpu: GpuReading) -> Problem:

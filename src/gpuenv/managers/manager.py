@@ -21,7 +21,8 @@ class Wanted:
 
     `python` is MAJOR.MINOR (`3.13t`: free-threaded), `python_path` the interpreter to use where one is there.
     `target` is where the environment goes; `system` is linux, windows or macos. `hashed` is a requirements
-    file that has the hash of every file, and stands for all else that is asked for.
+    file that has the hash of every file, and stands for all else that is asked for. `release` is the
+    MAJOR.MINOR.PATCH that the manager is to bring, where a patch release was asked for.
     """
 
     pins: tuple[str, ...]
@@ -33,6 +34,7 @@ class Wanted:
     target: str
     system: str
     hashed: str | None = None
+    release: str | None = None
 
     @property
     def packages(self) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ _NETWORK = re.compile(
     r"Failed to fetch|error sending request|Failed to read `--find-links` URL|operation timed out|dns error"
     r"|invalid peer certificate|HTTP status"
 )
+_UNBUILT = re.compile(r"Failed to (?:download and )?build `([^`]+)`")
 # `vllm==0.6.0 depends on torch==2.4.0`, `xformers{marker}==0.0.29 depends on torch{...}>=2,<3`
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?"
 _RANGE = r"(?:\{[^}]*\})?(?:(?:===|==|>=|<=|!=|~=|<|>)[^\s,]+,?)*"
@@ -39,7 +40,10 @@ _MARKER = re.compile(r"\{[^}]*\}")
 
 @dataclass(frozen=True, slots=True)
 class ResolvedFile:
-    """One file that a resolver chose; `size` is in bytes, None where the index does not tell."""
+    """One file that a resolver chose; `size` is in bytes, None where the index does not tell.
+
+    `sdist`: an index has it, and it is built where it is installed.
+    """
 
     name: str
     version: str
@@ -48,6 +52,7 @@ class ResolvedFile:
     sha256: str | None
     size: int | None
     index: str | None
+    sdist: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +72,14 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class Unresolvable:
-    """Nothing satisfies the requirements together: uv's own words, and who asks for what."""
+    """Nothing satisfies the requirements together: uv's own words, and who asks for what.
+
+    `unbuilt` is the requirement that has no wheel that fits and can't be built (`vllm==0.1.0`).
+    """
 
     message: str
     demands: tuple[Demand, ...]
+    unbuilt: str | None = None
 
     def demands_on(self, names: tuple[str, ...]) -> tuple[Demand, ...]:
         """Return the demands on the projects named: those that another torch could meet."""
@@ -199,6 +208,7 @@ def _parse_package(package: Any) -> ResolvedFile:
         sha256=_text(hashes.get("sha256")) if isinstance(hashes, dict) else None,
         size=size if isinstance(size, int) and not isinstance(size, bool) else None,
         index=_text(package.get("index")),
+        sdist=chosen is package.get("sdist"),
     )
 
 
@@ -248,8 +258,9 @@ def parse_failure(stderr: str) -> Unresolvable:
             because=because,
             fixes=(Fix(tr("see which address did not answer above, or name another index")),),
         )
-    if "Failed to build" in words:  # such as flash-attn, whose set-up imports torch
-        raise InstallFailed(tr("a requirement can't be built"), code="build-failed", because=because)
+    unbuilt = _UNBUILT.search(words)  # such as flash-attn, whose set-up imports torch
+    if unbuilt:
+        return Unresolvable(stderr.strip()[-2000:], (), unbuilt[1])
     raise InstallFailed(tr("uv could not resolve the requirements"), code="resolver-failed", because=because)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -26,7 +27,7 @@ _TIMEOUT_S = "120"  # uv's own 30 s is short for files of gigabytes on a slow mi
 
 def steps(wanted: Wanted) -> tuple[Step, ...]:
     """Return the commands that make the environment."""
-    python = wanted.python_path or wanted.python
+    python = wanted.python_path or wanted.release or wanted.python
     return (
         Step(
             ("uv", "venv", "--python", python, wanted.target),
@@ -98,12 +99,24 @@ def available_pythons(
     uv: str | None = None,
 ) -> tuple[PythonOffer, ...]:
     """Return the Pythons found, those uv manages, and, unless offline, those it can download."""
-    managed = _managed(uv or find(), tuple(sorted(environ.items())))
-    if offline or _downloads_refused(environ):
-        managed = tuple(offer for offer in managed if offer.installed)
+    managed = _on_offer(environ, offline=offline, uv=uv)
     there = installed_offers(found)
     releases = {(offer.minor, offer.free_threaded) for offer in there}
     return sort_offers((*there, *(one for one in managed if (one.minor, one.free_threaded) not in releases)))
+
+
+def exact_pythons(environ: Mapping[str, str], *, offline: bool = False) -> tuple[PythonOffer, ...]:
+    """Return every patch release that uv manages or can download, as MAJOR.MINOR.PATCH, newest first."""
+    return _on_offer(environ, offline=offline, exact=True)
+
+
+def _on_offer(
+    environ: Mapping[str, str], *, offline: bool, exact: bool = False, uv: str | None = None
+) -> tuple[PythonOffer, ...]:
+    managed = _managed(uv or find(), tuple(sorted(environ.items())), exact=exact)
+    if offline or _downloads_refused(environ):
+        return tuple(offer for offer in managed if offer.installed)
+    return managed
 
 
 def _downloads_refused(environ: Mapping[str, str]) -> bool:
@@ -113,25 +126,27 @@ def _downloads_refused(environ: Mapping[str, str]) -> bool:
 
 
 @cache
-def _managed(uv: str, environ: tuple[tuple[str, str], ...]) -> tuple[PythonOffer, ...]:
+def _managed(uv: str, environ: tuple[tuple[str, str], ...], *, exact: bool) -> tuple[PythonOffer, ...]:
     # Without a PATH uv runs none of the interpreters on it, broken and slow pyenv shims among them, which
     # `--managed-python` only leaves out of what it prints.
-    argv = (uv, "python", "list", "--managed-python", "--output-format", "json")
+    every = ("--all-versions",) if exact else ()
+    argv = (uv, "python", "list", "--managed-python", *every, "--output-format", "json")
     listed = process.run(argv, timeout_s=_LIST_LIMIT_S, environ={**dict(environ), "PATH": ""})
     try:
-        return parse_python_list(listed.stdout) if listed.ok else ()
+        return parse_python_list(listed.stdout, exact=exact) if listed.ok else ()
     except ValueError:
         return ()  # an older or newer uv: the Pythons that detect found remain
 
 
-def parse_python_list(text: str) -> tuple[PythonOffer, ...]:
+def parse_python_list(text: str, *, exact: bool = False) -> tuple[PythonOffer, ...]:
     """Parse what `uv python list --output-format json` prints; only final releases of CPython count.
 
         [{"key": "cpython-3.13.18+freethreaded-linux-x86_64-gnu", "version": "3.13.18", "path": null,
           "version_parts": {"major": 3, "minor": 13, "patch": 18}, "variant": "freethreaded",
           "implementation": "cpython", "url": "https://..."}]
 
-    Of several with one MAJOR.MINOR, an installed one is kept, else the newest. Raises ValueError.
+    Of several with one MAJOR.MINOR, an installed one is kept, else the newest; `exact` keeps every patch
+    release. Raises ValueError.
     """
     try:
         rows = json.loads(text)
@@ -139,15 +154,18 @@ def parse_python_list(text: str) -> tuple[PythonOffer, ...]:
         raise ValueError(tr("uv's list of Pythons is nested too deeply")) from None
     if not isinstance(rows, list):
         raise ValueError(tr("uv's list of Pythons is no list"))
-    best: dict[tuple[tuple[int, int], bool], tuple[bool, int, PythonOffer]] = {}
+    best: dict[object, tuple[bool, int, PythonOffer]] = {}
     for row in rows:
         patch, offer = _parse_row(row)
         if offer is None:
             continue
-        key = (offer.minor, offer.free_threaded)
+        key = (offer.minor, offer.free_threaded, patch if exact else None)
+        if exact:
+            offer = replace(offer, version=f"{offer.version}.{patch}")
         if key not in best or (offer.installed, patch) > best[key][:2]:
             best[key] = (offer.installed, patch, offer)
-    return sort_offers(tuple(offer for _, _, offer in best.values()))
+    newest_first = sorted(best.values(), key=lambda entry: entry[1], reverse=True)
+    return sort_offers(tuple(offer for _, _, offer in newest_first))
 
 
 def _parse_row(row: Any) -> tuple[int, PythonOffer | None]:

@@ -115,7 +115,8 @@ class Plan:
     installer (`torch==2.14.1+cu126`), `requirements` the user's others, `constraints` what known-bad
     combinations forbid (`numpy<2`). `stack` tells where else the torch stack's files lie. With a conda tool
     as the manager, `conda` is its part. `hashed` is the path of a requirements file with the hash of every
-    file: then that is installed, and nothing else.
+    file: then that is installed, and nothing else. `python_release` is the MAJOR.MINOR.PATCH that the manager
+    is to bring, where a patch release was asked for.
     """
 
     machines: tuple[Machine, ...]
@@ -136,6 +137,7 @@ class Plan:
     stack: tuple[StackFile, ...] = ()
     conda: CondaPlan | None = None
     hashed: str | None = None
+    python_release: str | None = None
 
     @property
     def is_condas(self) -> bool:

@@ -8,19 +8,14 @@ from dataclasses import dataclass, field, replace
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from packaging.version import Version
 
 from gpuenv.core.adapt_moves import Moves
-from gpuenv.core.case import release_of
-from gpuenv.http import HttpClient
-from gpuenv.indexes.installer import default_index
-from gpuenv.indexes.listings import read_listings
 from gpuenv.managers import resolver
 from gpuenv.managers.preferring import compile_preferring
 from gpuenv.managers.resolver import Resolved, Unresolvable
-from gpuenv.values.errors import InstallFailed
-from gpuenv.values.index import IndexConfiguration, IndexSource, Listing
+from gpuenv.values.index import IndexConfiguration
 from gpuenv.workflow.adapt_search import Ask, Settlement, count_moves, settle_others
+from gpuenv.workflow.project_pages import Pages
 
 _FILTERED = re.compile(r"`([^`\s]+)` was filtered by `exclude-newer`")
 _NO_WHEELS = re.compile(r"Wheels are required for `([^`\s=<>!~]+)")
@@ -109,45 +104,9 @@ class Resolver:
         self.runs += 1
         self.tell(self.runs)
         question = replace(question, of_any_day=tuple(sorted(self.newer)) if question.before else ())
-        try:
-            if preferred:
-                outcome = compile_preferring(question, preferred, self.environ)
-            else:
-                outcome = resolver.compile_requirements(question, self.environ)
-        except InstallFailed as error:
-            if error.code != "build-failed":
-                raise
-            return Unresolvable(" ".join(one.text for one in error.because), ())
+        if preferred:
+            outcome = compile_preferring(question, preferred, self.environ)
+        else:
+            outcome = resolver.compile_requirements(question, self.environ)
         self._last = outcome if isinstance(outcome, Resolved) else self._last
         return outcome
-
-
-@dataclass(slots=True)
-class Pages:
-    """The pages of single projects on the index that everything but torch comes from."""
-
-    configuration: IndexConfiguration
-    environ: Mapping[str, str]
-    read: dict[str, tuple[Listing, ...]] = field(default_factory=dict)
-
-    def has_wheels(self, project: str, release: Version) -> bool:
-        """Whether an index has wheels of a release, for whatever Python; true where that is not known."""
-        listings = self._listings(project)
-        if not listings or all(listing.problem for listing in listings):
-            return True
-        return any(
-            release_of(file.version) == release_of(release) for listing in listings for file in listing.files
-        )
-
-    def _listings(self, project: str) -> tuple[Listing, ...]:
-        if project not in self.read:
-            configuration = self.configuration
-            with HttpClient(self.environ, ca_bundle=configuration.ca_bundle) as client:
-                self.read[project] = read_listings(self._sources(), (canonicalize_name(project),), client)
-        return self.read[project]
-
-    def _sources(self) -> tuple[IndexSource, ...]:
-        configured = (self.configuration.index_url, *self.configuration.extra_index_urls)
-        sources = [one for one in configured if one is not None]
-        url = None if self.configuration.index_url else default_index(self.environ)
-        return (*sources, *([IndexSource("pypi", url, "", "pypi")] if url else []))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ParamSpec, TypeVar
 
+from gpuenv.core.boards import with_board_told
 from gpuenv.core.fleet_advice import Fleet, advise, listed
 from gpuenv.core.fleet_asker import Asker
 from gpuenv.core.fleet_groups import Split, Together, split
@@ -51,7 +52,7 @@ def plan_fleet(
     installer = choose_installer(options, environ)
     if installer.channel != WHEELS:
         raise _only_wheels(installer)
-    machines = read_machines(options, knowledge) if machines is None else machines
+    machines = read_machines(options, knowledge) if machines is None else _with_boards(machines, knowledge)
     workshop = _Workshop(options, environ, installer, knowledge, target)
     platforms, problems = _by_platform(machines)
     parts = [workshop.part(platform, part) for platform, part in platforms.items()]
@@ -61,6 +62,13 @@ def plan_fleet(
     groups = tuple(group for part in parts for group in part.groups)
     together = tuple(advice for part in parts for advice in part.together)
     return FleetPlan(tuple(told), groups, together)
+
+
+def _with_boards(machines: tuple[FleetMachine, ...], knowledge: Knowledge) -> tuple[FleetMachine, ...]:
+    return tuple(
+        replace(one, machine=with_board_told(one.machine, knowledge)) if one.machine else one
+        for one in machines
+    )
 
 
 def may_be_parted(options: PlanOptions, environ: Mapping[str, str]) -> bool:

@@ -9,13 +9,16 @@ from dataclasses import dataclass, replace
 from packaging.requirements import InvalidRequirement, Requirement
 
 from gpuenv.core.resolve import Choice
+from gpuenv.core.rules.platform import fits_name
+from gpuenv.core.target import Target
 from gpuenv.managers.resolver import Resolved, ResolvedFile, Unresolvable
 from gpuenv.values.errors import Because, Fix, Refused
 from gpuenv.values.locked import LockedFile
-from gpuenv.values.plan import Plan, PlannedPackage, Rejection
+from gpuenv.values.plan import Plan, PlannedPackage, Rejection, Warn
 from gpuenv.values.text import tr
 
 _MOST_TRIES = 25
+_MOST_BUILDS = 2
 _WORD = re.compile(r"[\w.-]+")
 _STACK_NAMES = ("torch", "torchvision", "torchaudio", "torchtext", "torchdata")
 
@@ -28,25 +31,94 @@ class Failed:
     outcome: Unresolvable
 
 
+PlanFor = Callable[[Choice, tuple[PlannedPackage, ...]], Plan]
+# resolves a plan; of the projects named, none may be built
+Compile = Callable[[Plan, tuple[str, ...]], Resolved | Unresolvable]
+HasWheels = Callable[[ResolvedFile], bool]
+
+
 def resolve_jointly(
-    choices: tuple[Choice, ...],
-    plan_for: Callable[[Choice, tuple[PlannedPackage, ...]], Plan],
-    compile_plan: Callable[[Plan], Resolved | Unresolvable],
+    choices: tuple[Choice, ...], plan_for: PlanFor, compile_plan: Compile, has_wheels: HasWheels
 ) -> Plan:
     """Return the plan of the first choice with which everything can be resolved.
 
-    Choices that fail for the same reason are passed over. Raises Refused when none is left, or none can help.
+    Choices that fail for the same reason are passed over. `has_wheels` tells of a release that would be built
+    whether there are wheels of it for some Python: then that of the next Python is taken.
+    Raises Refused when none is left, or none can help.
     """
     failures: list[Failed] = []
     for choice in _worth_trying(choices, failures):
-        plan = plan_for(choice, ())
-        outcome = compile_plan(plan)
+        outcome = compile_plan(plan_for(choice, ()), ())
         if isinstance(outcome, Resolved):
-            return _with_failures(plan_for(choice, packages_of(outcome)), failures)
+            built = _built_for_want_of_a_wheel(outcome, has_wheels)
+            plan = plan_for(choice, packages_of(outcome))
+            if built:
+                search = _WheelSearch(built, plan_for, compile_plan, has_wheels)
+                plan = search.find(choice, choices) or _warned(plan, built)
+            return _with_failures(plan, failures)
         failures.append(Failed(choice, outcome))
-        if not _may_depend_on_torch(outcome):
+        if not _may_help(failures):
             break
     raise _refuse(failures)
+
+
+def _built_for_want_of_a_wheel(outcome: Resolved, has_wheels: HasWheels) -> tuple[ResolvedFile, ...]:
+    """Return what would be built although the index has wheels of it for some Python."""
+    return tuple(file for file in outcome.files if file.sdist and has_wheels(file))
+
+
+def _of_other_pythons(choice: Choice, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
+    """Return one choice of the same torch for each other Python, the preferred first."""
+    others: dict[str, Choice] = {}
+    for one in choices:
+        if one.case.torch == choice.case.torch and one.python.short != choice.python.short:
+            others.setdefault(one.python.short, one)
+    return tuple(others.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _WheelSearch:
+    """Looks for a plan with wheels of what would be `built`."""
+
+    built: tuple[ResolvedFile, ...]
+    plan_for: PlanFor
+    compile_plan: Compile
+    has_wheels: HasWheels
+
+    def find(self, choice: Choice, choices: tuple[Choice, ...]) -> Plan | None:
+        """Return a plan with wheels of the same releases for the next Python, else of older ones for this."""
+        same = tuple(f"{file.name}=={file.version}" for file in self.built)
+        for other in _of_other_pythons(choice, choices):
+            found = self._resolve(other, same)
+            if found:
+                facts = {"packages": _named(self.built), "python": found.python}
+                because = Because(tr("{packages}: wheels are for Python {python}", **facts), "uv pip compile")
+                return replace(found, why=(*found.why, because))
+        return self._resolve(choice, ())
+
+    def _resolve(self, choice: Choice, pins: tuple[str, ...]) -> Plan | None:
+        """Return the plan, with the releases that have wheels pinned: an installer would build newer ones."""
+        plan = self.plan_for(choice, ())
+        names = tuple(file.name for file in self.built)
+        outcome = self.compile_plan(replace(plan, constraints=(*plan.constraints, *pins)), names)
+        if not isinstance(outcome, Resolved) or _built_for_want_of_a_wheel(outcome, self.has_wheels):
+            return None
+        found = tuple(f"{file.name}=={file.version}" for file in outcome.files if file.name in names)
+        plan = self.plan_for(choice, packages_of(outcome))
+        return replace(plan, constraints=(*plan.constraints, *found))
+
+
+def _warned(plan: Plan, built: tuple[ResolvedFile, ...]) -> Plan:
+    text = tr(
+        "{packages}: no wheel for Python {python}; it is built where it is installed, which may fail",
+        packages=_named(built),
+        python=plan.python,
+    )
+    return replace(plan, warnings=(*plan.warnings, Warn("no-wheel", text)))
+
+
+def _named(files: tuple[ResolvedFile, ...]) -> str:
+    return ", ".join(f"{file.name} {file.version}" for file in files)
 
 
 def _worth_trying(choices: tuple[Choice, ...], failures: list[Failed]) -> Iterator[Choice]:
@@ -54,12 +126,20 @@ def _worth_trying(choices: tuple[Choice, ...], failures: list[Failed]) -> Iterat
     seen = set()
     for choice in choices:
         key = (choice.case.torch, choice.python.short)
-        if key in seen or any(not _meets(choice, failed) for failed in failures):
+        if key in seen or any(_is_ruled_out(choice, failed) for failed in failures):
             continue
         if len(failures) >= _MOST_TRIES:
             return
         seen.add(key)
         yield choice
+
+
+def _may_help(failures: list[Failed]) -> bool:
+    """Whether another torch or Python may help; each build may fetch gigabytes and take minutes to fail."""
+    last = failures[-1].outcome
+    if last.unbuilt is not None:
+        return sum(failed.outcome.unbuilt is not None for failed in failures) < _MOST_BUILDS
+    return _may_depend_on_torch(last)
 
 
 def _may_depend_on_torch(outcome: Unresolvable) -> bool:
@@ -69,6 +149,13 @@ def _may_depend_on_torch(outcome: Unresolvable) -> bool:
     """
     words = {word.lower() for word in _WORD.findall(outcome.message)}
     return not words.isdisjoint((*_STACK_NAMES, "python"))
+
+
+def _is_ruled_out(choice: Choice, failed: Failed) -> bool:
+    """Whether a choice would fail as another did: what can't be built fails so with any torch."""
+    if failed.outcome.unbuilt is not None:
+        return choice.python.short == failed.choice.python.short
+    return not _meets(choice, failed)
 
 
 def _meets(choice: Choice, failed: Failed) -> bool:
@@ -82,6 +169,20 @@ def _parse(text: str) -> Requirement | None:
         return Requirement(text)
     except InvalidRequirement:
         return None
+
+
+def only_fitting(outcome: Resolved | Unresolvable, target: Target) -> Resolved | Unresolvable:
+    """Return what was resolved, or that one of its wheels does not fit: uv knows no glibc below 2.17."""
+    if not isinstance(outcome, Resolved):
+        return outcome
+    names = (file.filename for file in outcome.files if file.filename)
+    name = next((one for one in names if not fits_name(one, target)), None)
+    return outcome if name is None else Unresolvable(_does_not_fit(name, target), ())
+
+
+def _does_not_fit(name: str, target: Target) -> str:
+    libc = {f"{one.system.libc} {one.system.libc_version}" for one in target.machines}
+    return tr("{file} does not run with {there}", file=name, there=", ".join(sorted(libc)))
 
 
 def packages_of(resolved: Resolved) -> tuple[PlannedPackage, ...]:
@@ -117,6 +218,8 @@ def _rejection(failed: Failed) -> Rejection:
 
 
 def _reason(failed: Failed) -> str:
+    if failed.outcome.unbuilt is not None:
+        return _cannot_be_built(failed)
     demands = failed.outcome.demands_on(_STACK_NAMES) or failed.outcome.demands
     if demands:
         return "; ".join(
@@ -125,7 +228,31 @@ def _reason(failed: Failed) -> str:
     return failed.outcome.message
 
 
+def _cannot_be_built(failed: Failed) -> str:
+    return tr(
+        "`{package}` has no wheel for Python {python}, and to build it fails",
+        package=failed.outcome.unbuilt,
+        python=failed.choice.python.short,
+    )
+
+
+def _refuse_unbuilt(failures: list[Failed]) -> Refused:
+    """Refuse what can't be built; uv's words about the last try are told."""
+    package = failures[-1].outcome.unbuilt
+    tried = (failed for failed in failures if failed.outcome.unbuilt is not None)
+    texts = (*map(_cannot_be_built, tried), failures[-1].outcome.message)
+    return Refused(
+        tr("`{package}` can't be had on this machine", package=package),
+        code="build-failed",
+        because=tuple(Because(text, "uv pip compile") for text in dict.fromkeys(texts)),
+        fixes=(Fix(tr("ask for a release of it that has wheels, or leave it out")),),
+        data={"message": failures[-1].outcome.message},
+    )
+
+
 def _refuse(failures: list[Failed]) -> Refused:
+    if failures and failures[-1].outcome.unbuilt is not None:
+        return _refuse_unbuilt(failures)
     texts = dict.fromkeys(
         tr("with torch {torch}: {reason}", torch=failed.choice.case.torch, reason=_reason(failed))
         for failed in failures[:3]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
+from gpuenv import matrices
 from gpuenv.core.knowledge import Knowledge, parse_knowledge
 from gpuenv.values.plan import Warn
 from gpuenv.workflow.overlay import Overlay, load_tables
@@ -24,4 +26,5 @@ def overlay_warnings(environ: Mapping[str, str]) -> tuple[Warn, ...]:
 
 @lru_cache(maxsize=2)
 def _parsed(loaded: Overlay) -> Knowledge:
-    return parse_knowledge(*(loaded.tables[table] for table in _TABLES))
+    known = parse_knowledge(*(loaded.tables[table] for table in _TABLES))
+    return replace(known, tegra_rows=matrices.load("tegra"))

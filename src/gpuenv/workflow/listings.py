@@ -74,6 +74,7 @@ def list_files(
     """
     projects = tuple(canonicalize_name(name) for name in ("torch", *request.companions))
     configuration = _with_wheelhouses(options, environ)
+    _check_there(options.find_links)
     builds = builds_worth_asking(request, target, knowledge, others)
     around = Circumstances(
         mirrors=load_mirrors(environ),
@@ -211,17 +212,16 @@ def _with_wheelhouses(options: PlanOptions, environ: Mapping[str, str]) -> Index
     if options.container is not None:
         configured = without_folders(configured)
     wheelhouses = tuple(named_source(place, "--find-links", "find-links") for place in options.find_links)
-    _check_there(wheelhouses)
     return replace(configured, find_links=(*wheelhouses, *configured.find_links))
 
 
-def _check_there(wheelhouses: tuple[IndexSource, ...]) -> None:
+def _check_there(wheelhouses: tuple[str, ...]) -> None:
     """Raise UsageError for a folder or page that was typed and is not there: nothing would come from it."""
-    for one in wheelhouses:
-        path = local_path(one.url)
-        if not is_remote(one.url) and not (path.is_dir() or path.name.endswith(PAGE_ENDINGS)):
+    for place in wheelhouses:
+        path = local_path(place)
+        if not is_remote(place) and not (path.is_dir() or path.name.endswith(PAGE_ENDINGS)):
             raise UsageError(
-                tr("`{place}` is no folder of wheels", place=one.url),
+                tr("`{place}` is no folder of wheels", place=place),
                 code="bad-address",
                 fixes=(Fix(tr("give a folder that is there, or the address of a page that lists wheels")),),
             )

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from gpuenv.core.boards import with_board_told
 from gpuenv.core.described import describe_machine
 from gpuenv.core.knowledge import Knowledge
 from gpuenv.core.machine_json import parse_machine
+from gpuenv.machine.problems import driver_unknown
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.machine import FoundPython, Machine
 from gpuenv.values.system_words import reason_of
@@ -69,10 +71,10 @@ def _no_machines(message: str) -> UsageError:
 
 
 def describe(base: Machine, options: PlanOptions, knowledge: Knowledge) -> Machine:
-    """Return a machine with what the options say of it by hand."""
+    """Return a machine with what the options say of it by hand, and what its GPUs tell of it as a board."""
     if not (options.driver or options.gpus or options.platform or options.glibc):
-        return base
-    return describe_machine(
+        return with_board_told(base, knowledge)
+    described = describe_machine(
         base,
         driver=options.driver,
         gpus=options.gpus,
@@ -80,6 +82,7 @@ def describe(base: Machine, options: PlanOptions, knowledge: Knowledge) -> Machi
         glibc=options.glibc,
         knowledge=knowledge,
     )
+    return with_board_told(described, knowledge)
 
 
 def _containing(machine: Machine, container: Container, glibc: str | None) -> Machine:
@@ -106,7 +109,17 @@ def read_machine(path: Path) -> Machine:
         raise _bad_machine(path, tr("it is nested too deeply")) from None
     except ValueError as error:  # JSON, UTF-8 and the fields
         raise _bad_machine(path, reason_of(error)) from None
+    machine = _with_driver_missed(machine)
     return replace(machine, facts=tuple((field, f"{path}: {source}") for field, source in machine.facts))
+
+
+def _with_driver_missed(machine: Machine) -> Machine:
+    """Say of a machine with GPUs that its driver is not known, as `detect` does: none is assumed unasked."""
+    missed = driver_unknown()
+    known = {problem.code for problem in machine.problems}
+    if machine.driver is not None or not machine.gpus or missed.code in known:
+        return machine
+    return replace(machine, problems=(*machine.problems, missed))
 
 
 def _read_stdin() -> str:

@@ -43,12 +43,13 @@ from gpuenv.workflow.conda_choice import (
     locate_asked,
 )
 from gpuenv.workflow.environment_file import read_environment_file, with_file
-from gpuenv.workflow.joint import resolve_jointly
+from gpuenv.workflow.joint import only_fitting, resolve_jointly
 from gpuenv.workflow.knowledge import load_knowledge, overlay_warnings
 from gpuenv.workflow.listings import Listed, configuration_for, list_files, with_sizes
 from gpuenv.workflow.machines import choose_machines, is_here
 from gpuenv.workflow.mirrors import Mirrors, load_mirrors
 from gpuenv.workflow.options import PlanOptions
+from gpuenv.workflow.project_pages import Pages
 from gpuenv.workflow.pythons import offer_pythons
 from gpuenv.workflow.redaction import without_passwords
 from gpuenv.workflow.requirements import gather_requirements, tell_passed_over
@@ -227,11 +228,13 @@ def _jointly(
     def plan_for(choice: Choice, resolved: tuple[PlannedPackage, ...]) -> Plan:
         return assemble(question, decision, choice, configuration, resolved)
 
-    def compile_plan(plan: Plan) -> resolver.Resolved | resolver.Unresolvable:
+    def compile_plan(plan: Plan, wheels_only: tuple[str, ...]) -> resolver.Resolved | resolver.Unresolvable:
         named = by_address(plan, load_mirrors(environ))
-        return resolver.compile_requirements(resolver_question(named, question.target, options), environ)
+        asked = replace(resolver_question(named, question.target, options), wheels_only=wheels_only)
+        return only_fitting(resolver.compile_requirements(asked, environ), question.target)
 
-    return resolve_jointly(decision.choices, plan_for, compile_plan)
+    pages = Pages(configuration, environ, offline=options.offline)
+    return resolve_jointly(decision.choices, plan_for, compile_plan, pages.has_wheels_of)
 
 
 def _told_of_mirrors(plan: Plan, question: Question, decision: Decision, listed: Listed) -> Plan:
@@ -277,7 +280,7 @@ def resolver_question(plan: Plan, target: Target, options: PlanOptions) -> resol
         constraints=plan.constraints,
         sources=plan.sources,
         python=plan.python,
-        platform=None if here else target.platform,
+        platform=None if here and options.glibc is None else target.platform,
         glibc=_oldest_glibc(target),
         offline=options.offline,
         interpreter=(plan.python_path if here else None) or sys.executable,
@@ -302,6 +305,7 @@ def with_steps(plan: Plan, target: str) -> Plan:
         target=target,
         system=plan.machines[0].system.os,
         hashed=plan.hashed,
+        release=plan.python_release,
     )
     if plan.conda is None:
         return replace(plan, steps=get_manager(plan.manager).steps(wanted))

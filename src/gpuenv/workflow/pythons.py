@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from packaging.specifiers import SpecifierSet
+
 from gpuenv.core.knowledge import Knowledge
+from gpuenv.core.request import parse_python
+from gpuenv.core.rules.python import counts_patches
 from gpuenv.core.target import Target
 from gpuenv.managers import CONDA_MANAGERS, get_manager
+from gpuenv.managers.exact_python import with_release
 from gpuenv.managers.manager import installed_offers, sort_offers
+from gpuenv.managers.uv import NAME as UV
+from gpuenv.managers.uv import exact_pythons
 from gpuenv.values.machine import Machine
 from gpuenv.values.python import PythonOffer, parse_python_tag
 from gpuenv.workflow.conda_choice import conda_pythons
@@ -31,15 +38,60 @@ def offer_pythons(
     if options.container is not None:
         return _on_all(machines) or _published(target, knowledge)
     here = is_here(options, machines)
-    offers = get_manager(manager).available_pythons(
-        machines[0].pythons if here else (), environ, offline=options.offline and here
+    offers = (
+        _here(options, manager, environ, machines[0]) if here else _there(options, manager, environ, machines)
     )
-    if here:
+    return offers if offers or here or _on_all(machines) else _published(target, knowledge)
+
+
+def _here(
+    options: PlanOptions, manager: str, environ: Mapping[str, str], machine: Machine
+) -> tuple[PythonOffer, ...]:
+    offers = get_manager(manager).available_pythons(machine.pythons, environ, offline=options.offline)
+    asked = _patches_asked(options)
+    if asked is None:
         return offers
-    there = _on_all(machines)
+    exact = exact_pythons(environ, offline=options.offline) if manager == UV else ()
+    return _by_release(offers, exact, asked, environ)
+
+
+def _there(
+    options: PlanOptions, manager: str, environ: Mapping[str, str], machines: tuple[Machine, ...]
+) -> tuple[PythonOffer, ...]:
+    there, asked = _on_all(machines), _patches_asked(options)
+    if asked is not None:
+        exact = map(_unplaced, exact_pythons(environ) if manager == UV else ())
+        return _by_release(there, tuple(exact), asked, environ)
     releases = {offer.tag for offer in there}
-    brought = (replace(offer, path=None, installed=False) for offer in offers if offer.tag not in releases)
-    return (*there, *brought) or _published(target, knowledge)
+    brought = get_manager(manager).available_pythons((), environ)
+    return (*there, *(_unplaced(offer) for offer in brought if offer.tag not in releases))
+
+
+def _patches_asked(options: PlanOptions) -> SpecifierSet | None:
+    """Return the request where it tells patch releases apart."""
+    asked = parse_python(options.python) if options.python else None
+    return asked if asked is not None and counts_patches(asked) else None
+
+
+def _unplaced(offer: PythonOffer) -> PythonOffer:
+    return replace(offer, path=None, installed=False)
+
+
+def _by_release(
+    there: tuple[PythonOffer, ...],
+    brought: tuple[PythonOffer, ...],
+    asked: SpecifierSet,
+    environ: Mapping[str, str],
+) -> tuple[PythonOffer, ...]:
+    """Return the Pythons by their patch releases; those of which nothing tells theirs are left out.
+
+    Of those that would be brought, the newest of each MAJOR.MINOR that was asked for stays.
+    """
+    told = (with_release(offer, environ) for offer in there if offer.installed)
+    best: dict[tuple[str, bool], PythonOffer] = {}
+    for offer in (*(one for one in brought if asked.contains(one.version)), *brought):
+        best.setdefault((offer.tag, offer.installed), offer)
+    return sort_offers((*(offer for offer in told if offer is not None), *best.values()))
 
 
 def _on_all(machines: tuple[Machine, ...]) -> tuple[PythonOffer, ...]:

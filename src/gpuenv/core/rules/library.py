@@ -20,6 +20,8 @@ from gpuenv.values.capability import ComputeCapability
 from gpuenv.values.text import marked, tr
 from gpuenv.values.variant import CudaVersion
 
+UNKNOWN_GENERATION = "generation"
+
 
 @dataclass(frozen=True, slots=True)
 class Libraries:
@@ -109,7 +111,9 @@ def _too_old(one: LeftBehind, gpu: TargetGpu) -> Failure:
 
 def _too_new(cuda: CudaVersion, gpu: TargetGpu, knowledge: Knowledge) -> list[Failure]:
     first = knowledge.first_cuda_of_generation(gpu.capability)
-    if first is None or cuda >= first.cuda:
+    if first is None:
+        return [_not_known(gpu)]
+    if cuda >= first.cuda:
         return []
     facts = (("cuda", str(cuda)), ("first", str(first.cuda)), ("gpu", gpu.label))
     return [
@@ -126,11 +130,24 @@ def _too_new(cuda: CudaVersion, gpu: TargetGpu, knowledge: Knowledge) -> list[Fa
     ]
 
 
+def _not_known(gpu: TargetGpu) -> Failure:
+    """Which CUDA was the first to serve the GPU is not known: its libraries may have nothing for it."""
+    return Failure(
+        "library",
+        ("library", UNKNOWN_GENERATION, str(gpu.capability)),
+        tr("no CUDA release is known to serve {gpu}: it came after the matrices", gpu=gpu.label),
+        f"matrix cuda.json; {gpu.source}",
+        (("gpu", gpu.label),),
+    )
+
+
 def sentence(failures: tuple[Failure, ...]) -> str:
     """Say which bundled library does not support which GPU."""
     if len({failure.detail for failure in failures}) == 1:
         return failures[0].detail
     first = failures[0]
+    if first.key[1] == UNKNOWN_GENERATION:
+        return first.detail
     if first.key[1] == "cuda":
         return tr(
             "builds for CUDA before {first} have nothing for {gpu}",

@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from packaging.tags import Tag
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
 from gpuenv.core.case import Case, Failure, Found
 from gpuenv.core.rules.wording import releases
 from gpuenv.core.target import Target
@@ -26,7 +29,21 @@ _LEGACY = {
 
 def fits(file: WheelFile, target: Target) -> bool:
     """Whether one of the file's tags fits every machine."""
-    tags = {tag.platform for tag in file.tags}
+    return _all_fit(file.tags, target)
+
+
+def fits_name(filename: str, target: Target) -> bool:
+    """Whether a file of that name fits every machine; what is no wheel is built there."""
+    if not filename.endswith(".whl"):
+        return True
+    try:
+        return _all_fit(parse_wheel_filename(filename)[3], target)
+    except InvalidWheelFilename:
+        return True  # uv reads names that are not to the letter
+
+
+def _all_fit(found: frozenset[Tag], target: Target) -> bool:
+    tags = {tag.platform for tag in found}
     return all(any(_fits_system(tag, machine.system) for tag in tags) for machine in target.machines)
 
 

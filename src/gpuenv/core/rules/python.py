@@ -82,6 +82,11 @@ def admitted(offers: tuple[PythonOffer, ...], asked: SpecifierSet | None) -> tup
     return tuple(sorted(chosen, key=lambda offer: (not offer.installed, *(-part for part in offer.minor))))
 
 
+def counts_patches(asked: SpecifierSet) -> bool:
+    """Whether a request tells patch releases apart, as `3.11.4` and `>=3.11.4` do."""
+    return any(len(item.version.removesuffix(".*").split(".")) > 2 for item in asked)  # noqa: PLR2004
+
+
 def _asked_admits(asked: SpecifierSet, offer: PythonOffer) -> bool:
     """A request for an exact patch release can't be judged by an offer that leaves the patch open."""
     if len(offer.version.split(".")) > 2:  # noqa: PLR2004

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuenv.core.case import Case, Failure
+from gpuenv.core.case import Case, Failure, release_of
 from gpuenv.core.rules.wording import builds, pages
 from gpuenv.values.index import Listing
 from gpuenv.values.text import tr
@@ -16,8 +16,21 @@ def check(case: Case, listings: tuple[Listing, ...]) -> tuple[Failure, ...]:
     if down:
         facts = {"page": down[0].page, "problem": down[0].problem or ""}
         return (_failure(case, "down", down[0].page, facts),)
+    yanked = tuple(listing.page for listing in listings if _has_yanked(listing, case))
+    if yanked:
+        return (_failure(case, "yanked", pages(yanked), {"page": pages(yanked), "problem": ""}),)
     read = pages(tuple(listing.page for listing in listings if not listing.problem))
     return (_failure(case, "absent", f"{case.source}; {read}", {"page": read, "problem": ""}),)
+
+
+def _has_yanked(listing: Listing, case: Case) -> bool:
+    """Whether a page lists files of the build that were withdrawn: no installer takes them unasked."""
+    return any(
+        file.yanked
+        and release_of(file.version) == case.torch
+        and (file.variant == case.variant if file.variant else case.kind == "pypi")
+        for file in listing.files
+    )
 
 
 def _may_hold(listing: Listing, case: Case) -> bool:
@@ -33,6 +46,8 @@ def _failure(case: Case, what: str, source: str, facts: dict[str, str]) -> Failu
 def _say(what: str, facts: dict[str, str]) -> str:
     if what == "down":
         return tr("{build}: {page}, where it may be, could not be read ({problem})", **facts)
+    if what == "yanked":
+        return tr("{build} was yanked from {page}", **facts)
     if not facts["page"]:
         return tr("{build} is known to the matrix, but no index was read", **facts)
     return tr("{build} is known to the matrix, but not listed on {page}", **facts)
@@ -46,6 +61,8 @@ def sentence(failures: tuple[Failure, ...]) -> str:
     facts = {"builds": builds(failures), "page": first.fact("page"), "problem": first.fact("problem")}
     if first.key[2] == "down":
         return tr("{builds}: {page}, where they may be, could not be read ({problem})", **facts)
+    if first.key[2] == "yanked":
+        return tr("{builds} were yanked from {page}", **facts)
     if not facts["page"]:
         return tr("{builds} are known to the matrix, but no index was read", **facts)
     return tr("{builds} are known to the matrix, but not listed on {page}", **facts)
