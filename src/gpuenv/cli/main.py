@@ -101,7 +101,7 @@ def _check_directory() -> None:
 
 
 def _undo_when_ended() -> None:
-    """Take the end of a session, or of the terminal behind ssh, for Ctrl-C; what nohup ignores stays ignored."""
+    """Take the end of a session, or of the terminal behind ssh, for Ctrl-C, but what nohup ignores."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:

@@ -192,7 +192,13 @@ def _apply(
     if common.as_json:
         print_json(envelope("create", data, warnings=plan.warnings))
     elif not common.quiet:
-        print_data(tr("created {path}: `gpuenv run {name} -- python`", path=result.path, name=shlex.quote(result.name)))
+        print_data(
+            tr(
+                "created {path}: `gpuenv run {name} -- python`",
+                path=result.path,
+                name=shlex.quote(result.name),
+            )
+        )
     return 0
 
 
