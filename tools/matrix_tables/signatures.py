@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from gpuenv.core.log_copied import PLAIN_QUOTES
 from matrix_tables.api_changes import build_api_changes
 from matrix_tables.facts import DATA, Facts, Row, UnusableFacts, read_toml
 from matrix_tables.regex_words import words_needed
@@ -146,7 +147,8 @@ def _row(entry: Row, reading: Row) -> Row:
 
 
 def _pattern(regex: str) -> Row:
-    return {"regex": _compiled(regex), "needs": words_needed(regex)}
+    plain = regex.translate(PLAIN_QUOTES)  # as those of a text are made before it is looked for
+    return {"regex": _compiled(plain), "needs": words_needed(plain)}
 
 
 def _compiled(regex: Any) -> str:

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Literal
 
 from gpuenv.core.explain_facts import Facts, read_facts
+from gpuenv.core.log_copied import as_written
 from gpuenv.core.log_words import Page, Vocabulary, Words, pages, vocabulary_of, words_of
 from gpuenv.core.signatures import ErrorClass, Pattern, Replan, Signature, Way
 from gpuenv.values.text import tr
@@ -25,6 +26,7 @@ _PLACES = 16  # tried on a page, the last ones
 _LINES = 5  # told of a match
 _WIDEST = 200  # letters of a line that are told
 _SURE, _LIKELY, _SAID = 90, 60, 24  # priorities: the text settles the cause; one of several; only its kind
+_RAISED = re.compile(r"\w(?:error|exception)\b|\bremoved\b|no longer")
 _ROOTS = 2  # that come before the error that the text ends with
 
 
@@ -79,6 +81,7 @@ class _Found:
 def explain(text: str, signatures: Iterable[Signature]) -> tuple[Match, ...]:
     """Return what the errors in a text mean: the root first, then what follows; nothing where unknown."""
     known = tuple(signatures)
+    text = as_written(text)
     hits: dict[str, list[_Hit]] = {}
     for page in reversed(tuple(pages(text))):
         sought = [one for one in known if len(hits.get(one.id, ())) < _PAGES]
@@ -140,9 +143,15 @@ def _hit(signature: Signature, match: re.Match[str], words: Words) -> _Hit:
 def _in_order(found: list[_Found]) -> list[_Found]:
     """Sort by what tells most, then by what stands nearest to the end.
 
-    Wrappers and hints count only where nothing better was found, and what is merely deprecated only where
-    nothing failed. What only tells the kind of an error counts beside better where the text ends with it.
+    Wrappers and hints count only where nothing better was found, and what is merely deprecated comes after
+    all that failed. What only tells the kind of an error counts beside better where the text ends with it.
     """
+    warned = [one for one in found if _only_warns(one)]
+    failed = [one for one in found if one not in warned]
+    return [*_telling_first(failed), *_telling_first(warned)]
+
+
+def _telling_first(found: list[_Found]) -> list[_Found]:
     telling = [one for one in found if one.signature.priority >= _LIKELY]
     said = [one for one in found if _SAID <= one.signature.priority < _LIKELY]
     if not telling:
@@ -153,13 +162,13 @@ def _in_order(found: list[_Found]) -> list[_Found]:
 
 
 def _by_weight(found: list[_Found]) -> list[_Found]:
-    failed = any(not _only_warns(one) for one in found if one.signature.priority >= _LIKELY)
-    return sorted(found, key=lambda one: (failed and _only_warns(one), -one.signature.priority, -one.last))
+    return sorted(found, key=lambda one: (-one.signature.priority, -one.last))
 
 
 def _only_warns(found: _Found) -> bool:
     said = " ".join(line.text for hit in found.hits for line in hit.lines).lower()
-    return found.signature.kind == "deprecation" and ("warning" in said or "deprecated" in said)
+    warns = "warning" in said or ("deprecated" in said and not _RAISED.search(said))
+    return found.signature.kind == "deprecation" and warns
 
 
 def _match(found: _Found) -> Match:

@@ -24,10 +24,22 @@ _BOX = re.compile("[\u2500-\u25ff]+")
 _LONGEST = 400  # letters of a word
 _KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_") | frozenset(range(0x80, 0x100))
 _TO_WORDS = bytes(byte if byte in _KEPT else 0x20 for byte in bytes(range(0x100)).lower())
-# `[rank0]:`, `(EngineCore_0 pid=12)`, `2026-01-02T03:04:05.678Z`, `#12 34.56`, `worker-1  |`
-_PREFIX = re.compile(
-    r"\s*(?:\[?\[?rank\d+\]:?|\([\w -]{1,40}\bpid=\d+[^)\n]{0,60}\)(?: \w+ [\d-]+ [\d:]+ \[\S{1,60}\])?"
-    r"|\d{4}-\d\d-\d\dT[\d:.]+Z|#\d+ \d+\.\d+|[\w.-]{1,40} +\|)\s"
+_LEVEL = "(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)"
+_PREFIX = re.compile(  # of one process, service or logger, before each line
+    r"\s*(?:"
+    r"\[?\[?rank\d+\]:?"
+    r"|\([\w -]{1,40}\bpid=\d+[^)\n]{0,60}\)(?: \w+ [\d-]+ [\d:]+ \[\S{1,60}\])?\s"  # (EngineCore_0 pid=12)
+    r"|\d{4}-\d\d-\d\dT[\d:.]+Z\s"  # 2026-01-02T03:04:05.678Z
+    r"|#\d+ \d+\.\d+\s"  # #12 34.56
+    r"|[\w.-]{1,40} +\|\s"  # worker-1  |
+    r"|\d{1,4}:\s"  # srun --label
+    r"|>\s"
+    # 2026-01-02 10:00:00,123 - my.module - ERROR -
+    r"|\[?\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}\]?(?: ?[-|]? ?[\w.\[\]]{1,40}){0,2}? ?[-|]? ?"
+    rf"\[?\b{_LEVEL}\]?[ :|-]{{1,3}}"
+    rf"|{_LEVEL}:(?:root|__main__):"  # ERROR:root:
+    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,60} \S{1,60}:\s"  # Nov 21 10:00:00 host program[12]:
+    r")"
 )
 
 
@@ -66,7 +78,9 @@ def vocabulary_of(page: Page) -> Vocabulary:
     words = frozenset(plain.encode(errors="replace").translate(_TO_WORDS).split())
     if len(max(words, key=len, default=b"")) > _LONGEST:
         words = frozenset(_shortened(word) for word in words)
-    return Vocabulary(words, cache(b" ".join(words).__contains__))
+    all_words, telling = b" ".join(words), b" ".join([word for word in words if not word.isdigit()])
+    # most of a training log's words are numbers, and few parts are
+    return Vocabulary(words, cache(lambda part: part in (all_words if part.isdigit() else telling)))
 
 
 def _shortened(word: Word) -> Word:

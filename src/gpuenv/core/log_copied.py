@@ -1,0 +1,65 @@
+"""A log as the program wrote it, whatever it was copied through: web pages, chats, terminals.
+
+Where such places changed letters, the messages in it would not be known again. Each line keeps its number.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+PLAIN_QUOTES = str.maketrans(dict.fromkeys("‘’‚′", "'") | dict.fromkeys("“”„″", '"'))
+_CHANGED = {
+    **{chr(letter): mark for letter, mark in PLAIN_QUOTES.items()},
+    **dict.fromkeys("\u00a0\u2007\u202f\u3000", " "),
+    **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", ""),
+}
+_ENTITIES = {
+    "&#39;": "'",
+    "&#x27;": "'",
+    "&quot;": '"',
+    "&lt;": "<",
+    "&gt;": ">",
+    "&nbsp;": " ",
+    "&amp;": "&",
+}
+# Colours whose escape character was lost or spelt out on the way: `[31mRuntimeError[0m`
+_COLOURS = re.compile(
+    r"(?:\\u001b|\\x1b|\\033|\^\[)?(?<!\x1b)\[(?:(?:0|1|2|3|4|7|22|39|49|[349][0-7]|38;5;\d{1,3});?){0,4}m"
+)
+_END_OF_COLOUR = ("[0m", "[39m", "[m")
+_NARROWEST, _WIDEST = 60, 250  # letters of a terminal's line
+_USUAL_WIDTHS = (80, 100, 120, 132)
+_PIECES = 40  # of one line
+_LARGEST = 2 << 20  # letters that are copied from a terminal
+
+
+def as_written(text: str) -> str:
+    """Return a text with plain quotes and blanks, without lost colours, its cut lines also as wholes."""
+    if not text.isascii():
+        for letter, plain in _CHANGED.items():
+            text = text.replace(letter, plain)
+    if "&" in text:
+        for entity, plain in _ENTITIES.items():
+            text = text.replace(entity, plain)
+    if any(code in text for code in _END_OF_COLOUR):
+        text = _COLOURS.sub("", text)
+    return _joined(text) if len(text) <= _LARGEST else text
+
+
+def _joined(text: str) -> str:
+    """Put what follows a line that a terminal's width cut off behind it; it also stays where it was."""
+    lines = text.split("\n")
+    width = max(map(len, lines))
+    if not _NARROWEST <= width <= _WIDEST or not _is_a_width(width, [len(line) for line in lines]):
+        return text
+    whole = lines.copy()
+    for at in reversed(
+        [at for at, (line, after) in enumerate(pairwise(lines)) if len(line) == width and after]
+    ):
+        whole[at] += whole[at + 1][: width * _PIECES]
+    return "\n".join(whole)
+
+
+def _is_a_width(width: int, lengths: list[int]) -> bool:
+    return width in _USUAL_WIDTHS or lengths.count(width) > 1
