@@ -109,7 +109,7 @@ DRESSES = {
 
 @pytest.mark.parametrize("number", range(len(DRESSES)), ids=list(DRESSES))
 def test_how_a_message_was_written_down_does_not_matter(number: int) -> None:
-    """Each message is tried in some of the dresses, each dress with many messages: all of all take minutes."""
+    """Each message is tried in some of the dresses, each dress with many messages: all take minutes."""
     dress = list(DRESSES.values())[number]
     some = all_samples()[number % TRIED :: TRIED]
     assert [name for name, text in some if ids(dress(text))[:1] != [name]] == []
