@@ -116,6 +116,7 @@ def test_a_bad_wheel_is_one_clear_error_and_nothing_is_written(
 def test_what_is_no_wheel_is_one_clear_error(tmp_path: Path, place: str, status: int, code: str) -> None:
     done = run(tmp_path, "inspect", place, "--json")
     assert (done.returncode, document(done)["error"]["code"]) == (status, code)
+    assert document(done)["error"]["fixes"]
 
 
 def test_a_refresh_tells_what_it_read(tmp_path: Path, shop: WheelShop) -> None:

@@ -83,6 +83,7 @@ def test_devices_and_machines_must_be_there_and_alike(
     with pytest.raises(UsageError) as raised:
         choose_target(machines, devices, cpu=False)
     assert raised.value.code == error
+    assert raised.value.fixes
 
 
 @pytest.mark.parametrize("arch", ["riscv64", "ppc64le", ""])

@@ -183,6 +183,7 @@ def _no_such_device(missing: tuple[int, ...], machine: Machine) -> UsageError:
                 machine.source_of("gpus"),
             ),
         ),
+        fixes=(Fix(tr("give --device a number that nvidia-smi shows"), "gpuenv detect"),),
     )
 
 

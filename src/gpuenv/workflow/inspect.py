@@ -64,11 +64,13 @@ def _named(place: str) -> WheelFile:
         raise UsageError(
             tr("`{place}` is no wheel by its name: {error}", place=redact(place), error=reason_of(error)),
             code="no-wheel-name",
+            fixes=(Fix(tr("give a wheel that is there, or its address")),),
         ) from None
     if file.name not in PROJECTS:
         raise UsageError(
             tr("`{name}` is none of {projects}", name=file.name, projects=", ".join(PROJECTS)),
             code="unknown-project",
+            fixes=(Fix(tr("give a wheel of one of these")),),
         )
     return file
 
@@ -93,11 +95,13 @@ def _explained(place: str) -> Iterator[None]:
         raise Unreachable(
             tr("`{place}` can't be read: {reason}", place=redact(place), reason=problem.reason),
             code="wheel-unreachable",
+            fixes=(Fix(tr("see whether its server answers, or download the wheel and inspect the file")),),
         ) from None
     except OSError as error:
         raise UsageError(
             tr("`{place}` can't be read: {reason}", place=place, reason=reason_of(error)),
             code="no-file",
+            fixes=(Fix(tr("give a wheel that is there, or its address")),),
         ) from None
 
 

@@ -77,7 +77,8 @@ def _read(path: Path, within: tuple[Path, ...]) -> RequirementsFile:
 
 def _unreadable(path: Path, reason: str) -> UsageError:
     text = tr("`{path}` can't be read: {reason}", path=path, reason=reason)
-    return UsageError(text, code="bad-requirements-file")
+    fix = Fix(tr("give a requirements file that is there and can be read"))
+    return UsageError(text, code="bad-requirements-file", fixes=(fix,))
 
 
 def requirement_lines(text: str) -> tuple[str, ...]:

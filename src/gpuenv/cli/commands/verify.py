@@ -6,7 +6,7 @@ import os
 
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, print_data, print_json, print_warnings, working
-from gpuenv.values.errors import UsageError
+from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import tr
 from gpuenv.workflow.detect import detect
 from gpuenv.workflow.verify import VerifyOptions
@@ -21,7 +21,7 @@ def check_limit(seconds: float) -> float:
         message = tr(
             "--timeout {seconds} is not from 1 to {longest} seconds", seconds=seconds, longest=_LONGEST_S
         )
-        raise UsageError(message, code="bad-limit")
+        raise UsageError(message, code="bad-limit", fixes=(Fix(tr("leave it out"), "gpuenv verify"),))
     return seconds
 
 
