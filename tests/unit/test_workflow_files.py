@@ -49,6 +49,12 @@ def test_where_files_come_from_is_passed_over_and_told(tmp_path: Path, line: str
     assert line in told.message
 
 
+def test_a_password_in_what_is_passed_over_is_not_told(tmp_path: Path) -> None:
+    (tmp_path / "r.txt").write_text("-i https://me:s3cret@example.com/simple\ntorch\n", encoding="utf-8")
+    (told,) = tell_passed_over(PlanOptions(requirement_files=(tmp_path / "r.txt",)))
+    assert "s3cret" not in told.message
+
+
 def test_hashes_are_passed_over_and_told(tmp_path: Path) -> None:
     text = "numpy==1.26.4 ; python_version < '3.13' \\\n    --hash=sha256:ab \\\n    --hash=sha256:cd\n"
     (tmp_path / "r.txt").write_text(text, encoding="utf-8")

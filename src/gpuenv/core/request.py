@@ -128,11 +128,11 @@ def _is_prerelease(text: str) -> bool:
 
 
 def parse_requirements(texts: tuple[str, ...]) -> tuple[Requirement, ...]:
-    """Parse PEP 508 requirements; without any, `torch torchvision`; torch is always among them.
+    """Parse PEP 508 requirements, each once; without any, `torch torchvision`; torch is always among them.
 
     Raises UsageError for text that is no requirement, and for direct URLs of the torch stack.
     """
-    parsed = tuple(_parse_requirement(text) for text in (texts or DEFAULT_REQUIREMENTS))
+    parsed = tuple(_parse_requirement(text) for text in dict.fromkeys(texts or DEFAULT_REQUIREMENTS))
     names = {canonicalize_name(requirement.name) for requirement in parsed}
     return parsed if "torch" in names else (Requirement("torch"), *parsed)
 

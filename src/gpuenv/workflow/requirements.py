@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -13,6 +14,7 @@ from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.plan import Warn
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.read import read_text
 
@@ -32,9 +34,6 @@ class RequirementsFile:
     lines: tuple[str, ...] = ()
     passed_over: tuple[str, ...] = ()
 
-    def __add__(self, more: RequirementsFile) -> RequirementsFile:
-        return RequirementsFile((*self.lines, *more.lines), (*self.passed_over, *more.passed_over))
-
 
 def gather_requirements(options: PlanOptions) -> tuple[Requirement, ...]:
     """Return all that is asked for; raise UsageError for what is no requirement and for unreadable files."""
@@ -46,7 +45,7 @@ def tell_passed_over(options: PlanOptions) -> tuple[Warn, ...]:
     """Return warnings of what in the requirements files does not count; may raise UsageError."""
     return tuple(
         Warn("requirements-file", tr("{file}: `{line}` is passed over: gpuenv decides itself where the files "
-                                     "come from", file=path, line=line))
+                                     "come from", file=path, line=redact(line)))
         for path in options.requirement_files
         for line in dict.fromkeys(read_requirements(path).passed_over)
     )  # fmt: skip
@@ -68,11 +67,11 @@ def _read(path: Path, within: tuple[Path, ...]) -> RequirementsFile:
         text = read_text(path)
     except (OSError, ValueError) as error:
         raise _unreadable(path, reason_of(error)) from None
-    found = RequirementsFile()
-    for line in requirement_lines(text):
-        more = _MORE.fullmatch(line)
-        found += _read(path.parent / more["file"], (*within, path)) if more else _read_line(line, str(path))
-    return found
+    found = [_read_line(line, path, within) for line in requirement_lines(text)]
+    return RequirementsFile(
+        tuple(chain.from_iterable(one.lines for one in found)),
+        tuple(chain.from_iterable(one.passed_over for one in found)),
+    )
 
 
 def _unreadable(path: Path, reason: str) -> UsageError:
@@ -92,11 +91,14 @@ def requirement_lines(text: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line)
 
 
-def _read_line(line: str, name: str) -> RequirementsFile:
+def _read_line(line: str, path: Path, within: tuple[Path, ...]) -> RequirementsFile:
+    more = _MORE.fullmatch(line)
+    if more:
+        return _read(path.parent / more["file"], (*within, path))
     if _PLACES.match(line):
         return RequirementsFile((), (line,))
     if line.startswith("-"):
-        raise _option(line, name)
+        raise _option(line, str(path))
     bare = _HASHES.sub("", line).strip()
     return RequirementsFile((bare,), () if bare == line else ("--hash",))
 
