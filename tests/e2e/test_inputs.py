@@ -241,6 +241,12 @@ def test_any_locale_will_do(program: Program, mirrors: tuple[str, ...], locale: 
     assert foreign.run("plan", "--json", *H100, *mirrors).torch == "2.14.1+cu126"
 
 
+def test_what_can_not_be_resolved_offline_says_what_offline_leaves_out(program: Program) -> None:
+    done = program.run("plan", *H100, "--offline", "tinydep==99", "--json")
+    assert (done.status, done.error["code"]) == (4, "index-unreachable")  # uv has no page in its cache
+    assert "--offline" in done.error["fixes"][0]["text"]
+
+
 @pytest.mark.parametrize("place", ["/proc/nonexistent", "/etc/passwd", "https://"])
 def test_a_wheelhouse_that_is_none_is_bad_input(program: Program, place: str) -> None:
     done = program.run("plan", *H100, "--offline", "--find-links", place, "--json")

@@ -28,7 +28,7 @@ from gpuenv.managers import (
 )
 from gpuenv.managers.manager import Wanted
 from gpuenv.values.conda import CondaChannel, CondaPlan, CondaWanted
-from gpuenv.values.errors import Unreachable
+from gpuenv.values.errors import Fix, Refused, Unreachable
 from gpuenv.values.index import IndexConfiguration
 from gpuenv.values.machine import Machine
 from gpuenv.values.plan import Plan, PlannedPackage, Warn
@@ -234,7 +234,17 @@ def _jointly(
         return only_fitting(resolver.compile_requirements(asked, environ), question.target)
 
     pages = Pages(configuration, environ, offline=options.offline)
-    return resolve_jointly(decision.choices, plan_for, compile_plan, pages.has_wheels_of)
+    try:
+        return resolve_jointly(decision.choices, plan_for, compile_plan, pages.has_wheels_of)
+    except (Refused, Unreachable) as error:
+        if options.offline:
+            error.fixes = (_online(), *error.fixes)
+        raise
+
+
+def _online() -> Fix:
+    text = tr("offline only wheelhouses and caches count: leave --offline out, or give --find-links")
+    return Fix(text)
 
 
 def _told_of_mirrors(plan: Plan, question: Question, decision: Decision, listed: Listed) -> Plan:
