@@ -55,6 +55,13 @@ def test_the_script_runs_create_with_the_options_given(program: Program) -> None
     ]  # fmt: skip
 
 
+def test_where_a_requirements_file_says_files_come_from_is_told(program: Program) -> None:
+    (program.root / "work" / "r.txt").write_text("-i https://example.com/simple\nnumpy<2\n", encoding="utf-8")
+    done = program.run("bootstrap", "-r", "r.txt", "--offline", "--json")
+    assert "requirements-file" in [one["code"] for one in done.envelope["warnings"]]
+    assert "numpy<2" in done.data["script"]
+
+
 def test_it_is_written_so_that_it_can_be_run(program: Program) -> None:
     printed = program.run("bootstrap", "--offline")
     file = program.root / "work" / "boot.sh"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,14 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.values.errors import UsageError
+from gpuenv.values.machine import Machine, System
+from gpuenv.workflow.mirrors import Mirrors
 from gpuenv.workflow.options import PlanOptions
+from gpuenv.workflow.plan import Installer, wish_of
 from gpuenv.workflow.read import decode
-from gpuenv.workflow.requirements import (
-    gather_requirements,
-    read_requirements,
-    requirement_lines,
-    tell_passed_over,
-)
+from gpuenv.workflow.requirements import gather_requirements, read_requirements, requirement_lines
 
 
 def test_comments_blanks_and_continued_lines_are_read_as_pip_reads_them() -> None:
@@ -44,14 +43,14 @@ def test_options_that_gpuenv_can_not_keep_to_are_refused(tmp_path: Path, line: s
 def test_where_files_come_from_is_passed_over_and_told(tmp_path: Path, line: str) -> None:
     (tmp_path / "r.txt").write_text(f"{line}\ntorch==1.12.1+cu113\n", encoding="utf-8")
     options = PlanOptions(requirement_files=(tmp_path / "r.txt",))
-    assert list(map(str, gather_requirements(options))) == ["torch==1.12.1+cu113"]
-    (told,) = tell_passed_over(options)
+    assert list(map(str, gather_requirements(options).requirements)) == ["torch==1.12.1+cu113"]
+    (told,) = gather_requirements(options).told
     assert line in told.message
 
 
 def test_a_password_in_what_is_passed_over_is_not_told(tmp_path: Path) -> None:
     (tmp_path / "r.txt").write_text("-i https://me:s3cret@example.com/simple\ntorch\n", encoding="utf-8")
-    (told,) = tell_passed_over(PlanOptions(requirement_files=(tmp_path / "r.txt",)))
+    (told,) = gather_requirements(PlanOptions(requirement_files=(tmp_path / "r.txt",))).told
     assert "s3cret" not in told.message
 
 
@@ -69,6 +68,24 @@ def test_files_that_a_file_names_are_read_from_beside_it(tmp_path: Path) -> None
     (tmp_path / "more" / "a.txt").write_text("numpy\n-rb.txt\n", encoding="utf-8")
     (tmp_path / "more" / "b.txt").write_text("scipy\n", encoding="utf-8")
     assert read_requirements(tmp_path / "r.txt").lines == ("torch", "numpy", "scipy", "scipy")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+def test_a_file_is_read_once_as_it_may_be_a_pipe() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"-i https://example.com/simple\nnumpy==1.26.4\n")
+    os.close(writer)
+    try:
+        options = PlanOptions(requirement_files=(Path(f"/dev/fd/{reader}"),))
+        wish = wish_of(
+            options,
+            Installer("uv", "wheels", Mirrors((), frozenset(), Path())),
+            Machine(System("linux", "x86_64")),
+        )
+    finally:
+        os.close(reader)
+    assert [one.name for one in wish.request.requirements] == ["torch", "numpy"]
+    assert [one.code for one in wish.told] == ["requirements-file"]
 
 
 def test_a_file_that_names_itself_is_bad_input(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -35,7 +35,7 @@ from gpuenv.workflow.mirrors import Mirrors, load_mirrors, own_tables
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.plan import make_plan
 from gpuenv.workflow.read import read_text
-from gpuenv.workflow.requirements import gather_requirements, read_requirements
+from gpuenv.workflow.requirements import gather_requirements, with_files_read
 
 _PROJECT = "gpuenv"
 _LEAST_PYTHON = (3, 10)
@@ -101,7 +101,9 @@ def make_bootstrap(
     """
     environ = lab.variables(environ) if lab else environ
     mirrors = load_mirrors(environ)
-    wanted = tuple(_wanted(typed, chosen, lab))
+    read = [(one, *with_files_read(one.options)) for one in _wanted(typed, chosen, lab)]
+    wanted = tuple(replace(one, options=options) for one, options, _ in read)
+    told = tuple(dict.fromkeys(warn for *_, warnings in read for warn in warnings))
     for one in wanted:
         _check(one, chosen)
     made = tuple(_make(one, number, chosen, environ) for number, one in enumerate(wanted, 1))
@@ -123,7 +125,7 @@ def make_bootstrap(
     )
     text = render_bootstrap(script, (files(render) / TEMPLATE).read_text(encoding="utf-8"))
     secret = () if redact(str(script)) == str(script) else (_with_password(),)
-    return Script(text, tuple(one.name for one in wanted), (*unread, *secret))
+    return Script(text, tuple(one.name for one in wanted), (*told, *unread, *secret))
 
 
 def _wanted(typed: PlanOptions, chosen: BootstrapOptions, lab: Lab | None) -> Iterator[_Wanted]:
@@ -173,10 +175,9 @@ def _make(one: _Wanted, number: int, chosen: BootstrapOptions, environ: Mapping[
 
 
 def _decided_there(one: _Wanted, number: int) -> tuple[tuple[HeldFile, ...], tuple[Word, ...]]:
-    """Return the requirements, those in files among them, and an environment.yml that the script holds."""
+    """Return the requirements, and an environment.yml that the script holds."""
     options = one.options
-    lines = tuple(line for path in options.requirement_files for line in read_requirements(path).lines)
-    words: tuple[Word, ...] = (*options.requirements, *lines)
+    words: tuple[Word, ...] = options.requirements
     if options.environment_file is None:
         return (), words
     file = _held(options.environment_file, f"{number}.environment.yml")

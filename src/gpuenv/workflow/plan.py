@@ -52,7 +52,7 @@ from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.project_pages import Pages
 from gpuenv.workflow.pythons import offer_pythons
 from gpuenv.workflow.redaction import without_passwords
-from gpuenv.workflow.requirements import gather_requirements, tell_passed_over
+from gpuenv.workflow.requirements import Gathered, gather_requirements
 
 
 def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) -> Plan:
@@ -119,8 +119,9 @@ def wish_of(options: PlanOptions, installer: Installer, machine: Machine) -> Wis
         options = replace(options, manager=manager)
     file = read_environment_file(options.environment_file, machine)
     options, told = with_file(options, file, conda=manager in CONDA_MANAGERS)
-    told = (*told, *tell_passed_over(options))
-    return Wish(options, _request(options, manager), file, told, installer.mirrors)
+    asked = gather_requirements(options)
+    request = _request(options, asked, manager)
+    return Wish(options, request, file, (*told, *asked.told), installer.mirrors)
 
 
 def plan_of(
@@ -178,9 +179,9 @@ def in_conda(plan: Plan, wish: Wish) -> Plan:
     return replace(plan, conda=part, warnings=warnings)
 
 
-def _request(options: PlanOptions, manager: str) -> Request:
+def _request(options: PlanOptions, asked: Gathered, manager: str) -> Request:
     return Request(
-        requirements=gather_requirements(options),
+        requirements=asked.requirements,
         python=parse_python(options.python) if options.python else None,
         variant=parse_cuda_option(options.cuda),
         devices=options.devices,

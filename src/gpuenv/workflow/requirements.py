@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -35,20 +35,38 @@ class RequirementsFile:
     passed_over: tuple[str, ...] = ()
 
 
-def gather_requirements(options: PlanOptions) -> tuple[Requirement, ...]:
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """All that is asked for; `told` are warnings of what in the requirements files does not count."""
+
+    requirements: tuple[Requirement, ...]
+    told: tuple[Warn, ...]
+
+
+def gather_requirements(options: PlanOptions) -> Gathered:
     """Return all that is asked for; raise UsageError for what is no requirement and for unreadable files."""
-    lines = tuple(line for path in options.requirement_files for line in read_requirements(path).lines)
-    return parse_requirements((*options.requirements, *lines))
+    read, told = with_files_read(options)
+    return Gathered(parse_requirements(read.requirements), told)
 
 
-def tell_passed_over(options: PlanOptions) -> tuple[Warn, ...]:
-    """Return warnings of what in the requirements files does not count; may raise UsageError."""
-    return tuple(
-        Warn("requirements-file", tr("{file}: `{line}` is passed over: gpuenv decides itself where the files "
-                                     "come from", file=path, line=redact(line)))
-        for path in options.requirement_files
-        for line in dict.fromkeys(read_requirements(path).passed_over)
-    )  # fmt: skip
+def with_files_read(options: PlanOptions) -> tuple[PlanOptions, tuple[Warn, ...]]:
+    """Return the options with the lines of the requirements files in their place, and what to tell of them.
+
+    Each file is read once: it may be a pipe. Raises UsageError for unreadable files.
+    """
+    files = [(path, read_requirements(path)) for path in options.requirement_files]
+    lines = chain.from_iterable(file.lines for _, file in files)
+    told = (_passed_over(path, line) for path, file in files for line in dict.fromkeys(file.passed_over))
+    return replace(options, requirements=(*options.requirements, *lines), requirement_files=()), tuple(told)
+
+
+def _passed_over(path: Path, line: str) -> Warn:
+    text = tr(
+        "{file}: `{line}` is passed over: gpuenv decides itself where the files come from",
+        file=path,
+        line=redact(line),
+    )
+    return Warn("requirements-file", text)
 
 
 def read_requirements(path: Path) -> RequirementsFile:
