@@ -34,14 +34,9 @@ def build_signatures(facts: Facts) -> list[Row]:
     texts = [read_toml(path) for path in sorted(_TEXTS.glob("*.toml"))]
     added = [_USUAL | entry for text in texts for entry in text.get("signature", ())]
     more = [(name, also) for text in texts for name, also in text.get("more", {}).items()]
-    told = _read(facts)
-    known = _once([*told, *added])
+    told = [entry | _change(entry, extra["change"].get(entry["id"], {})) for entry in _read(facts)]
+    known = _once([{"wants": _wants(entry, extra["wants"])} | entry for entry in (*told, *added)])
     _refuse_unknown(known, extra, {entry["id"] for entry in told}, {name for name, _ in more})
-    for entry in told:
-        changed = entry | _change(entry, extra["change"].get(entry["id"], {}))
-        known[entry["id"]] = {"wants": _wants(changed, extra["wants"])} | changed
-    for entry in added:
-        known[entry["id"]] = {"wants": _wants(entry, extra["wants"])} | entry
     for name, also in (*more, (_GIVEN_UP, {"regex": _given_up()})):
         if name in known:
             known[name] = _with_more(known[name], also)

@@ -147,7 +147,7 @@ def _in_order(found: list[_Found]) -> list[_Found]:
     all that failed. What only tells the kind of an error counts beside better where the text ends with it.
     """
     warned = [one for one in found if _only_warns(one)]
-    failed = [one for one in found if one not in warned]
+    failed = [one for one in found if not _only_warns(one)]
     return [*_telling_first(failed), *_telling_first(warned)]
 
 
