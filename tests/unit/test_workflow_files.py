@@ -71,21 +71,19 @@ def test_files_that_a_file_names_are_read_from_beside_it(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
-def test_a_file_is_read_once_as_it_may_be_a_pipe() -> None:
+def test_a_pipe_asks_for_the_same_each_time_that_a_plan_is_made() -> None:
     reader, writer = os.pipe()
     os.write(writer, b"-i https://example.com/simple\nnumpy==1.26.4\n")
     os.close(writer)
+    installer = Installer("uv", "wheels", Mirrors((), frozenset(), Path()))
     try:
         options = PlanOptions(requirement_files=(Path(f"/dev/fd/{reader}"),))
-        wish = wish_of(
-            options,
-            Installer("uv", "wheels", Mirrors((), frozenset(), Path())),
-            Machine(System("linux", "x86_64")),
-        )
+        wishes = [wish_of(options, installer, Machine(System("linux", "x86_64"))) for _ in range(2)]
     finally:
         os.close(reader)
-    assert [one.name for one in wish.request.requirements] == ["torch", "numpy"]
-    assert [one.code for one in wish.told] == ["requirements-file"]
+    for wish in wishes:
+        assert [one.name for one in wish.request.requirements] == ["torch", "numpy"]
+        assert [one.code for one in wish.told] == ["requirements-file"]
 
 
 def test_a_file_that_names_itself_is_bad_input(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import stat
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,22 @@ _LARGEST = 64 << 20  # bytes
 
 def read_text(path: Path) -> str:
     """Return a file's text: UTF-8, or UTF-16 as PowerShell's `>` writes it; raise OSError or ValueError."""
-    with path.open("rb") as file:
-        content = file.read(_LARGEST + 1)
+    told = path.stat()
+    content = _read_pipe(path, told.st_ino) if stat.S_ISFIFO(told.st_mode) else _read(path)
     if len(content) > _LARGEST:
         raise ValueError(tr("it is larger than {limit} MB", limit=_LARGEST >> 20))
     return decode(content)
+
+
+@cache
+def _read_pipe(path: Path, _inode: int) -> bytes:
+    """Keep what a pipe gave: it gives it once (`-r <(...)`), and a plan may be made several times."""
+    return _read(path)
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_LARGEST + 1)
 
 
 def decode(content: bytes) -> str:

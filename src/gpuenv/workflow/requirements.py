@@ -52,7 +52,7 @@ def gather_requirements(options: PlanOptions) -> Gathered:
 def with_files_read(options: PlanOptions) -> tuple[PlanOptions, tuple[Warn, ...]]:
     """Return the options with the lines of the requirements files in their place, and what to tell of them.
 
-    Each file is read once: it may be a pipe. Raises UsageError for unreadable files.
+    Raises UsageError for unreadable files.
     """
     files = [(path, read_requirements(path)) for path in options.requirement_files]
     lines = chain.from_iterable(file.lines for _, file in files)
