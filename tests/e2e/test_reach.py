@@ -160,6 +160,21 @@ def test_where_no_index_can_be_read_it_is_said_which_and_why(
     assert server.pytorch in told
 
 
+@pytest.mark.parametrize(
+    ("wheel", "told"), [("", ""), ("torch-2.1.0+cu121-cp27-cp27m-linux_x86_64.whl", "Python")]
+)
+def test_a_wheelhouse_is_no_index_that_could_be_read(
+    program: Program, server: IndexServer, mirrors: tuple[str, ...], tmp_path: Path, wheel: str, told: str
+) -> None:
+    """What its builds lack is said as well, but it is the network that fails."""
+    if wheel:
+        (tmp_path / wheel).touch()
+    with server.failing("reset", "/"):
+        done = plan(program, *mirrors, "--find-links", tmp_path)
+    assert (done.status, done.error["code"]) == (4, "no-index")
+    assert told in json.dumps(done.error["because"][2:])
+
+
 def test_a_plan_survives_indexes_that_went_down_if_it_is_made_offline(
     program: Program, server: IndexServer, mirrors: tuple[str, ...]
 ) -> None:

@@ -15,6 +15,7 @@ from gpuenv.core.resolve import Decision, Judged, Question, decide
 from gpuenv.core.rules import bound, companion, driver, kernels, known_bad, library, platform, python, reach
 from gpuenv.core.rules import request as request_rule
 from gpuenv.values.errors import Because, Fix, Refused, Unreachable
+from gpuenv.values.index import Listing
 from gpuenv.values.plan import Rejection
 from gpuenv.values.text import tr
 from gpuenv.values.variant import Variant
@@ -35,10 +36,10 @@ _RANKS = {rule: rank for rank, rule in enumerate(_SENTENCES)}
 
 def refuse(question: Question, decision: Decision) -> Refused | Unreachable:
     """Return the error that says why no build is left, with fixes that were tried and hold."""
-    pages = [listing for listing in question.listings if listing.project == "torch"]
-    if pages and all(listing.problem for listing in pages):
-        return _nothing_read(question)
     judged = asked_for(decision)
+    pages = [one for one in question.listings if one.project == "torch" and one.source.kind != "directory"]
+    if pages and all(page.problem for page in pages):
+        return _nothing_read(question, pages, tuple(item for item in judged if item.case.found))
     because = _ruled_out(question) or (explain_failures(judged) if judged else no_such_release(question))
     return Refused(
         _headline(question),
@@ -160,7 +161,8 @@ def _cuda_key(variant: Variant) -> tuple[int, int]:
     return (variant.cuda.major, variant.cuda.minor) if variant.cuda else (0, 0)
 
 
-def _nothing_read(question: Question) -> Unreachable:
+def _nothing_read(question: Question, pages: list[Listing], seen: tuple[Judged, ...]) -> Unreachable:
+    """Say that no index was read, and what is wrong with the builds of a wheelhouse, which need none."""
     fixes = [Fix(tr("check the network, or name a mirror with --mirror or a wheelhouse with --find-links"))]
     if may_ask_mirrors(question.request):
         fixes.append(Fix(tr("or add `--mirror auto` to look for it on mirrors")))
@@ -170,12 +172,12 @@ def _nothing_read(question: Question) -> Unreachable:
     return Unreachable(
         tr("none of the indexes could be read"),
         code="no-index",
-        because=tuple(
-            Because(
-                tr("{page}: {problem}", page=listing.page, problem=listing.problem), listing.source.origin
-            )
-            for listing in question.listings
-            if listing.project == "torch"
+        because=(
+            *(
+                Because(tr("{page}: {problem}", page=page.page, problem=page.problem), page.source.origin)
+                for page in pages
+            ),
+            *(explain_failures(seen) if seen else ()),
         ),
         fixes=tuple(fixes),
     )
