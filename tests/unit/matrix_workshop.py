@@ -248,7 +248,7 @@ def _known_bad() -> str:
 
 
 def _signatures() -> str:
-    """Return one signature of each id that the error texts change, add to, or read facts for."""
+    """Return one signature of each id that the error texts change, add to, name, or read facts for."""
     read_toml = importlib.import_module("matrix_tables.facts").read_toml
     files = [read_toml(path) for path in sorted((TOOLS / "matrix_tables" / "error_texts").glob("*.toml"))]
     extra = next(text for text in files if "change" in text)
@@ -259,6 +259,7 @@ def _signatures() -> str:
     regexes = {name: change.get("without", ()) for name, change in extra["change"].items()}
     named = [name for part in ("change", "read", "wants") for name in extra[part]]
     named += [name for text in files for name in text.get("more", {})]
+    named += [one["case_of"] for text in files for one in text.get("signature", ()) if "case_of" in one]
     ids = dict.fromkeys(name for name in named if name != "usual" and name not in added)
     signatures = [{"id": name, "regex": ["bad luck", *regexes.get(name, ())], **entry} for name in ids]
     return json.dumps({"signatures": signatures})

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from gpuenv import matrices
 from gpuenv.core.explain import Match, explain
 from gpuenv.core.log_words import OVERLAP, PAGE, pages, vocabulary_of
+from gpuenv.core.render.explanation import render_explanation
 from gpuenv.core.signatures import CLASSES, Pattern, parse_signature
 from gpuenv.workflow.explain import load_signatures
 
@@ -35,6 +36,7 @@ The current PyTorch install supports CUDA capabilities sm_37 sm_50 sm_60 sm_70 s
 RuntimeError: CUDA error: no kernel image is available for execution on the device
 CUDA kernel errors might be asynchronously reported at some other API call.
 """
+BROADER = "pytorch_lightning.utilities.exceptions.MisconfigurationException: No supported gpu backend found!"
 
 
 def ids(text: str) -> list[str]:
@@ -48,6 +50,46 @@ def first(text: str) -> Match:
 @pytest.mark.parametrize(("name", "text"), SAMPLES)
 def test_each_sample_is_told_by_its_own_signature_first(name: str, text: str) -> None:
     assert ids(text)[:1] == [name]
+
+
+def test_what_is_a_case_of_a_broader_cause_tells_that_one_too() -> None:
+    """Who knows only the broader causes finds theirs among the first three; it has no case of its own."""
+    cases = {row["id"]: row for row in ROWS if row["case_of"]}
+    assert {row["case_of"] for row in cases.values()} <= {row["id"] for row in ROWS} - set(cases)
+    assert [row["id"] for row in cases.values() if row["case_of"] not in ids(row["samples"][0])[:3]] == []
+
+
+def test_a_name_that_is_gone_is_no_mere_warning_although_the_text_calls_it_deprecated() -> None:
+    text = """AttributeError: module 'numpy' has no attribute 'bool'.
+`np.bool` was a deprecated alias for the builtin `bool`. To avoid this error in existing code, use `bool`."""
+    assert ids(text)[:1] == ["numpy-alias-removed"]
+
+
+BUILD = """\
+FAILED: build/temp/csrc/pool.o
+/w/pool/csrc/pool.cu(71): error: identifier "AT_CHECK" is undefined
+      AT_CHECK(x.is_cuda());
+1 error detected in the compilation of "/w/pool/csrc/pool.cu".
+%s
+error: command '/usr/local/cuda/bin/nvcc' failed with exit code 1
+ERROR: Failed building wheel for pool
+"""
+
+
+@pytest.mark.parametrize("between", [0, 30])
+def test_what_only_tells_of_a_failure_is_told_with_the_line_that_says_why(between: int) -> None:
+    text = BUILD % "\n".join(f"copying pool/part_{number}.py -> build/lib/pool" for number in range(between))
+    failed = next(match for match in explain(text, SIGNATURES) if match.id == "ext-compile-failed")
+    assert dict(failed.facts)["said"] == 'error: identifier "AT_CHECK" is undefined'
+    assert str(dict(failed.facts)["said"]) in str(failed.detail)
+
+
+def test_a_broader_cause_is_told_to_a_person_only_where_it_brings_a_command() -> None:
+    matches = explain(BROADER, SIGNATURES)
+    broader = next(match for match in matches if match.broader)
+    assert broader.cause not in render_explanation(matches, {})
+    assert broader.cause in render_explanation(matches, {broader.id: "gpuenv create again"})
+    assert broader.cause in render_explanation(matches, {}, verbose=True)
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed["id"])
@@ -100,6 +142,7 @@ DRESSES = {
     "with the quotes of a chat": lambda text: (
         re.sub('"(.)', "“\\1", text).replace("'", "’").replace('"', "”")
     ),
+    "with the marks of a Chinese page": lambda text: text.replace(": ", "：").replace(", ", "，"),
     "with invisible letters": lambda text: text.replace(" ", " \u200b"),
     "with colours that lost their escape": lambda text: f"[1;31m{text.replace(' ', '[0m [31m', 1)}[0m",
     "with colours spelt out": lambda text: f"\\u001b[31m{text}\\u001b[0m",

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from gpuenv.core.log_copied import PLAIN_QUOTES
+from gpuenv.core.log_copied import PLAIN_QUOTES, WIDE_MARKS
 from matrix_tables.api_changes import build_api_changes
 from matrix_tables.facts import DATA, Facts, Row, UnusableFacts, read_toml
 from matrix_tables.regex_words import words_needed
@@ -25,6 +25,7 @@ _USUAL = {  # of a signature that the facts lack
 }
 _GIVEN_UP = "removed-name"  # the signature that knows what api-changes.json calls removed
 _DOTTED = re.compile(r"(torch\w*|pytorch_lightning)((?:\.\w+)*)\.(\w+)")
+_CLASSES = re.compile(r"((?<!\\)\[\^?\]?(?:[^\]\\]|\\.)*\])")
 _SHORTEST = 3  # letters of a fact's name: the facts call what they only group `v`, `b`, `op`
 
 
@@ -36,7 +37,8 @@ def build_signatures(facts: Facts) -> list[Row]:
     more = [(name, also) for text in texts for name, also in text.get("more", {}).items()]
     told = [entry | _change(entry, extra["change"].get(entry["id"], {})) for entry in _read(facts)]
     known = _once([{"wants": _wants(entry, extra["wants"])} | entry for entry in (*told, *added)])
-    _refuse_unknown(known, extra, {entry["id"] for entry in told}, {name for name, _ in more})
+    named = {entry["case_of"] for entry in added if "case_of" in entry} | {name for name, _ in more}
+    _refuse_unknown(known, extra, {entry["id"] for entry in told}, named)
     for name, also in (*more, (_GIVEN_UP, {"regex": _given_up()})):
         if name in known:
             known[name] = _with_more(known[name], also)
@@ -51,8 +53,8 @@ def _once(entries: list[Row]) -> dict[str, Row]:
     return {entry["id"]: entry for entry in entries}
 
 
-def _refuse_unknown(known: Iterable[str], extra: Row, told: set[str], more: set[str]) -> None:
-    unknown = (set(extra["read"]) | set(extra["wants"]) - {"usual"} | more) - set(known)
+def _refuse_unknown(known: Iterable[str], extra: Row, told: set[str], named: set[str]) -> None:
+    unknown = (set(extra["read"]) | set(extra["wants"]) - {"usual"} | named) - set(known)
     unknown |= extra["change"].keys() - told
     if unknown:
         raise UnusableFacts(f"error_texts: no such signature: {', '.join(sorted(unknown))}")
@@ -118,6 +120,7 @@ def _row(entry: Row, reading: Row) -> Row:
         return {
             "id": entry["id"],
             "class": entry["class"],
+            "case_of": entry.get("case_of"),
             "priority": entry["priority"],
             "patterns": [_pattern(regex) for regex in entry["regex"]],
             "unless": [_pattern(regex) for regex in entry.get("not_regex", ())],
@@ -142,8 +145,20 @@ def _row(entry: Row, reading: Row) -> Row:
 
 
 def _pattern(regex: str) -> Row:
-    plain = regex.translate(PLAIN_QUOTES)  # as those of a text are made before it is looked for
+    plain = _with_plain_marks(regex)
     return {"regex": _compiled(plain), "needs": words_needed(plain)}
+
+
+def _with_plain_marks(regex: str) -> str:
+    """Return the expression with the marks that texts are given before they are searched: `错误：`."""
+    parts = _CLASSES.split(regex.translate(PLAIN_QUOTES))  # every second one is a class
+    return "".join(_narrow(part, inside=bool(at % 2)) for at, part in enumerate(parts))
+
+
+def _narrow(part: str, *, inside: bool) -> str:
+    for wide, mark in WIDE_MARKS.items():
+        part = part.replace(wide, mark if inside else re.escape(mark) + (" ?" if mark in ":,;" else ""))
+    return part
 
 
 def _compiled(regex: Any) -> str:

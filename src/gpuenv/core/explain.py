@@ -26,7 +26,7 @@ _PLACES = 16  # tried on a page, the last ones
 _LINES = 5  # told of a match
 _WIDEST = 200  # letters of a line that are told
 _SURE, _LIKELY, _SAID = 90, 60, 24  # priorities: the text settles the cause; one of several; only its kind
-_RAISED = re.compile(r"\w(?:error|exception)\b|\bremoved\b|no longer")
+_RAISED = re.compile(r"\w(?:error|exception)\b|\bremoved\b|no longer|\bwas a deprecated\b")
 _ROOTS = 2  # that come before the error that the text ends with
 
 
@@ -43,10 +43,12 @@ class Match:
     """What a text tells, where it stands, and the facts in it; `detail` says the facts in a sentence.
 
     `wants` are templates, to be filled with the facts, of what a plan that removes the cause is asked for.
+    `broader` is a cause that only a match before it, a case of it, speaks for.
     """
 
     id: str
     kind: ErrorClass
+    broader: bool
     cause: str
     fix: str
     detail: str | None
@@ -72,6 +74,7 @@ class _Hit:
 class _Found:
     signature: Signature
     hits: tuple[_Hit, ...]
+    broader: bool = False
 
     @property
     def last(self) -> int:
@@ -88,7 +91,7 @@ def explain(text: str, signatures: Iterable[Signature]) -> tuple[Match, ...]:
         for signature, hit in _on_page(page, sought):
             hits.setdefault(signature.id, []).append(hit)
     found = [_Found(one, tuple(reversed(hits[one.id]))) for one in known if one.id in hits]
-    return tuple(_match(one) for one in _in_order(found))
+    return tuple(_match(one) for one in _with_broader(_in_order(found), known))
 
 
 def _on_page(page: Page, sought: list[Signature]) -> Iterator[tuple[Signature, _Hit]]:
@@ -137,7 +140,7 @@ def _places(word: str, lower: str) -> Iterator[int]:
 def _hit(signature: Signature, match: re.Match[str], words: Words) -> _Hit:
     lines = words.lines_of(match.start(), match.end())
     told = tuple(Line(number, text[:_WIDEST]) for number, text in lines[-_LINES:])
-    return _Hit(lines[-1][0], told, read_facts(match, words.text, signature.reads))
+    return _Hit(lines[-1][0], told, read_facts(match, words, signature.reads))
 
 
 def _in_order(found: list[_Found]) -> list[_Found]:
@@ -161,6 +164,16 @@ def _telling_first(found: list[_Found]) -> list[_Found]:
     return [*ordered[:_ROOTS], *_by_weight([one for one in said if one.last > end])[:1], *ordered[_ROOTS:]]
 
 
+def _with_broader(found: list[_Found], known: tuple[Signature, ...]) -> list[_Found]:
+    """Put what the roots are cases of behind them."""
+    roots, rest = found[:_ROOTS], {one.signature.id: one for one in found[_ROOTS:]}
+    ids = {one.signature.id for one in roots}
+    cases = {one.signature.case_of: one for one in reversed(roots) if one.signature.case_of not in ids}
+    broader = [one for one in known if one.id in cases]
+    behind = [rest.pop(one.id, _Found(one, cases[one.id].hits, broader=True)) for one in broader]
+    return [*roots, *behind, *rest.values()]
+
+
 def _by_weight(found: list[_Found]) -> list[_Found]:
     return sorted(found, key=lambda one: (-one.signature.priority, -one.last))
 
@@ -177,6 +190,7 @@ def _match(found: _Found) -> Match:
     return Match(
         id=signature.id,
         kind=signature.kind,
+        broader=found.broader,
         cause=signature.cause,
         fix=signature.fix,
         detail=_detail(signature, last.facts),

@@ -5,23 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from gpuenv.core.log_words import Words
 from gpuenv.core.signatures import compile_regex
 from gpuenv.values.capability import parse_compute_capability
 
 Facts = tuple[tuple[str, str], ...]  # name and value, each name once
 
 _AROUND = 1500  # letters before and after a match that belong to it
+_BUILT = 12000  # letters before a match in which the error of a compiler or a program stands that it tells of
+_SAID = "said"  # the group that goes on to the end of its line
 _LONGEST = 300  # letters of a value
 
 
-def read_facts(match: re.Match[str], text: str, reads: tuple[str, ...]) -> Facts:
+def read_facts(match: re.Match[str], words: Words, reads: tuple[str, ...]) -> Facts:
     """Return the named groups of a match, and those that `reads` find nearest around it."""
-    facts = _named(match)
-    start, end = max(match.start() - _AROUND, 0), match.end() + _AROUND
+    facts = _named(match, words)
+    end = match.end() + _AROUND
     for regex in reads:
-        found = compile_regex(regex).search(text, match.start(), end) or _last(regex, text, start, end)
+        start = max(match.start() - (_BUILT if f"<{_SAID}>" in regex else _AROUND), 0)
+        found = compile_regex(regex).search(words.text, match.start(), end)
+        found = found or _last(regex, words.text, start, end)
         if found:
-            facts = {**_named(found), **facts}
+            facts = {**_named(found, words), **facts}
     return tuple(facts.items())
 
 
@@ -32,9 +37,12 @@ def _last(regex: str, text: str, start: int, end: int) -> re.Match[str] | None:
     return found
 
 
-def _named(match: re.Match[str]) -> dict[str, str]:
-    told = {name: value.strip() for name, value in match.groupdict().items() if value and value.strip()}
-    return {name: _tidy(name, value[:_LONGEST]) for name, value in told.items()}
+def _named(match: re.Match[str], words: Words) -> dict[str, str]:
+    told = match.groupdict()
+    if told.get(_SAID):
+        told[_SAID] = words.text[match.start(_SAID) : words.end_of_line(match.start(_SAID))]
+    kept = {name: value.strip() for name, value in told.items() if value and value.strip()}
+    return {name: _tidy(name, value[:_LONGEST]) for name, value in kept.items()}
 
 
 def _tidy(name: str, value: str) -> str:

@@ -9,8 +9,10 @@ import re
 from itertools import pairwise
 
 PLAIN_QUOTES = str.maketrans(dict.fromkeys("‘’‚′", "'") | dict.fromkeys("“”„″", '"'))
+WIDE_MARKS = dict(zip("：，；（）！？", ":,;()!?", strict=True))
 _CHANGED = {
     **{chr(letter): mark for letter, mark in PLAIN_QUOTES.items()},
+    **{wide: f"{mark} " if mark in ":,;" else mark for wide, mark in WIDE_MARKS.items()},
     **dict.fromkeys("\u00a0\u2007\u202f\u3000", " "),
     **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", ""),
 }
@@ -35,7 +37,7 @@ _LARGEST = 2 << 20  # letters that are copied from a terminal
 
 
 def as_written(text: str) -> str:
-    """Return a text with plain quotes and blanks, without lost colours, its cut lines also as wholes."""
+    """Return a text with plain marks and blanks, without lost colours, its cut lines also as wholes."""
     if not text.isascii():
         for letter, plain in _CHANGED.items():
             text = text.replace(letter, plain)

@@ -101,6 +101,11 @@ class Words:
         """Return the lines, with their numbers, that a stretch of the text stands in."""
         return self.lines[bisect_right(self.starts, start) - 1 : max(bisect_right(self.starts, end - 1), 1)]
 
+    def end_of_line(self, place: int) -> int:
+        """Return where the line ends that a letter stands in."""
+        following = bisect_right(self.starts, place)
+        return self.starts[following] - 1 if following < len(self.starts) else len(self.text)
+
 
 def pages(text: str) -> Iterator[Page]:
     """Cut a log into pages, between lines where it can be done."""

@@ -9,6 +9,8 @@ from gpuenv.core.matrix_field import Field, is_number, is_regex, is_text, list_o
 from gpuenv.core.signatures import CLASSES, REPLANS
 from gpuenv.values.text import marked, tr
 
+_ID = matching(r"[a-z0-9]+(-[a-z0-9]+)*", marked("id such as driver-too-old"))
+
 
 def _is_pattern(value: Any) -> None:
     if not isinstance(value, Mapping) or set(value) != {"regex", "needs"}:
@@ -18,8 +20,9 @@ def _is_pattern(value: Any) -> None:
 
 
 SIGNATURE_FIELDS = (
-    Field("id", matching(r"[a-z0-9]+(-[a-z0-9]+)*", marked("id such as driver-too-old"))),
+    Field("id", _ID),
     Field("class", one_of(*CLASSES)),
+    Field("case_of", or_null(_ID)),
     Field("priority", is_number),
     Field("patterns", list_of(_is_pattern, least=1)),
     Field("unless", list_of(_is_pattern)),

@@ -44,13 +44,14 @@ class Pattern:
 class Signature:
     """What a text tells: its class, cause and fix, in one language.
 
-    `unless` are patterns that mean something else. `reads` find facts in the words around a match, `detail`
+    `unless` are patterns that mean something else. `case_of` is the id of a broader cause. `reads` find facts in the words around a match, `detail`
     is a template that says them. `replan` tells whether another plan removes the cause, `wants` what that
     plan is asked for: requirements, in which `{fact}` stands for what was read.
     """
 
     id: str
     kind: ErrorClass
+    case_of: str | None
     priority: int
     patterns: tuple[Pattern, ...]
     unless: tuple[Pattern, ...]
@@ -80,6 +81,7 @@ def parse_signature(row: Mapping[str, Any], language: Language = "en") -> Signat
         return Signature(
             id=str(row["id"]),
             kind=_one_of(row["class"], CLASSES),
+            case_of=row["case_of"],
             priority=int(row["priority"]),
             patterns=tuple(_pattern(one) for one in row["patterns"]),
             unless=tuple(_pattern(one) for one in row["unless"]),

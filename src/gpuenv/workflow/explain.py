@@ -74,6 +74,7 @@ def match_data(match: Match, command: str | None = None) -> dict[str, Any]:
     return {
         "id": match.id,
         "class": match.kind,
+        "broader": match.broader,
         "cause": match.cause,
         "detail": match.detail,
         "fix": match.fix,

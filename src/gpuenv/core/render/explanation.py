@@ -25,7 +25,8 @@ def render_explanation(
     """Return the root and how to repair it, then what was seen besides; with `verbose` all of it."""
     if not matches:
         return tr("no error that gpuenv knows stands in this text")
-    shown = matches if verbose else matches[: 1 + _ALSO]
+    told = tuple(one for one in matches if verbose or not one.broader or one.id in commands)
+    shown = told if verbose else told[: 1 + _ALSO]
     lines = list(_first(matches[0], commands, verbose=verbose))
     for match in shown[1:]:
         lines.append(tr("also: {cause}", cause=match.cause))
