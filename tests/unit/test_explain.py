@@ -263,6 +263,15 @@ def test_an_error_anywhere_in_a_huge_log_is_found_at_its_line() -> None:
     assert [one.number for one in match.lines] == [7_001]
 
 
+def test_the_last_pages_count_however_much_in_them_looks_like_an_error() -> None:
+    """Only older ones are passed over where there would be too much to try."""
+    noise = "".join(
+        f"RuntimeError: file {number} of the model is not of this version\n" for number in range(12_000)
+    )
+    assert 2 * PAGE < len(noise) < 3 * PAGE
+    assert "ecc-uncorrectable" in ids(f"CUDA error: uncorrectable ECC error encountered\n{noise}")
+
+
 def test_a_message_across_two_pages_is_found() -> None:
     message = "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED"
     for before in (PAGE - 10, PAGE - OVERLAP, PAGE + 1):

@@ -24,13 +24,20 @@ _LETTERS = r"[a-z0-9_\u0080-\uffff]"  # what a word is made of in gpuenv.core.lo
 _OPEN = "\0"  # here more letters of the word may stand
 _WHOLE_OR_PART = re.compile(rf"((?<=\0))?{_LETTERS}+((?=\0))?")
 _LEAST = 2  # a single letter is in every text
+# In every log that is asked about: such a word tells as little as two letters.
+_COMMON = re.compile(
+    "(?:runtime|value|type|attribute|import|assertion|key|os)?error|exception|traceback|warning|failed|failure|"
+    "module|python|torch|cuda|file|line|version|include|extension|return|output|package|install|"
+    "detected|expected|found"
+)
 _ENOUGH = 6  # letters that make a word telling
+_CHINESE = "\u2e80"  # from here on a letter tells as much as two
 _MOST_WAYS = 12
 _KEPT = 3  # words a way
 
 
 def words_needed(regex: str) -> list[list[str]]:
-    """Return the ways to match: words in lower case that all have to be there, the longest first.
+    """Return the ways to match: words in lower case that all have to be there, the most telling first.
 
     A word between blanks is whole, others may be a part of one: `(?:no|not) module named torch` gives
     [[" module ", " named ", "torch"]], as `no` tells too little.
@@ -38,7 +45,7 @@ def words_needed(regex: str) -> list[list[str]]:
     ways = _of_sequence(sre_parse.parse(regex, re.IGNORECASE))
     if _telling(ways) < _LEAST:
         raise UnusableFacts(f"matches without any word: {regex}")
-    kept = {tuple(sorted(way, key=lambda word: (-len(word), word))[:_KEPT]) for way in ways}
+    kept = {tuple(sorted(way, key=lambda word: (-_weight(word), -len(word), word))[:_KEPT]) for way in ways}
     return sorted(list(way) for way in kept)
 
 
@@ -85,5 +92,12 @@ def _together(ways: Ways, inner: list[Ways]) -> Ways:
 
 
 def _telling(ways: Ways) -> int:
-    """Return how many letters the longest word of the least telling way has."""
-    return min(max((len(word.strip()) for word in way), default=0) for way in ways)
+    """Return how much the most telling word of the least telling way tells."""
+    return min(max(map(_weight, way), default=0) for way in ways)
+
+
+def _weight(word: str) -> int:
+    """Return how many letters a word has, as far as they tell anything."""
+    if _COMMON.fullmatch(word.strip()):
+        return _LEAST
+    return sum(2 if letter >= _CHINESE else 1 for letter in word.strip())

@@ -23,6 +23,10 @@ Confidence = Literal["high", "medium", "low"]
 _BEFORE, _AFTER = 450, 900  # letters around a word that an expression is tried on; the longest gap is 400
 _PAGES = 5  # that a signature is looked for on, once found
 _PLACES = 16  # tried on a page, the last ones
+_MOST_PLACES = (
+    10_000  # tried in all, after which older pages are passed over; a healthy log has a few thousand
+)
+_LEAST_PAGES = 4  # that are read in any case, the last ones
 _LINES = 5  # told of a match
 _WIDEST = 200  # letters of a line that are told
 _SURE, _LIKELY, _SAID = 90, 60, 24  # priorities: the text settles the cause; one of several; only its kind
@@ -86,25 +90,34 @@ def explain(text: str, signatures: Iterable[Signature]) -> tuple[Match, ...]:
     known = tuple(signatures)
     text = as_written(text)
     hits: dict[str, list[_Hit]] = {}
-    for page in reversed(tuple(pages(text))):
+    tried = 0
+    for number, page in enumerate(reversed(tuple(pages(text)))):
+        if number >= _LEAST_PAGES and tried > _MOST_PLACES:
+            break
         sought = [one for one in known if len(hits.get(one.id, ())) < _PAGES]
-        for signature, hit in _on_page(page, sought):
+        told, places = _on_page(page, sought)
+        tried += places
+        for signature, hit in told:
             hits.setdefault(signature.id, []).append(hit)
     found = [_Found(one, tuple(reversed(hits[one.id]))) for one in known if one.id in hits]
     return tuple(_match(one) for one in _with_broader(_in_order(found), known))
 
 
-def _on_page(page: Page, sought: list[Signature]) -> Iterator[tuple[Signature, _Hit]]:
+def _on_page(page: Page, sought: list[Signature]) -> tuple[list[tuple[Signature, _Hit]], int]:
+    """Return what a page tells, and in how many places it was looked for."""
     vocabulary = vocabulary_of(page)
     tried = [(one, patterns) for one in sought if (patterns := _to_try(one.patterns, vocabulary))]
     if not tried:
-        return
+        return [], 0
     words = words_of(page)
     count = cache(words.lower.count)
+    found, places = [], 0
     for signature, patterns in tried:
+        places += sum(min(count(_rarest(way, count)), _PLACES) for _, ways in patterns for way in ways)
         matches = [match for pattern, ways in patterns if (match := _find(pattern, ways, words, count))]
         if matches and not any(_find(*one, words, count) for one in _to_try(signature.unless, vocabulary)):
-            yield signature, _hit(signature, max(matches, key=lambda match: match.end()), words)
+            found.append((signature, _hit(signature, max(matches, key=lambda match: match.end()), words)))
+    return found, places
 
 
 def _to_try(patterns: tuple[Pattern, ...], vocabulary: Vocabulary) -> list[tuple[Pattern, list[Way]]]:
@@ -119,12 +132,19 @@ def _find(
     """Return the last match on a page, whose words `count` counts."""
     found: re.Match[str] | None = None
     for way in ways:
-        for place in _places(min(way.words, key=count), words.lower):
-            match = pattern.compiled.search(words.text, max(place - _BEFORE, 0), place + _AFTER)
+        for place in _places(_rarest(way, count), words.lower):
+            start, end = max(place - _BEFORE, 0), place + _AFTER
+            if any(words.lower.find(word, start, end) < 0 for word in way.words):
+                continue
+            match = pattern.compiled.search(words.text, start, end)
             if match:
                 found = match if found is None or match.end() > found.end() else found
                 break
     return found
+
+
+def _rarest(way: Way, count: Callable[[str], int]) -> str:
+    return min(way.words, key=count)
 
 
 def _places(word: str, lower: str) -> Iterator[int]:

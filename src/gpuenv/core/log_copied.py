@@ -32,8 +32,8 @@ _COLOURS = re.compile(
 _END_OF_COLOUR = ("[0m", "[39m", "[m")
 _NARROWEST, _WIDEST = 60, 250  # letters of a terminal's line
 _USUAL_WIDTHS = (80, 100, 120, 132)
-_PIECES = 40  # of one line
-_LARGEST = 2 << 20  # letters that are copied from a terminal
+_WHOLE = 2000  # letters of a line that was cut: more belong to no message
+_LARGEST = 256 << 10  # letters that are copied from a terminal
 
 
 def as_written(text: str) -> str:
@@ -59,7 +59,7 @@ def _joined(text: str) -> str:
     for at in reversed(
         [at for at, (line, after) in enumerate(pairwise(lines)) if len(line) == width and after]
     ):
-        whole[at] += whole[at + 1][: width * _PIECES]
+        whole[at] += whole[at + 1][:_WHOLE]
     return "\n".join(whole)
 
 

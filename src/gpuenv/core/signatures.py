@@ -44,9 +44,10 @@ class Pattern:
 class Signature:
     """What a text tells: its class, cause and fix, in one language.
 
-    `unless` are patterns that mean something else. `case_of` is the id of a broader cause. `reads` find facts in the words around a match, `detail`
-    is a template that says them. `replan` tells whether another plan removes the cause, `wants` what that
-    plan is asked for: requirements, in which `{fact}` stands for what was read.
+    `case_of` is the id of a broader cause. `unless` are patterns that mean something else. `reads` find facts
+    in the words around a match, `detail` is a template that says them. `replan` tells whether another plan
+    removes the cause, `wants` what that plan is asked for: requirements, in which `{fact}` stands for what
+    was read.
     """
 
     id: str
