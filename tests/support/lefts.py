@@ -78,9 +78,8 @@ def with_changes(found: Left, changes: tuple[Change, ...]) -> Left:
 
 def _changed(line: Asked, change: Change) -> Asked:
     new = change.new or ""
-    wheel = line.notation == "conda" and line.project not in ("python", "cuda") and "+" in new
     text = _address(new) if line.project == "index" else new
-    return replace(line, requirement=text, text=new, notation="pip" if wheel else line.notation)
+    return replace(line, requirement=text, text=new, notation="pip" if change.pip else line.notation)
 
 
 def _added(number: int, change: Change) -> Asked:
