@@ -44,7 +44,7 @@ class Split:
 def split(kinds: tuple[Kind, ...], asker: Asker) -> Split:
     """Return the fewest groups; of equally few those whose oldest torch is newest, then the next oldest.
 
-    Machines without a GPU are shared out last: with them only the number and the oldest torch are the best.
+    Machines without a GPU are shared out last, and a kind stays together: with them the number alone is best.
     """
     possible = find_possible(kinds, asker)
     releases = sorted({one.choice.case.torch for one in possible}, reverse=True)
