@@ -23,9 +23,7 @@ Confidence = Literal["high", "medium", "low"]
 _BEFORE, _AFTER = 450, 900  # letters around a word that an expression is tried on; the longest gap is 400
 _PAGES = 5  # that a signature is looked for on, once found
 _PLACES = 16  # tried on a page, the last ones
-_MOST_PLACES = (
-    10_000  # tried in all, after which older pages are passed over; a healthy log has a few thousand
-)
+_MOST_PLACES = 10_000  # tried in all, after which older pages are passed over; healthy logs have a third
 _LEAST_PAGES = 4  # that are read in any case, the last ones
 _LINES = 5  # told of a match
 _WIDEST = 200  # letters of a line that are told
