@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 from gpuenv.core.log_copied import PLAIN_QUOTES, WIDE_MARKS
 from matrix_tables.api_changes import build_api_changes
@@ -122,7 +121,7 @@ def _row(entry: Row, reading: Row) -> Row:
             "class": entry["class"],
             "case_of": entry.get("case_of"),
             "priority": entry["priority"],
-            "patterns": [_pattern(regex) for regex in entry["regex"]],
+            "patterns": [_pattern(regex) for regex in dict.fromkeys(entry["regex"])],
             "unless": [_pattern(regex) for regex in entry.get("not_regex", ())],
             "reads": [_compiled(regex) for regex in reading.get("patterns", ())],
             "cause_en": entry["cause_en"],
@@ -145,8 +144,8 @@ def _row(entry: Row, reading: Row) -> Row:
 
 
 def _pattern(regex: str) -> Row:
-    plain = _with_plain_marks(regex)
-    return {"regex": _compiled(plain), "needs": words_needed(plain)}
+    compiled = _compiled(regex)
+    return {"regex": compiled, "needs": words_needed(compiled)}
 
 
 def _with_plain_marks(regex: str) -> str:
@@ -161,9 +160,9 @@ def _narrow(part: str, *, inside: bool) -> str:
     return part
 
 
-def _compiled(regex: Any) -> str:
+def _compiled(regex: str) -> str:
     try:
-        re.compile(regex)
+        re.compile(plain := _with_plain_marks(regex))
     except re.error as error:
         raise UnusableFacts(f"no regular expression: {regex}: {error}") from error
-    return str(regex)
+    return plain
