@@ -23,8 +23,9 @@ _LARGEST = 64 * 1024 * 1024  # bytes; a plan with its rejections has some hundre
 class Record:
     """One environment's record; `plan`, `machine` and `verify` are data of the JSON envelope.
 
-    `created` is UTC in ISO 8601, `verified` None where verify has not run. Of a record that can't be read
-    `problem` says why; nothing else is known then but the environment's name.
+    `created` is UTC in ISO 8601, `verified` None where verify has not run, `proof` when it ran and on what
+    driver and GPUs (`core.proof_age`). Of a record that can't be read `problem` says why; nothing else is
+    known then but the environment's name.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Record:
     verify: dict[str, Any] | None = None
     verified: bool | None = None
     problem: str | None = None
+    proof: dict[str, Any] | None = None
 
     def package(self, name: str) -> dict[str, Any] | None:
         """Return what the plan says of a package."""
@@ -60,6 +62,7 @@ def render_record(record: Record) -> str:
         "state": "complete",
         "verified": record.verified,
         "verify": record.verify,
+        "proof": record.proof,
         "machine": record.machine,
         "plan": record.plan,
     }
@@ -92,6 +95,7 @@ def parse_record(text: str) -> Record:
         machine=_optional(document, "machine"),
         verify=_optional(document, "verify"),
         verified=verified,
+        proof=_optional(document, "proof"),
     )
 
 

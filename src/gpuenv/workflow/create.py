@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from types import FrameType
@@ -27,6 +27,7 @@ from gpuenv.values.errors import InstallFailed
 from gpuenv.values.plan import Plan
 from gpuenv.values.text import tr
 from gpuenv.workflow.conda_create import Making, environments_home, make_conda_environment
+from gpuenv.workflow.proof_age import proven
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,7 @@ def _build(
         change.commit()
     verified = verify(python) if verify else None
     if verified:
-        write_record(place.path, replace(record, verified=verified.ok, verify=verified.data))
+        write_record(place.path, proven(record, verified.data, ok=verified.ok))
     restored = change.replaces and verified is not None and not verified.ok
     if restored:
         change.roll_back()

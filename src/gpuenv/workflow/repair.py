@@ -27,6 +27,7 @@ from gpuenv.values.variant import Variant
 from gpuenv.workflow.doctor import Examination
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.plan import make_plan
+from gpuenv.workflow.proof_age import proven
 from gpuenv.workflow.repair_steps import planned_changes, repair_steps
 
 _WORK = "D54"
@@ -251,5 +252,5 @@ def _record(root: Path, plan: Plan, after: Examination) -> None:
     record = read_record(root)
     proof = after.findings.proof
     if record is not None and record.problem is None:
-        verified = proof.ok if proof else None
-        write_record(root, replace(record, plan=render_plan_data(plan), verify=None, verified=verified))
+        record = replace(record, plan=render_plan_data(plan), verify=None, verified=None, proof=None)
+        write_record(root, proven(record, None, ok=proof.ok) if proof else record)

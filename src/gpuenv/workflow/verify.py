@@ -27,6 +27,7 @@ from gpuenv.verification.locate import Located, Lookup, locate
 from gpuenv.verification.report import ChildOutcome, Report, Stop, read_outcome, render_report
 from gpuenv.verification.run import TIMEOUT_S, run_verification
 from gpuenv.workflow.environments import foreign
+from gpuenv.workflow.proof_age import proven
 
 Remember = Callable[[Located, dict[str, Any], bool], Warn | None]
 """Keeps the data of a verification, and whether it held, with its environment; a warning where it can't."""
@@ -78,7 +79,7 @@ def record_verification(located: Located, data: dict[str, Any], ok: bool) -> War
     if record is None or record.problem or located.root is None:
         return None
     try:
-        write_record(located.root, replace(record, verify=data, verified=ok))
+        write_record(located.root, proven(record, data, ok=ok))
     except OSError as error:
         text = tr(
             "the result could not be kept in `{path}`: {error}", path=located.root, error=reason_of(error)
