@@ -25,7 +25,6 @@ LOGS = TESTS / "logs"
 ROWS = matrices.load("signatures")
 SIGNATURES = load_signatures()
 PATTERNS = [pattern for one in SIGNATURES for pattern in (*one.patterns, *one.unless)]
-SAMPLES = [pytest.param(row["id"], text, id=f"{row['id']}") for row in ROWS for text in row["samples"]]
 EXPECTED: dict[str, dict[str, list[str]]] = json.loads((LOGS / "expected.json").read_text())
 SEEDS = [json.loads(line) for line in (TESTS / "fixtures" / "seed_errors.jsonl").read_text().splitlines()]
 NO_KERNELS = """\
@@ -47,9 +46,9 @@ def first(text: str) -> Match:
     return explain(text, SIGNATURES)[0]
 
 
-@pytest.mark.parametrize(("name", "text"), SAMPLES)
-def test_each_sample_is_told_by_its_own_signature_first(name: str, text: str) -> None:
-    assert ids(text)[:1] == [name]
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
+def test_each_sample_is_told_by_its_own_signature_first(row: dict[str, Any]) -> None:
+    assert [text for text in row["samples"] if ids(text)[:1] != [row["id"]]] == []
 
 
 def test_what_is_a_case_of_a_broader_cause_tells_that_one_too() -> None:
