@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -175,6 +176,18 @@ def make_directory(path: Path) -> Path:
     except OSError as error:
         raise unwritable(path, error) from None
     return path
+
+
+def check_writable(store: Store) -> None:
+    """Raise UsageError where gpuenv can't keep what every change needs: said before anything is fetched."""
+    logs = make_directory(store.logs)
+    if not os.access(logs, os.W_OK | os.X_OK):
+        reason = errno.EROFS if _is_read_only(logs) else errno.EACCES
+        raise unwritable(logs, OSError(reason, os.strerror(reason)))
+
+
+def _is_read_only(path: Path) -> bool:
+    return hasattr(os, "statvfs") and bool(os.statvfs(path).f_flag & os.ST_RDONLY)
 
 
 def unwritable(path: Path, error: OSError) -> GpuenvError:

@@ -25,7 +25,7 @@ from gpuenv.cli.output import (
 )
 from gpuenv.core.render.json import render_plan_data
 from gpuenv.core.render.text import render_text
-from gpuenv.environments.store import Place
+from gpuenv.environments.store import Place, check_writable
 from gpuenv.values.errors import Fix, InstallFailed, UsageError, VerificationFailed
 from gpuenv.values.plan import Plan
 from gpuenv.values.text import tr
@@ -83,6 +83,8 @@ def create_as_asked(
     planning = planning or Planning()
     manager = choose_manager(options, os.environ)
     place = creating.check_name(name, environ=os.environ, force=chosen.force, manager=manager)
+    if not chosen.dry_run:
+        check_writable(place.store)
     if not (chosen.yes or chosen.dry_run):
         check_terminal(assume="--yes")
     mirrors = load_mirrors(os.environ)
