@@ -171,11 +171,25 @@ def test_a_dry_run_changes_nothing(program: Program, mirrors: tuple[str, ...]) -
     assert left_behind(program) == []
 
 
-def test_nothing_is_asked_or_read_where_nobody_can_answer(program: Program, server: IndexServer) -> None:
-    done = program.run("create", "trial", *CPU, "--json")
-    assert (done.status, done.error["code"]) == (2, "no-terminal")
-    assert "--yes" in done.error["fixes"][0]["text"]
-    assert not server.asked
+def test_where_nobody_can_answer_the_plan_is_shown_before_the_way_to_go_on(
+    program: Program, mirrors: tuple[str, ...]
+) -> None:
+    """Whoever runs it in a script sees what --yes would agree to."""
+    done = program.run("create", "trial", *CPU, *mirrors)
+    assert (done.status, done.err.splitlines()[-2:]) == (
+        2,
+        ["error: there is no terminal to ask on", "hint: give --yes to go on without a question"],
+    )
+    assert "torch 2.14.1+cpu" in done.out
+    told = program.run("create", "trial", *CPU, "--json", *mirrors)
+    assert (told.status, told.error["code"]) == (2, "no-terminal")
+    assert told.envelope["data"]["packages"][0]["version"] == "2.14.1+cpu"
+    assert left_behind(program) == []
+
+
+def test_where_nobody_can_answer_a_refusal_comes_first(program: Program, mirrors: tuple[str, ...]) -> None:
+    done = program.run("create", "trial", "torch==99", *CPU, "--json", *mirrors)
+    assert done.status == 3
     assert left_behind(program) == []
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from deciding import Asked, Outcome, decided, gpu_machine
+from deciding import Asked, Outcome, decided, gpu_machine, machine
 
 from gpuenv.core.render.text import render_text
 from gpuenv.values.errors import Because
@@ -67,3 +69,38 @@ def test_kernels_that_the_driver_compiles_are_warned_of() -> None:
     assert plan is not None
     (warning,) = [item for item in plan.warnings if item.code == "ptx"]
     assert "runs xformers 0.0.35 through PTX" in warning.message
+
+
+@pytest.mark.parametrize(
+    ("where", "floor"),
+    [
+        ({"driver": "535.104.05"}, "525.60.13"),
+        ({"driver": "531.79", "wsl": True}, "527.41"),
+        ({"driver": "531.79", "platform": "win-64"}, "527.41"),
+    ],
+)
+def test_a_build_for_a_newer_cuda_than_the_drivers_says_why_it_works(
+    where: dict[str, Any], floor: str
+) -> None:
+    """One line of the plan, with the floor of the system whose driver it is; its source with the reasons."""
+    asked = Asked((machine({**where, "gpus": ["NVIDIA H100"]}),), ("torch==2.14.1",))
+    plan = decided(asked).plan
+    assert plan is not None
+    (reason,) = plan.compatibility
+    driver = plan.machines[0].driver
+    assert driver is not None
+    assert reason.text == (
+        f"CUDA 12.6 build on a driver for CUDA {driver.cuda}: "
+        f"works by CUDA minor-version compatibility (driver >= {floor})"
+    )
+    assert reason in plan.why
+    assert reason.source.startswith("docs.nvidia.com/")
+    assert reason.source.endswith("; nvidia-smi")
+    assert [line.strip() for line in render_text(plan).splitlines()].count(reason.text) == 1
+
+
+@pytest.mark.parametrize("short", [{"driver": "570.133.07", "gpus": ["NVIDIA H100"]}, {}])
+def test_a_driver_of_the_builds_own_cuda_needs_no_words(short: dict[str, Any]) -> None:
+    plan = decided(Asked((machine(short),), ("torch==2.14.1",), cuda=None if short else "cpu")).plan
+    assert plan is not None
+    assert plan.compatibility == ()

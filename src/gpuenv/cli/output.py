@@ -136,13 +136,17 @@ class Declined(Exception):  # noqa: N818 - an answer, no error
     """The user has said no."""
 
 
-def check_terminal(*, assume: str) -> None:
-    """Raise UsageError where there is no terminal to ask on; `assume` is the option that needs none."""
+def check_terminal(*, assume: str, data: dict[str, Any] | None = None) -> None:
+    """Raise UsageError where there is no terminal to ask on.
+
+    `assume` is the option that needs none, `data` what was to be agreed to.
+    """
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
             tr("there is no terminal to ask on"),
             code="no-terminal",
             fixes=(Fix(tr("give {option} to go on without a question", option=assume)),),
+            data=data,
         )
 
 

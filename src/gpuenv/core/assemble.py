@@ -16,7 +16,7 @@ from gpuenv.core.resolve import Choice, Decision, Question
 from gpuenv.core.rules import bound, companion
 from gpuenv.core.rules.python import counts_patches
 from gpuenv.core.warn import warn
-from gpuenv.core.why import reasons
+from gpuenv.core.why import compatibility, reasons
 from gpuenv.core.workarounds import warn_of_known_bad, workarounds
 from gpuenv.values.build import Evidence, WheelFile
 from gpuenv.values.index import IndexConfiguration, Listing
@@ -56,6 +56,7 @@ def assemble(
         advice=give_advice(question, decision, choice),
         warnings=(*warn(question, choice), *warn_of_known_bad(question, choice, resolved)),
         stack=stack_of(choice.files, question.listings),
+        compatibility=compatibility(question, choice),
     )
 
 

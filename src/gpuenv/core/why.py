@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpuenv.core.bound_fixes import why_not_newer
 from gpuenv.core.case import Found
+from gpuenv.core.knowledge import Knowledge
 from gpuenv.core.resolve import Choice, Question
 from gpuenv.core.rules import driver
 from gpuenv.core.target import TargetGpu, driver_os
@@ -23,7 +24,8 @@ def reasons(question: Question, choice: Choice) -> tuple[Because, ...]:
     drivers = tuple(reason for machine in machines if (reason := _driver(cuda, machine, question)))
     kinds = {gpu.capability: gpu for gpu in reversed(gpus)}.values()
     codes = (_code(choice, gpu) for gpu in kinds)
-    return (*drivers, *_compatibility(cuda, choice), *codes, *companions, *why_not_newer(question, choice))
+    by_minor_version = compatibility(question, choice)
+    return (*drivers, *by_minor_version, *codes, *companions, *why_not_newer(question, choice))
 
 
 def _cpu(question: Question) -> Because:
@@ -49,15 +51,33 @@ def _driver(cuda: CudaVersion, machine: Machine, question: Question) -> Because 
     return Because(text, f"{floor.source}; {machine.source_of('driver.version')}")
 
 
-def _compatibility(cuda: CudaVersion, choice: Choice) -> tuple[Because, ...]:
-    if choice.native:
+def compatibility(question: Question, choice: Choice) -> tuple[Because, ...]:
+    """Return why the build runs where its CUDA is newer than the driver's, once for machines alike.
+
+    https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
+    """
+    cuda = choice.case.cuda
+    if cuda is None:
         return ()
+    machines = dict.fromkeys(gpu.machine for gpu in question.target.gpus)
+    reasons = (_compatibility(cuda, machine, question.knowledge) for machine in machines)
+    return tuple(dict.fromkeys(reason for reason in reasons if reason))
+
+
+def _compatibility(cuda: CudaVersion, machine: Machine, knowledge: Knowledge) -> Because | None:
+    system = driver_os(machine)
+    floor = knowledge.family_floor(cuda.major, system)
+    if machine.driver is None or floor is None or driver.is_native(cuda, machine, knowledge):
+        return None
+    supported = machine.driver.cuda or knowledge.driver_cuda(machine.driver.version, system)
     text = tr(
-        "the driver is older than CUDA {cuda}, but within CUDA {major} older drivers run newer builds",
+        "CUDA {cuda} build on a driver for CUDA {supported}: works by CUDA minor-version compatibility"
+        " (driver >= {floor})",
         cuda=cuda,
-        major=cuda.major,
+        supported=supported or "?",
+        floor=floor.version,
     )
-    return (Because(text, "matrix cuda.json"),)
+    return Because(text, f"{floor.source}; {machine.source_of('driver.version')}")
 
 
 def _code(choice: Choice, gpu: TargetGpu) -> Because:

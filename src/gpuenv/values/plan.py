@@ -116,7 +116,8 @@ class Plan:
     combinations forbid (`numpy<2`). `stack` tells where else the torch stack's files lie. With a conda tool
     as the manager, `conda` is its part. `hashed` is the path of a requirements file with the hash of every
     file: then that is installed, and nothing else. `python_release` is the MAJOR.MINOR.PATCH that the manager
-    is to bring, where a patch release was asked for.
+    is to bring, where a patch release was asked for. `compatibility` are those of `why` that say how a build
+    for a newer CUDA than the driver's runs.
     """
 
     machines: tuple[Machine, ...]
@@ -138,6 +139,7 @@ class Plan:
     conda: CondaPlan | None = None
     hashed: str | None = None
     python_release: str | None = None
+    compatibility: tuple[Because, ...] = ()
 
     @property
     def is_condas(self) -> bool:

@@ -85,8 +85,6 @@ def create_as_asked(
     place = creating.check_name(name, environ=os.environ, force=chosen.force, manager=manager)
     if not chosen.dry_run:
         check_writable(place.store)
-    if not (chosen.yes or chosen.dry_run):
-        check_terminal(assume="--yes")
     mirrors = load_mirrors(os.environ)
     trials = Trials(
         options, mirrors, os.environ, target=str(place.path), tell=_teller(common), make=planning.make
@@ -115,6 +113,7 @@ def _offer(place: Place, plan: Plan, chosen: CreateArguments, common: Common, pl
     if not (common.quiet and chosen.yes):
         _show(plan, common, planning)
     if not (chosen.yes or chosen.dry_run):
+        check_terminal(assume="--yes", data=render_plan_data(plan) | planning.more())
         confirm(tr("create {path}?", path=place.path), assume="--yes")
 
 

@@ -30,7 +30,9 @@ def _in_lines(lines: Iterable[str]) -> str:
 
 
 def _details(plan: Plan, *, verbose: bool) -> tuple[str, ...]:
-    lines = [f"  {_origin(plan)}", *(f"  {item.text}" for item in plan.advice)]
+    lines = [f"  {_origin(plan)}"]
+    lines += [f"  {reason.text}" for reason in plan.compatibility]
+    lines += [f"  {item.text}" for item in plan.advice]
     if verbose:
         lines += [
             tr("  because {text} [{source}]", text=one.text, source=said_source(one.source))
