@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from gpuenv.own_metadata import install_extra
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import tr
 
@@ -115,7 +116,7 @@ def not_installed(name: str) -> UsageError:
     return UsageError(
         tr("{name} is not installed", name=name),
         code="no-ansible",
-        fixes=(Fix(tr("install Ansible for gpuenv"), 'pip install "gpuenv[fleet]"'),),
+        fixes=(Fix(tr("install Ansible for gpuenv"), install_extra("fleet")),),
     )
 
 

@@ -21,6 +21,7 @@ from gpuenv.core.conda_plan import Tool
 from gpuenv.machine.conda_tools import find_conda_tools
 from gpuenv.managers import conda_calls
 from gpuenv.managers.manager import MISLEADING, without
+from gpuenv.own_metadata import install_extra
 from gpuenv.values.conda import CondaWanted
 from gpuenv.values.errors import Because, Fix, InstallFailed, UsageError
 from gpuenv.values.system_words import reason_of
@@ -74,7 +75,7 @@ def find(tool: Tool, environ: Mapping[str, str], root: Path = Path("/")) -> Cond
         code="manager-missing",
         fixes=(
             *(Fix(tr("use {other}, which is", other=other), f"--manager {other}") for other in others[:1]),
-            Fix(tr("or make a conda environment without any conda tool"), "pip install 'gpuenv[rattler]'"),
+            Fix(tr("or make a conda environment without any conda tool"), install_extra("rattler")),
             Fix(tr("or use another manager: --manager uv")),
         ),
     )

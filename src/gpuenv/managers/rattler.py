@@ -1,4 +1,4 @@
-"""The rattler manager: conda environments without any conda tool, by py-rattler (extra `gpuenv[rattler]`).
+"""The rattler manager: conda environments without any conda tool, by py-rattler (extra `rattler`).
 
 It solves and installs within this process, and uses the network by itself (see rattler_calls).
 """
@@ -18,6 +18,7 @@ from gpuenv.managers import conda_calls, rattler_calls
 from gpuenv.managers.conda_solve import Solved, check_pins, failure_told
 from gpuenv.managers.conda_tool import Calling, CondaTool
 from gpuenv.managers.rattler_calls import Follower, RattlerError, Session
+from gpuenv.own_metadata import install_extra
 from gpuenv.values.conda import CondaChannel, CondaRecord, CondaWanted
 from gpuenv.values.errors import Because, Fix, GpuenvError, Unreachable, UsageError
 from gpuenv.values.plan import Step
@@ -54,7 +55,7 @@ def find() -> CondaTool:
             told,
             code="manager-missing",
             fixes=(
-                Fix(tr("install it beside gpuenv"), "pip install 'gpuenv[rattler]'"),
+                Fix(tr("install it beside gpuenv"), install_extra("rattler")),
                 Fix(tr("or use another manager: --manager uv")),
             ),
         )

@@ -1,0 +1,52 @@
+"""What gpuenv says of itself, and the command that brings what an extra of it names."""
+
+from __future__ import annotations
+
+import re
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from gpuenv import own_metadata
+from gpuenv.own_metadata import install_extra, metadata_text, render_metadata, requires_of
+from gpuenv.workflow.read import load_toml
+
+_ROOT = Path(__file__).parents[2]
+PROJECT = load_toml((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def test_it_requires_what_its_project_says() -> None:
+    asked = {str(Requirement(one)) for one in PROJECT["dependencies"]}
+    assert set(requires_of(metadata_text())) == asked
+    assert set(requires_of(render_metadata(PROJECT))) == asked
+
+
+@pytest.mark.parametrize("extra", PROJECT["optional-dependencies"])
+def test_an_extra_is_brought_without_gpuenvs_name(extra: str) -> None:
+    """Nobody vouches for what an index has under that name."""
+    command = install_extra(extra)
+    assert command.startswith("pip install ")
+    assert "gpuenv" not in command
+    for asked in map(Requirement, PROJECT["optional-dependencies"][extra]):
+        named = asked.marker is None or asked.marker.evaluate()
+        assert (f"{asked.name}{asked.specifier}" in command) is named
+
+
+def test_installed_from_a_wheel_its_metadata_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_metadata, "checkout", lambda: None)
+    try:
+        metadata.distribution("gpuenv")
+    except metadata.PackageNotFoundError:
+        pytest.skip("gpuenv runs from its sources")
+    assert "ansible-runner" in install_extra("fleet")
+
+
+def test_no_text_tells_people_to_install_gpuenv_by_name() -> None:
+    """It is on no index: whoever registers the name would run code on their machines."""
+    texts = (*_ROOT.glob("*.md"), *(_ROOT / "docs").rglob("*.md"), *(_ROOT / "src").rglob("*.py"))
+    by_name = re.compile(r"pip install [\"']?gpuenv\b|gpuenv\[")
+    assert [str(path) for path in texts if by_name.search(path.read_text(encoding="utf-8"))] == [
+        str(_ROOT / "src/gpuenv/own_metadata.py")
+    ]
