@@ -1,4 +1,4 @@
-"""What gpuenv says of itself: what it requires, by its installed metadata or the pyproject.toml of a checkout.
+"""What gpuenv requires: by its installed metadata, or the pyproject.toml of a source checkout.
 
 https://packaging.python.org/en/latest/specifications/core-metadata/
 """
@@ -28,7 +28,7 @@ def requires_of(text: str) -> tuple[str, ...]:
 def install_extra(extra: str) -> str:
     """Return the command that installs beside gpuenv what an extra of it names, for this Python.
 
-    gpuenv is not on any index, so that `pip install gpuenv[EXTRA]` would install a stranger's.
+    gpuenv is not on any index: with its own name in the command, pip would install what a stranger put there.
     """
     every = metadata_text()
     asked = map(_parse, HeaderParser().parsestr(every).get_all("Requires-Dist") or ())
@@ -49,7 +49,7 @@ def metadata_text() -> str:
 
 
 def checkout() -> Mapping[str, Any] | None:
-    """Return the `[project]` of the source checkout that runs, None where gpuenv was installed from a wheel."""
+    """Return the `[project]` of the source checkout that runs, None for what was installed from a wheel."""
     file = _PACKAGE.parents[1] / "pyproject.toml"
     if _PACKAGE.parent.name != "src" or not file.is_file():
         return None

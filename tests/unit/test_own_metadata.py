@@ -45,8 +45,7 @@ def test_installed_from_a_wheel_its_metadata_is_read(monkeypatch: pytest.MonkeyP
 
 def test_no_text_tells_people_to_install_gpuenv_by_name() -> None:
     """It is on no index: whoever registers the name would run code on their machines."""
-    texts = (*_ROOT.glob("*.md"), *(_ROOT / "docs").rglob("*.md"), *(_ROOT / "src").rglob("*.py"))
-    by_name = re.compile(r"pip install [\"']?gpuenv\b|gpuenv\[")
-    assert [str(path) for path in texts if by_name.search(path.read_text(encoding="utf-8"))] == [
-        str(_ROOT / "src/gpuenv/own_metadata.py")
-    ]
+    sources = (path for ending in ("py", "sh", "json") for path in (_ROOT / "src").rglob(f"*.{ending}"))
+    texts = (*_ROOT.glob("*.md"), *(_ROOT / "docs").rglob("*.md"), *sources)
+    by_name = re.compile(r"pip install [\"']?gpuenv\b(?![-/])|gpuenv\[[a-z]")
+    assert [str(path) for path in texts if by_name.search(path.read_text(encoding="utf-8"))] == []
