@@ -892,8 +892,8 @@ main() {
     choose_environments "$@"
     if [ "$assume_yes" = yes ] && [ "$launcher" = ask ]; then launcher=no; fi
     if [ "$task" = help ]; then help && exit 0; fi
-    [ "$(uname -s)" = Linux ] || fail 3 "this script is for Linux; elsewhere install gpuenv from a clone of it: \`pip install .\`" \
-        "本脚本只用于 Linux；其他系统请从 gpuenv 的 clone 安装：\`pip install .\`"
+    [ "$(uname -s)" = Linux ] || fail 3 "this script is for Linux; elsewhere \`pip install .\` in a clone of gpuenv" \
+        "本脚本只用于 Linux；其他系统请在 gpuenv 的 clone 中运行 \`pip install .\`"
     [ -n "$(platform)" ] || fail 3 "there is no CUDA build of torch for $(uname -m)" "torch 没有 $(uname -m) 的 CUDA 版"
     if [ "$task" = dry-run ]; then dry_run && exit 0; fi
     trap clean_up EXIT
