@@ -15,7 +15,7 @@ from patients import elf
 from gpuenv.core.elf import Needs, parse_needs
 from gpuenv.environments.dists import parse_headers, parse_record, parse_tags
 from gpuenv.environments.interpreter import parse_answer, parse_pyvenv
-from gpuenv.environments.snapshot import parse_manifest
+from gpuenv.environments.snapshot import Manifest, parse_manifest
 from gpuenv.machine.distribution import parse_os_release
 from gpuenv.machine.gpu_states import parse_states
 from gpuenv.machine.kernel import parse_modules
@@ -111,7 +111,7 @@ def test_an_answer_stands_behind_its_mark() -> None:
 
 def test_a_manifest_leads_nowhere_else(tmp_path: Path) -> None:
     text = json.dumps({"names": ["torch"], "places": ["lib/site-packages", "../elsewhere", "/etc"]})
-    assert parse_manifest(text, tmp_path) == (["torch"], (str(tmp_path / "lib/site-packages"),))
+    assert parse_manifest(text, tmp_path) == Manifest(("torch",), (str(tmp_path / "lib/site-packages"),))
 
 
 def test_uvs_changes_are_told_by_name() -> None:

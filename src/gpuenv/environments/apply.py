@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+from gpuenv.environments import in_place, snapshot
 from gpuenv.environments import journal as journals
 from gpuenv.environments.failures import not_undone, os_error_told, telling_os_errors
 from gpuenv.environments.journal import Journal
@@ -122,7 +123,7 @@ def _begin(place: Place) -> Change:
 
 def is_pending(place: Place) -> bool:
     """Tell whether a change at the place is under way, or was left by a killed gpuenv."""
-    return journals.journal_file(place).exists()
+    return journals.journal_file(place).exists() or snapshot.is_taken(place.path)
 
 
 def recover(place: Place) -> bool:
@@ -131,14 +132,13 @@ def recover(place: Place) -> bool:
     The place must be locked.
     """
     left = journals.read_journal(place)
-    if left is None:
-        return False
     try:
-        journals.undo_or_finish(place, left)
+        if left is not None:
+            journals.undo_or_finish(place, left)
     except OSError as error:
-        if left.state == "building":
+        if left is not None and left.state == "building":
             raise not_undone(place, error) from error
-    return True
+    return in_place.restore(place.path) or left is not None
 
 
 def recover_if_idle(place: Place) -> bool:

@@ -2,7 +2,7 @@
 
 Large files are hard links where the file system has them: installers put new files in place of old ones and
 never write into libraries. What is kept lies in the environment itself, so that what a killed gpuenv has left
-can be made good later.
+can be made good later; gpuenv's own files are kept as well.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
 from gpuenv.environments.dists import parse_record
-from gpuenv.environments.record import replace_file
+from gpuenv.environments.record import FILE_NAME, replace_file
 from gpuenv.environments.trees import remove_tree
 from gpuenv.machine.executables import read_text
 from gpuenv.values.text import tr
@@ -26,9 +27,25 @@ from gpuenv.values.text import tr
 FOLDER = ".gpuenv-repair"
 _MANIFEST = "manifest.json"
 _FILES = "files"
+_OWN = (FILE_NAME, "constraints.txt", "pip.conf", "pip.ini")  # at the root
+_COMMANDS = ("bin", "Scripts")
+_COMPILED = "__pycache__"
 _RECORD = 64 << 20  # bytes
 _MOST = 500_000
 _LARGE = 1 << 20  # bytes; smaller files, which something might write into, are copied
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What was kept: the distributions by name, their directories, and what lay in these before.
+
+    `before` is None where an older gpuenv took it. Once `cleared`, all that is left to do is to move back.
+    """
+
+    names: tuple[str, ...]
+    places: tuple[str, ...]
+    before: frozenset[str] | None = None
+    cleared: bool = False
 
 
 def take(root: Path, places: tuple[str, ...], touched: Iterable[str]) -> Path:
@@ -39,14 +56,24 @@ def take(root: Path, places: tuple[str, ...], touched: Iterable[str]) -> Path:
     folder = root / FOLDER
     remove_tree(folder)
     (folder / _FILES).mkdir(parents=True)
-    names = sorted({canonicalize_name(name) for name in touched})
-    for file in _files_of(root, places, names):
+    names = tuple(sorted({canonicalize_name(name) for name in touched}))
+    own = (root / name for name in _OWN if (root / name).is_file())
+    for file in (*_files_of(root, places, names), *own):
         target = folder / _FILES / file.relative_to(root)
         target.parent.mkdir(parents=True, exist_ok=True)
         _keep(file, target)
-    document = {"names": names, "places": [_relative(place, root) for place in places]}
-    replace_file(folder / _MANIFEST, json.dumps(document))
+    _write(root, Manifest(names, places, frozenset(_listing(root, places))))
     return folder
+
+
+def _write(root: Path, manifest: Manifest) -> None:
+    document = {
+        "names": manifest.names,
+        "places": [_relative(place, root) for place in manifest.places],
+        "before": None if manifest.before is None else sorted(manifest.before),
+        "cleared": manifest.cleared,
+    }
+    replace_file(root / FOLDER / _MANIFEST, json.dumps(document))
 
 
 def _relative(place: str, root: Path) -> str:
@@ -64,19 +91,29 @@ def _keep(source: Path, target: Path) -> None:
     shutil.copy2(source, target, follow_symlinks=False)
 
 
+def _listing(root: Path, places: tuple[str, ...]) -> Iterator[str]:
+    """Yield what lies in the directories of packages and commands, by paths within the environment."""
+    for place in (*places, *(str(root / name) for name in _COMMANDS)):
+        for folder, inner, names in os.walk(place):
+            inner[:] = [name for name in inner if name != _COMPILED]
+            yield from (_relative(os.path.join(folder, name), root) for name in names)  # noqa: PTH118 - many
+
+
 def is_taken(root: Path) -> bool:
-    """Tell whether an unfinished repair left what was there before."""
+    """Tell whether an unfinished change left what was there before."""
     return (root / FOLDER / _MANIFEST).is_file()
 
 
 def put_back(root: Path) -> None:
-    """Bring the touched distributions back to how they were; raise OSError or ValueError where that fails."""
+    """Bring the touched distributions back to how they were; raise OSError or ValueError where that fails.
+
+    It may be interrupted at any point and be called again.
+    """
     folder = root / FOLDER
-    names, places = parse_manifest((folder / _MANIFEST).read_text(encoding="utf-8"), root)
-    for file in tuple(_files_of(root, places, names)):
-        with suppress(FileNotFoundError):
-            file.unlink()
-        _drop_empty(file.parent, root)
+    manifest = parse_manifest((folder / _MANIFEST).read_text(encoding="utf-8"), root)
+    if not manifest.cleared:
+        _clear(root, manifest)
+        _write(root, replace(manifest, cleared=True))
     for kept in sorted((folder / _FILES).rglob("*")):
         if kept.is_dir() and not kept.is_symlink():
             continue
@@ -86,6 +123,29 @@ def put_back(root: Path) -> None:
     discard(root)
 
 
+def _clear(root: Path, manifest: Manifest) -> None:
+    """Remove the files of the touched distributions, and what an installer that was killed left of others."""
+    own = (path for name in _OWN for path in (root / name, *root.glob(f".{name}-*")))
+    strays = _strays(root, manifest)
+    for file in (*_files_of(root, manifest.places, manifest.names), *strays, *own):
+        with suppress(FileNotFoundError):
+            file.unlink()
+        _drop_empty(file.parent, root)
+
+
+def _strays(root: Path, manifest: Manifest) -> tuple[Path, ...]:
+    """Return what has come since, and no distribution says is its own."""
+    if manifest.before is None:
+        return ()
+    come = {one for one in _listing(root, manifest.places) if one not in manifest.before}
+    if not come:
+        return ()
+    infos = (info.name.partition("-")[0] for place in manifest.places for info in Path(place).glob("*-info"))
+    others = {canonicalize_name(name) for name in infos} - set(manifest.names)
+    claimed = {_relative(str(file), root) for file in _files_of(root, manifest.places, others)}
+    return tuple(root / one for one in sorted(come - claimed))
+
+
 def discard(root: Path) -> None:
     """Forget what was kept."""
     with suppress(FileNotFoundError):
@@ -93,15 +153,23 @@ def discard(root: Path) -> None:
     remove_tree(root / FOLDER)
 
 
-def parse_manifest(text: str, root: Path) -> tuple[list[str], tuple[str, ...]]:
-    """Parse `{"names": ["torch"], "places": ["lib/python3.12/site-packages"]}`; raise ValueError."""
+def parse_manifest(text: str, root: Path) -> Manifest:
+    """Parse what `take` noted; raise ValueError.
+
+    {"names": ["torch"], "places": ["lib/python3.12/site-packages"], "before": ["bin/python"],
+     "cleared": false}
+    """
     try:
         document = json.loads(text)
-        names = [str(name) for name in document["names"]]
-        places = [os.path.normpath(root / str(place)) for place in document["places"]]
-    except (KeyError, TypeError, RecursionError) as error:
+        names = tuple(str(name) for name in document["names"])
+        places = tuple(os.path.normpath(root / str(place)) for place in document["places"])
+        told = document.get("before")
+        before = None if told is None else frozenset(map(str, told))
+        cleared = document.get("cleared") is True
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(tr("the manifest of a repair is garbled")) from error
-    return names, tuple(place for place in places if _is_inside(Path(place), root))
+    inside = tuple(place for place in places if _is_inside(Path(place), root))
+    return Manifest(names, inside, before, cleared)
 
 
 def _files_of(root: Path, places: tuple[str, ...], names: Iterable[str]) -> Iterator[Path]:

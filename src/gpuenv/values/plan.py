@@ -107,6 +107,22 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What a plan was asked for, so that its environment can be changed later in the same sense.
+
+    `requirements` are all of them, those of the torch stack too; `mirrors`, `find_links` (folders absolute),
+    `cuda`, `channel` and `devices` the options as typed.
+    """
+
+    requirements: tuple[str, ...]
+    mirrors: tuple[str, ...] = ()
+    find_links: tuple[str, ...] = ()
+    cuda: str = "auto"
+    channel: str = "auto"
+    devices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A decision that holds: everything needed to install it, and to explain it.
 
@@ -117,7 +133,7 @@ class Plan:
     as the manager, `conda` is its part. `hashed` is the path of a requirements file with the hash of every
     file: then that is installed, and nothing else. `python_release` is the MAJOR.MINOR.PATCH that the manager
     is to bring, where a patch release was asked for. `compatibility` are those of `why` that say how a build
-    for a newer CUDA than the driver's runs.
+    for a newer CUDA than the driver's runs. `asked` is what was asked for, where it is known.
     """
 
     machines: tuple[Machine, ...]
@@ -140,6 +156,7 @@ class Plan:
     hashed: str | None = None
     python_release: str | None = None
     compatibility: tuple[Because, ...] = ()
+    asked: Asked | None = None
 
     @property
     def is_condas(self) -> bool:

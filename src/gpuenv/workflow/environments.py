@@ -34,7 +34,9 @@ _ACTIVE = ("PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX")
 def list_all(environ: Mapping[str, str]) -> tuple[Environment, ...]:
     """Return all environments but those being made; what a killed gpuenv left is mended first."""
     store = find_store(environ)
-    at_work = {place.path for place in pending_places(store) if not apply.recover_if_idle(place)}
+    there = (one.place for one in list_environments(store) if apply.is_pending(one.place))
+    pending = dict.fromkeys((*pending_places(store), *there))
+    at_work = {place.path for place in pending if not apply.recover_if_idle(place)}
     return tuple(one for one in list_environments(store) if one.place.path not in at_work)
 
 

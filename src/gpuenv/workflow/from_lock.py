@@ -31,6 +31,7 @@ from gpuenv.values.plan import Plan, Warn
 from gpuenv.values.python import PythonOffer
 from gpuenv.values.text import marked, tr
 from gpuenv.values.variant import Variant
+from gpuenv.workflow.asked import asked_of
 from gpuenv.workflow.joint import planned_file
 from gpuenv.workflow.knowledge import load_knowledge, overlay_warnings
 from gpuenv.workflow.listings import configuration_for, list_files, with_sizes
@@ -69,7 +70,12 @@ def plan_from_lock(path: Path, options: PlanOptions, environ: Mapping[str, str],
     resolved = tuple(planned_file(file) for file in others)
     plan = assemble(question, decision, decision.choices[0], configuration, resolved)
     plan = _hashed(plan, (*stack, *others), replace(indexes, own=_own(configuration)), environ)
-    plan = replace(plan, warnings=(*plan.warnings, *overlay_warnings(environ)), why=(*plan.why, _why(lock)))
+    plan = replace(
+        plan,
+        warnings=(*plan.warnings, *overlay_warnings(environ)),
+        why=(*plan.why, _why(lock)),
+        asked=asked_of(options, tuple(map(_exactly, files))),
+    )
     return without_passwords(with_steps(with_sizes(plan, options, environ), target))
 
 
@@ -156,11 +162,15 @@ def _stack(lock: Lock, files: tuple[LockedFile, ...]) -> tuple[LockedFile, ...]:
     return found
 
 
+def _exactly(file: LockedFile) -> Requirement:
+    return Requirement(f"{file.name}=={file.version}")
+
+
 def _request(
     stack: tuple[LockedFile, ...], python: PythonOffer, variant: Variant | None, options: PlanOptions
 ) -> Request:
     return Request(
-        requirements=tuple(Requirement(f"{file.name}=={file.version}") for file in stack),
+        requirements=tuple(map(_exactly, stack)),
         python=SpecifierSet(f"=={python.short}.*"),
         variant=variant,
         devices=options.devices,

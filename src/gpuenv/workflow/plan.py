@@ -34,6 +34,7 @@ from gpuenv.values.machine import Machine
 from gpuenv.values.plan import Plan, PlannedPackage, Warn
 from gpuenv.values.text import tr
 from gpuenv.values.userinfo import redact
+from gpuenv.workflow.asked import asked_of
 from gpuenv.workflow.bound import with_bound_pages
 from gpuenv.workflow.by_address import by_address
 from gpuenv.workflow.conda_choice import (
@@ -155,7 +156,11 @@ def completed(
 
 def finished(plan: Plan, wish: Wish, environ: Mapping[str, str], target: str) -> Plan:
     """Return a plan with what there is to tell of the wish, and with its steps."""
-    plan = replace(plan, warnings=(*plan.warnings, *wish.told, *overlay_warnings(environ)))
+    plan = replace(
+        plan,
+        warnings=(*plan.warnings, *wish.told, *overlay_warnings(environ)),
+        asked=asked_of(wish.options, wish.request.requirements),
+    )
     if plan.conda is not None:
         from gpuenv.workflow.conda_known import with_known_tool  # noqa: PLC0415 - for conda alone
 

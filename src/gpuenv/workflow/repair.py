@@ -10,18 +10,17 @@ from pathlib import Path
 from gpuenv.core.doctor.diagnosis import Diagnosis
 from gpuenv.core.doctor.repair import NoRepair, Repair, superseded, what_repairs
 from gpuenv.core.render.json import render_plan_data
-from gpuenv.environments import snapshot
-from gpuenv.environments.failures import os_error_told
+from gpuenv.environments import in_place, snapshot
+from gpuenv.environments.in_place import changing_in_place
 from gpuenv.environments.lock import locked
 from gpuenv.environments.record import read_record, write_record
 from gpuenv.environments.steps import Running, new_log, run_steps
 from gpuenv.environments.store import Place, find_store
 from gpuenv.managers import get_manager
 from gpuenv.managers.dry_run import PackageChange
-from gpuenv.values.errors import Because, Fix, InstallFailed, Refused, UsageError
+from gpuenv.values.errors import Because, Fix, Refused, UsageError
 from gpuenv.values.findings import Findings
 from gpuenv.values.plan import Plan, Step
-from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.values.variant import Variant
 from gpuenv.workflow.doctor import Examination
@@ -158,10 +157,7 @@ def recover(root: Path | None, environ: Mapping[str, str]) -> bool:
     if root is None or not snapshot.is_taken(root):
         return False
     with locked(_place(root, environ), wait_s=0):
-        if not snapshot.is_taken(root):  # it has ended meanwhile
-            return False
-        _finish(root, kept=False)
-    return True
+        return in_place.restore(root)
 
 
 def _place(root: Path, environ: Mapping[str, str]) -> Place:
@@ -196,44 +192,14 @@ def apply_repair(
             keep_open=descriptors,
             tell=tell,
         )
-        _keep(root, examined, planned)
-        kept = False
-        try:
+        touched = (one.name for one in planned.changes)
+        with changing_in_place(root, examined.findings.python.packages, touched) as change:
             run_steps(planned.steps, running, lambda: None)
             after = look()
-            kept = is_better(examined.diagnosis, after.diagnosis)
-        finally:
-            _finish(root, kept=kept)
-    if kept:
-        _record(root, planned.plan, after)
-    return Repaired(kept, after.diagnosis, log)
-
-
-def _keep(root: Path, examined: Examination, planned: PlannedRepair) -> None:
-    try:
-        snapshot.take(root, examined.findings.python.packages, (one.name for one in planned.changes))
-    except OSError as error:
-        snapshot.discard(root)
-        raise os_error_told(root, error) from error
-
-
-def _finish(root: Path, *, kept: bool) -> None:
-    try:
-        if kept:
-            snapshot.discard(root)
-        else:
-            snapshot.put_back(root)
-    except (OSError, ValueError) as error:
-        raise _not_undone(root, error) from error
-
-
-def _not_undone(root: Path, error: Exception) -> InstallFailed:
-    return InstallFailed(
-        tr("`{path}` could not be brought back: {error}", path=root, error=reason_of(error)),
-        code="roll-back-failed",
-        because=(Because(tr("what was there is in {folder}", folder=root / snapshot.FOLDER), str(root)),),
-        fixes=(Fix(tr("mend that, then run doctor again: it tries once more")),),
-    )
+            if is_better(examined.diagnosis, after.diagnosis):
+                _record(root, planned.plan, after)
+                change.keep()
+    return Repaired(change.kept, after.diagnosis, log)
 
 
 def is_better(before: Diagnosis, after: Diagnosis) -> bool:

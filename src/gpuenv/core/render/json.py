@@ -7,7 +7,8 @@ from typing import Any
 
 from gpuenv.core.machine_json import render_machine
 from gpuenv.values.conda import CondaPlan
-from gpuenv.values.plan import Plan, PlannedPackage
+from gpuenv.values.plan import Plan, PlannedPackage, Sources
+from gpuenv.values.userinfo import without_userinfo
 
 
 def render_plan_data(plan: Plan) -> dict[str, Any]:
@@ -21,6 +22,8 @@ def render_plan_data(plan: Plan) -> dict[str, Any]:
         "pins": list(plan.pins),
         "requirements": list(plan.requirements),
         "constraints": list(plan.constraints),
+        "asked": asdict(plan.asked) if plan.asked else None,
+        "sources": _sources(plan.sources),
         "steps": [{"argv": list(step.argv), "why": step.why} for step in plan.steps],
         "why": [asdict(reason) for reason in plan.why],
         "rejected": [asdict(rejection) for rejection in plan.rejected],
@@ -35,6 +38,15 @@ def _package(package: PlannedPackage) -> dict[str, Any]:
     for field in ("channel", "build", "subdir") if package.channel is None else ("filename",):
         del data[field]
     return data
+
+
+def _sources(sources: Sources) -> dict[str, Any]:
+    """Say what serves all but the torch stack, without passwords; the pages of torch stand in `steps`."""
+    return {
+        "index_url": without_userinfo(sources.index_url) if sources.index_url else None,
+        "extra_index_urls": [without_userinfo(url) for url in sources.extra_index_urls],
+        "no_index": sources.no_index,
+    }
 
 
 def _conda(part: CondaPlan) -> dict[str, Any]:

@@ -1,0 +1,101 @@
+"""Kill a change within an environment before each of its changes to the disk, and the undoing too."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from crashing import kill_before_change
+
+from gpuenv.environments import apply, snapshot
+from gpuenv.environments.in_place import changing_in_place
+from gpuenv.environments.lock import locked
+from gpuenv.environments.record import Record, write_record
+from gpuenv.environments.store import Place, find_store
+
+
+def put(site: Path, name: str, version: str, *members: str) -> None:
+    """Install as uv does: the files one after the other, the list of them last."""
+    info = site / f"{name}-{version}.dist-info"
+    for path in (*(site / member for member in members), info / "METADATA"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{name} {version}\n")
+    paths = (*members, f"{info.name}/METADATA", f"{info.name}/RECORD")
+    (info / "RECORD").write_text("".join(f"{path},,\n" for path in paths))
+
+
+def take_out(site: Path, name: str, version: str) -> None:
+    info = site / f"{name}-{version}.dist-info"
+    for line in (info / "RECORD").read_text().splitlines():
+        (site / line.partition(",")[0]).unlink()
+    info.rmdir()
+
+
+def make(root: Path) -> Place:
+    environ = {"GPUENV_DATA_DIR": str(root / "data")}
+    place = Place(find_store(environ), "paper", root / "data" / "envs" / "paper")
+    site = place.path / "lib" / "python3.12" / "site-packages"
+    site.mkdir(parents=True)
+    (place.path / "pyvenv.cfg").write_text("")
+    put(site, "old", "1.0", "old/one.py", "old/two.py", "../../../bin/old")
+    put(site, "bystander", "1.0", "bystander/__init__.py")
+    write_record(place.path, Record("paper", "", "uv", {"generation": "first"}))
+    return place
+
+
+def contents(place: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()}
+
+
+def change(place: Place, *, keep: bool) -> None:
+    site = place.path / "lib" / "python3.12" / "site-packages"
+    with locked(place), changing_in_place(place.path, (str(site),), ("old", "new")) as under_way:
+        take_out(site, "old", "1.0")
+        put(site, "old", "2.0", "old/one.py", "old/three.py")
+        put(site, "new", "1.0", "new/deep/__init__.py", "bystander/plugin.py")
+        write_record(place.path, Record("paper", "", "uv", {"generation": "second"}))
+        if keep:
+            under_way.keep()
+
+
+def in_child(number: int, work: object) -> bool:
+    """Run `work` in a child that is killed before that change; tell whether it got through."""
+    child = os.fork()
+    if child == 0:
+        kill_before_change(number)
+        assert callable(work)
+        work()
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert not os.WIFEXITED(status) or os.WEXITSTATUS(status) == 0
+    return os.WIFEXITED(status)
+
+
+def attempt(root: Path, number: int, *, keep: bool) -> bool:
+    place = make(root)
+    before = contents(place.path)
+    through = in_child(number, lambda: change(place, keep=keep))
+    for again in range(number % 7, 1000, 7):  # the undoing is killed as well, here and there
+        if in_child(again, lambda: apply.recover_if_idle(place)):
+            break
+    after = contents(place.path)
+    left = (place.path / snapshot.FOLDER).exists() and snapshot.is_taken(place.path)
+    assert not left
+    seen = {path: data for path, data in after.items() if snapshot.FOLDER not in path}
+    if through and keep:
+        assert seen != before
+    elif not keep or b"second" not in seen[str(place.path / "gpuenv.json")]:
+        assert seen == before, (number, set(seen) ^ set(before))
+    return through
+
+
+def main(directory: str, keep: str) -> None:
+    number = 0
+    while not attempt(Path(directory) / str(number), number, keep=keep == "keep"):
+        number += 1
+    print(number)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
