@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # `signal` itself takes time to load, in which Ctrl-C comes
+
+try:  # as long as there is nothing to undo, Ctrl-C ends this process as any other, without a traceback
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+except ValueError:  # in a thread
+    pass
+
 import gc
 import os
 import sys
@@ -27,14 +35,11 @@ def main() -> None:
     # a short run makes many values and throws few away: looking for cycles among them would take longer than
     # deciding
     gc.set_threshold(50_000, 50, 50)
-    try:
-        from gpuenv.cli.main import run  # noqa: PLC0415
+    from gpuenv.cli.main import run  # noqa: PLC0415
 
-        status = run(sys.argv[1:])
-        gc.freeze()
-        sys.exit(status)
-    except KeyboardInterrupt:  # before there was anything to undo
-        sys.exit(130)
+    status = run(sys.argv[1:])
+    gc.freeze()
+    sys.exit(status)
 
 
 if __name__ == "__main__":

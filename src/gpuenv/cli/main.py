@@ -5,16 +5,15 @@ from __future__ import annotations
 import copy
 import json
 import os
-import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
 import typer
 import typer.main
 
+from gpuenv import interruption
 from gpuenv.cli import output
 from gpuenv.cli.app import Interrupted, app
 from gpuenv.cli.language import ask_windows, choose_language, printable_language, speak, split_words
@@ -31,13 +30,21 @@ _YES = ("1", "true", "t", "yes", "y", "on")
 
 def run(arguments: list[str]) -> int:
     """Run gpuenv with `arguments`; return the exit status of design section 3."""
+    try:
+        with interruption.heeded():
+            return _run(arguments)
+    except KeyboardInterrupt:  # once more, while the first was told
+        return INTERRUPTED
+
+
+def _run(arguments: list[str]) -> int:
     output.prepare_streams()
-    _undo_when_ended()
     language = choose_language(arguments, os.environ, ask_windows)
     speak(printable_language(language, (sys.stdout.encoding, sys.stderr.encoding)))
     reporter = _Reporter.of(arguments, os.environ)
     try:
-        return _run_app(arguments)
+        status = _run_app(arguments)
+        return INTERRUPTED if interruption.came() and status == 0 else status
     except GpuenvError as error:
         return reporter.report(_explained(error))
     except output.Declined:
@@ -98,18 +105,6 @@ def _check_directory() -> None:
             code="no-directory",
             fixes=(Fix(tr("change to one that is there"), "cd"),),
         ) from None
-
-
-def _undo_when_ended() -> None:
-    """Take the end of a session, or of the terminal behind ssh, for Ctrl-C, but what nohup ignores."""
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _terminated)
-
-
-def _terminated(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from gpuenv import process
+from gpuenv import interruption, process
 from gpuenv.core.log_words import readable_lines
 from gpuenv.environments.room import check_room
 from gpuenv.environments.store import Place, make_directory
@@ -34,6 +34,7 @@ class Running:
 def run_steps(steps: tuple[Step, ...], running: Running, after_each: Callable[[], None]) -> None:
     """Run the steps one after the other; raise InstallFailed for the first that fails."""
     for step in steps:
+        interruption.check()
         running.tell(step.why)
         argv = (running.executables.get(step.argv[0], step.argv[0]), *step.argv[1:])
         done = process.stream(

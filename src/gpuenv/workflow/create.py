@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
+from gpuenv import interruption
 from gpuenv.environments import apply
 from gpuenv.environments.check import check_installed
 from gpuenv.environments.elsewhere import remember
@@ -100,7 +97,7 @@ def create(
     """
     options = options or Options()
     place = find_place(name, environ, environments_home(plan.manager, environ))
-    with _ending_cleanly(), locked(place, wait_s=options.wait_s, tell=options.tell) as descriptors:
+    with interruption.heeded(), locked(place, wait_s=options.wait_s, tell=options.tell) as descriptors:
         if apply.recover(place):
             options.tell(tr("undid what an interrupted gpuenv had left of `{name}`", name=place.name))
         apply.check_free(place, force=options.force)
@@ -189,22 +186,3 @@ def _record(place: Place, plan: Plan, plan_data: dict[str, Any]) -> Record:
         plan=plan_data,
         machine=machines[0],
     )
-
-
-@contextmanager
-def _ending_cleanly() -> Iterator[None]:
-    """Treat SIGTERM and SIGHUP (a job's end, a closed terminal) as Ctrl-C, so that what is half-made goes."""
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    previous = {number: signal.signal(number, _interrupt) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
-
-def _interrupt(number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt(number)

@@ -1,0 +1,82 @@
+"""Ctrl-C, SIGTERM and SIGHUP end a run for certain.
+
+A handler that raises can be called inside a callback (of a weak reference that goes, of an import) in which
+Python prints "Exception ignored in ..." and goes on. So the signal is kept: an exception that was ignored is
+raised once more, and `check` raises it before something is changed for good.
+https://docs.python.org/3/library/signal.html#note-on-signal-handlers-and-exceptions
+"""
+
+from __future__ import annotations
+
+import _thread
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+_NUMBERS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_SOON_S = 0.01
+
+
+class _Received:
+    """The signal that came last; None before."""
+
+    number: int | None = None
+
+
+@contextmanager
+def heeded() -> Iterator[None]:
+    """Let the signals that end a run raise KeyboardInterrupt; what is ignored, as by nohup, stays ignored.
+
+    Afterwards their handlers are what they were. Inside another such block, and in threads, nothing changes.
+    """
+    numbers = [one for one in _NUMBERS if signal.getsignal(one) not in (signal.SIG_IGN, _receive)]
+    if not numbers or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _Received.number = None
+    hook, sys.unraisablehook = sys.unraisablehook, _raising_again(sys.unraisablehook)
+    handlers = {number: signal.signal(number, _receive) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        sys.unraisablehook = hook
+
+
+def came() -> bool:
+    """Whether such a signal came since they are heeded."""
+    return _Received.number is not None
+
+
+def check() -> None:
+    """Raise KeyboardInterrupt where such a signal came."""
+    if came():
+        raise KeyboardInterrupt(_Received.number)
+
+
+def _receive(number: int, _frame: FrameType | None) -> None:
+    _Received.number = number
+    raise KeyboardInterrupt(number)
+
+
+def _raising_again(report: Callable[[Any], object]) -> Callable[[Any], None]:
+    def hook(unraisable: Any) -> None:
+        if _Received.number is not None and issubclass(unraisable.exc_type, KeyboardInterrupt):
+            # not from in here, where it would be ignored again
+            threading.Timer(_SOON_S, _send, (_Received.number,)).start()
+        else:
+            report(unraisable)
+
+    return hook
+
+
+def _send(number: int) -> None:
+    if sys.platform == "win32":
+        _thread.interrupt_main(number)
+    else:  # which ends a wait of the main thread as well
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
