@@ -15,13 +15,12 @@ from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.store import find_place, find_store
 from gpuenv.machine.conda_environments import find_conda_environments
 from gpuenv.values.errors import UsageError
+from gpuenv.workflow.entering import activated, run
 from gpuenv.workflow.environments import (
-    activated,
     check_removable,
     foreign,
     list_foreign,
     render_foreign,
-    run,
 )
 
 
@@ -131,6 +130,11 @@ def test_a_command_runs_in_what_gpuenv_did_not_make(tmp_path: Path, environ: dic
 def test_activating_one_kind_leaves_nothing_of_the_other(tmp_path: Path) -> None:
     conda = conda_environment(tmp_path / "conda")
     before = {"VIRTUAL_ENV": "/venv", "CONDA_PREFIX": "/conda", "PYTHONHOME": "/x", "PATH": "/usr/bin"}
-    assert activated(conda, before) == {"CONDA_PREFIX": str(conda), "PATH": f"{conda / 'bin'}:/usr/bin"}
+    inside = activated(conda, before)
+    assert "VIRTUAL_ENV" not in inside
+    assert "PYTHONHOME" not in inside
+    assert (inside["CONDA_PREFIX"], inside["PATH"]) == (str(conda), f"{conda / 'bin'}:/usr/bin")
     plain = tmp_path / "venv"
-    assert activated(plain, before) == {"VIRTUAL_ENV": str(plain), "PATH": f"{plain / 'bin'}:/usr/bin"}
+    assert activated(plain, before) == {
+        "VIRTUAL_ENV": str(plain), "VIRTUAL_ENV_PROMPT": "venv", "PATH": f"{plain / 'bin'}:/usr/bin"
+    }  # fmt: skip

@@ -18,7 +18,8 @@ from gpuenv.values.errors import UsageError
 from gpuenv.values.machine import FoundPython
 from gpuenv.values.plan import Sources
 from gpuenv.workflow.create import Options, Verified, create
-from gpuenv.workflow.environments import activated, list_all, remove, render_environment, run, unreadable
+from gpuenv.workflow.entering import activated, run
+from gpuenv.workflow.environments import list_all, remove, render_environment, unreadable
 
 HERE = Path(__file__).parent
 
@@ -156,7 +157,7 @@ def test_sigterm_is_passed_on_to_the_command(environ: dict[str, str], paper: Pat
     ready = tmp_path / "ready"
     write_program(paper, "wait", f"trap 'exit 9' TERM; : > '{ready}'; while :; do /bin/sleep 0.01; done")
     code = (
-        "import os, sys; from gpuenv.workflow.environments import run\n"
+        "import os, sys; from gpuenv.workflow.entering import run\n"
         "sys.exit(run('paper', ['wait'], os.environ))"
     )
     path = os.pathsep.join(sys.path)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from gpuenv import process
+from gpuenv.managers.active_hold import without_active_hold
 from gpuenv.managers.manager import MISLEADING, Wanted, installed_offers, without
 from gpuenv.values.machine import FoundPython
 from gpuenv.values.plan import Sources, Step
@@ -76,7 +77,7 @@ def executables() -> Mapping[str, str]:
 
 def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
     """Return the variables to run pip with: the user's, less what would install elsewhere."""
-    variables = without(environ, _MISLEADING)
+    variables = without(without_active_hold(environ), _MISLEADING)
     if sources.ca_bundle and not variables.get("REQUESTS_CA_BUNDLE"):
         variables.setdefault("PIP_CERT", sources.ca_bundle)
     variables.setdefault("PIP_DISABLE_PIP_VERSION_CHECK", "1")

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from gpuenv import process
+from gpuenv.managers.active_hold import without_active_hold
 from gpuenv.managers.manager import MISLEADING, Wanted, installed_offers, sort_offers, without
 from gpuenv.uv_binary import find_embedded_uv
 from gpuenv.values.errors import Fix, UsageError
@@ -84,7 +85,7 @@ def executables() -> Mapping[str, str]:
 
 def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
     """Return the variables to run uv with: the user's, a CA bundle that pip knows, and patience."""
-    variables = without(environ, _MISLEADING)
+    variables = without(without_active_hold(environ), _MISLEADING)
     if sources.ca_bundle:
         variables.setdefault("SSL_CERT_FILE", sources.ca_bundle)
     variables.setdefault("UV_HTTP_TIMEOUT", variables.get("UV_REQUEST_TIMEOUT", _TIMEOUT_S))

@@ -25,6 +25,7 @@ from gpuenv.values.plan import Plan
 from gpuenv.values.text import tr
 from gpuenv.workflow.conda_create import Making, environments_home, make_conda_environment
 from gpuenv.workflow.proof_age import proven
+from gpuenv.workflow.settle import settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,7 @@ def _build(
         run_steps(plan.steps, making.running, change.mark)
     python = _interpreter(place, plan, log)
     check_installed(plan, place.path, log)
+    settle(place, plan, making.running.environ, making.running.tell)
     record = _record(place, plan, plan_data)
     write_record(place.path, record)
     remember(place)

@@ -1,15 +1,13 @@
-"""The environments gpuenv made: list them, run a command in one, remove one."""
+"""The environments gpuenv made: list them, remove one."""
 
 from __future__ import annotations
 
 import difflib
-import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpuenv import process
 from gpuenv.environments import apply, elsewhere
 from gpuenv.environments.check import installed_versions, torch_cuda
 from gpuenv.environments.conda_meta import installed_names, is_conda_environment
@@ -22,13 +20,7 @@ from gpuenv.environments.store import Place, find_store, is_path
 from gpuenv.machine.conda_environments import find_conda_environments
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.plan import Warn
-from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
-
-_BIN = "Scripts" if os.name == "nt" else "bin"
-_CONDA_BIN = ("", "Library/bin", "Scripts") if os.name == "nt" else ("bin",)
-_PYTHONS = ("Scripts/python.exe", "python.exe") if os.name == "nt" else ("bin/python",)
-_ACTIVE = ("PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX")
 
 
 def list_all(environ: Mapping[str, str]) -> tuple[Environment, ...]:
@@ -86,38 +78,6 @@ def unreadable(environment: Environment) -> Warn | None:
     return Warn("record-unreadable", f"{text}; {hint}")
 
 
-def run(name: str, argv: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Run a command in an environment, as if it were active; return the command's exit code.
-
-    Raises UsageError for an unknown environment, one of gpuenv's whose Python is gone (another would run in
-    its place), and a command that can't be started.
-    """
-    path = foreign(name, environ)
-    if path is None:
-        path = _existing(name, environ).place.path
-        _check_python(name, path)
-    try:
-        return process.hand_over(argv, activated(path, environ))
-    except OSError as error:
-        raise UsageError(
-            tr("`{program}` can't be started: {error}", program=argv[0], error=reason_of(error)),
-            code="command-not-found",
-            fixes=(Fix(tr("see what is in {directory}", directory=path / _BIN)),),
-        ) from None
-
-
-def _check_python(name: str, path: Path) -> None:
-    if not any((path / python).exists() for python in _PYTHONS):
-        raise UsageError(
-            tr("the Python of `{name}` is gone: {path}", name=name, path=path / _PYTHONS[0]),
-            code="broken-environment",
-            fixes=(
-                Fix(tr("see what is wrong with it"), f"gpuenv doctor {shlex.quote(name)}"),
-                Fix(tr("make it anew"), f"gpuenv create {shlex.quote(name)} --force"),
-            ),
-        )
-
-
 def foreign(name: str, environ: Mapping[str, str], root: Path = Path("/")) -> Path | None:
     """Return the conda environment of that name or at that path, where gpuenv made none called so."""
     if read_record(place_of(name, environ).path) is not None or apply.is_pending(place_of(name, environ)):
@@ -127,17 +87,6 @@ def foreign(name: str, environ: Mapping[str, str], root: Path = Path("/")) -> Pa
         one for one in list_foreign(environ, root) if one == path or (not is_path(name) and one.name == name)
     )
     return next(named, path if is_conda_environment(path) else None)
-
-
-def activated(path: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables as the environment's activate script would set them."""
-    variables = {name: value for name, value in environ.items() if name not in _ACTIVE}
-    is_conda = (path / "conda-meta").is_dir()
-    variables["CONDA_PREFIX" if is_conda else "VIRTUAL_ENV"] = str(path)
-    folders = [str(path / folder) for folder in (_CONDA_BIN if is_conda else (_BIN,))]
-    before = variables.get("PATH", os.defpath)
-    variables["PATH"] = os.pathsep.join((*folders, before) if before else folders)
-    return variables
 
 
 def check_removable(name: str, environ: Mapping[str, str]) -> Place:
@@ -183,7 +132,8 @@ def remove(name: str, environ: Mapping[str, str], *, wait_s: float = WAIT_S) -> 
     return place
 
 
-def _existing(name: str, environ: Mapping[str, str]) -> Environment:
+def existing(name: str, environ: Mapping[str, str]) -> Environment:
+    """Return an environment that gpuenv made; raise UsageError for an unknown one, and for one being made."""
     place = place_of(name, environ)
     if apply.is_pending(place) and not apply.recover_if_idle(place):
         raise busy(place)

@@ -12,6 +12,7 @@ from gpuenv.core.doctor.repair import NoRepair, Repair, superseded, what_repairs
 from gpuenv.core.render.json import render_plan_data
 from gpuenv.environments import in_place, snapshot
 from gpuenv.environments.in_place import changing_in_place
+from gpuenv.environments.inside import CONSTRAINTS, hold_stack
 from gpuenv.environments.lock import locked
 from gpuenv.environments.record import read_record, write_record
 from gpuenv.environments.steps import Running, new_log, run_steps
@@ -28,6 +29,7 @@ from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.plan import make_plan
 from gpuenv.workflow.proof_age import proven
 from gpuenv.workflow.repair_steps import planned_changes, repair_steps
+from gpuenv.workflow.settle import lifted, word_for
 
 _WORK = "D54"
 _NOT_OF_PACKAGES = ("machine", "container", "driver", "environment variables")
@@ -185,7 +187,7 @@ def apply_repair(
         log = new_log(place)
         module = get_manager(planned.plan.manager)
         running = Running(
-            environ=module.environment(environ, planned.plan.sources),
+            environ=lifted(module.environment(environ, planned.plan.sources), root),
             log=log,
             executables=module.executables(),
             show=show,
@@ -199,6 +201,8 @@ def apply_repair(
             if is_better(examined.diagnosis, after.diagnosis):
                 _record(root, planned.plan, after)
                 change.keep()
+                if (root / CONSTRAINTS).exists():
+                    hold_stack(root, word_for(place))
     return Repaired(change.kept, after.diagnosis, log)
 
 

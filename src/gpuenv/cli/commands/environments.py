@@ -10,7 +10,7 @@ from gpuenv.cli.output import confirm, envelope, note, print_data, print_json, p
 from gpuenv.cli.table import render_table
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import marked, tr
-from gpuenv.workflow import environments
+from gpuenv.workflow import entering, environments
 
 _COLUMNS = {
     "name": marked("name"),
@@ -52,7 +52,7 @@ def run(name: str, argv: list[str]) -> int:
             code="no-command",
             fixes=(Fix(tr("name one"), f"gpuenv run {shlex.quote(name)} -- python"),),
         )
-    return environments.run(name, command, os.environ)
+    return entering.run(name, command, os.environ, note)
 
 
 def remove(name: str, common: Common, *, yes: bool) -> int:

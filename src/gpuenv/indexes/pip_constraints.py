@@ -1,0 +1,30 @@
+"""The constraints that the user's own pip is configured with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from gpuenv.indexes.parse_pip_configuration import parse_pip_configuration
+from gpuenv.indexes.places import Places
+
+
+def configured_constraints(places: Places) -> tuple[str, ...]:
+    """Return the constraints files that pip would read: PIP_CONSTRAINT's, else those of its files.
+
+    A file that can't be read is passed over: pip itself will say so.
+    """
+    if words := places.environ.get("PIP_CONSTRAINT", "").split():
+        return tuple(words)
+    options: dict[str, str] = {}
+    for path in places.pip_files():
+        options |= _read(path)
+    value = options.get("install.constraint") or options.get("global.constraint") or ""
+    return tuple(value.split())
+
+
+def _read(path: Path) -> Mapping[str, str]:
+    try:
+        return parse_pip_configuration(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}

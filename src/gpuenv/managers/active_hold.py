@@ -1,0 +1,37 @@
+"""The constraints of an environment that is active hold nothing back in another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from gpuenv.core.held import CONSTRAINTS_HEAD
+
+_VARIABLES = ("PIP_CONSTRAINT", "UV_CONSTRAINT")
+
+
+def without_active_hold(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables without the constraints that gpuenv's environments bring when they are active."""
+    variables = dict(environ)
+    for name in _VARIABLES:
+        if name in variables:
+            own = " ".join(own_constraints(variables.pop(name)))
+            variables |= {name: own} if own else {}
+    return variables
+
+
+def own_constraints(value: str) -> tuple[str, ...]:
+    """Return the user's own of the files that PIP_CONSTRAINT or UV_CONSTRAINT names, separated by blanks."""
+    return tuple(word for word in value.split() if not _is_an_environment_s(word))
+
+
+def _is_an_environment_s(word: str) -> bool:
+    parts = urlsplit(word)
+    if parts.scheme != "file":
+        return False
+    try:
+        with open(url2pathname(parts.path), encoding="utf-8") as file:  # noqa: PTH123 - a text, as it stands there
+            return file.readline().rstrip("\n") == CONSTRAINTS_HEAD
+    except (OSError, ValueError):
+        return False
