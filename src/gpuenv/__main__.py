@@ -42,5 +42,17 @@ def main() -> None:
     sys.exit(status)
 
 
+def _forget_folder() -> None:
+    """Import nothing from the folder one stands in, which `python -m` puts first; gpuenv may lie there."""
+    ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - no pathlib yet
+    try:
+        here = os.getcwd()  # noqa: PTH109
+    except OSError:
+        return
+    if sys.path and sys.path[0] in {"", here} and here != ours:
+        del sys.path[0]
+
+
 if __name__ == "__main__":
+    _forget_folder()
     main()

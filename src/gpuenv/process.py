@@ -1,9 +1,12 @@
-"""The one module that starts processes: always from a list, never through a shell."""
+"""The one module that starts processes: by absolute paths, in an empty folder, never through a shell.
+
+The folder that gpuenv is started in may be a stranger's: only the user's own command (`hand_over`) runs
+there.
+"""
 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
+from gpuenv.surroundings import anchored, empty_folder, program_path
 from gpuenv.values.userinfo import redact
 
 _GRACE_S = 5.0
@@ -49,6 +53,7 @@ def run(
 ) -> Completed:
     """Run `argv` quietly and return what it printed, whatever it did; bytes that are no UTF-8 are replaced.
 
+    It starts in `cwd`, left out: in an empty folder. Relative paths in variables are made absolute before.
     The child and all its children are ended when the time limit (seconds) runs out or on Ctrl-C.
     """
     given = subprocess.DEVNULL if stdin is None else subprocess.PIPE
@@ -182,7 +187,7 @@ def hand_over(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     as in a shell. Raises OSError when it can't be started.
     """
     # Windows would look for the program on our PATH, not on the one it is given.
-    program = shutil.which(argv[0], path=environ.get("PATH", os.defpath)) or argv[0]
+    program = program_path(argv[0], environ)
     child = subprocess.Popen([program, *argv[1:]], env=dict(environ))
     previous = {number: signal.signal(number, _pass_to(child)) for number in _forwarded()}
     previous[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -284,13 +289,15 @@ def _start(
     stderr: int,
     keep_open: tuple[int, ...] = (),
 ) -> subprocess.Popen[bytes]:
+    given = os.environ if environ is None else environ
+    folder = str(cwd or empty_folder())
     return subprocess.Popen(
-        list(argv),
+        [program_path(argv[0], given), *argv[1:]],
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
-        env=dict(environ) if environ is not None else None,
-        cwd=cwd,
+        env={**anchored(given), "PWD": folder},
+        cwd=folder,
         start_new_session=os.name == "posix",  # so that its children end with it
         pass_fds=keep_open if os.name == "posix" else (),
     )

@@ -48,9 +48,9 @@ def test_uv_makes_the_environment_and_installs_into_it() -> None:
 
 def test_pip_uses_the_environments_own_interpreter() -> None:
     assert [step.argv for step in pip.steps(wanted(python_path="/usr/bin/python3.12"))] == [
-        ("/usr/bin/python3.12", "-m", "venv", "/envs/paper"),
+        ("/usr/bin/python3.12", "-I", "-m", "venv", "/envs/paper"),
         (
-            "/envs/paper/bin/python", "-m", "pip", "install",
+            "/envs/paper/bin/python", "-I", "-m", "pip", "install",
             "torch==2.14.1+cu126", "torchvision==0.29.1+cu126", "numpy",
             "--index-url", INDEX, "--find-links", PAGE,
         ),
@@ -59,7 +59,7 @@ def test_pip_uses_the_environments_own_interpreter() -> None:
 
 def test_pip_on_windows_uses_its_launcher_and_scripts_directory() -> None:
     first, second = pip.steps(wanted(system="windows"))
-    assert first.argv == ("py", "-3.12", "-m", "venv", "C:\\envs\\paper")
+    assert first.argv == ("py", "-3.12", "-I", "-m", "venv", "C:\\envs\\paper")
     assert second.argv[0] == "C:\\envs\\paper\\Scripts\\python.exe"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from gpuenv.core.render.ansible import render_module, render_request, render_tas
 from gpuenv.engines.ansible_events import last_words, parse_event, parse_host_list
 from gpuenv.engines.ansible_run import Play, Played, not_installed, play, with_utf8
 from gpuenv.process import run
+from gpuenv.surroundings import find_executables, path_directories
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.fleet_run import HostResult, NodeTask, OnHost
 from gpuenv.values.text import tr
@@ -117,11 +117,11 @@ def _find(program: str, environ: Mapping[str, str]) -> str:
             code="no-ansible",
             fixes=(Fix(tr("run gpuenv in WSL or on a Linux machine")),),
         )
-    beside = str(Path(sys.executable).parent)
-    found = shutil.which(program, path=environ.get("PATH", os.defpath)) or shutil.which(program, path=beside)
+    places = path_directories({"PATH": environ.get("PATH", os.defpath)})
+    found = next(find_executables(program, (*places, Path(sys.executable).parent)), None)
     if found is None:
         raise not_installed("ansible")
-    return found
+    return str(found)
 
 
 def _no_hosts(words: str) -> UsageError:

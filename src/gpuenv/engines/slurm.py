@@ -6,7 +6,6 @@ import json
 import os
 import re
 import secrets
-import shutil
 import tempfile
 from base64 import b64encode
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from gpuenv.engines.slurm_jobs import Job, Jobs
 from gpuenv.engines.slurm_limit import HostPattern, parse_limit
 from gpuenv.engines.slurm_text import NODE_FORMAT, SlurmNode, last_words, parse_nodes
 from gpuenv.process import Completed, run
+from gpuenv.surroundings import find_executable
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.fleet_run import Action, HostResult, NodeTask, OnHost
 from gpuenv.values.text import tr
@@ -129,14 +129,14 @@ class Slurm:
         raise _failed(program, words)
 
     def _find(self, program: str) -> str:
-        found = shutil.which(program, path=self.environ.get("PATH", os.defpath))
+        found = find_executable(program, {"PATH": self.environ.get("PATH", os.defpath)})
         if found is None:
             raise UsageError(
                 tr("`{program}` is not on PATH: Slurm is not installed here", program=program),
                 code="no-slurm",
                 fixes=(Fix(tr("run gpuenv on a login node of the cluster")),),
             )
-        return found
+        return str(found)
 
     def _argv(self, name: str, node: SlurmNode, action: Action) -> tuple[str, ...]:
         """Return the srun of one node; what a person asks for comes before what must be so."""

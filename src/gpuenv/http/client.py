@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import os
 import re
 import threading
 import time
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 from urllib.parse import urlsplit
 
-import platformdirs
 import requests
 from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
@@ -25,6 +23,7 @@ from gpuenv import __version__
 from gpuenv.http.cache import CachingAdapter, Store, discard, retries
 from gpuenv.http.problems import HttpProblem, Limits, limits_of, reason_of, timed_out
 from gpuenv.http.sizes import SizeStore
+from gpuenv.surroundings import cache_root
 from gpuenv.values.text import tr
 from gpuenv.values.userinfo import without_userinfo
 
@@ -231,11 +230,7 @@ def _size_or_none(pending: Pending[int | None]) -> int | None:
 
 def cache_directory(environ: Mapping[str, str]) -> Path:
     """Return where pages and sizes are kept: GPUENV_CACHE_DIR, else the platform's cache directory."""
-    named = environ.get("GPUENV_CACHE_DIR")
-    try:
-        return Path(named) if named else platformdirs.user_cache_path("gpuenv", appauthor=False)
-    except RuntimeError:  # a user without a home, as in a container: nothing is kept
-        return Path(os.devnull, "gpuenv")
+    return cache_root(environ)
 
 
 def _read(response: requests.Response, limits: Limits) -> bytes:

@@ -1,14 +1,17 @@
-"""Find programs on PATH without starting them."""
+"""Look at a machine's files without tripping over what may not be read; programs on PATH."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
-_ENDINGS = (".exe", ".bat") if sys.platform == "win32" else ("",)
+from gpuenv.surroundings import find_executable, find_executables, is_executable, path_directories
+
+__all__ = [
+    "Tree", "find_executable", "find_executables", "home_directory", "is_executable", "is_there",
+    "path_directories", "read_text",
+]  # fmt: skip
 
 
 class Tree(Protocol):
@@ -34,34 +37,6 @@ class Tree(Protocol):
 
     def open(self, mode: Literal["rb"]) -> BinaryIO:
         """Open a file; raise OSError."""
-
-
-def path_directories(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return PATH's directories in order, once each, without relative ones: what they mean changes."""
-    entries = environ.get("PATH", "").split(os.pathsep)
-    return tuple(dict.fromkeys(Path(entry) for entry in entries if entry and Path(entry).is_absolute()))
-
-
-def find_executable(name: str, environ: Mapping[str, str]) -> Path | None:
-    """Return the first file on PATH called `name` that may be executed."""
-    return next(find_executables(name, path_directories(environ)), None)
-
-
-def find_executables(name: str, directories: tuple[Path, ...]) -> Iterator[Path]:
-    """Yield the files called `name` (on Windows with an ending) in these directories that may be executed."""
-    for directory in directories:
-        for ending in _ENDINGS:
-            candidate = directory / f"{name}{ending}"
-            if is_executable(candidate):
-                yield candidate
-
-
-def is_executable(path: Path) -> bool:
-    """Tell whether `path` is a file (or leads to one) that may be executed."""
-    try:
-        return path.is_file() and os.access(path, os.X_OK)
-    except (OSError, ValueError):  # ValueError: an embedded null byte
-        return False
 
 
 def is_there(path: Tree) -> bool:

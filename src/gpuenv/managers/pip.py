@@ -30,12 +30,12 @@ _FIRST_WITH_NEW_PIP = (3, 10)
 
 
 def steps(wanted: Wanted) -> tuple[Step, ...]:
-    """Return the commands that make the environment."""
+    """Return the commands that make the environment; isolated, so that no `venv.py` beside one is run."""
     options = source_options(wanted.sources)
-    install = (wanted.target_python, "-m", "pip", "install")
+    install = (wanted.target_python, "-I", "-m", "pip", "install")
     return (
         Step(
-            (*_interpreter(wanted), "-m", "venv", wanted.target),
+            (*_interpreter(wanted), "-I", "-m", "venv", wanted.target),
             tr("make an environment with Python {version}", version=wanted.python),
         ),
         *_upgrade(wanted, install, options),
@@ -100,5 +100,5 @@ def available_pythons(
 
 def can_make_environments(python: str, environ: Mapping[str, str]) -> bool:
     """Tell whether the interpreter has venv and ensurepip; Debian ships it without."""
-    probe = (python, "-c", "import ensurepip, venv")
+    probe = (python, "-I", "-c", "import ensurepip, venv")
     return process.run(probe, timeout_s=_PROBE_LIMIT_S, environ=without(environ, MISLEADING)).ok

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-import shutil
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from gpuenv import process
+from gpuenv.indexes.uv_settings import uv_variables
 from gpuenv.managers.active_hold import without_active_hold
 from gpuenv.managers.manager import MISLEADING, Wanted, installed_offers, sort_offers, without
+from gpuenv.surroundings import find_executable
 from gpuenv.uv_binary import find_embedded_uv
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.machine import FoundPython
@@ -65,7 +67,7 @@ def source_options(sources: Sources) -> tuple[str, ...]:
 
 def find() -> str:
     """Return the path of the embedded uv, else of the one on PATH; raise UsageError without either."""
-    found = find_embedded_uv() or shutil.which("uv")
+    found = find_embedded_uv() or find_executable("uv", os.environ)
     if found is None:
         raise UsageError(
             tr("uv is not there"),
@@ -75,7 +77,7 @@ def find() -> str:
                 Fix(tr("or use another manager: --manager pip")),
             ),
         )
-    return found
+    return str(found)
 
 
 def executables() -> Mapping[str, str]:
@@ -84,8 +86,11 @@ def executables() -> Mapping[str, str]:
 
 
 def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
-    """Return the variables to run uv with: the user's, a CA bundle that pip knows, and patience."""
-    variables = without(without_active_hold(environ), _MISLEADING)
+    """Return the variables to run uv with: the user's, a CA bundle that pip knows, and patience.
+
+    Of configuration files only the user's and the system's count: the folder one stands in decides nothing.
+    """
+    variables = uv_variables(without(without_active_hold(environ), _MISLEADING))
     if sources.ca_bundle:
         variables.setdefault("SSL_CERT_FILE", sources.ca_bundle)
     variables.setdefault("UV_HTTP_TIMEOUT", variables.get("UV_REQUEST_TIMEOUT", _TIMEOUT_S))
@@ -132,7 +137,7 @@ def _managed(uv: str, environ: tuple[tuple[str, str], ...], *, exact: bool) -> t
     # `--managed-python` only leaves out of what it prints.
     every = ("--all-versions",) if exact else ()
     argv = (uv, "python", "list", "--managed-python", *every, "--output-format", "json")
-    listed = process.run(argv, timeout_s=_LIST_LIMIT_S, environ={**dict(environ), "PATH": ""})
+    listed = process.run(argv, timeout_s=_LIST_LIMIT_S, environ={**uv_variables(dict(environ)), "PATH": ""})
     try:
         return parse_python_list(listed.stdout, exact=exact) if listed.ok else ()
     except ValueError:

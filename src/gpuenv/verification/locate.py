@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuenv.machine.executables import is_there
+from gpuenv.machine.executables import find_executable, is_there
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
@@ -94,9 +93,8 @@ def _locate_active(environ: Mapping[str, str], *, broken: bool, windows: bool) -
     # Windows' own `python3` opens a shop
     names = ("python", "python3") if windows else ("python3", "python")
     for name in names:
-        found = shutil.which(name, path=environ.get("PATH", ""))
-        if found:
-            python = Path(found).absolute()
+        python = find_executable(name, environ)
+        if python:
             return Located(python, environment_of(python))
     raise UsageError(
         tr("no environment is active, and there is no Python on PATH"),

@@ -47,7 +47,19 @@ _MOST = 8  # files that are asked about
 
 def _day(git: Path, file: Path, environ: Mapping[str, str]) -> str | None:
     """Read `2020-03-14T10:21:07+01:00`, of which the day is the committer's own."""
-    argv = [str(git), *_SAFELY, "log", "-1", "--no-show-signature", "--format=%cI", "--", file.name]
-    done = run(argv, timeout_s=_LIMIT_S, environ=environ, cwd=file.absolute().parent)
+    folder = str(file.absolute().parent)
+    argv = [
+        str(git),
+        "-C",
+        folder,
+        *_SAFELY,
+        "log",
+        "-1",
+        "--no-show-signature",
+        "--format=%cI",
+        "--",
+        file.name,
+    ]
+    done = run(argv, timeout_s=_LIMIT_S, environ=environ)
     found = _DAY.match(done.stdout) if done.ok else None
     return found[0] if found else None

@@ -211,9 +211,14 @@ def _encrypted(source: IndexSource, mirror: Mirror) -> tuple[IndexSource, tuple[
 
 
 def named_source(place: str, option: str, role: Role) -> IndexSource:
-    """Return the source that an option names; raise UsageError for an address that can't be read."""
+    """Return the source that an option names; raise UsageError for an address that can't be read.
+
+    A folder is named absolutely: installers run elsewhere.
+    """
     try:
         _check_host(place.strip())
+        if not is_remote(place) and not place.lower().startswith("file:"):
+            place = os.path.abspath(place)  # noqa: PTH100 - a link must stay one
         return guess_source(place, tr("option {option}", option=option), role=role)
     except ValueError as error:
         raise UsageError(

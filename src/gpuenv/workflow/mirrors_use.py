@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from gpuenv.settings.files import (
     remove_folders,
     replace_bytes,
 )
+from gpuenv.surroundings import find_executable
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.mirror import Mirror, PypiPart, Tool
 from gpuenv.values.plan import Warn
@@ -228,7 +228,7 @@ def _is_there(tool: Tool, scope: Scope, places: Places) -> bool:
     """Whether a tool is used here: pip and uv come with Python and gpuenv, conda need not be there."""
     if tool != "conda":
         return True
-    path = shutil.which("conda") or shutil.which("mamba") or shutil.which("micromamba")
+    path = any(find_executable(name, places.environ) for name in ("conda", "mamba", "micromamba"))
     named = places.environ.get("CONDA_EXE") or places.environ.get("MAMBA_EXE")
     return bool(path or named) or places.conda_file(scope).exists()
 

@@ -44,6 +44,7 @@ from gpuenv.workflow.conda_choice import (
     locate_asked,
 )
 from gpuenv.workflow.environment_file import read_environment_file, with_file
+from gpuenv.workflow.folder_settings import warn_of_folder
 from gpuenv.workflow.joint import only_fitting, resolve_jointly
 from gpuenv.workflow.knowledge import load_knowledge, overlay_warnings
 from gpuenv.workflow.listings import Listed, configuration_for, list_files, with_sizes
@@ -158,7 +159,7 @@ def finished(plan: Plan, wish: Wish, environ: Mapping[str, str], target: str) ->
     """Return a plan with what there is to tell of the wish, and with its steps."""
     plan = replace(
         plan,
-        warnings=(*plan.warnings, *wish.told, *overlay_warnings(environ)),
+        warnings=(*plan.warnings, *wish.told, *overlay_warnings(environ), *warn_of_folder(environ)),
         asked=asked_of(wish.options, wish.request.requirements),
     )
     if plan.conda is not None:

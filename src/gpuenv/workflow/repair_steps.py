@@ -63,10 +63,10 @@ def _uv_steps(
 def _pip_steps(
     python: str, packages: tuple[str, ...], again: tuple[str, ...], remove: tuple[str, ...], plan: Plan
 ) -> tuple[Step, ...]:
-    start, sources = (python, "-m", "pip", "install"), pip.source_options(plan.sources)
+    start, sources = (python, "-I", "-m", "pip", "install"), pip.source_options(plan.sources)
     steps = [Step((*start, *packages, *sources), tr("put the builds in that work here"))]
     if remove:
-        out = (python, "-m", "pip", "uninstall", "-y", *remove)
+        out = (python, "-I", "-m", "pip", "uninstall", "-y", *remove)
         steps.insert(0, Step(out, tr("take out what does not belong here")))
     pinned = tuple(next((one for one in packages if _name(one) == name), name) for name in again)
     if pinned:

@@ -1,0 +1,57 @@
+"""What uv would obey in the folder one stands in, and gpuenv does not: said, so that nobody wonders."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gpuenv.machine.executables import read_text
+from gpuenv.values.plan import Warn
+from gpuenv.values.text import tr
+
+_DECIDING = (
+    "index", "index-url", "extra-index-url", "find-links", "no-index", "index-strategy", "pip",
+    "override-dependencies", "constraint-dependencies", "exclude-dependencies", "exclude-newer",
+)  # fmt: skip
+
+
+def warn_of_folder(environ: Mapping[str, str]) -> tuple[Warn, ...]:
+    """Warn of the nearest uv.toml or `[tool.uv]` with settings that would change a plan, were they obeyed."""
+    if environ.get("UV_NO_CONFIG") or environ.get("UV_CONFIG_FILE"):
+        return ()  # uv itself would not look there
+    here = Path(os.path.abspath("."))  # noqa: PTH100 - as it was entered
+    file = next((path for folder in (here, *here.parents) if (path := _settings_in(folder))), None)
+    if file is None:
+        return ()
+    text = tr(
+        "{file} is ignored: the current folder does not configure gpuenv; to use its indexes give them with"
+        " --mirror or GPUENV_MIRROR, to use all of it set UV_CONFIG_FILE to a uv.toml",
+        file=file,
+    )
+    return (Warn("folder-configuration-ignored", text),)
+
+
+def _settings_in(folder: Path) -> Path | None:
+    for name in ("uv.toml", "pyproject.toml"):
+        text = read_text(folder / name, limit=1 << 20)
+        if text is not None and parse_deciding(name, text):
+            return folder / name
+    return None
+
+
+def parse_deciding(name: str, text: str) -> tuple[str, ...]:
+    """Return the keys of a file that would change what uv resolves; none for what is no TOML."""
+    if sys.version_info >= (3, 11):
+        import tomllib  # noqa: PLC0415 - only where there is such a file
+    else:
+        import tomli as tomllib  # noqa: PLC0415
+    try:
+        table: Any = tomllib.loads(text)
+        if name == "pyproject.toml":
+            table = table.get("tool", {}).get("uv", {})
+        return tuple(key for key in _DECIDING if key in table)
+    except (ValueError, RecursionError, AttributeError, TypeError):
+        return ()
