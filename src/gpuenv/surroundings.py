@@ -17,8 +17,6 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-import platformdirs
-
 _ENDINGS = (".exe", ".bat") if sys.platform == "win32" else ("",)
 _EMPTY = "empty"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # not a drive's single letter
@@ -151,8 +149,12 @@ def private_folder(name: str) -> Path:
 def cache_root(environ: Mapping[str, str]) -> Path:
     """Return gpuenv's cache directory: GPUENV_CACHE_DIR, else the platform's."""
     named = environ.get("GPUENV_CACHE_DIR")
+    if named:
+        return Path(named)
+    import platformdirs  # noqa: PLC0415 - only where nothing is named
+
     try:
-        return Path(named) if named else platformdirs.user_cache_path("gpuenv", appauthor=False)
+        return platformdirs.user_cache_path("gpuenv", appauthor=False)
     except RuntimeError:  # a user without a home, as in a container: nothing is kept
         return Path(os.devnull, "gpuenv")
 
