@@ -9,10 +9,8 @@ from __future__ import annotations
 import atexit
 import os
 import re
-import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -188,6 +186,9 @@ def _is_empty(folder: Path) -> bool:
 
 @cache
 def _fresh(name: str) -> Path:
+    import shutil  # noqa: PLC0415 - only where the cache can't be written
+    import tempfile  # noqa: PLC0415
+
     folder = Path(tempfile.mkdtemp(prefix=f"gpuenv-{name}-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
