@@ -57,7 +57,7 @@ BAD = (
     (("create", "con"), "con"),
     (("create", "/"), "/"),
     (("create", "~"), "~"),
-    (("create", "trial"), "terminal"),
+    (("create", "trial", "--offline", "--cuda", "cpu", "--manager", "uv"), "terminal"),
     (("verify", NO_SUCH_PLACE), NO_SUCH_PLACE),
     (("verify", "nope"), "nope"),
     (("verify", "--timeout", "0"), "timeout"),

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
 from gpuenv.values.errors import Fix, GpuenvError, UsageError
+from gpuenv.values.printable import printable
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
@@ -73,9 +74,17 @@ def print_json(document: dict[str, Any]) -> None:
 
 
 def print_data(text: str) -> None:
-    """Write what was asked for to stdout; raise UsageError where it takes no more."""
+    """Write what a person asked for to stdout; raise UsageError where it takes no more."""
+    print_file(printable(text))
+
+
+def print_file(text: str, colour: Callable[[str], str] | None = None) -> None:
+    """Write the content of a file to stdout: as it is, but on a terminal, where it may be coloured."""
+    shown = printable(text) if sys.stdout.isatty() else text
+    if colour is not None and sys.stdout.isatty():
+        shown = colour(shown)
     try:
-        _write(sys.stdout, text if text.endswith("\n") else text + "\n")
+        _write(sys.stdout, shown if shown.endswith("\n") else shown + "\n")
     except OSError as error:
         raise unwritable(error) from None
 
@@ -89,7 +98,7 @@ def unwritable(error: OSError) -> UsageError:
 def note(text: str) -> None:
     """Write a message to stderr; there is nobody to tell where that can't be done."""
     try:
-        _write(sys.stderr, text + "\n")
+        _write(sys.stderr, printable(text) + "\n")
     except OSError:
         _turn_to_nothing(sys.stderr)
 
@@ -156,7 +165,7 @@ _YES = ("y", "yes", "是", "好")
 def confirm(question: str, *, assume: str) -> None:
     """Ask on the terminal; raise UsageError where there is none, Declined on a no."""
     check_terminal(assume=assume)
-    sys.stderr.write(tr("{question} [y/N] ", question=question))
+    sys.stderr.write(printable(tr("{question} [y/N] ", question=question)))
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in _YES:
         raise Declined

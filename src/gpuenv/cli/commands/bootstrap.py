@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpuenv.cli.commands.plan import options_of
 from gpuenv.cli.options import BootstrapArguments, Common, PlanArguments
-from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings, working
+from gpuenv.cli.output import envelope, note, print_file, print_json, print_warnings, working
 from gpuenv.values.text import tr
 from gpuenv.workflow.bootstrap import BootstrapOptions, make_bootstrap
 from gpuenv.workflow.lab import read_lab
@@ -40,7 +40,7 @@ def bootstrap(
     if not common.quiet:
         print_warnings(script.warnings)
     if output is None:
-        print_data(script.text)
+        print_file(script.text)
     elif not common.quiet:
         note(tr("wrote {file}", file=output))
     return 0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import note
 from gpuenv.core.render.text import render_size
+from gpuenv.values.printable import printable
 from gpuenv.values.text import tr
 from gpuenv.workflow.fetch import Watcher
 
@@ -174,4 +175,4 @@ class _Bar:
 
     def tell(self, text: str) -> None:
         """Write a line above the bar."""
-        self.progress.console.print(text, markup=False, highlight=False)
+        self.progress.console.print(printable(text), markup=False, highlight=False)

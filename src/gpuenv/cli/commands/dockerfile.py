@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpuenv.cli.commands.plan import options_of
 from gpuenv.cli.options import Common, PlanArguments
-from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings, working
+from gpuenv.cli.output import envelope, note, print_file, print_json, print_warnings, working
 from gpuenv.core.render.json import render_plan_data
 from gpuenv.values.text import tr
 from gpuenv.workflow.images import plan_image, write_ignore_file
@@ -31,7 +31,7 @@ def dockerfile(wanted: PlanArguments, base: str, output: Path | None, common: Co
         for path in written:
             note(tr("wrote {file}", file=path))
     if output is None:
-        print_data(text)
+        print_file(text)
     return 0
 
 

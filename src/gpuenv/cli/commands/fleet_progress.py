@@ -11,6 +11,7 @@ from gpuenv.cli.options import Common
 from gpuenv.cli.output import note
 from gpuenv.core.render.fleet_run import host_name, state_of, verified_in_words
 from gpuenv.values.fleet_run import Action, HostOutcome
+from gpuenv.values.printable import printable
 from gpuenv.values.text import marked, tr
 from gpuenv.workflow.fleet_run import Watcher
 
@@ -107,7 +108,7 @@ class _Bar:
         """Say what a machine waits for."""
         if self._progress is not None and why:
             text = tr("{host}: waiting: {why}", host=host_name(host), why=why)
-            self._progress.console.print(text, markup=False, highlight=False)
+            self._progress.console.print(printable(text), markup=False, highlight=False)
 
     def running(self, host: str) -> None:
         """Name a machine that is at work."""
@@ -120,7 +121,7 @@ class _Bar:
         self._left -= 1
         self._draw(1)
         if self._progress is not None:
-            self._progress.console.print(_line(outcome), markup=False, highlight=False)
+            self._progress.console.print(printable(_line(outcome)), markup=False, highlight=False)
         if self._left == 0:
             self.end()
 

@@ -12,6 +12,7 @@ from gpuenv.cli.output import (
     envelope,
     note,
     print_data,
+    print_file,
     print_json,
     print_warnings,
 )
@@ -86,7 +87,7 @@ def _print_only(planned: Changes, command: str, common: Common) -> int:
         print_warnings(planned.warnings)
     for change in planned.changes:
         print_data(f"# {change.path}")
-        print_data((change.after or b"").decode("utf-8", "replace").rstrip("\n"))
+        print_file((change.after or b"").decode("utf-8", "replace").rstrip("\n"))
     return 0
 
 

@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpuenv.cli.options import Common, PlanArguments
-from gpuenv.cli.output import envelope, json_text, note, print_data, print_json, print_warnings, working
+from gpuenv.cli.output import envelope, json_text, note, print_file, print_json, print_warnings, working
 from gpuenv.core.render.json import render_plan_data
 from gpuenv.core.render.text import render_text
 from gpuenv.managers import MANAGERS
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.plan import Plan
+from gpuenv.values.printable import printable
 from gpuenv.values.text import tr
 from gpuenv.workflow.conda_choice import choose_conda_manager
 from gpuenv.workflow.options import PlanOptions
@@ -100,7 +101,7 @@ def print_plan(decided: Plan, text: str, output: Path | None, common: Common) ->
     if not common.quiet:
         print_warnings(decided.warnings)
     if output is None:
-        print_data(text)
+        print_file(text)
     elif not common.quiet:
         note(tr("wrote {file}", file=output))
     return 0
@@ -118,7 +119,7 @@ def decide_text(
     if format_name == "json":
         return decided, json_text(_envelope(decided))
     if format_name == "text":
-        return decided, render_text(decided, verbose=common.verbose)
+        return decided, printable(render_text(decided, verbose=common.verbose))
     from gpuenv.cli.commands.plan_files import render_file  # noqa: PLC0415 - files of many tools are much
 
     return render_file(decided, format_name, options)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,7 +11,16 @@ from pathlib import Path
 
 from gpuenv.cli.commands.plan import DEFAULT_TARGET, options_of
 from gpuenv.cli.options import AdaptArguments, Common, PlanArguments
-from gpuenv.cli.output import envelope, json_text, note, print_data, print_json, print_warnings, working
+from gpuenv.cli.output import (
+    envelope,
+    json_text,
+    note,
+    print_data,
+    print_file,
+    print_json,
+    print_warnings,
+    working,
+)
 from gpuenv.core.render.adaptation import patch_of, render_adaptation_data, render_changes
 from gpuenv.core.render.json import render_plan_data
 from gpuenv.core.render.text import render_text
@@ -114,13 +122,7 @@ def show_adaptation(adaptation: Adaptation, common: Common, *, with_patch: bool)
         print_data(render_changes(adaptation, verbose=common.verbose))
     patch = patch_of(adaptation)
     if with_patch and patch:
-        print_data(_for_terminal(patch, os.environ) if sys.stdout.isatty() else patch)
-
-
-def _for_terminal(patch: str, environ: Mapping[str, str]) -> str:
-    """Return a patch to be looked at: what would steer the terminal is a stranger's and goes."""
-    shown = "".join(one if one.isprintable() or one in "\n\t" else "\ufffd" for one in patch)
-    return _coloured(shown) if _draws(environ) else shown
+        print_file(patch, _coloured if _draws(os.environ) else None)
 
 
 def _draws(environ: Mapping[str, str]) -> bool:

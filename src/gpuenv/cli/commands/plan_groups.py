@@ -13,8 +13,8 @@ from gpuenv.cli.output import (
     error_data,
     json_text,
     note,
-    print_data,
     print_error,
+    print_file,
     print_json,
     print_warnings,
     working,
@@ -24,6 +24,7 @@ from gpuenv.core.render.fleet import COLUMNS, render_fleet_data, render_groups, 
 from gpuenv.values.errors import Fix, Refused, UsageError
 from gpuenv.values.fleet import FleetPlan
 from gpuenv.values.plan import Plan
+from gpuenv.values.printable import printable
 from gpuenv.values.text import tr
 from gpuenv.workflow.fleet_plan import in_words, may_be_parted, plan_fleet
 from gpuenv.workflow.options import PlanOptions
@@ -82,13 +83,14 @@ def _print_text(fleet: FleetPlan, text: str, written: tuple[Path, ...], common: 
     if not common.quiet:
         print_warnings(fleet.warnings)
     if not written and text:
-        print_data(text)
+        print_file(text)
     for path in () if common.quiet else written:
         note(tr("wrote {file}", file=path))
 
 
 def _as_text(fleet: FleetPlan, common: Common) -> str:
-    return f"{render_table(table_rows(fleet), COLUMNS)}\n\n{render_groups(fleet, verbose=common.verbose)}"
+    table = render_table(table_rows(fleet), COLUMNS)
+    return printable(f"{table}\n\n{render_groups(fleet, verbose=common.verbose)}")
 
 
 def _unserved(fleet: FleetPlan) -> Refused:

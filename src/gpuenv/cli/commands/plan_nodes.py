@@ -12,8 +12,8 @@ from gpuenv.cli.output import (
     envelope,
     error_data,
     note,
-    print_data,
     print_error,
+    print_file,
     print_json,
     print_warnings,
     working,
@@ -56,7 +56,7 @@ def plan_for_nodes(options: PlanOptions, format_name: str, output: Path | None, 
         for path in written:
             note(tr("wrote {file}", file=path))
     if None in texts:
-        print_data(texts[None])
+        print_file(texts[None])
     if error:
         print_error(error, verbose=common.verbose)
     return error.exit_code if error else 0
