@@ -24,6 +24,7 @@ from matrix_tables.images import build_images
 from matrix_tables.known_bad import build_known_bad
 from matrix_tables.libraries import build_libraries
 from matrix_tables.mirrors import build_mirrors
+from matrix_tables.pythons import build_pythons
 from matrix_tables.signatures import build_signatures
 from matrix_tables.torch import build_torch
 from matrix_tables.wheel_read import READ, prefer_wheels, read_records
@@ -88,6 +89,7 @@ def _build(facts: Facts, options: argparse.Namespace) -> tuple[dict[str, list[Ro
         "checks": build_checks(facts),
         "conda": build_conda(facts),
         "images": build_images(),
+        "pythons": build_pythons(),
         "ecosystem": build_ecosystem(facts),
         "api-changes": build_api_changes(),
     }

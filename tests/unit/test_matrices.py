@@ -20,8 +20,8 @@ from gpuenv.workflow.matrix import check_matrix
 MATRICES = Path(__file__).parents[2] / "matrices"
 TABLES = (
     "torch", "cuda", "gpus", "companions", "known-bad", "libraries", "wheels", "manifest", "mirrors", "conda",
-    "signatures", "checks", "images", "ecosystem", "api-changes", "conda-tools", "installer-faults",
-    "nvidia-smi", "tegra",
+    "signatures", "checks", "images", "pythons", "ecosystem", "api-changes", "conda-tools",
+    "installer-faults", "nvidia-smi", "tegra",
 )  # fmt: skip
 
 

@@ -71,6 +71,10 @@ def tables() -> Tables:
              "confidence": "low", **ORIGIN},
             {"kind": "family", "library": "cudnn", "major": 9, "cuda": ">=11,<14", **ORIGIN},
         ],
+        "pythons": [
+            {"version": "3.12", "released": "2023-10-02", "uv": ["linux-64"], **ORIGIN},
+            {"version": "3.13", "released": "2024-10-07", "uv": [], **ORIGIN},
+        ],
         "wheels": [
             {"project": "torch", "filename": TORCH, "index": "pypi", "sha256": "a" * 64},
             {"project": "torchvision", "filename": VISION, "index": "pytorch", "subdir": "cu126",
@@ -161,6 +165,7 @@ CONTRADICTIONS: list[tuple[str, Callable[[Tables], None], str]] = [
     ("known-bad", change("known-bad", 0, constrain=[]), "the plan judges it, and does nothing about it"),
     ("libraries", change("libraries", 1, min_compute_capability="3.5"), "supports older GPUs again than 9.0"),
     ("libraries", bundled("2.7.0", "12.6"), "no build of torch.json leaves its cuDNN open"),
+    ("pythons", change("pythons", 1, released="2023-10-01"), "Python 3.13 came out before Python 3.12"),
     # a CUDA that the wheel contradicts
     ("torch", change("torch", 0, requires_cuda="12.8"), "whose metadata requires CUDA 12.8"),
     (
@@ -241,6 +246,9 @@ def test_a_contradiction_is_found(table: str, mutate: Callable[[Tables], None], 
         ("known-bad", "when", ["torch<2.3"]),
         ("known-bad", "constrain", ["numpy<"]),
         ("libraries", "from", ""),
+        ("pythons", "version", "3"),
+        ("pythons", "released", "2 October 2023"),
+        ("pythons", "uv", ["macos"]),
         ("companions", "basis", "guess"),
         ("torch", "requires_cuda", "twelve"),
         ("wheels", "filename", "torch.whl"),

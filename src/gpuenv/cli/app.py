@@ -343,7 +343,7 @@ def matrix_show(
         typer.Argument(
             metavar="[TABLE]",
             help="torch, cuda, gpus, companions, known-bad, libraries, mirrors, conda, signatures, checks, "
-            "images, ecosystem or api-changes.",
+            "images, pythons, ecosystem or api-changes.",
         ),
     ] = "torch",
     html: Annotated[

@@ -34,6 +34,7 @@ from gpuenv.core.knowledge_rows import (
     parse_library_floor,
     parse_torch_build,
 )
+from gpuenv.core.python_releases import PythonRelease, parse_python_release
 from gpuenv.values.build import IndexKind, Platform, TorchBuild
 from gpuenv.values.capability import ComputeCapability
 from gpuenv.values.variant import CudaVersion, Variant
@@ -56,6 +57,7 @@ class Knowledge:
     library_rows: tuple[Row, ...]
     ecosystem_rows: tuple[Row, ...] = ()
     tegra_rows: tuple[Row, ...] = ()
+    python_rows: tuple[Row, ...] = ()
 
     # torch
 
@@ -286,6 +288,11 @@ class Knowledge:
         return {(release.project, release.version): release for release in releases}
 
     # the rest
+
+    @cached_property
+    def python_releases(self) -> tuple[PythonRelease, ...]:
+        """The releases of CPython, oldest first."""
+        return tuple(parse_python_release(row) for row in self.python_rows)
 
     @cached_property
     def ecosystem(self) -> Ecosystem:

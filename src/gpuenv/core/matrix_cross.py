@@ -271,6 +271,14 @@ def _what_is_compiled_can_run(images: Rows) -> Complaints:
             yield row, tr("flavour `{flavour}` with CUDA {cuda}", flavour=row["flavour"], cuda=row["cuda"])
 
 
+def _pythons_follow_each_other(pythons: Rows) -> Complaints:
+    rows = sorted(pythons, key=lambda row: Version(row["version"]))
+    for before, row in pairwise(rows):
+        if row["released"] <= before["released"]:
+            facts = {"version": row["version"], "before": before["version"]}
+            yield row, tr("Python {version} came out before Python {before}", **facts)
+
+
 CROSS_CHECKS = (
     CrossCheck(("torch",), _variants_state_their_cuda),
     CrossCheck(("conda",), _variants_state_their_cuda),
@@ -293,4 +301,5 @@ CROSS_CHECKS = (
     CrossCheck(("libraries",), _libraries_only_drop),
     CrossCheck(("libraries", "torch"), _bundled_libraries_are_of_builds),
     CrossCheck(("images",), _what_is_compiled_can_run),
+    CrossCheck(("pythons",), _pythons_follow_each_other),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 
 from packaging.utils import parse_wheel_filename
 
@@ -201,6 +202,14 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
             Field("packages", list_of(is_text)),
             Field("build_packages", list_of(is_text)),
             Field("platforms", list_of(one_of(*PLATFORMS), least=1)),
+            *ORIGIN,
+        )
+    },
+    "pythons": {
+        None: (
+            Field("version", matching(r"3\.\d{1,2}", marked("Python release such as 3.12"))),
+            Field("released", readable(date.fromisoformat)),
+            Field("uv", list_of(one_of(*PLATFORMS))),
             *ORIGIN,
         )
     },

@@ -53,6 +53,7 @@ _KEYS: Mapping[str, Mapping[str | None, tuple[str, ...]]] = {
     "nvidia-smi": {None: ("kind", "contains")},
     "tegra": {None: ("chip",)},
     "images": {None: ("repository", "tag")},
+    "pythons": {None: ("version",)},
     "api-changes": {None: ("id",)},
     "ecosystem": {
         "set": ("kind", "set"),

@@ -22,6 +22,7 @@ from gpuenv.values.python import PythonOffer
 from gpuenv.values.text import tr
 
 NAME = "uv"
+REFUSING_DOWNLOADS = ("UV_PYTHON_DOWNLOADS", "UV_OFFLINE")
 _LIST_LIMIT_S = 20.0
 # `--torch-backend` sends torch to download.pytorch.org whatever the index options say (facts: B1 to B3).
 _MISLEADING = (*MISLEADING, "UV_TORCH_BACKEND", "UV_SYSTEM_PYTHON", "UV_VENV_CLEAR")
@@ -126,9 +127,8 @@ def _on_offer(
 
 
 def _downloads_refused(environ: Mapping[str, str]) -> bool:
-    return environ.get("UV_PYTHON_DOWNLOADS", "") in {"never", "manual", "false", "0"} or bool(
-        environ.get("UV_OFFLINE", "") not in {"", "0", "false"}
-    )
+    downloads, offline = (environ.get(name, "") for name in REFUSING_DOWNLOADS)
+    return downloads in {"never", "manual", "false", "0"} or offline not in {"", "0", "false"}
 
 
 @cache

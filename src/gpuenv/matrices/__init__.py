@@ -10,7 +10,7 @@ from typing import Any
 # what decisions are made from, and what a refresh may lay rows over
 DECIDING = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries", "ecosystem")
 # what can be looked at
-TABLES = (*DECIDING, "mirrors", "conda", "signatures", "checks", "images", "api-changes")
+TABLES = (*DECIDING, "mirrors", "conda", "signatures", "checks", "images", "pythons", "api-changes")
 
 
 def directory() -> Path:

@@ -14,13 +14,15 @@ _TAG = re.compile(r"cp(\d)(\d+)(t?)")
 class PythonOffer:
     """A Python that the environment can have: `version` is MAJOR.MINOR or MAJOR.MINOR.PATCH.
 
-    `path` is the interpreter where one is installed, None where the manager would bring it.
+    `path` is the interpreter where one is installed, None where the manager would bring it. `recent` is true
+    of a release that many packages have no wheels for yet.
     """
 
     version: str
     path: str | None = None
     installed: bool = False
     free_threaded: bool = False
+    recent: bool = False
 
     @property
     def minor(self) -> tuple[int, int]:

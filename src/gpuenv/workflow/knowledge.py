@@ -27,4 +27,4 @@ def overlay_warnings(environ: Mapping[str, str]) -> tuple[Warn, ...]:
 @lru_cache(maxsize=2)
 def _parsed(loaded: Overlay) -> Knowledge:
     known = parse_knowledge(*(loaded.tables[table] for table in _TABLES))
-    return replace(known, tegra_rows=matrices.load("tegra"))
+    return replace(known, tegra_rows=matrices.load("tegra"), python_rows=matrices.load("pythons"))

@@ -35,9 +35,13 @@ def choose_machines(
 
 
 def is_here(options: PlanOptions, machines: tuple[Machine, ...]) -> bool:
-    """Whether the plan is for the machine gpuenv runs on, so that its interpreters can be used."""
+    """Whether the plan is for the machine gpuenv runs on, so that its interpreters can be used.
+
+    A driver or GPUs that were described are another machine's, unless the environment is made here for it.
+    """
     saved = options.machines or options.machine_folder
-    return not saved and options.container is None and bool(machines[0].pythons)
+    described = (options.driver or options.gpus) and not options.made_here
+    return not (saved or described) and options.container is None and bool(machines[0].pythons)
 
 
 def machine_files(options: PlanOptions) -> tuple[Path, ...]:

@@ -22,8 +22,9 @@ class PlanOptions:
     """The options of `plan` and its kin as typed; `program` is the command they belong to.
 
     `from_lock` is a lock that says all that is installed. Not typed: `excluding`, names of mirrors and
-    addresses of indexes that turned out to be broken, `container`, where an image is made, and `on_nodes`:
-    the machines make their environments themselves, with the Pythons that they have.
+    addresses of indexes that turned out to be broken, `container`, where an image is made, `on_nodes`:
+    the machines make their environments themselves, with the Pythons that they have, and `made_here`: the
+    environment is made on this machine, whatever machine it is for.
     """
 
     requirements: tuple[str, ...] = ()
@@ -48,6 +49,7 @@ class PlanOptions:
     excluding: frozenset[str] = frozenset()
     container: Container | None = None
     on_nodes: bool = False
+    made_here: bool = False
 
     @property
     def _is_manager_chosen(self) -> bool:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime, timezone
 
 from packaging.specifiers import SpecifierSet
 
 from gpuenv.core.knowledge import Knowledge
+from gpuenv.core.python_releases import brought_by_uv, with_ages
 from gpuenv.core.request import parse_python
 from gpuenv.core.rules.python import counts_patches
 from gpuenv.core.target import Target
 from gpuenv.managers import CONDA_MANAGERS, get_manager
 from gpuenv.managers.exact_python import with_release
-from gpuenv.managers.manager import installed_offers, sort_offers
+from gpuenv.managers.manager import installed_offers, sort_offers, without
 from gpuenv.managers.uv import NAME as UV
-from gpuenv.managers.uv import exact_pythons
+from gpuenv.managers.uv import REFUSING_DOWNLOADS, exact_pythons
 from gpuenv.values.machine import Machine
 from gpuenv.values.python import PythonOffer, parse_python_tag
 from gpuenv.workflow.conda_choice import conda_pythons
@@ -30,18 +32,26 @@ def offer_pythons(
 
     Where nothing is known of another machine's, and its manager brings none, any that torch is built for.
     """
+    offers = _on_offer(options, manager, target, knowledge, environ)
+    today = datetime.now(timezone.utc).date()
+    return with_ages(offers, knowledge.python_releases, today)
+
+
+def _on_offer(
+    options: PlanOptions, manager: str, target: Target, knowledge: Knowledge, environ: Mapping[str, str]
+) -> tuple[PythonOffer, ...]:
     machines = target.machines
     if manager in CONDA_MANAGERS:
         return conda_pythons(target.platform)
     if options.on_nodes:
         return _on_all(machines)
-    if options.container is not None:
-        return _on_all(machines) or _published(target, knowledge)
-    here = is_here(options, machines)
-    offers = (
-        _here(options, manager, environ, machines[0]) if here else _there(options, manager, environ, machines)
-    )
-    return offers if offers or here or _on_all(machines) else _published(target, knowledge)
+    if is_here(options, machines):
+        return _here(options, manager, environ, machines[0])
+    saved = bool(options.machines or options.machine_folder)
+    there = _on_all(machines) if saved or options.container else ()
+    if options.container is None:
+        there = _with_brought(there, options, manager, target, knowledge, environ)
+    return there or _published(target, knowledge)
 
 
 def _here(
@@ -55,16 +65,24 @@ def _here(
     return _by_release(offers, exact, asked, environ)
 
 
-def _there(
-    options: PlanOptions, manager: str, environ: Mapping[str, str], machines: tuple[Machine, ...]
+def _with_brought(
+    there: tuple[PythonOffer, ...],
+    options: PlanOptions,
+    manager: str,
+    target: Target,
+    knowledge: Knowledge,
+    environ: Mapping[str, str],
 ) -> tuple[PythonOffer, ...]:
-    there, asked = _on_all(machines), _patches_asked(options)
+    """Return the Pythons of other machines with those that uv brings them, whatever uv may bring here."""
+    if manager != UV:
+        return there
+    asked = _patches_asked(options)
     if asked is not None:
-        exact = map(_unplaced, exact_pythons(environ) if manager == UV else ())
-        return _by_release(there, tuple(exact), asked, environ)
+        exact = tuple(map(_unplaced, exact_pythons(without(environ, REFUSING_DOWNLOADS))))
+        return _by_release(there, exact, asked, environ)
     releases = {offer.tag for offer in there}
-    brought = get_manager(manager).available_pythons((), environ)
-    return (*there, *(_unplaced(offer) for offer in brought if offer.tag not in releases))
+    brought = brought_by_uv(knowledge.python_releases, target.platform)
+    return (*there, *(offer for offer in brought if offer.tag not in releases))
 
 
 def _patches_asked(options: PlanOptions) -> SpecifierSet | None:

@@ -81,6 +81,7 @@ def create_as_asked(
 ) -> int:
     """Do the same for options that are not only the command line's."""
     planning = planning or Planning()
+    options = replace(options, made_here=True)
     manager = choose_manager(options, os.environ)
     place = creating.check_name(name, environ=os.environ, force=chosen.force, manager=manager)
     if not chosen.dry_run:

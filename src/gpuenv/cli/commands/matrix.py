@@ -71,6 +71,7 @@ _COLUMNS = {
     ),
     "signatures": ("id", "class", "priority", "cause_en", "evidence"),
     "checks": ("id", "group", "title", "common", "source"),
+    "pythons": ("version", "released", "uv", "source"),
     "images": ("repository", "tag", "flavour", "distribution", "glibc", "python", "cuda", "source"),
     "ecosystem": (
         "kind",

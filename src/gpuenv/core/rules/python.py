@@ -72,14 +72,20 @@ def full_version(python: PythonOffer) -> Version:
 def admitted(offers: tuple[PythonOffer, ...], asked: SpecifierSet | None) -> tuple[PythonOffer, ...]:
     """Return the offers that the request admits, the preferred first: installed, then newest.
 
-    Of several interpreters of one release the order in which they were found stays.
+    Recent releases come after the others, the older of them first. Of several interpreters of one release the
+    order in which they were found stays.
     """
     chosen = [
         offer
         for offer in offers
         if not offer.free_threaded and (asked is None or _asked_admits(asked, offer))
     ]
-    return tuple(sorted(chosen, key=lambda offer: (not offer.installed, *(-part for part in offer.minor))))
+    return tuple(sorted(chosen, key=_preference))
+
+
+def _preference(offer: PythonOffer) -> tuple[bool, bool, tuple[int, ...]]:
+    age = offer.minor if offer.recent else tuple(-part for part in offer.minor)
+    return not offer.installed, offer.recent, age
 
 
 def counts_patches(asked: SpecifierSet) -> bool:
