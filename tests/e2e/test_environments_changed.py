@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 from index_server import IndexServer
-from running import Program
+from running import Done, Program
 from tiny_wheels import tiny_torch, tiny_torchvision, tiny_wheel
+
+from gpuenv.environments import snapshot
 
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 CPU = ("torch==2.14.1", "--cuda", "cpu", "--python", PYTHON, "--manager", "uv")
@@ -22,10 +24,12 @@ CPU = ("torch==2.14.1", "--cuda", "cpu", "--python", PYTHON, "--manager", "uv")
 def _wheels(server: IndexServer, tmp_path_factory: pytest.TempPathFactory) -> None:
     here = tmp_path_factory.mktemp("wheels")
     server.publish(tiny_torch(here, "2.14.1+cpu"), "pytorch", "cpu")
+    server.publish(tiny_torch(here, "2.15.0+cpu"), "pytorch", "cpu")
     server.publish(tiny_torch(here, "2.13.0+cpu"), "pytorch", "cpu")
     server.publish(tiny_torch(here, "2.14.1+cu126", cuda="12.6"), "pytorch", "cu126")
     server.publish(tiny_torch(here / "newer", "2.15.0"), "pypi")
     server.publish(tiny_torchvision(here, "0.29.1+cpu"), "pytorch", "cpu")
+    server.publish(tiny_torchvision(here, "0.29.2+cpu"), "pytorch", "cpu")
     server.publish(tiny_torchvision(here, "0.28.0+cpu"), "pytorch", "cpu")
     server.publish(tiny_torchvision(here, "0.29.1"), "pypi")
     server.publish(tiny_wheel(here, "tinydep", "1.0"), "pypi")
@@ -79,3 +83,279 @@ def test_the_record_says_what_was_asked_for_and_where_from_without_secrets(
     }  # fmt: skip
     assert plan["sources"]["index_url"] == server.pypi
     assert "hunter2" not in json.dumps(plan)
+
+
+# --- install
+
+
+def change(program: Program, *arguments: str) -> Done:
+    return program.run(*arguments, "--yes", "--json")
+
+
+def test_a_package_and_what_it_needs_come_beside_the_torch_that_is_there(
+    program: Program, paper: Path
+) -> None:
+    done = change(program, "install", "paper", "mylib")
+    assert done.status == 0, done.err
+    assert installed(paper) == {"torch": "2.14.1+cpu", "mylib": "2.0", "tinydep": "2.0"}
+    assert [(one["name"], one["before"], one["after"]) for one in done.data["changes"]] == [
+        ("mylib", None, "2.0"), ("tinydep", None, "2.0")
+    ]  # fmt: skip
+    assert all(one["size"] > 0 for one in done.data["changes"])
+    assert done.data["torch"] == {"before": "2.14.1+cpu", "after": "2.14.1+cpu"}
+    kept = record(paper)
+    assert (kept["verified"], kept["plan"]["asked"]["requirements"]) == (True, ["torch==2.14.1", "mylib"])
+    rows = {row["name"]: row for row in kept["plan"]["packages"]}
+    assert set(rows) == {"torch", "mylib", "tinydep"}
+    assert rows["mylib"]["sha256"]
+    assert not list(paper.glob(".gpuenv-*"))
+
+
+def test_what_was_asked_for_before_holds_together_with_what_is_asked_for_now(
+    program: Program, paper: Path
+) -> None:
+    assert change(program, "install", "paper", "mylib", "tinydep>=2").status == 0
+    before = files(paper)
+    refused = change(program, "install", "paper", "oldfriend")
+    assert (refused.status, refused.error["code"]) == (3, "requirements-conflict")
+    assert "oldfriend" in json.dumps(refused.error["because"])
+    assert files(paper) == before
+    assert change(program, "install", "paper", "oldfriend", "tinydep<2").status == 0
+    assert installed(paper)["tinydep"] == "1.0"
+    assert "tinydep>=2" not in record(paper)["plan"]["asked"]["requirements"]
+
+
+def test_a_companion_comes_as_the_build_for_the_torch_that_is_there(program: Program, paper: Path) -> None:
+    assert change(program, "install", "paper", "torchvision").status == 0
+    assert installed(paper)["torchvision"] == "0.29.1+cpu"
+    kept = record(paper)["plan"]
+    assert kept["pins"] == ["torch==2.14.1+cpu", "torchvision==0.29.1+cpu"]
+    assert [row["name"] for row in kept["packages"]] == ["torch", "torchvision"]
+
+
+def test_a_companion_that_a_package_brings_is_the_right_build_too(program: Program, paper: Path) -> None:
+    """PyPI has a torchvision of that version: it is another build."""
+    done = change(program, "install", "paper", "seeing")
+    assert done.status == 0, done.err
+    assert installed(paper) == {"torch": "2.14.1+cpu", "torchvision": "0.29.1+cpu", "seeing": "1.0"}
+
+
+@pytest.mark.parametrize("wanted", ["needsold", "wrapsold", "torch==2.13.0"])
+def test_what_needs_another_torch_is_refused_with_the_command_that_moves_it(
+    program: Program, paper: Path, wanted: str
+) -> None:
+    before = files(paper)
+    done = change(program, "install", "paper", wanted)
+    assert (done.status, done.error["code"]) == (3, "torch-held"), done.out
+    assert "2.13.0" in done.error["because"][0]["text"]
+    assert done.error["fixes"][0]["command"] == f"gpuenv install paper {wanted} --torch"
+    assert files(paper) == before
+    moved = change(program, "install", "paper", wanted, "--torch")
+    assert moved.status == 0, moved.err
+    assert installed(paper)["torch"] == "2.13.0+cpu"
+    assert moved.data["torch"] == {"before": "2.14.1+cpu", "after": "2.13.0+cpu"}
+    assert record(paper)["plan"]["pins"] == ["torch==2.13.0+cpu"]
+    assert record(paper)["verified"] is True
+
+
+def test_moving_torch_moves_its_companions_and_keeps_the_rest(program: Program, paper: Path) -> None:
+    assert change(program, "install", "paper", "torchvision", "tinydep<2").status == 0
+    assert change(program, "install", "paper", "needsold", "--torch").status == 0
+    assert installed(paper) == {
+        "torch": "2.13.0+cpu", "torchvision": "0.28.0+cpu", "tinydep": "1.0", "needsold": "1.0"
+    }  # fmt: skip
+
+
+def test_what_no_torch_goes_with_is_refused(program: Program, paper: Path) -> None:
+    before = files(paper)
+    for more in ((), ("--torch",)):
+        done = change(program, "install", "paper", "needsnone", *more)
+        assert (done.status, done.error["code"]) == (3, "requirements-conflict"), done.out
+        assert "needsnone" in json.dumps(done.error["because"])
+        assert "torch==9.9.9" in json.dumps(done.error["because"])
+    assert files(paper) == before
+
+
+def test_what_is_not_there_is_refused_in_the_resolvers_words(program: Program, paper: Path) -> None:
+    done = change(program, "install", "paper", "nosuchthing")
+    assert (done.status, done.error["code"]) == (3, "requirements-conflict")
+    assert "nosuchthing" in done.error["because"][0]["text"]
+
+
+def test_nothing_to_change_is_said_and_what_is_asked_for_is_noted(program: Program, paper: Path) -> None:
+    assert change(program, "install", "paper", "mylib").status == 0
+    done = program.run("install", "paper", "tinydep", "torch")
+    assert (done.status, done.out) == (0, "nothing to change\n")
+    assert record(paper)["plan"]["asked"]["requirements"] == ["mylib", "tinydep", "torch"]
+    assert record(paper)["verified"] is True
+
+
+def test_what_does_not_work_afterwards_is_undone(program: Program, paper: Path) -> None:
+    before = files(paper)
+    broken = program.with_(FAKE_TORCH=json.dumps({"faults": [["kernel", "cpu", "an illegal access"]]}))
+    done = change(broken, "install", "paper", "mylib")
+    assert done.status == 6, done.out
+    assert done.error["message"].endswith("everything is as it was before")
+    assert files(paper) == before
+    assert change(broken, "install", "paper", "mylib", "--no-verify").status == 0
+    assert record(paper)["verified"] is None
+
+
+def test_a_dry_run_shows_and_changes_nothing(program: Program, paper: Path) -> None:
+    before = files(paper)
+    done = program.run("install", "paper", "mylib", "--dry-run")
+    assert done.status == 0, done.err
+    first, *rest = done.out.splitlines()
+    assert first == "torch 2.14.1+cpu stays"
+    assert [line.partition(" (")[0] for line in rest[:2]] == ["+ mylib 2.0", "+ tinydep 2.0"]
+    assert rest[2].startswith("2 to add, 0 to change, 0 to remove; ")
+    assert files(paper) == before
+
+
+def test_without_a_terminal_it_is_shown_and_yes_is_asked_for(program: Program, paper: Path) -> None:
+    before = files(paper)
+    done = program.run("install", "paper", "mylib")
+    assert done.status == 2
+    assert "+ mylib 2.0" in done.out
+    assert "--yes" in done.err
+    assert files(paper) == before
+
+
+def test_an_installer_that_fails_leaves_what_was_there(
+    program: Program, paper: Path, server: IndexServer, tmp_path: Path
+) -> None:
+    wheel = tiny_wheel(tmp_path, "spoilt", "1.0")
+    wheel.write_bytes(wheel.read_bytes().replace(b"__version__", b"__vursion__", 1))
+    server.publish(wheel, "pypi")
+    before = files(paper)
+    done = change(program, "install", "paper", "spoilt", "tinydep")
+    assert (done.status, done.error["code"]) == (5, "install-failed"), done.out
+    assert files(paper) == before
+
+
+def test_where_it_was_made_from_is_where_it_grows_from(
+    program: Program, paper: Path, server: IndexServer
+) -> None:
+    """No option names the test's index: what the record says does."""
+    server.forget()
+    assert change(program, "install", "paper", "mylib").status == 0
+    assert any(path.startswith("/simple/mylib") for path in server.count())
+
+
+def test_an_older_record_grows_by_the_configuration(
+    program: Program, paper: Path, server: IndexServer
+) -> None:
+    kept = record(paper)
+    for key in ("asked", "sources"):
+        del kept["plan"][key]
+    (paper / "gpuenv.json").write_text(json.dumps(kept))
+    configured = program.with_(PIP_INDEX_URL=server.pypi)
+    done = change(configured, "install", "paper", "mylib")
+    assert done.status == 0, done.err
+    assert record(paper)["plan"]["asked"]["requirements"] == ["torch", "mylib"]
+
+
+def test_an_index_that_is_down_is_exit_4(program: Program, paper: Path, server: IndexServer) -> None:
+    with server.failing("500", "/simple/mylib"):
+        done = change(program, "install", "paper", "mylib")
+    assert done.status == 4, done.out
+
+
+@pytest.mark.parametrize("name", ["nobody", "../paper", "./work"])
+def test_only_environments_of_gpuenv_s_grow(program: Program, name: str) -> None:
+    assert change(program, "install", name, "mylib").status == 2
+
+
+def test_a_damaged_record_is_told(program: Program, paper: Path) -> None:
+    (paper / "gpuenv.json").write_text("{")
+    done = change(program, "install", "paper", "mylib")
+    assert (done.status, done.error["code"]) == (2, "record-unreadable")
+
+
+def test_an_environment_that_was_moved_by_hand_grows_where_it_is(program: Program, paper: Path) -> None:
+    elsewhere = program.root / "work" / "moved"
+    paper.rename(elsewhere)
+    done = change(program, "install", "./moved", "mylib")
+    assert done.status == 0, done.err
+    assert installed(elsewhere)["mylib"] == "2.0"
+
+
+def test_a_killed_change_is_undone_by_the_next_command(program: Program, paper: Path) -> None:
+    before = files(paper)
+    (site,) = paper.glob("lib/*/site-packages")
+    snapshot.take(paper, (str(site),), ("torch", "mylib"))
+    for path in site.glob("torch-*/*"):
+        path.unlink()
+    (site / "mylib").mkdir()
+    (site / "mylib" / "__init__.py").write_text("")
+    assert program.run("list", "--json").data["environments"][0]["torch"] == "2.14.1+cpu"
+    assert files(paper) == before
+
+
+# --- uninstall
+
+
+def test_a_package_is_taken_out_and_what_only_it_needed_is_named(program: Program, paper: Path) -> None:
+    assert change(program, "install", "paper", "mylib").status == 0
+    done = change(program, "uninstall", "paper", "mylib")
+    assert done.status == 0, done.err
+    assert done.data["unneeded"] == ["tinydep"]
+    assert installed(paper) == {"torch": "2.14.1+cpu", "tinydep": "2.0"}
+    assert record(paper)["plan"]["asked"]["requirements"] == ["torch==2.14.1"]
+    assert {row["name"] for row in record(paper)["plan"]["packages"]} == {"torch", "tinydep"}
+
+
+def test_prune_takes_what_only_it_needed_as_well(program: Program, paper: Path) -> None:
+    assert change(program, "install", "paper", "mylib").status == 0
+    assert change(program, "uninstall", "paper", "mylib", "--prune").status == 0
+    assert installed(paper) == {"torch": "2.14.1+cpu"}
+
+
+def test_who_needs_it_is_told_first(program: Program, paper: Path) -> None:
+    assert change(program, "install", "paper", "mylib").status == 0
+    done = program.run("uninstall", "paper", "tinydep", "--dry-run")
+    assert "tinydep is needed by mylib" in done.err
+    assert "- tinydep 2.0" in done.out
+
+
+def test_torch_is_taken_out_only_where_that_is_said(program: Program, paper: Path) -> None:
+    done = change(program, "uninstall", "paper", "torch")
+    assert (done.status, done.error["code"]) == (2, "torch-stays")
+    assert done.error["fixes"][0]["command"] == "gpuenv remove paper"
+    assert change(program, "uninstall", "paper", "torch", "--torch").status == 0
+    assert installed(paper) == {}
+
+
+@pytest.mark.parametrize("package", ["mylib", "MyLib_", "--x", "a b"])
+def test_what_is_not_installed_is_told(program: Program, paper: Path, package: str) -> None:
+    assert change(program, "uninstall", "paper", package).status == 2
+
+
+# --- update
+
+
+def test_newer_versions_come_within_what_was_asked_for(program: Program, paper: Path) -> None:
+    assert change(program, "install", "paper", "tinydep==1.0", "mylib").status == 0
+    assert program.run("update", "paper").out == "nothing to change\n"
+    assert change(program, "install", "paper", "tinydep").status == 0
+    assert installed(paper)["tinydep"] == "1.0"
+    done = change(program, "update", "paper")
+    assert done.status == 0, done.err
+    assert installed(paper) == {"torch": "2.14.1+cpu", "tinydep": "2.0", "mylib": "2.0"}
+
+
+def test_torch_is_updated_only_where_that_is_said(
+    program: Program, mirrors: tuple[str, ...], tmp_path: Path
+) -> None:
+    old = ("torch==2.13.0", "torchvision", *CPU[1:])
+    assert program.run("create", "paper", *old, "--yes", "--json", *mirrors).status == 0
+    paper = program.environments / "paper"
+    assert program.run("update", "paper").out == "nothing to change\n"
+    pinned = program.run("update", "paper", "--torch")
+    assert pinned.out == "nothing to change\n"
+    assert "torch==2.13.0" in pinned.err
+    assert change(program, "install", "paper", "torch<2.15").status == 0
+    done = change(program, "update", "paper", "--torch")
+    assert done.status == 0, done.err
+    assert installed(paper) == {"torch": "2.14.1+cpu", "torchvision": "0.29.1+cpu"}
+    assert record(paper)["plan"]["variant"] == "cpu"

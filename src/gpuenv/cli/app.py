@@ -335,6 +335,64 @@ def remove(
     return command.remove(name, common, yes=yes)
 
 
+_ChangedName = Annotated[str, typer.Argument(metavar="NAME", autocompletion=o.complete_environment)]
+
+
+@app.command()
+@o.grouped
+def install(
+    name: _ChangedName,
+    requirements: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[REQ]...", help="PEP 508 requirements.", show_default=False),
+    ] = None,
+    files: o.RequirementFiles = None,
+    *,
+    asked: o.ChangeArguments,
+    common: o.Common,
+) -> int:
+    """Install packages into an environment; its torch stays, and what does not work is undone.
+
+    With --torch another torch that works on this machine may take its place, where a package needs one.
+    """
+    from gpuenv.cli.commands import change as command  # noqa: PLC0415
+
+    return command.install(name, requirements or [], files or [], asked, common)
+
+
+@app.command()
+@o.grouped
+def uninstall(
+    name: _ChangedName,
+    packages: Annotated[list[str], typer.Argument(metavar="PKG...", help="Names of packages.")],
+    prune: Annotated[
+        bool,
+        typer.Option("--prune", envvar="GPUENV_PRUNE", help="Also remove what only these packages needed."),
+    ] = False,
+    *,
+    asked: o.ChangeArguments,
+    common: o.Common,
+) -> int:
+    """Remove packages from an environment; what needs them is named first."""
+    from gpuenv.cli.commands import change as command  # noqa: PLC0415
+
+    return command.uninstall(name, packages, asked, common, prune=prune)
+
+
+@app.command()
+@o.grouped
+def update(
+    name: _ChangedName,
+    *,
+    asked: o.ChangeArguments,
+    common: o.Common,
+) -> int:
+    """Bring newer versions of what is in an environment; torch only with --torch."""
+    from gpuenv.cli.commands import change as command  # noqa: PLC0415
+
+    return command.update(name, asked, common)
+
+
 @matrix_app.command("show")
 @o.grouped
 def matrix_show(

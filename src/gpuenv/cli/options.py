@@ -421,6 +421,26 @@ class DoctorArguments:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeArguments:
+    """The options of the commands that change an environment."""
+
+    torch: Annotated[
+        bool,
+        typer.Option(
+            "--torch", envvar="GPUENV_TORCH", help="Torch may change as well; --yes alone is not enough."
+        ),
+    ] = False
+    mirrors: Mirrors = None
+    find_links: FindLinks = None
+    offline: Offline = False
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", envvar="GPUENV_DRY_RUN", help="Only show what would change.")
+    ] = False
+    yes: Yes = False
+    verify: Verify = True
+
+
+@dataclass(frozen=True, slots=True)
 class BootstrapArguments:
     """The options that only `bootstrap` has."""
 

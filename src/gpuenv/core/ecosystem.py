@@ -91,6 +91,11 @@ class Ecosystem:
         """Return what is known of a project, by its normalized name."""
         return self._projects.get(name)
 
+    @property
+    def made_for_torch(self) -> tuple[str, ...]:
+        """The projects of which each wheel is made for one torch."""
+        return tuple(name for name, project in self._projects.items() if project.set is not None)
+
     def set_of(self, project: str) -> WheelSet | None:
         """Return the set that a project's wheels are found in."""
         known = self._projects.get(project)

@@ -137,6 +137,11 @@ def parse_requirements(texts: tuple[str, ...]) -> tuple[Requirement, ...]:
     return parsed if "torch" in names else (Requirement("torch"), *parsed)
 
 
+def parse_named(texts: tuple[str, ...]) -> tuple[Requirement, ...]:
+    """Parse PEP 508 requirements, each once, without adding any; raises as `parse_requirements` does."""
+    return tuple(_parse_requirement(text) for text in dict.fromkeys(texts))
+
+
 def _parse_requirement(text: str) -> Requirement:
     try:
         requirement = Requirement(text)

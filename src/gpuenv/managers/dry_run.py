@@ -10,16 +10,21 @@ from packaging.utils import canonicalize_name
 
 from gpuenv.values.text import tr
 
-_LINE = re.compile(r"^\s*([-+~])\s+([A-Za-z0-9][\w.-]*)==(\S+)", re.MULTILINE)
+_LINE = re.compile(r"^\s*([-+~])\s+([A-Za-z0-9][\w.-]*)==(\S+)(?: \(from (\S+)\))?", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class PackageChange:
-    """One package: `before` is None for a new one, `after` for one that is taken out."""
+    """One package: `before` is None for a new one, `after` for one that is taken out.
+
+    `url` is where it comes from, where no index says so; `size` is how many bytes are fetched, or given back.
+    """
 
     name: str
     before: str | None
     after: str | None
+    url: str | None = None
+    size: int | None = None
 
 
 def parse_uv_changes(text: str) -> tuple[PackageChange, ...]:
@@ -31,13 +36,17 @@ def parse_uv_changes(text: str) -> tuple[PackageChange, ...]:
     """
     before: dict[str, str] = {}
     after: dict[str, str] = {}
-    for sign, name, version in _LINE.findall(text):
+    urls: dict[str, str] = {}
+    for sign, name, version, url in _LINE.findall(text):
         if sign in "-~":
             before[canonicalize_name(name)] = version
         if sign in "+~":
             after[canonicalize_name(name)] = version
+            urls[canonicalize_name(name)] = url
     names = sorted({*before, *after})
-    return tuple(PackageChange(name, before.get(name), after.get(name)) for name in names)
+    return tuple(
+        PackageChange(name, before.get(name), after.get(name), urls.get(name) or None) for name in names
+    )
 
 
 def parse_pip_report(text: str, installed: dict[str, str]) -> tuple[PackageChange, ...]:

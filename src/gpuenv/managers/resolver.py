@@ -94,7 +94,8 @@ class Question:
 
     uv needs an `interpreter` of any version; None leaves it to find one on the PATH. `wheels_only` are not
     built, `before` is the day (ISO 8601) that files must have been there, but those of the projects
-    `of_any_day`; `lowest` takes the lowest releases of what is asked for, not the newest.
+    `of_any_day`; `lowest` takes the lowest releases of what is asked for, not the newest. With `no_deps`
+    nothing but what is asked for is looked up.
     """
 
     pins: tuple[str, ...]
@@ -110,6 +111,7 @@ class Question:
     before: str | None = None
     of_any_day: tuple[str, ...] = ()
     lowest: bool = False
+    no_deps: bool = False
 
 
 def compile_requirements(
@@ -150,6 +152,7 @@ def resolving_arguments(question: Question) -> tuple[str, ...]:
         *(("--exclude-newer", question.before) if question.before else ()),
         *(word for name in question.of_any_day for word in ("--exclude-newer-package", f"{name}=false")),
         *(("--resolution", "lowest-direct") if question.lowest else ()),
+        *(("--no-deps",) if question.no_deps else ()),
         *uv_manager.source_options(question.sources),
     )  # fmt: skip
 

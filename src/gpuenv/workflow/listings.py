@@ -74,7 +74,7 @@ def list_files(
     """
     projects = tuple(canonicalize_name(name) for name in ("torch", *request.companions))
     configuration = _with_wheelhouses(options, environ)
-    _check_there(options.find_links)
+    check_wheelhouses(options.find_links)
     builds = builds_worth_asking(request, target, knowledge, others)
     around = Circumstances(
         mirrors=load_mirrors(environ),
@@ -215,7 +215,7 @@ def _with_wheelhouses(options: PlanOptions, environ: Mapping[str, str]) -> Index
     return replace(configured, find_links=(*wheelhouses, *configured.find_links))
 
 
-def _check_there(wheelhouses: tuple[str, ...]) -> None:
+def check_wheelhouses(wheelhouses: tuple[str, ...]) -> None:
     """Raise UsageError for a folder or page that was typed and is not there: nothing would come from it."""
     for place in wheelhouses:
         path = local_path(place)

@@ -18,7 +18,7 @@ def render_plan_data(plan: Plan) -> dict[str, Any]:
         "python": plan.python,
         "variant": plan.variant,
         "manager": plan.manager,
-        "packages": [_package(package) for package in plan.packages],
+        "packages": [render_package(package) for package in plan.packages],
         "pins": list(plan.pins),
         "requirements": list(plan.requirements),
         "constraints": list(plan.constraints),
@@ -32,8 +32,8 @@ def render_plan_data(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _package(package: PlannedPackage) -> dict[str, Any]:
-    """Of a conda package, channel, build and subdir stand in place of the file's name."""
+def render_package(package: PlannedPackage) -> dict[str, Any]:
+    """Return the JSON form; of a conda package, channel, build and subdir stand in place of the file."""
     data = asdict(package)
     for field in ("channel", "build", "subdir") if package.channel is None else ("filename",):
         del data[field]

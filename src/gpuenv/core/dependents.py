@@ -1,0 +1,68 @@
+"""Who needs whom among what is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from gpuenv.core.markers import marker_environment
+from gpuenv.values.build import Platform
+from gpuenv.values.installed import Installed
+
+
+def needs_of(one: Installed, platform: Platform, python: str) -> frozenset[str]:
+    """Return the names that a distribution requires here; what an extra adds does not count."""
+    variables = marker_environment(platform, python)
+    parsed = (_parse(line) for line in one.requires)
+    return frozenset(
+        canonicalize_name(item.name)
+        for item in parsed
+        if item and (item.marker is None or item.marker.evaluate(variables))
+    )
+
+
+def _parse(line: str) -> Requirement | None:
+    try:
+        return Requirement(line)
+    except InvalidRequirement:
+        return None
+
+
+Needs = dict[str, frozenset[str]]
+"""The names that each installed distribution requires."""
+
+
+def dependents(names: Iterable[str], needs: Needs) -> dict[str, tuple[str, ...]]:
+    """Map each of `names` to what would stay and requires it."""
+    going = set(names)
+    found = {
+        name: tuple(sorted(other for other, wants in needs.items() if name in wants and other not in going))
+        for name in going
+    }
+    return {name: found[name] for name in sorted(found) if found[name]}
+
+
+def unneeded_without(names: Iterable[str], needs: Needs, keep: Iterable[str]) -> tuple[str, ...]:
+    """Return what was installed for `names` alone: nothing that stays requires it, and `keep` lacks it."""
+    gone, kept = set(names), set(keep)
+    below = _below(gone, needs)
+    while True:
+        staying = {wanted for name, wants in needs.items() if name not in gone for wanted in wants}
+        more = {name for name in below - gone if name in needs and name not in staying | kept}
+        if not more:
+            return tuple(sorted(gone - set(names)))
+        gone |= more
+
+
+def _below(names: set[str], needs: Needs) -> set[str]:
+    """Return all that these require, directly or not."""
+    seen: set[str] = set()
+    left = list(names)
+    while left:
+        for wanted in needs.get(left.pop(), frozenset()):
+            if wanted not in seen:
+                seen.add(wanted)
+                left.append(wanted)
+    return seen

@@ -1,0 +1,26 @@
+"""What an environment has installed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """One distribution; `name` is normalized, `requires` are its Requires-Dist lines, `size` is in bytes.
+
+    `direct` tells that it came from an address or a folder, not from an index; `installer` is what the
+    installer called itself (`uv`, `pip`, `conda`).
+    """
+
+    name: str
+    version: str
+    requires: tuple[str, ...] = ()
+    installer: str | None = None
+    direct: bool = False
+    size: int = 0
+
+    @property
+    def is_condas(self) -> bool:
+        """Whether a conda tool put it there: it keeps records that pip and uv would make untrue."""
+        return self.installer == "conda"

@@ -1,0 +1,331 @@
+"""`gpuenv install`: more in an environment, the torch stack held, or moved where that was said."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from gpuenv.core.request import STACK, admits
+from gpuenv.managers.dry_run import PackageChange
+from gpuenv.managers.resolver import Unresolvable
+from gpuenv.values.errors import Because, Fix, Refused, UsageError
+from gpuenv.values.plan import Plan, Warn
+from gpuenv.values.text import tr
+from gpuenv.workflow.change import PlannedChange, Wish, decide_changes, held_pins, special_names, with_files
+from gpuenv.workflow.move_torch import move_torch
+from gpuenv.workflow.opened import ChangeOptions, Opened, sources_of, with_its_python
+from gpuenv.workflow.options import PlanOptions
+from gpuenv.workflow.plan import make_plan
+
+_ROUNDS = 5
+_ASKED = "command line"
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Why something does not go with the torch that is there."""
+
+    because: tuple[Because, ...]
+    torch: bool = True  # whether another torch may help
+
+
+def plan_install(
+    opened: Opened, new: tuple[Requirement, ...], options: ChangeOptions, environ: Mapping[str, str]
+) -> PlannedChange:
+    """Return what installs `new` beside all that is there.
+
+    The torch stack stays where it can; only with `options.torch` is it moved, and decided as `create` does.
+    For a program that needs one package more, such as a Jupyter kernel's `ipykernel`:
+
+        opened = open_environment(name, environ)
+        planned = plan_install(opened, (Requirement("ipykernel"),), ChangeOptions(), environ)
+        apply_change(planned, environ, How())
+
+    Raises UsageError, Refused (`torch-held` where another torch would help) and Unreachable.
+    """
+    _check_condas(opened, new)
+    found = _held(opened, new, options, environ)
+    if isinstance(found, PlannedChange):
+        return with_files(found, environ)
+    if not found.torch:
+        raise _refused(opened, new, found)
+    if opened.is_condas:
+        raise _conda_holds(new, found)
+    moved = _moved(opened, new, found, options, environ)
+    if not options.torch:
+        raise _torch_held(opened, new, found, moved)
+    return with_files(moved, environ)
+
+
+def _held(
+    opened: Opened, new: tuple[Requirement, ...], options: ChangeOptions, environ: Mapping[str, str]
+) -> PlannedChange | Conflict:
+    """Return the change that leaves the torch stack alone, or what stands against it."""
+    special = special_names(environ)
+    contradicted = _contradicted(opened, new)
+    if contradicted:
+        return Conflict(contradicted)
+    asked = {**opened.requirements, **_named(new)}
+    wish = Wish(
+        pins=held_pins(opened, special),
+        requirements={name: str(one) for name, one in asked.items()},
+        sources=sources_of(opened, options, environ),
+        offline=options.offline,
+    )
+    wanted = {
+        name: one for name, one in _named(new).items() if name in special and name not in opened.versions
+    }
+    for _ in range(_ROUNDS):
+        if wanted:
+            try:
+                wish = _with_builds(opened, wish, tuple(wanted.values()), options, environ)
+            except Refused as error:
+                return Conflict((Because(error.message, "gpuenv plan"), *error.because))
+        changes, told = _decided(opened, wish, new, environ)
+        if isinstance(changes, Unresolvable):
+            return Conflict(because_of(changes), torch=concerns_torch(changes))
+        brought = {one.name for one in changes if one.after and one.name in special} - set(wish.pins)
+        if not brought:
+            return PlannedChange(opened, wish, changes, _asked_from_now_on(opened, new), warnings=told)
+        wanted |= {name: Requirement(name) for name in brought}
+    raise AssertionError(wanted)  # each round pins what the last has brought
+
+
+def _decided(
+    opened: Opened, wish: Wish, new: tuple[Requirement, ...], environ: Mapping[str, str]
+) -> tuple[tuple[PackageChange, ...] | Unresolvable, tuple[Warn, ...]]:
+    """Return the changes; what is installed does not have to hold together where it never did."""
+    changes = decide_changes(opened, wish, environ)
+    if not isinstance(changes, Unresolvable):
+        return changes, ()
+    names = _named(new)
+    before = {name: text for name, text in wish.requirements.items() if name not in names}
+    pins = {name: pin for name, pin in wish.pins.items() if name in opened.versions}
+    baseline = decide_changes(opened, replace(wish, requirements=before, pins=pins), environ)
+    if not isinstance(baseline, Unresolvable):
+        return changes, ()
+    text = tr(
+        "what is installed contradicts itself already; only what was asked for is kept together: {why}",
+        why=baseline.message,
+    )
+    return decide_changes(opened, wish, environ, narrow=True), (Warn("contradictory", text),)
+
+
+def _named(requirements: tuple[Requirement, ...]) -> dict[str, Requirement]:
+    return {canonicalize_name(one.name): one for one in requirements}
+
+
+def _contradicted(opened: Opened, new: tuple[Requirement, ...]) -> tuple[Because, ...]:
+    """Return which requirements name another release of the torch stack than is there."""
+    there = opened.stack
+    return tuple(
+        Because(
+            tr("`{requirement}` is asked for, {name} {version} is installed", requirement=str(one),
+               name=name, version=there[name]),
+            _ASKED,
+        )
+        for name, one in _named(new).items()
+        if name in there and not admits(one.specifier, Version(there[name]))
+    )  # fmt: skip
+
+
+def because_of(outcome: Unresolvable) -> tuple[Because, ...]:
+    """Return who demands what, of torch first, or the resolver's own words."""
+    demands = outcome.demands_on(STACK) or outcome.demands
+    texts = (tr("{package} needs {needs}", package=one.package, needs=one.needs) for one in demands)
+    return tuple(Because(text, "uv pip install") for text in dict.fromkeys(texts)) or (
+        Because(outcome.message, "uv pip install"),
+    )
+
+
+def concerns_torch(outcome: Unresolvable) -> bool:
+    """Whether another torch may help: what can't be met is a demand on the torch stack."""
+    return bool(outcome.demands_on(STACK)) or any(f"{name}==" in outcome.message for name in STACK)
+
+
+def _with_builds(
+    opened: Opened,
+    wish: Wish,
+    wanted: tuple[Requirement, ...],
+    options: ChangeOptions,
+    environ: Mapping[str, str],
+) -> Wish:
+    """Return the wish with the builds of these projects that were made for the torch that is there.
+
+    Raises Refused where there are none.
+    """
+    if opened.is_condas and not opened.record.planned("variant"):
+        raise Refused(tr("its torch is not known"), code="torch-unknown")
+    stack = tuple(f"{name}=={Version(version).public}" for name, version in opened.stack.items())
+    asked = PlanOptions(
+        requirements=(*stack, *map(str, wanted)),
+        python=opened.minor,
+        cuda=opened.variant or "auto",
+        manager="uv",
+        mirrors=options.mirrors or opened.asked.mirrors,
+        find_links=(*options.find_links, *opened.asked.find_links),
+        offline=options.offline,
+        devices=opened.asked.devices,
+        program=("gpuenv", "plan"),
+    )
+    plan = make_plan(asked, with_its_python(opened, environ), target=str(opened.place.path))
+    torch = plan.packages[0].version
+    if torch != opened.stack.get("torch"):
+        raise Refused(
+            tr(
+                "torch {installed} is installed, its builds are known for {planned}",
+                installed=opened.stack.get("torch", "?"), planned=torch,
+            ),
+            code="other-torch",
+        )  # fmt: skip
+    return _pinned(wish, plan, {canonicalize_name(one.name) for one in wanted})
+
+
+def _pinned(wish: Wish, plan: Plan, names: set[str]) -> Wish:
+    pins = {canonicalize_name(Requirement(pin).name): pin for pin in plan.pins}
+    links = (*plan.sources.find_links, *wish.sources.find_links)
+    return replace(
+        wish,
+        pins={**wish.pins, **{name: pin for name, pin in pins.items() if name in names}},
+        sources=replace(wish.sources, find_links=tuple(dict.fromkeys(links))),
+        plan=plan,
+    )
+
+
+def _asked_from_now_on(opened: Opened, new: tuple[Requirement, ...]) -> tuple[str, ...]:
+    """Return what was asked for, with `new` in place of what was said of the same projects before."""
+    named = _named(new)
+    before = (
+        text for text in opened.asked.requirements if not set(_named((Requirement(text),))) & set(named)
+    )
+    return (*before, *map(str, new))
+
+
+def _moved(
+    opened: Opened,
+    new: tuple[Requirement, ...],
+    conflict: Conflict,
+    options: ChangeOptions,
+    environ: Mapping[str, str],
+) -> PlannedChange:
+    """Return the change that moves torch as well; raise Refused where no torch would do."""
+    asked = _asked_from_now_on(opened, new)
+    named = _named(new)
+    free = tuple(
+        canonicalize_name(one.name)
+        if _is_of_stack(one) and canonicalize_name(one.name) not in named
+        else str(one)
+        for one in map(Requirement, asked)
+    )
+    why = tuple(one.text for one in conflict.because)
+    try:
+        return move_torch(opened, free, asked=free, options=options, environ=environ, why=why)
+    except Refused as error:
+        raise Refused(
+            tr("no torch that runs here goes with {requirements}", requirements=_shown(new)),
+            code="requirements-conflict",
+            because=(*conflict.because, *error.because),
+            fixes=error.fixes,
+            data=error.data,
+        ) from None
+
+
+def _is_of_stack(requirement: Requirement) -> bool:
+    return canonicalize_name(requirement.name) in STACK
+
+
+def _shown(new: tuple[Requirement, ...]) -> str:
+    return ", ".join(f"`{one}`" for one in new)
+
+
+def _torch_held(
+    opened: Opened, new: tuple[Requirement, ...], conflict: Conflict, moved: PlannedChange
+) -> Refused:
+    torch = moved.moved.packages[0].version if moved.moved else "?"
+    words = " ".join(shlex.quote(str(one)) for one in new)
+    return Refused(
+        tr(
+            "{requirements} does not go with torch {torch}, which is installed",
+            requirements=_shown(new),
+            torch=opened.stack.get("torch", "?"),
+        ),
+        code="torch-held",
+        because=conflict.because,
+        fixes=(
+            Fix(
+                tr("torch {torch} works on this machine: move to it with", torch=torch),
+                f"gpuenv install {opened.word} {words} --torch",
+            ),
+            Fix(tr("or ask for another release of what needs it")),
+        ),
+        data={"torch": {"installed": opened.stack.get("torch"), "needed": torch}},
+    )
+
+
+def _refused(opened: Opened, new: tuple[Requirement, ...], conflict: Conflict) -> Refused:
+    return Refused(
+        tr(
+            "{requirements} does not go with what is installed in `{name}`",
+            requirements=_shown(new),
+            name=opened.place.name,
+        ),
+        code="requirements-conflict",
+        because=conflict.because,
+        fixes=(Fix(tr("loosen or leave out the requirement named above")),),
+    )
+
+
+# conda's
+
+
+def _check_condas(opened: Opened, new: tuple[Requirement, ...]) -> None:
+    """Raise UsageError for what conda has installed: pip would overwrite files that conda counts on."""
+    condas = {one.name: one.version for one in opened.installed if one.is_condas}
+    named = _named(new)
+    other = [
+        one
+        for name, one in named.items()
+        if name in condas and not admits(one.specifier, Version(condas[name]))
+    ]
+    of_stack = [
+        one for name, one in named.items() if name in STACK and "torch" in condas and name not in condas
+    ]
+    if opened.is_condas and (other or of_stack):
+        raise UsageError(
+            tr(
+                "{requirements} belongs to conda in `{name}`, and gpuenv installs only PyPI's packages there",
+                requirements=_shown(tuple(other or of_stack)),
+                name=opened.place.name,
+            ),
+            code="condas-package",
+            fixes=_by_conda(opened, tuple(other or of_stack)),
+        )
+
+
+def _by_conda(opened: Opened, new: tuple[Requirement, ...]) -> tuple[Fix, ...]:
+    tool = opened.record.manager if opened.record.manager != "rattler" else "micromamba"
+    specs = " ".join(shlex.quote(f"{one.name}{one.specifier}") for one in new)
+    where = shlex.quote(str(opened.place.path))
+    return (
+        Fix(tr("install it with the tool, which solves anew"), f"{tool} install -p {where} {specs}"),
+        Fix(tr("then see whether torch still works"), f"gpuenv verify {opened.word}"),
+    )
+
+
+def _conda_holds(new: tuple[Requirement, ...], conflict: Conflict) -> UsageError:
+    return UsageError(
+        tr("{requirements} needs another torch, and this one is conda's", requirements=_shown(new)),
+        code="condas-torch",
+        because=conflict.because,
+        fixes=(
+            Fix(
+                tr("make an environment for it"),
+                "gpuenv create NAME " + " ".join(shlex.quote(str(one)) for one in new),
+            ),
+        ),
+    )
