@@ -262,6 +262,14 @@ Offline = Annotated[
         "--offline", envvar="GPUENV_OFFLINE", help="Decide from the matrices, caches and wheelhouses only."
     ),
 ]
+OnlyBinary = Annotated[
+    bool,
+    typer.Option(
+        "--only-binary",
+        envvar="GPUENV_ONLY_BINARY",
+        help="Build nothing: take only packages that have wheels.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", envvar="GPUENV_JSON", help="Print JSON.")]
 Language = Annotated[
     LanguageName,
@@ -332,6 +340,7 @@ class PlanArguments:
     mirrors: Mirrors = None
     find_links: FindLinks = None
     offline: Offline = False
+    only_binary: OnlyBinary = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,6 +135,7 @@ def sources_of(choice: Choice, configuration: IndexConfiguration) -> Sources:
         find_links=tuple(dict.fromkeys((*pages, *configured))),
         no_index=configuration.no_index,
         ca_bundle=configuration.ca_bundle,
+        only_binary=configuration.only_binary,
     )
 
 

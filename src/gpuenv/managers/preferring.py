@@ -18,6 +18,7 @@ from gpuenv.managers.resolver import (
     Unresolvable,
     parse_failure,
     resolving_arguments,
+    without_building,
 )
 from gpuenv.values.text import tr
 
@@ -29,6 +30,12 @@ def compile_preferring(
 
     The files told have a name and a version alone. Raises what `compile_requirements` raises.
     """
+    return without_building(question, lambda asked: _compile(asked, preferred, environ, uv))
+
+
+def _compile(
+    question: Question, preferred: tuple[str, ...], environ: Mapping[str, str], uv: str | None
+) -> Resolved | Unresolvable:
     asked = "\n".join((*question.pins, *question.requirements, *question.constraints)) + "\n"
     with TemporaryDirectory(prefix="gpuenv-") as folder:
         # uv keeps to the releases in the file that it is to write

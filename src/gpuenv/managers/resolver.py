@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from gpuenv import process
+from gpuenv.core.by_address import part_by_address
 from gpuenv.managers import uv as uv_manager
 from gpuenv.values.build import Platform
 from gpuenv.values.errors import Because, Fix, InstallFailed, Unreachable
@@ -28,6 +29,7 @@ _NETWORK = re.compile(
     r"Failed to fetch|error sending request|Failed to read `--find-links` URL|operation timed out|dns error"
     r"|invalid peer certificate|HTTP status"
 )
+_NOT_BUILT = re.compile(r"[Bb]uilding (?:from source|source distributions)[^.]{0,200}? is disabled")
 _UNBUILT = re.compile(r"Failed to (?:download and )?build `([^`]+)`")
 # `vllm==0.6.0 depends on torch==2.4.0`, `xformers{marker}==0.0.29 depends on torch{...}>=2,<3`
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?"
@@ -65,9 +67,10 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """All that would be installed, the torch stack included."""
+    """All that would be installed, the torch stack included, without the requirements `left_out`."""
 
     files: tuple[ResolvedFile, ...]
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +117,43 @@ class Question:
     no_deps: bool = False
 
 
+Compile = Callable[[Question], Resolved | Unresolvable]
+
+
 def compile_requirements(
     question: Question, environ: Mapping[str, str], *, uv: str | None = None
 ) -> Resolved | Unresolvable:
-    """Resolve the requirements beside the pins.
+    """Resolve the requirements beside the pins; nothing that a requirement names by address is built.
 
     Raises Unreachable when an index could not be read, InstallFailed when uv failed in another way.
     """
+    return without_building(question, lambda asked: _compile(asked, environ, uv))
+
+
+def without_building(question: Question, compile_one: Compile) -> Resolved | Unresolvable:
+    """Resolve without what would have to be built from an address, a folder or a version control.
+
+    A wheel tells what it needs without being run, and may need something by address: nothing at all is
+    built beside one. Where an index's packages have to be, the wheels are left out as well.
+    """
+    parted = part_by_address(question.requirements)
+    question = replace(question, requirements=(*parted.listed, *parted.wheels))
+    if not parted.wheels:
+        return _leaving_out(parted.built, compile_one(question))
+    binary = replace(question, sources=replace(question.sources, only_binary=True))
+    outcome = compile_one(binary)
+    is_refused = isinstance(outcome, Unresolvable) and _NOT_BUILT.search(outcome.message)
+    if not is_refused or question.sources.only_binary:
+        return _leaving_out(parted.built, outcome)
+    alone = compile_one(replace(question, requirements=parted.listed))
+    return _leaving_out((*parted.wheels, *parted.built), alone)
+
+
+def _leaving_out(requirements: tuple[str, ...], outcome: Resolved | Unresolvable) -> Resolved | Unresolvable:
+    return replace(outcome, left_out=requirements) if isinstance(outcome, Resolved) else outcome
+
+
+def _compile(question: Question, environ: Mapping[str, str], uv: str | None) -> Resolved | Unresolvable:
     asked = "\n".join((*question.pins, *question.requirements, *question.constraints)) + "\n"
     answer = process.run(
         (uv or uv_manager.find(), *compile_arguments(question)),

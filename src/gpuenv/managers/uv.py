@@ -63,6 +63,7 @@ def source_options(sources: Sources) -> tuple[str, ...]:
         options += ["--index-strategy", "unsafe-best-match"]
     for place in sources.find_links:
         options += ["--find-links", place]
+    options += ["--only-binary", ":all:"] if sources.only_binary else []
     return tuple(options)
 
 

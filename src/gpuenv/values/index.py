@@ -65,3 +65,4 @@ class IndexConfiguration:
     no_index: bool = False
     ca_bundle: str | None = None
     warnings: tuple[str, ...] = ()  # configuration that could not be read
+    only_binary: bool = False  # by gpuenv's own option

@@ -97,13 +97,17 @@ class Warn:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where the installer is told to look: `index_url` serves everything but the torch stack."""
+    """Where the installer is told to look: `index_url` serves everything but the torch stack.
+
+    With `only_binary` nothing is built.
+    """
 
     index_url: str | None  # None: the installer's own default
     extra_index_urls: tuple[str, ...]
     find_links: tuple[str, ...]  # pages and wheelhouses, the torch stack's first
     no_index: bool = False
     ca_bundle: str | None = None
+    only_binary: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from gpuenv.core.by_address import warn_of_building, warn_of_unresolved
 from gpuenv.core.resolve import Choice
 from gpuenv.core.rules.platform import fits_name
 from gpuenv.core.target import Target
@@ -51,7 +52,7 @@ def resolve_jointly(
         outcome = compile_plan(plan_for(choice, ()), ())
         if isinstance(outcome, Resolved):
             built = _built_for_want_of_a_wheel(outcome, has_wheels)
-            plan = plan_for(choice, packages_of(outcome))
+            plan = _told(plan_for(choice, packages_of(outcome)), outcome, built)
             if built:
                 search = _WheelSearch(built, plan_for, compile_plan, has_wheels)
                 plan = search.find(choice, choices) or _warned(plan, built)
@@ -60,6 +61,21 @@ def resolve_jointly(
         if not _may_help(failures):
             break
     raise _refuse(failures)
+
+
+def _told(plan: Plan, outcome: Resolved, warned: tuple[ResolvedFile, ...]) -> Plan:
+    """Return the plan with what was left out of its resolution, and what was built for it."""
+    built = tuple(
+        f"{file.name} {file.version}" for file in outcome.files if file.sdist and file not in warned
+    )
+    # sources by address that a wheel needs, of which uv could read what they need without running them
+    led_to = (f"{file.name} @ {file.url}" for file in outcome.files if _is_sources(file))
+    more = (*warn_of_unresolved((*outcome.left_out, *led_to)), *warn_of_building(built))
+    return replace(plan, warnings=(*plan.warnings, *more))
+
+
+def _is_sources(file: ResolvedFile) -> bool:
+    return not file.sdist and file.filename is not None and not file.filename.lower().endswith(".whl")
 
 
 def _built_for_want_of_a_wheel(outcome: Resolved, has_wheels: HasWheels) -> tuple[ResolvedFile, ...]:
@@ -104,7 +120,7 @@ class _WheelSearch:
         if not isinstance(outcome, Resolved) or _built_for_want_of_a_wheel(outcome, self.has_wheels):
             return None
         found = tuple(f"{file.name}=={file.version}" for file in outcome.files if file.name in names)
-        plan = self.plan_for(choice, packages_of(outcome))
+        plan = _told(self.plan_for(choice, packages_of(outcome)), outcome, ())
         return replace(plan, constraints=(*plan.constraints, *found))
 
 

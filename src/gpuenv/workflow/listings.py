@@ -212,7 +212,8 @@ def _with_wheelhouses(options: PlanOptions, environ: Mapping[str, str]) -> Index
     if options.container is not None:
         configured = without_folders(configured)
     wheelhouses = tuple(named_source(place, "--find-links", "find-links") for place in options.find_links)
-    return replace(configured, find_links=(*wheelhouses, *configured.find_links))
+    links = (*wheelhouses, *configured.find_links)
+    return replace(configured, find_links=links, only_binary=options.only_binary)
 
 
 def check_wheelhouses(wheelhouses: tuple[str, ...]) -> None:

@@ -58,6 +58,7 @@ def lock_plan(plan: Plan, options: PlanOptions, environ: Mapping[str, str]) -> L
     places = OfficialPlaces(plan, mirrors.find("official"), environ, options.offline)
     plan = _with_hashed_stack(plan, places)
     packages = tuple(_checked(one) for one in _complete(plan, options, mirrors, environ))
+    _check_whole(plan, packages)
     files = _files(packages, plan, mirrors, places)
     sources = canonical_pages(canonical_sources(plan, mirrors.all), files, places.torch)
     driver, architectures = _needs(plan, environ)
@@ -116,12 +117,25 @@ def _conflict(outcome: resolver.Unresolvable) -> Refused:
 def _checked(package: PlannedPackage) -> PlannedPackage:
     if package.filename and package.url:
         return package
-    raise UsageError(
-        tr("`{name}` is no file that a lock can name, such as a wheel of an index", name=package.name),
+    raise _not_lockable(package.name)
+
+
+def _not_lockable(name: str) -> UsageError:
+    return UsageError(
+        tr("`{name}` is no file that a lock can name, such as a wheel of an index", name=name),
         code="not-lockable",
-        because=(Because(tr("it comes from version control or from a folder"), package.name),),
+        because=(Because(tr("it comes from version control, a folder or an archive of sources"), name),),
         fixes=(Fix(tr("build a wheel of it, and name its folder with --find-links"), "pip wheel"),),
     )
+
+
+def _check_whole(plan: Plan, packages: tuple[PlannedPackage, ...]) -> None:
+    """Raise UsageError for what was asked for by address and not resolved: a lock without it would lie."""
+    names = {canonicalize_name(one.name) for one in packages}
+    for text in plan.requirements:
+        requirement = Requirement(text)
+        if requirement.url and canonicalize_name(requirement.name) not in names:
+            raise _not_lockable(requirement.name)
 
 
 # their addresses and hashes

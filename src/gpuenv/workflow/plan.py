@@ -10,6 +10,7 @@ from packaging.version import Version
 
 from gpuenv.beside import Beside
 from gpuenv.core.assemble import assemble
+from gpuenv.core.by_address import refuse_building
 from gpuenv.core.conda_plan_part import wheels_beside, with_conda_python
 from gpuenv.core.environment_file import EnvironmentFile
 from gpuenv.core.mirror_notes import what_official_has, why_no_torch_wheels
@@ -122,6 +123,8 @@ def wish_of(options: PlanOptions, installer: Installer, machine: Machine) -> Wis
     file = read_environment_file(options.environment_file, machine)
     options, told = with_file(options, file, conda=manager in CONDA_MANAGERS)
     asked = gather_requirements(options)
+    if options.only_binary:
+        refuse_building(map(str, asked.requirements))
     request = _request(options, asked, manager)
     return Wish(options, request, file, (*told, *asked.told), installer.mirrors)
 

@@ -49,6 +49,7 @@ def options_of(wanted: PlanArguments, program: tuple[str, ...]) -> PlanOptions:
         mirrors=_given(wanted.mirrors),
         find_links=_given(wanted.find_links),
         offline=wanted.offline,
+        only_binary=wanted.only_binary,
         program=program,
     )
 
