@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from index_server import IndexServer, serve_indexes
 from running import Program, make_program
+from strangers import Stranger, serve_stranger
 from tiny_wheels import tiny_torch, tiny_wheel
 
 
@@ -22,35 +20,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason="the fakes on the PATH are shell scripts"))
 
 
-@dataclass
-class Stranger:
-    """A server that somebody else runs; every request to it is one that must not have been made."""
-
-    url: str
-    requests: list[str] = field(default_factory=list)
-
-
 @pytest.fixture
 def stranger() -> Iterator[Stranger]:
-    told = Stranger("")
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            told.requests.append(self.path)
-            self.send_error(404)
-
-        do_HEAD = do_GET  # noqa: N815 - http.server's name
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        told.url = f"http://127.0.0.1:{server.server_address[1]}/simple"
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
+    with serve_stranger() as told:
         yield told
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
-from conftest import Stranger
 from index_server import IndexServer
 from running import Done, Program
+from strangers import Stranger
 from tiny_wheels import tiny_torch
 
 MARKER = "ran"

@@ -36,7 +36,18 @@ def uv_variables(environ: Mapping[str, str], root: Path = Path("/")) -> dict[str
     file = settings_file(environ, root)
     if file is not None:
         variables["UV_CONFIG_FILE"] = str(file)
+    if _lacks_cache(variables):
+        variables["UV_CACHE_DIR"] = str(private_folder("uv"))
     return {**variables, "UV_NO_CONFIG": "1", "UV_NO_PROJECT": "1"}
+
+
+def _lacks_cache(environ: Mapping[str, str]) -> bool:
+    """Tell whether uv would give up: its cache would lie where this user may not write, none is named."""
+    if os.name != "posix" or "UV_CACHE_DIR" in environ or "UV_NO_CACHE" in environ:
+        return False
+    above = Path(environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", os.devnull), ".cache"), "uv")
+    there = next(folder for folder in (above, *above.parents) if folder.exists())
+    return not (there.is_dir() and os.access(there, os.W_OK | os.X_OK))
 
 
 def settings_file(environ: Mapping[str, str], root: Path = Path("/")) -> Path | None:
