@@ -237,6 +237,7 @@ def verify(
             "--timeout", metavar="SECONDS", envvar="GPUENV_TIMEOUT", help="Give up after this long."
         ),
     ] = 300,
+    trust: o.Trust = False,
     *,
     common: o.Common,
 ) -> int:
@@ -245,7 +246,7 @@ def verify(
     from gpuenv.workflow.verify import VerifyOptions  # noqa: PLC0415
 
     limit_s = command.check_limit(timeout_s)
-    options = VerifyOptions(tuple(devices) if devices else None, with_compile, nccl, limit_s)
+    options = VerifyOptions(tuple(devices) if devices else None, with_compile, nccl, limit_s, trust)
     return command.verify(environment, options, common)
 
 

@@ -262,6 +262,12 @@ Offline = Annotated[
         "--offline", envvar="GPUENV_OFFLINE", help="Decide from the matrices, caches and wheelhouses only."
     ),
 ]
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust", envvar="GPUENV_TRUST", help="Run the Python of an environment that another user owns."
+    ),
+]
 OnlyBinary = Annotated[
     bool,
     typer.Option(
@@ -418,6 +424,7 @@ class DoctorArguments:
         Path | None,
         typer.Option("--save", metavar="FILE", envvar="GPUENV_SAVE", help="Write what was read to FILE."),
     ] = None
+    trust: Trust = False
     findings: Annotated[
         Path | None,
         typer.Option(

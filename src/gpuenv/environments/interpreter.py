@@ -59,6 +59,23 @@ def ask_interpreter(python: Path, root: Path | None, environ: Mapping[str, str])
     return _described(python, prefix, told, venv, environ)
 
 
+def read_interpreter(python: Path, root: Path | None) -> Interpreter:
+    """Return what the files of an environment tell of its Python, which is not started."""
+    gone = _out_of_reach(python)
+    if gone:
+        return _silent(python, root, gone)
+    venv = parse_pyvenv((read_text(root / "pyvenv.cfg") if root else None) or "")
+    places = site_packages(root) if root else ()
+    folder = next((place.parent.name for place in places), "")
+    return Interpreter(
+        path=str(python),
+        version=venv.get("version") or venv.get("version_info") or folder.removeprefix("python") or None,
+        prefix=str(root) if root else None,
+        packages=tuple(map(str, places)),
+        writable=bool(places) and os.access(places[0], os.W_OK),
+    )
+
+
 def parse_answer(text: str) -> dict[str, Any]:
     """Return what the child printed behind its mark; raise ValueError without it."""
     line = next((line for line in text.splitlines() if line.startswith(_MARK)), None)

@@ -16,6 +16,7 @@ from gpuenv.values.machine import Machine
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.verification.locate import Located, locate
+from gpuenv.verification.owner import other_owner
 from gpuenv.verification.run import TIMEOUT_S
 from gpuenv.workflow.findings import proof_of, read_findings
 from gpuenv.workflow.knowledge import load_knowledge
@@ -25,19 +26,27 @@ from gpuenv.workflow.verify import VerifyOptions, find_by_name, verify
 
 @dataclass(frozen=True, slots=True)
 class DoctorOptions:
-    """How to look: with verify's child (which imports torch) or without, and its limit in seconds."""
+    """How to look: with verify's child (which imports torch) or without, and its limit in seconds.
+
+    `trust`: the Python of an environment that another user owns may be run.
+    """
 
     verify: bool = True
     timeout_s: float = TIMEOUT_S
+    trust: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What was read of an environment, and what is made of it."""
+    """What was read of an environment, and what is made of it.
+
+    `other_owner` is the user whose environment it is, where only its files were read.
+    """
 
     located: Located
     findings: Findings
     diagnosis: Diagnosis
+    other_owner: str | None = None
 
 
 def locate_environment(env: str | None, environ: Mapping[str, str]) -> Located:
@@ -55,14 +64,18 @@ def examine(
 ) -> Examination:
     """Read ENV (None: the active one) without importing torch, then with verify's child, and judge both."""
     located = locate_environment(env, environ)
-    findings = read_findings(located, machine, environ, named=env is not None, root=root)
-    if options.verify and can_be_proven(findings):
-        asked = VerifyOptions(timeout_s=options.timeout_s)
+    # what is active, or first on PATH, runs anyway
+    owner = None if env is None or options.trust else other_owner(located)
+    findings = read_findings(
+        located, machine, environ, named=env is not None, root=root, files_only=owner is not None
+    )
+    if options.verify and owner is None and can_be_proven(findings):
+        asked = VerifyOptions(timeout_s=options.timeout_s, trust=True)
         result = verify(
             str(located.python), environ, machine=machine, remember=lambda *_: None, options=asked
         )
         findings = replace(findings, proof=proof_of(result))
-    return Examination(located, findings, judge(findings, environ))
+    return Examination(located, findings, judge(findings, environ), owner)
 
 
 def can_be_proven(findings: Findings) -> bool:

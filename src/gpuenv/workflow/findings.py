@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpuenv.environments.conda_meta import installed_names
 from gpuenv.environments.dists import read_dists, read_leftovers, read_shared_files
-from gpuenv.environments.interpreter import ask_interpreter
+from gpuenv.environments.interpreter import ask_interpreter, read_interpreter
 from gpuenv.environments.shadows import (
     first_python,
     read_driver_libraries,
@@ -42,12 +42,17 @@ def read_findings(
     named: bool = True,
     root: Path = Path("/"),
     here: Path | None = None,
+    files_only: bool = False,
 ) -> Findings:
     """Read an environment and its machine.
 
-    `root` is where /proc, /sys and /dev are, `here` the directory in which the user works.
+    `root` is where /proc, /sys and /dev are, `here` the directory in which the user works. With `files_only`
+    the environment's Python is not started.
     """
-    python = ask_interpreter(located.python, located.root, environ)
+    if files_only:
+        python = read_interpreter(located.python, located.root)
+    else:
+        python = ask_interpreter(located.python, located.root, environ)
     torch = read_torch(python, environ, root)
     dists = read_dists((*python.packages, *((python.user_site or "",) if python.uses_user_site else ())))
     broken = bool(machine.blocking_problems) or not machine.gpus

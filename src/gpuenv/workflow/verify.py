@@ -24,6 +24,7 @@ from gpuenv.verification.judgement import (
     judge_architectures,
 )
 from gpuenv.verification.locate import Located, Lookup, locate
+from gpuenv.verification.owner import refuse_other_owner
 from gpuenv.verification.report import ChildOutcome, Report, Stop, read_outcome, render_report
 from gpuenv.verification.run import TIMEOUT_S, run_verification
 from gpuenv.workflow.environments import foreign
@@ -35,12 +36,16 @@ Remember = Callable[[Located, dict[str, Any], bool], Warn | None]
 
 @dataclass(frozen=True, slots=True)
 class VerifyOptions:
-    """What verify is asked to do: indices as torch counts (None: every GPU), the limit in seconds."""
+    """What verify is asked to do: indices as torch counts (None: every GPU), the limit in seconds.
+
+    `trust`: an environment of another user may be run.
+    """
 
     devices: tuple[int, ...] | None = None
     compile: bool = False
     nccl: bool = False
     timeout_s: float = TIMEOUT_S
+    trust: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +105,12 @@ def verify(
     """Prove ENV (a name, a directory, a Python; None: the active one) on every GPU, and judge the outcome.
 
     `lookup` finds an environment by name (None: among those gpuenv made). Raises UsageError where ENV does
-    not exist. A failed verification is a result, not an exception.
+    not exist, or is another user's. A failed verification is a result, not an exception.
     """
     located = locate(env, environ, lookup or (lambda name: find_by_name(name, environ)))
     asked = options or VerifyOptions()
+    if env is not None and not asked.trust:  # what is active, or first on PATH, runs anyway
+        refuse_other_owner(located)
     outcome = run_verification(
         str(located.python),
         environ=environ,

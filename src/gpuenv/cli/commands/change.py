@@ -40,7 +40,7 @@ from gpuenv.workflow.prove import only_devices
 from gpuenv.workflow.requirements import with_files_read
 from gpuenv.workflow.uninstall import plan_uninstall
 from gpuenv.workflow.update import plan_update
-from gpuenv.workflow.verify import VerifyResult, verify
+from gpuenv.workflow.verify import VerifyOptions, VerifyResult, verify
 
 
 def install(name: str, words: list[str], files: list[Path], asked: ChangeArguments, common: Common) -> int:
@@ -167,7 +167,11 @@ def _apply(planned: PlannedChange, asked: ChangeArguments, common: Common) -> Ch
         chosen = tuple(gpu for gpu in machine.gpus if gpu.index in devices)
         with working(tr("verifying"), quiet=common.quiet):
             result = verify(
-                str(python), only_devices(os.environ, chosen), machine=machine, remember=lambda *_: None
+                str(python),
+                only_devices(os.environ, chosen),
+                machine=machine,
+                remember=lambda *_: None,
+                options=VerifyOptions(trust=True),
             )
         if not common.as_json and not common.quiet:
             print_data("\n".join(result.lines))

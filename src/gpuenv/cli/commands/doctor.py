@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 
 from gpuenv.cli.options import Common, DoctorArguments
-from gpuenv.cli.output import envelope, note, print_data, print_json, working
+from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings, working
 from gpuenv.core.doctor.diagnosis import Diagnosis, render_diagnosis
 from gpuenv.core.render.diagnosis import render_diagnosis_text
 from gpuenv.environments.snapshot import is_taken
 from gpuenv.values.errors import Because, Fix, UsageError, VerificationFailed
+from gpuenv.values.plan import Warn
 from gpuenv.values.text import tr
+from gpuenv.verification.owner import other_owner
 from gpuenv.workflow import doctor as looking
 from gpuenv.workflow.detect import detect
 
@@ -23,18 +26,36 @@ def doctor(environment: str | None, asked: DoctorArguments, common: Common) -> i
     _check(environment, asked)
     if asked.findings is not None:
         return _tell(looking.judge(looking.load_findings(asked.findings), os.environ), common)
-    options = looking.DoctorOptions(verify=asked.verify)
+    options = looking.DoctorOptions(verify=asked.verify, trust=asked.trust)
     named = str(asked.python) if asked.python else environment
     _recover(named, common)
     with working(tr("examining"), quiet=common.quiet):
         examined = looking.examine(named, os.environ, detect(os.environ), options)
     if asked.save is not None:
         looking.save_findings(examined.findings, asked.save)
+    warnings = _warn_of_owner(examined, asked)
     if asked.fix and examined.diagnosis.root is not None:
         from gpuenv.cli.commands.doctor_fix import repair  # noqa: PLC0415 - plans, and loads what that takes
 
         return repair(examined, asked, options, common)
-    return _tell(examined.diagnosis, common)
+    return _tell(examined.diagnosis, common, warnings)
+
+
+def _warn_of_owner(examined: looking.Examination, asked: DoctorArguments) -> tuple[Warn, ...]:
+    """Warn where only files were read, as the rest is another user's code; a repair is refused."""
+    if examined.other_owner is None:
+        return ()
+    path, owner = examined.located.label, examined.other_owner
+    text = tr(
+        "`{path}` belongs to {owner}: only its files were read; --trust runs its Python",
+        path=path,
+        owner=owner,
+    )
+    if asked.fix:
+        command = f"gpuenv doctor {shlex.quote(path)} --fix --trust"
+        fix = Fix(tr("run it if you trust that user"), command)
+        raise UsageError(text, code="other-owner", fixes=(fix,))
+    return (Warn("other-owner", text),)
 
 
 def _check(environment: str | None, asked: DoctorArguments) -> None:
@@ -48,21 +69,25 @@ def _check(environment: str | None, asked: DoctorArguments) -> None:
 
 def _recover(named: str | None, common: Common) -> None:
     """Undo what a repair that was killed has left, before anything is read."""
-    root = looking.locate_environment(named, os.environ).root
-    if root is not None and is_taken(root):
+    located = looking.locate_environment(named, os.environ)
+    root = located.root
+    if root is not None and is_taken(root) and other_owner(located) is None:
         from gpuenv.workflow.repair import recover  # noqa: PLC0415 - what it takes is rarely needed
 
         if recover(root, os.environ) and not common.quiet:
             note(tr("undid what an interrupted repair had left of {path}", path=root))
 
 
-def _tell(diagnosis: Diagnosis, common: Common) -> int:
+def _tell(diagnosis: Diagnosis, common: Common, warnings: tuple[Warn, ...] = ()) -> int:
     if common.as_json:
         if diagnosis.root is not None:
-            raise as_error(diagnosis)
-        print_json(envelope("doctor", render_diagnosis(diagnosis)))
+            error = as_error(diagnosis)
+            error.because += tuple(Because(one.message, one.code) for one in warnings)
+            raise error
+        print_json(envelope("doctor", render_diagnosis(diagnosis), warnings=warnings))
         return 0
     show(diagnosis, common)
+    print_warnings(warnings)
     return PROBLEM if diagnosis.root else 0
 
 

@@ -1,0 +1,60 @@
+"""Whose an environment is: what runs of one that somebody else may write is that person's code."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+from gpuenv.values.errors import Because, Fix, UsageError
+from gpuenv.values.text import tr
+from gpuenv.verification.locate import Located
+
+
+def other_owner(located: Located) -> str | None:
+    """Return who owns an environment, or a part of it that runs, that is neither this user's nor root's."""
+    if os.name != "posix":
+        return None
+    trusted = {os.geteuid(), 0}
+    for path in _deciding(located):
+        try:
+            owner = path.lstat().st_uid
+        except OSError:
+            continue
+        if owner not in trusted:
+            return _name(owner)
+    return None
+
+
+def _deciding(located: Located) -> tuple[Path, ...]:
+    """What decides which code runs. Where an environment is one's own, one chose what its Python leads to."""
+    python, root = located.python, located.root
+    if root is None:
+        return (python, Path(os.path.realpath(python)))
+    return (root, python.parent, python, root / "pyvenv.cfg", *sorted(root.glob("lib/python*/site-packages")))
+
+
+def _name(owner: int) -> str:
+    import pwd  # noqa: PLC0415 - on POSIX alone
+
+    try:
+        return pwd.getpwuid(owner).pw_name
+    except KeyError:
+        return str(owner)
+
+
+def refuse_other_owner(located: Located) -> None:
+    """Raise UsageError for an environment of another user: to prove it is to run what that user wrote."""
+    owner = other_owner(located)
+    if owner is None:
+        return
+    path = located.label
+    raise UsageError(
+        tr("`{path}` belongs to {owner}: verify would run that user's code", path=path, owner=owner),
+        code="other-owner",
+        because=(Because(tr("owned by {owner}", owner=owner), path),),
+        fixes=(
+            Fix(tr("run it if you trust that user"), f"gpuenv verify {shlex.quote(path)} --trust"),
+            Fix(tr("or look at its files only"), f"gpuenv doctor {shlex.quote(path)}"),
+        ),
+    )
