@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
+import os
+import pty
+import signal
 import sys
+import time
+from collections.abc import Callable
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_nvidia_smi import FakeGpu, fake_nvidia_smi
 from index_server import IndexServer
 from running import Done, Program
 from tiny_wheels import tiny_torch, tiny_torchvision, tiny_wheel
@@ -359,3 +366,101 @@ def test_torch_is_updated_only_where_that_is_said(
     assert done.status == 0, done.err
     assert installed(paper) == {"torch": "2.14.1+cpu", "torchvision": "0.29.1+cpu"}
     assert record(paper)["plan"]["variant"] == "cpu"
+
+
+# --- what holds the stack inside, other managers, other ends
+
+
+def test_the_constraints_inside_follow_torch_and_hold_nothing_back(program: Program, paper: Path) -> None:
+    assert "torch==2.14.1+cpu" in (paper / "constraints.txt").read_text().splitlines()
+    active = program.with_(UV_CONSTRAINT=(paper / "constraints.txt").as_uri())
+    assert change(active, "install", "paper", "needsold", "--torch").status == 0
+    assert "torch==2.13.0+cpu" in (paper / "constraints.txt").read_text().splitlines()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ensurepip") is None, reason="this Python has no pip")
+def test_an_environment_of_pip_s_is_changed_by_pip(program: Program, mirrors: tuple[str, ...]) -> None:
+    words = (*CPU[:-1], "pip", "torchvision")
+    assert program.run("create", "paper", *words, "--yes", "--json", *mirrors).status == 0
+    paper = program.environments / "paper"
+    done = change(program, "install", "paper", "mylib")
+    assert done.status == 0, done.err
+    assert done.data["steps"][0]["argv"][1:4] == ["-m", "pip", "install"]
+    moved = change(program, "install", "paper", "needsold", "--torch")
+    assert moved.status == 0, moved.err
+    assert installed(paper) == {
+        "torch": "2.13.0+cpu", "torchvision": "0.28.0+cpu", "mylib": "2.0", "tinydep": "2.0",
+        "needsold": "1.0",
+    }  # fmt: skip
+    assert change(program, "uninstall", "paper", "mylib", "--prune").status == 0
+    assert "tinydep" not in installed(paper)
+
+
+def test_another_torch_is_offered_on_a_terminal(program: Program, paper: Path) -> None:
+    for answer, torch in (("n", "2.14.1+cpu"), ("y", "2.13.0+cpu")):
+        shown = on_terminal(program, answer, "install", "paper", "needsold", "--no-verify")
+        assert "torch moves from 2.14.1+cpu to 2.13.0+cpu" in shown
+        assert "needsold==1.0 needs torch==2.13.0" in shown or "needsold needs torch==2.13.0" in shown
+        assert installed(paper)["torch"] == torch
+
+
+def on_terminal(program: Program, answer: str, *arguments: str) -> str:
+    ours, theirs = pty.openpty()
+    with program.start(*arguments, stdin=theirs) as process:
+        os.close(theirs)
+        os.write(ours, f"{answer}\n".encode())
+        out, err = process.communicate(timeout=60)
+    os.close(ours)
+    return str(out + err)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_change_that_is_interrupted_leaves_what_was_there(
+    program: Program, paper: Path, number: signal.Signals
+) -> None:
+    """The proof hangs while all is installed already; the next command finds what was there before."""
+    before = files(paper)
+    hanging = program.with_(FAKE_TORCH=json.dumps({"faults": [["kernel", "cpu", "hang"]]}))
+    with hanging.start("install", "paper", "mylib", "--yes") as process:
+        wait_for(lambda: "mylib" in installed(paper) and record(paper)["verified"] is None)
+        process.send_signal(number)
+        process.communicate(timeout=60)
+    assert process.returncode == (130 if number == signal.SIGINT else -number)
+    assert program.run("list", "--json").data["environments"][0]["verified"] is True
+    assert files(paper) == before
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if holds():
+            return
+        time.sleep(0.05)
+    raise AssertionError(holds)
+
+
+def test_one_command_at_a_time_changes_an_environment(program: Program, paper: Path) -> None:
+    """The second waits for the first, or says that it was changed meanwhile; both leave it whole."""
+    first = program.start("install", "paper", "mylib", "--yes", "--json")
+    second = program.start("install", "paper", "tinydep<2", "--yes", "--json")
+    ends = []
+    for process in (first, second):
+        process.communicate(timeout=60)
+        ends.append(process.returncode)
+    assert 0 in ends
+    assert set(ends) <= {0, 2}
+    assert program.run("verify", "paper").status == 0
+
+
+def test_on_a_gpu_a_cpu_build_never_comes_in(program: Program, mirrors: tuple[str, ...]) -> None:
+    fake_nvidia_smi(program.bin, "570.133.07", FakeGpu("NVIDIA H100 PCIe", "9.0"))
+    works = {"gpus": [["NVIDIA H100 PCIe", [9, 0]]], "architectures": ["sm_50", "sm_80", "sm_90"]}
+    lab = program.with_(FAKE_TORCH=json.dumps(works))
+    words = ("torch==2.14.1", "--python", PYTHON, "--manager", "uv")
+    assert lab.run("create", "paper", *words, "--yes", "--json", *mirrors).status == 0
+    paper = program.environments / "paper"
+    done = change(lab, "install", "paper", "mylib")
+    assert done.status == 0, done.err
+    assert installed(paper)["torch"] == "2.14.1+cu126"
+    refused = change(lab, "install", "paper", "needsold")
+    assert refused.status in {3, 4}
+    assert installed(paper)["torch"] == "2.14.1+cu126"

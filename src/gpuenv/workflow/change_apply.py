@@ -20,6 +20,7 @@ from gpuenv.environments.check import (
 )
 from gpuenv.environments.failures import telling_os_errors
 from gpuenv.environments.in_place import changing_in_place
+from gpuenv.environments.inside import CONSTRAINTS, hold_stack
 from gpuenv.environments.installed import read_installed
 from gpuenv.environments.lock import WAIT_S, locked
 from gpuenv.environments.record import Record, write_record
@@ -31,6 +32,7 @@ from gpuenv.values.text import tr
 from gpuenv.workflow.change import PlannedChange, changed_plan, exact
 from gpuenv.workflow.opened import Opened
 from gpuenv.workflow.proof_age import proven
+from gpuenv.workflow.settle import lifted
 from gpuenv.workflow.verify import VerifyResult
 
 Verify = Callable[[Path], VerifyResult]
@@ -123,7 +125,7 @@ def apply_change(planned: PlannedChange, environ: Mapping[str, str], how: How) -
         log = how.log or new_log(place)
         module = get_manager(installer_of(opened))
         running = Running(
-            environ=module.environment(environ, planned.wish.sources),
+            environ=lifted(module.environment(environ, planned.wish.sources), place.path),
             log=log,
             executables=module.executables(),
             show=how.show,
@@ -135,6 +137,8 @@ def apply_change(planned: PlannedChange, environ: Mapping[str, str], how: How) -
         with changing_in_place(place.path, places, (one.name for one in planned.changes)) as change:
             run_steps(change_steps(planned, how.sources), running, lambda: None)
             _check(planned, variant, log)
+            if (place.path / CONSTRAINTS).exists():
+                hold_stack(place.path, opened.word)
             write_record(place.path, record)
             proof = how.verify(opened.python) if how.verify else None
             if proof is not None:

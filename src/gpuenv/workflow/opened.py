@@ -17,7 +17,7 @@ from gpuenv.core.request import STACK
 from gpuenv.environments.check import torch_cuda
 from gpuenv.environments.installed import read_installed
 from gpuenv.environments.record import Record
-from gpuenv.environments.store import Place, is_path
+from gpuenv.environments.store import Place
 from gpuenv.managers import CONDA_MANAGERS, conda_calls
 from gpuenv.managers.manager import environment_python
 from gpuenv.values.build import Platform
@@ -30,6 +30,7 @@ from gpuenv.values.userinfo import without_userinfo
 from gpuenv.workflow.environments import existing
 from gpuenv.workflow.listings import check_wheelhouses, configuration_for, read_installer_configuration
 from gpuenv.workflow.options import PlanOptions
+from gpuenv.workflow.settle import word_for
 
 _LINUX: dict[str, Platform] = {"aarch64": "linux-aarch64"}
 
@@ -57,7 +58,7 @@ class Opened:
     @property
     def word(self) -> str:
         """What a command line calls it, in whatever folder it is typed."""
-        return shlex.quote(str(self.place.path) if is_path(self.place.name) else self.place.name)
+        return word_for(self.place)
 
     @property
     def versions(self) -> dict[str, str]:

@@ -200,9 +200,9 @@ def apply_repair(
             after = look()
             if is_better(examined.diagnosis, after.diagnosis):
                 _record(root, planned.plan, after)
-                change.keep()
                 if (root / CONSTRAINTS).exists():
                     hold_stack(root, word_for(place))
+                change.keep()
     return Repaired(change.kept, after.diagnosis, log)
 
 
