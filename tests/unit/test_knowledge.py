@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +18,7 @@ from gpuenv.values.variant import CudaVersion, Variant
 from gpuenv.workflow.knowledge import load_knowledge
 
 KNOWLEDGE = load_knowledge()
+PRINTED = Path(__file__).parents[1] / "fixtures" / "gpu-names.txt"
 NAMES = [gpu["name"] for gpu in KNOWLEDGE.gpu_rows]
 
 
@@ -215,6 +219,26 @@ def test_a_name_that_may_mean_unlike_cards_means_none(name: str) -> None:
 @pytest.mark.parametrize("name", ["RTX 3080 Ti Super", "GTX 1080 Mega", "A100X Pro", "RTX 4090 Blackwell"])
 def test_an_unknown_card_is_not_taken_for_the_one_it_is_named_after(name: str) -> None:
     assert capability(name) is None
+
+
+def printed() -> Iterator[tuple[str, str]]:
+    """The names of the fixture, each with the compute capability that it stands under."""
+    under = ""
+    for line in PRINTED.read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            under = line.strip("[]")
+        elif line and not line.startswith("#"):
+            yield line, under
+
+
+def test_every_name_that_a_driver_prints_is_known_in_any_case_with_and_without_the_maker() -> None:
+    unknown = [
+        form
+        for name, expected in printed()
+        for form in (name, name.lower(), name.upper(), name.removeprefix("NVIDIA "), f" {name} ")
+        if capability(form) != expected
+    ]
+    assert unknown == []
 
 
 def test_a_name_sold_with_several_capabilities_says_so() -> None:

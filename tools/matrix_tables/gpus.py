@@ -6,15 +6,37 @@ import re
 from typing import Any
 
 from gpuenv.values.capability import parse_compute_capability
-from matrix_tables.facts import Facts, Row, Sources, UnusableFacts
+from matrix_tables.facts import DATA, Facts, Row, Sources, UnusableFacts, read_toml
 
 _PCI_ID = re.compile(r"[0-9a-f]{4}")
 
 
 def build_gpus(facts: Facts) -> list[Row]:
-    """Make the rows of gpus.json, sorted by compute capability and name."""
+    """Make the rows of gpus.json, sorted by compute capability and name.
+
+    gpus.toml has the names that the facts lack: as drivers print them, of boards and of OEMs' cards. They add
+    no compute capability.
+    """
     sources = facts.sources()
-    return sorted((_row(fact, sources) for fact in facts.table("gpus.csv")), key=_order)
+    rows = [_row(fact, sources) for fact in facts.table("gpus.csv")]
+    names = {row["name"] for row in rows}
+    known = {row["compute_capability"] for row in rows}
+    more = (_printed(entry) for entry in read_toml(DATA / "gpus.toml")["gpu"] if entry["name"] not in names)
+    return sorted((*rows, *(row for row in more if row["compute_capability"] in known)), key=_order)
+
+
+def _printed(entry: Row) -> Row:
+    capability = parse_compute_capability(entry["compute_capability"])
+    fields = {name: entry[name] for name in ("architecture", "family")}
+    return {
+        "name": entry["name"],
+        "compute_capability": str(capability),
+        **fields,
+        "pci_ids": [],
+        "preferred": True,
+        "source": entry["source"],
+        "evidence": entry.get("evidence", "matrix"),
+    }
 
 
 def _row(fact: dict[str, str], sources: Sources) -> Row:

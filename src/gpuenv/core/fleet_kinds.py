@@ -99,10 +99,9 @@ class _Telling:
         if machine.driver is None:
             return (os,)
         version = machine.driver.version
-        floors = (driver.least_driver(cuda, os, self.knowledge) for cuda in self.cudas)
         return (
             os,
-            tuple(floor is not None and floor.version <= version for floor in floors),
+            tuple(driver.runs(cuda, machine, self.knowledge) for cuda in self.cudas),
             tuple(driver.is_native(cuda, machine, self.knowledge) for cuda in self.cudas),
             tuple(wanted.contains(version, prereleases=True) for wanted in self.drivers),
         )

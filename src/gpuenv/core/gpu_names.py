@@ -16,7 +16,10 @@ _BRANDS = frozenset({"geforce", "quadro", "tesla", "gtx", "rtx", "gt"})
 # words that say nothing about the chip's capability: makers, vGPU product lines
 _NOISE = frozenset({"nvidia", "grid", "graphics"})
 # what may follow a known name without making another card of it: memory sizes, boards, MIG and vGPU profiles
-_SUFFIX = re.compile(r"\d+gb?|pcie|sxm\d*|nvl\d*|hbm\d\w*|laptop|mobile|gpu|max|q|design|with|mig|\d+[abcq]")
+_SUFFIX = re.compile(
+    r"\d+gb?|pcie|sxm\d*|nvl\d*|hbm\d\w*|laptop|mobile|gpu|max|q|design|with|mig|me|\d+[abcq]"
+    r"|active|developer|devkit|kit|lite|hash|rate|lhr|collectors|edition|v\d"
+)
 _SUGGESTIONS = 3
 _PCI_ID = re.compile(r"(?:0x)?([0-9a-f]{4})(?:10de)?|10de:([0-9a-f]{4})")
 
@@ -80,7 +83,11 @@ class GpuNames:
             return exact
         brands, model = _split(words)
         names = self._candidates(brands, model)
-        return _agreed(_begun_by(model, names) or _followed_by_suffixes(model, names))
+        return _agreed(
+            _begun_by(model, names)
+            or _followed_by_suffixes(model, names)
+            or _begun_by(_without_suffixes(model), names)
+        )
 
     def suggest(self, text: str) -> tuple[str, ...]:
         """Product names that `text` may mean, likeliest first: those it begins, then those it resembles."""
@@ -100,10 +107,12 @@ class GpuNames:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    # `A100-SXM4-80GB`, `TITAN X (Pascal)`, `RTX3080Ti`
+    # `A100-SXM4-80GB`, `TITAN X (Pascal)`, `RTX3080Ti`, `RTXA6000-48Q`, `RTX 4090D`
     spaced = re.sub(r"[^a-z0-9]+", " ", text.lower())
-    spaced = re.sub(r"\b(rtx|gtx|gt)(?=\d)", r"\1 ", spaced)
-    spaced = re.sub(r"(?<=\d)(ti|super)\b", r" \1", spaced)
+    spaced = re.sub(r"\b(rtx|gtx|gt)(?=a?\d)", r"\1 ", spaced)
+    # the letters between a chip and a vGPU profile name its memory: `A100DX-80C`, `H100XM-80C`
+    spaced = re.sub(r"(?<=\d)(?:dx|xm|[dxl])(?= \d+[abcq]\b)", "", spaced)
+    spaced = re.sub(r"(?<=\d)(ti|super)\b|(?<=\d{4})(d)\b", r" \1\2", spaced)
     return tuple(word for word in spaced.split() if word not in _NOISE)
 
 
@@ -113,7 +122,15 @@ def _split(words: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
 
 
 def _begun_by(model: tuple[str, ...], names: list[_Name]) -> list[GpuFact]:
-    return [name.gpu for name in names if name.model[: len(model)] == model]
+    return [name.gpu for name in names if model and name.model[: len(model)] == model]
+
+
+def _without_suffixes(model: tuple[str, ...]) -> tuple[str, ...]:
+    """The chip's own words: `A100-SXM-64GB` is an A100, though no known name has all of these words."""
+    count = len(model)
+    while count and _SUFFIX.fullmatch(model[count - 1]):
+        count -= 1
+    return model[:count]
 
 
 def _followed_by_suffixes(model: tuple[str, ...], names: list[_Name]) -> list[GpuFact]:

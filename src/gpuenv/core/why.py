@@ -41,6 +41,15 @@ def _driver(cuda: CudaVersion, machine: Machine, question: Question) -> Because 
     floor = driver.least_driver(cuda, driver_os(machine), question.knowledge)
     if machine.driver is None or floor is None:
         return None
+    if machine.driver.version < floor.version:
+        text = tr(
+            "CUDA {cuda} needs a driver that supports it; {place} has {driver}, for CUDA {supported}",
+            place=question.target.place,
+            cuda=cuda,
+            driver=machine.driver.version,
+            supported=machine.driver.cuda,
+        )
+        return Because(text, f"{floor.source}; {machine.source_of('driver.cuda')}")
     text = tr(
         "CUDA {cuda} needs driver {floor} or newer; {place} has {driver}",
         place=question.target.place,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpuenv.core.doctor import subject
 from gpuenv.core.doctor.outcome import Outcome, ok, problem, skipped, warning
 from gpuenv.core.knowledge import Knowledge
-from gpuenv.core.rules.driver import is_native, least_driver
+from gpuenv.core.rules.driver import is_native, least_driver, runs
 from gpuenv.core.target import driver_os
 from gpuenv.values.findings import Findings
 from gpuenv.values.text import tr
@@ -24,7 +24,7 @@ def check(findings: Findings, knowledge: Knowledge) -> Outcome:
     if floor is None:
         return skipped(read)
     facts = {"torch": subject.torch_label(findings), "cuda": cuda, "floor": floor.version, "driver": version}
-    if version < floor.version and not subject.proven(findings):
+    if not runs(cuda, machine, knowledge) and not subject.proven(findings):
         return problem("too-old", read, **facts)
     if not is_native(cuda, machine, knowledge) and subject.failed(findings):
         return warning("minor", read, **facts)

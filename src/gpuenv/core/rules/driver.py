@@ -2,6 +2,9 @@
 
 From CUDA 11 on the floor of the major family is enough (minor-version compatibility); older CUDA needs the
 release's own floor. https://docs.nvidia.com/deploy/cuda-compatibility/
+
+The floors are numbers of the drivers for x86. On Arm, drivers of one branch are numbered otherwise (a Thor
+has 580.00): there the CUDA that the driver supports counts, as nvidia-smi states it.
 """
 
 from __future__ import annotations
@@ -32,6 +35,29 @@ def is_native(cuda: CudaVersion, machine: Machine, knowledge: Knowledge) -> bool
     return supported is not None and supported >= cuda
 
 
+def runs(cuda: CudaVersion, machine: Machine, knowledge: Knowledge) -> bool:
+    """Whether the machine's driver runs builds for `cuda`; not where no floor of that CUDA is known."""
+    floor = least_driver(cuda, driver_os(machine), knowledge)
+    if floor is None or machine.driver is None:
+        return floor is not None
+    return machine.driver.version >= floor.version or _states(cuda, machine, floor, knowledge)
+
+
+def _states(cuda: CudaVersion, machine: Machine, floor: DriverFloor, knowledge: Knowledge) -> bool:
+    """Whether a driver of the floor's own branch, numbered otherwise, supports `cuda` by what it states.
+
+    An older branch never passes: what states a newer CUDA there is a forward-compatibility package.
+    """
+    driver = machine.driver
+    if driver is None or machine.system.arch != "aarch64" or driver.version.major != floor.version.major:
+        return False
+    supported = driver.cuda or knowledge.driver_cuda(driver.version, driver_os(machine))
+    if supported is None:
+        return False
+    within = knowledge.family_floor(cuda.major, driver_os(machine)) is not None
+    return supported.major >= cuda.major if within else supported >= cuda
+
+
 def check(case: Case, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
     """Return a failure for each machine with GPUs whose driver is below the build's floor."""
     if case.cuda is None:
@@ -53,7 +79,7 @@ def _check_machine(
             "matrix cuda.json",
             (("cuda", str(cuda)),),
         )
-    if machine.driver is None or machine.driver.version >= floor.version:
+    if machine.driver is None or runs(cuda, machine, knowledge):
         return None
     facts = {
         "cuda": str(cuda),
