@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
+from gpuenv.core.machine_json import render_machine
 from gpuenv.environments.record import read_record
 from gpuenv.values.capability import ComputeCapability
 from gpuenv.values.errors import UsageError
-from gpuenv.values.machine import Gpu, Machine, System
+from gpuenv.values.machine import Gpu, Machine, Problem, System
 from gpuenv.values.plan import Warn
 from gpuenv.verification.locate import locate
 from gpuenv.workflow.verify import VerifyOptions, VerifyResult, verify
@@ -50,10 +51,11 @@ class Environment:
         more = {"PYTHONPATH": os.pathsep.join(map(str, places)), "FAKE_TORCH": json.dumps(settings)}
         return Environment(self.path, {**self.environ, **more})
 
-    def planned(self, torch: str, variant: str) -> Environment:
-        plan = {"variant": variant, "packages": [{"name": "torch", "version": torch}]}
+    def planned(self, torch: str, variant: str, asked: object = None, **more: Any) -> Environment:
+        """Note a plan; `more` is the machine that it was for."""
+        plan = {"variant": variant, "packages": [{"name": "torch", "version": torch}], "asked": asked}
         record = {"schema_version": 1, "state": "complete", "name": "trial", "created": "", "manager": "uv"}
-        (self.path / "gpuenv.json").write_text(json.dumps({**record, "plan": plan}))
+        (self.path / "gpuenv.json").write_text(json.dumps({**record, "plan": plan, **more}))
         return self
 
     def verify(self, machine: Machine | None = BARE, **options: Any) -> VerifyResult:
@@ -103,7 +105,7 @@ def test_a_cpu_build_is_proven_where_there_is_no_gpu_and_says_so(environment: En
     result = environment.with_torch().verify()
     assert result.ok
     assert result.error is None
-    assert result.verdict.notes == ("no GPU was there to prove",)
+    assert result.verdict.notes == ("no GPU available to test",)
     device = result.data["devices"][0]
     assert (device["index"], device["name"], device["compute_capability"]) == (None, "cpu", None)
     assert list(_tests(device)) == BASIC
@@ -111,7 +113,7 @@ def test_a_cpu_build_is_proven_where_there_is_no_gpu_and_says_so(environment: En
     assert result.data["environment"] == str(environment.path)
     assert result.data["torch"] == "2.14.1+cpu"
     assert result.data["python"] == ".".join(map(str, sys.version_info[:3]))
-    assert result.lines[-1] == "no GPU was there to prove"
+    assert result.lines[-1] == "no GPU available to test"
 
 
 def test_every_gpu_is_put_to_work(environment: Environment) -> None:
@@ -334,10 +336,47 @@ def test_a_cpu_build_where_a_gpu_was_planned_is_a_failure(environment: Environme
     assert _codes(result) == ["cpu-build", "wrong-variant"]
 
 
-def test_a_cpu_build_beside_a_gpu_is_a_failure_unless_it_was_planned(environment: Environment) -> None:
+def test_a_cpu_build_beside_a_gpu_is_a_failure_unless_it_was_requested(environment: Environment) -> None:
     torch = environment.with_torch()
     assert _codes(torch.verify(WITH_GPU)) == ["cpu-build"]
-    assert torch.planned("2.14.1+cpu", "cpu").verify(WITH_GPU).ok
+    assert _codes(torch.planned("2.14.1+cpu", "cpu").verify(WITH_GPU)) == ["cpu-build"]
+    requested = torch.planned("2.14.1+cpu", "cpu", asked={"cuda": "cpu"}).verify(WITH_GPU)
+    assert requested.ok
+    assert requested.lines[-1] == "NVIDIA L4 stays idle: a CPU build was requested (--cuda cpu)"
+    at_home = torch.planned("2.14.1+cpu", "cpu", asked={"cuda": "cpu"}).verify(BARE)
+    assert at_home.lines[-1] == "no GPU available to test"
+
+
+def test_an_environment_that_moved_to_a_machine_with_a_gpu_is_a_failure(environment: Environment) -> None:
+    moved = environment.with_torch().planned("2.14.1+cpu", "cpu", machine=render_machine(BARE))
+    assert moved.verify(BARE).ok
+    assert _codes(moved.verify(WITH_GPU)) == ["cpu-build"]
+    broken = Machine(LINUX, problems=(Problem("driver-mismatch", "reboot"),))
+    assert _codes(moved.verify(broken)) == ["cpu-build"]
+
+
+def test_a_record_from_before_requests_were_kept_tells_by_its_machine(environment: Environment) -> None:
+    chosen = environment.with_torch().planned("2.14.1+cpu", "cpu", machine=render_machine(WITH_GPU))
+    assert chosen.verify(WITH_GPU).ok
+
+
+def test_a_cuda_build_that_was_planned_for_the_cpu_needs_a_gpu_only_where_there_is_one(
+    environment: Environment,
+) -> None:
+    torch = environment.with_torch(**{**CUDA, "gpus": []})
+    planned = torch.planned("2.14.1", "cu126", machine=render_machine(BARE))
+    assert planned.verify(BARE).ok
+    assert _codes(planned.verify(WITH_GPU)) == ["no-gpu"]
+    beside_gpu = torch.planned("2.14.1", "cu126", machine=render_machine(WITH_GPU))
+    assert _codes(beside_gpu.verify(BARE)) == ["no-gpu"]
+
+
+@pytest.mark.parametrize("machine", [{}, {"gpus": 3}, {"system": None}])
+def test_a_damaged_machine_in_the_record_says_nothing(
+    environment: Environment, machine: dict[str, object]
+) -> None:
+    torch = environment.with_torch().planned("2.14.1+cpu", "cpu", machine=machine)
+    assert _codes(torch.verify(WITH_GPU)) == ["cpu-build"]
 
 
 def test_another_torch_than_planned_is_a_failure(environment: Environment) -> None:
@@ -450,6 +489,39 @@ def test_left_out_it_is_the_active_environment_then_the_python_on_path(environme
     root, bin_directory = str(environment.path), str(environment.path / "bin")
     for environ in ({"VIRTUAL_ENV": root, "PATH": ""}, {"CONDA_PREFIX": root}, {"PATH": bin_directory}):
         assert locate(None, environ, _none).root == environment.path
+
+
+def test_gpuenvs_own_environment_is_never_chosen(environment: Environment, tmp_path: Path) -> None:
+    own, root = tmp_path / "own", str(environment.path)
+    (own / "bin").mkdir(parents=True)
+    (own / "pyvenv.cfg").touch()
+    (own / "bin" / "python").symlink_to(sys.executable)
+    path = str(own / "bin")
+    for environ in (
+        {"VIRTUAL_ENV": str(own), "CONDA_PREFIX": root},
+        {"VIRTUAL_ENV": f"{own}/", "PATH": os.pathsep.join((path, str(environment.path / "bin")))},
+    ):
+        assert locate(None, environ, _none, own=own).root == environment.path
+    active = {"VIRTUAL_ENV": str(own), "PATH": path}
+    assert locate(None, active, _none, own=own, choose=lambda: environment.path).root == environment.path
+    with pytest.raises(UsageError, match="but gpuenv's own"):
+        locate(None, active, _none, own=own)
+    assert locate(str(own), active, _none, own=own).root == own  # it was named
+
+
+def test_a_python_outside_environments_is_gpuenvs_own_where_gpuenv_is_installed(tmp_path: Path) -> None:
+    for name in ("usr", "opt"):
+        (tmp_path / name / "bin").mkdir(parents=True)
+        (tmp_path / name / "bin" / "python3").write_text("#!/bin/sh\n")
+        (tmp_path / name / "bin" / "python3").chmod(0o755)
+    path = os.pathsep.join(str(tmp_path / name / "bin") for name in ("usr", "opt"))
+    assert locate(None, {"PATH": path}, _none, own=tmp_path / "usr").python == tmp_path / "opt/bin/python3"
+
+
+def test_an_active_environment_comes_before_the_only_one(environment: Environment, tmp_path: Path) -> None:
+    chosen = tmp_path / "made"
+    found = locate(None, {"VIRTUAL_ENV": str(environment.path)}, _none, choose=lambda: chosen)
+    assert found.root == environment.path
 
 
 def test_a_python_outside_environments_stands_for_itself(tmp_path: Path) -> None:

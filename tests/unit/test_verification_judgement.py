@@ -40,6 +40,9 @@ CPU = DeviceReport(None, "cpu", None, (PASSED,))
 GOOD = Report("3.12.1", "/e/bin/python", TORCH, None, (L4,), None, (), complete=True)
 ON_CPU = replace(GOOD, torch=CPU_TORCH, devices=(CPU,))
 LINUX = System("linux", "x86_64")
+BARE = Machine(LINUX)
+WITH_GPU = Machine(LINUX, gpus=(Gpu(0, "NVIDIA L4", None),))
+BROKEN = Machine(LINUX, problems=(Problem("driver-mismatch", "reboot"),))
 WANTS_GPU = Expectation(gpu=True, reason="the plan was for cu126")
 
 
@@ -82,7 +85,7 @@ def test_each_lack_has_its_code(report: Report, codes: list[str]) -> None:
 def test_no_gpu_is_a_note_where_none_was_expected() -> None:
     verdict = judge(ON_CPU, Expectation(gpu=False))
     assert verdict.ok
-    assert verdict.notes == ("no GPU was there to prove",)
+    assert verdict.notes == ("no GPU available to test",)
 
 
 def test_many_failures_of_one_gpu_are_one_sentence() -> None:
@@ -143,7 +146,16 @@ def test_rocm_is_no_variant_of_ours() -> None:
     ("planned", "machine", "report", "gpu"),
     [
         (Planned("2.14.1+cu126", "cu126"), None, ON_CPU, True),
-        (Planned("2.14.1+cpu", "cpu"), Machine(LINUX, gpus=(Gpu(0, None, None),)), GOOD, False),
+        (Planned("2.14.1+cu126", "cu126", without_gpu=True), BARE, ON_CPU, False),
+        (Planned("2.14.1+cu126", "cu126", without_gpu=True), WITH_GPU, GOOD, True),
+        (Planned("2.14.1+cu126", "cu126"), BARE, GOOD, True),
+        (Planned("2.14.1+cu126", "cu126", cpu_requested=True), WITH_GPU, GOOD, False),
+        (Planned("2.14.1+cpu", "cpu"), WITH_GPU, ON_CPU, True),
+        (Planned("2.14.1+cpu", "cpu", without_gpu=True), WITH_GPU, ON_CPU, True),
+        (Planned("2.14.1+cpu", "cpu", without_gpu=True), BROKEN, ON_CPU, True),
+        (Planned("2.14.1+cpu", "cpu", cpu_requested=True), BROKEN, ON_CPU, False),
+        (Planned("2.14.1+cpu", "cpu", cpu_requested=True), WITH_GPU, ON_CPU, False),
+        (Planned("2.14.1+cpu", "cpu"), None, ON_CPU, False),
         (None, Machine(LINUX, gpus=(Gpu(0, None, None),)), ON_CPU, True),
         (None, Machine(LINUX, problems=(Problem("driver-mismatch", "reboot"),)), ON_CPU, True),
         (None, Machine(LINUX), GOOD, True),  # a CUDA build
@@ -157,6 +169,22 @@ def test_a_gpu_is_expected_where_plan_machine_or_build_are_for_one(
     planned: Planned | None, machine: Machine | None, report: Report, gpu: bool
 ) -> None:
     assert expect(planned, machine, report).gpu is gpu
+
+
+def test_an_environment_that_moved_to_a_gpu_says_where_it_was_made() -> None:
+    moved = expect(Planned("2.14.1+cpu", "cpu", without_gpu=True), WITH_GPU, ON_CPU)
+    (problem,) = judge(ON_CPU, moved).problems
+    assert problem.code == "cpu-build"
+    assert (
+        "this machine has NVIDIA L4, and the environment was made for a machine without a GPU" in problem.text
+    )
+
+
+@pytest.mark.parametrize(("machine", "gpu"), [(WITH_GPU, "NVIDIA L4"), (BROKEN, "an NVIDIA GPU")])
+def test_a_requested_cpu_build_names_the_gpu_that_stays_idle(machine: Machine, gpu: str) -> None:
+    verdict = judge(ON_CPU, expect(Planned("2.14.1+cpu", "cpu", cpu_requested=True), machine, ON_CPU))
+    assert verdict.ok
+    assert verdict.notes == (f"{gpu} stays idle: a CPU build was requested (--cuda cpu)",)
 
 
 def test_machine_code_that_fits_is_named() -> None:

@@ -317,8 +317,8 @@ Environment = Annotated[
     str | None,
     typer.Argument(
         metavar="[ENV]",
-        help="A name, a path to an environment or to a Python; left out: the active environment, else the "
-        "python on PATH.",
+        help="A name, a path to an environment or to a Python; left out: the active environment, else "
+        "gpuenv's only one, else the python on PATH.",
         show_default=False,
         autocompletion=complete_environment,
     ),

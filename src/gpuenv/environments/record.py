@@ -24,8 +24,8 @@ class Record:
     """One environment's record; `plan`, `machine` and `verify` are data of the JSON envelope.
 
     `created` is UTC in ISO 8601, `verified` None where verify has not run, `proof` when it ran and on what
-    driver and GPUs (`core.proof_age`). Of a record that can't be read `problem` says why; nothing else is
-    known then but the environment's name.
+    driver and GPUs (`core.proof_age`), `request` a digest of what was asked for (`workflow.request_digest`).
+    Of a record that can't be read `problem` says why; nothing else is known then but the environment's name.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Record:
     verified: bool | None = None
     problem: str | None = None
     proof: dict[str, Any] | None = None
+    request: str | None = None
 
     def package(self, name: str) -> dict[str, Any] | None:
         """Return what the plan says of a package."""
@@ -65,6 +66,7 @@ def render_record(record: Record) -> str:
         "proof": record.proof,
         "machine": record.machine,
         "plan": record.plan,
+        "request": record.request,
     }
     # ASCII: paths may hold bytes that are no UTF-8
     return redact(json.dumps(document, indent=1)) + "\n"
@@ -84,7 +86,7 @@ def parse_record(text: str) -> Record:
         raise ValueError(tr("the record is no JSON object"))
     if document.get("schema_version") != SCHEMA_VERSION or document.get("state") != "complete":
         raise ValueError(tr("the record is not of version {version}", version=SCHEMA_VERSION))
-    verified = document.get("verified")
+    verified, request = document.get("verified"), document.get("request")
     if verified is not None and not isinstance(verified, bool):
         raise ValueError(tr("`verified` of the record is neither true, false nor null"))
     return Record(
@@ -96,6 +98,7 @@ def parse_record(text: str) -> Record:
         verify=_optional(document, "verify"),
         verified=verified,
         proof=_optional(document, "proof"),
+        request=request if isinstance(request, str) else None,
     )
 
 

@@ -64,7 +64,13 @@ def _planned(place: Place) -> dict[str, Any]:
     packages = plan.get("packages")
     dicts = (one for one in packages if isinstance(one, dict)) if isinstance(packages, list) else ()
     torch = next((one.get("version") for one in dicts if one.get("name") == "torch"), None)
-    return {"torch": torch, "variant": plan.get("variant")}
+    asked = plan.get("asked")
+    return {
+        "torch": torch,
+        "variant": plan.get("variant"),
+        "cuda": asked.get("cuda") if isinstance(asked, dict) else None,
+        "machines": plan.get("machines"),
+    }
 
 
 def _arguments(options: Mapping[str, Any]) -> list[str]:

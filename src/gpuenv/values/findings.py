@@ -216,8 +216,9 @@ class Findings:
 
     `foreign_torch` are torches on the import path that do not belong to the environment: (path, why).
     `here` are files of the current directory that would be imported in place of packages, `unread` are
-    directories of the environment that this user may not read, `distribution` is the name of the system and
-    of those that it is like, as /etc/os-release has them (`ubuntu`, `debian`).
+    directories of the environment that this user may not read, `cpu_requested` and `planned_without_gpu` tell
+    of an environment of gpuenv's that it was made with `--cuda cpu`, or where no GPU was; `distribution` is
+    the name of the system and of those that it is like, as /etc/os-release has them (`ubuntu`, `debian`).
     """
 
     environment: str
@@ -247,3 +248,5 @@ class Findings:
     proof: Proof | None = None
     unread: tuple[str, ...] = ()
     distribution: tuple[str, ...] = ()
+    cpu_requested: bool = False
+    planned_without_gpu: bool = False

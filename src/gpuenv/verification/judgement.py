@@ -21,20 +21,30 @@ _KERNELS = frozenset({"arithmetic", "matmul", "reduction"})
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What the plan of an environment said of torch: its version and its variant (`cu126`, `cpu`)."""
+    """What the plan of an environment said of torch: its version and its variant (`cu126`, `cpu`).
+
+    `cpu_requested` tells that a CPU build was asked for with `--cuda cpu`, `without_gpu` that the machine of
+    the plan had no GPU.
+    """
 
     torch: str | None
     variant: str | None
+    cpu_requested: bool = False
+    without_gpu: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What must hold: a GPU that works (and why), this torch, this variant; None: anything goes."""
+    """What must hold: a GPU that works (and why), this torch, this variant; None: anything goes.
+
+    `idle` names the hardware that an environment leaves unused because a CPU build was requested.
+    """
 
     gpu: bool
     torch: str | None = None
     variant: str | None = None
     reason: str = ""
+    idle: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +70,35 @@ class Verdict:
 
 def expect(planned: Planned | None, machine: Machine | None, report: Report) -> Expectation:
     """Return what must hold of an environment: what its plan said, else what its machine and build tell."""
-    torch, variant = (planned.torch, planned.variant) if planned else (None, None)
-    if variant is not None:
-        reason = tr("the plan was for {variant}", variant=variant)
-        return Expectation(not Variant(variant).is_cpu, torch, variant, reason)
+    if planned is not None and planned.variant is not None:
+        return _expect_planned(planned, planned.variant, machine)
+    torch = planned.torch if planned else None
     if machine is not None and not machine.without_gpu:
         return Expectation(gpu=True, torch=torch, reason=tr("this machine has NVIDIA hardware"))
     built_for = report.torch.cuda if report.torch else None
     reason = tr("torch was built for CUDA {cuda}", cuda=built_for)
     return Expectation(built_for is not None, torch, reason=reason)
+
+
+def _expect_planned(planned: Planned, variant: str, machine: Machine | None) -> Expectation:
+    """Expect a GPU where there is one, whatever was planned elsewhere, unless a CPU build was requested."""
+    hardware = hardware_of(machine)
+    if planned.cpu_requested:
+        return Expectation(gpu=False, torch=planned.torch, variant=variant, idle=hardware)
+    if hardware is not None and Variant(variant).is_cpu:
+        reason = tr(
+            "this machine has {gpu}, and the environment was made for a machine without a GPU", gpu=hardware
+        )
+        return Expectation(gpu=True, torch=planned.torch, variant=variant, reason=reason)
+    wants_gpu = hardware is not None or not (Variant(variant).is_cpu or planned.without_gpu)
+    return Expectation(wants_gpu, planned.torch, variant, tr("the plan was for {variant}", variant=variant))
+
+
+def hardware_of(machine: Machine | None) -> str | None:
+    """Name the NVIDIA hardware of a machine, whatever state it is in; None where there is none."""
+    if machine is None or machine.without_gpu:
+        return None
+    return next((gpu.name for gpu in machine.gpus if gpu.name), tr("an NVIDIA GPU"))
 
 
 def judge_architectures(report: Report) -> Report:
@@ -192,8 +222,8 @@ def _judge_gpu(report: Report, torch: TorchReport, expectation: Expectation) -> 
         return ()
     if torch.error:
         error = torch.error
-        return (Finding("no-gpu", tr("no GPU was there to prove: {error}; {reason}", error=error, **facts)),)
-    return (Finding("no-gpu", tr("no GPU was there to prove; {reason}", **facts)),)
+        return (Finding("no-gpu", tr("no GPU available to test: {error}; {reason}", error=error, **facts)),)
+    return (Finding("no-gpu", tr("no GPU available to test; {reason}", **facts)),)
 
 
 def _judge_build(torch: TorchReport, expectation: Expectation) -> tuple[Finding, ...]:
@@ -237,8 +267,10 @@ def variant_of(torch: TorchReport) -> str | None:
 
 def _notes(report: Report, expectation: Expectation) -> tuple[str, ...]:
     notes = []
-    if not report.gpus and not expectation.gpu:
-        notes.append(tr("no GPU was there to prove"))
+    if expectation.idle:
+        notes.append(tr("{gpu} stays idle: a CPU build was requested (--cuda cpu)", gpu=expectation.idle))
+    elif not report.gpus and not expectation.gpu:
+        notes.append(tr("no GPU available to test"))
     if report.complete and report.stop:
         notes.append(tr("Python ended badly after the tests were done: {detail}", detail=report.stop.detail))
     for device in report.gpus:

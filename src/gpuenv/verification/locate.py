@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from gpuenv.values.text import tr
 
 Lookup = Callable[[str], Path | None]
 """Returns the directory of the environment of that name, None where there is none."""
+
+Choose = Callable[[], Path | None]
+"""Returns the directory of gpuenv's only environment, None where there is none; several are an error."""
 
 _MARKS = ("pyvenv.cfg", "conda-meta", "gpuenv.json")
 _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
@@ -43,16 +47,22 @@ def locate(
     environ: Mapping[str, str],
     lookup: Lookup,
     *,
+    choose: Choose = lambda: None,
+    own: Path = Path(sys.prefix),
     broken: bool = False,
     windows: bool = os.name == "nt",
 ) -> Located:
     """Return the Python of ENV: a name, a directory or a Python; left out, the active environment's.
 
-    Where none is active it is the Python on PATH. With `broken` an environment whose Python is gone counts as
-    well: its Python is where it would be. Raises UsageError where there is none, or none that may be read.
+    Where none is active it is what `choose` returns, else the Python on PATH; never that of `own`, in which
+    gpuenv itself is installed, unless it is named. With `broken` an environment whose Python is gone counts
+    as well: its Python is where it would be. Raises UsageError where there is none, or none that may be read.
     """
     if env is None:
-        return _locate_active(environ, broken=broken, windows=windows)
+        root = _active(environ, own) or choose()
+        if root is not None:
+            return _locate_in(root, broken=broken, windows=windows)
+        return _locate_on_path(environ, own, windows=windows)
     named = None if _is_path(env) else lookup(env)
     path = named or Path(os.path.abspath(os.path.expanduser(env)))  # noqa: PTH100, PTH111 - links must stay
     if env and os.path.isdir(path):  # noqa: PTH112 - false, where pathlib raises, for names that can't be
@@ -86,21 +96,48 @@ def _is_path(env: str) -> bool:
     )
 
 
-def _locate_active(environ: Mapping[str, str], *, broken: bool, windows: bool) -> Located:
-    for variable in _ACTIVE:
-        if environ.get(variable):
-            return _locate_in(Path(environ[variable]).absolute(), broken=broken, windows=windows)
+def _active(environ: Mapping[str, str], own: Path) -> Path | None:
+    roots = (Path(environ[name]).absolute() for name in _ACTIVE if environ.get(name))
+    return next((root for root in roots if not _is_same(root, own)), None)
+
+
+def _locate_on_path(environ: Mapping[str, str], own: Path, *, windows: bool) -> Located:
+    passed_over = False
+    for python in _pythons_on_path(environ, windows=windows):
+        root = environment_of(python)
+        if not _is_same(root or _prefix_of(python), own):
+            return Located(python, root)
+        passed_over = True
+    problem = tr("no environment is active, and there is no Python on PATH")
+    if passed_over:
+        problem = tr("no environment is active but gpuenv's own, {path}, and gpuenv made none yet", path=own)
+    raise UsageError(
+        problem,
+        code="no-such-environment",
+        fixes=(
+            Fix(tr("name the environment, or the path of its Python"), "gpuenv verify ENV"),
+            *((Fix(tr("or make one"), "gpuenv create NAME"),) if passed_over else ()),
+        ),
+    )
+
+
+def _pythons_on_path(environ: Mapping[str, str], *, windows: bool) -> Iterator[Path]:
+    """Yield the Pythons of each folder on PATH."""
     # Windows' own `python3` opens a shop
     names = ("python", "python3") if windows else ("python3", "python")
-    for name in names:
-        python = find_executable(name, environ)
-        if python:
-            return Located(python, environment_of(python))
-    raise UsageError(
-        tr("no environment is active, and there is no Python on PATH"),
-        code="no-such-environment",
-        fixes=(Fix(tr("name the environment, or the path of its Python"), "gpuenv verify ENV"),),
-    )
+    for folder in environ.get("PATH", "").split(os.pathsep):
+        found = (find_executable(name, {**environ, "PATH": folder}) for name in names if folder)
+        yield from (python for python in found if python)
+
+
+def _prefix_of(python: Path) -> Path:
+    """Return where an interpreter that lies in no environment is installed: /usr for /usr/bin/python3."""
+    real = Path(os.path.realpath(python))
+    return real.parent.parent if real.parent.name.lower() in {"bin", "scripts"} else real.parent
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _locate_in(root: Path, *, broken: bool, windows: bool) -> Located:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,7 @@ class Options:
     executables: Mapping[str, str] | None = None  # None: where the manager finds them
     log: Path | None = None  # None: a new one
     progress: Callable[[int, int], None] = lambda _, __: None  # bytes that conda has fetched, and all of them
+    request: str | None = None  # the digest of what was asked for, to be kept in the record
 
 
 def check_name(name: str, *, environ: Mapping[str, str], force: bool, manager: str = "") -> Place:
@@ -106,7 +107,8 @@ def create(
         running = _running(plan, environ, options, log, descriptors)
         with apply.changing(place, force=options.force) as change:
             making = Making(running, options.progress, change.mark)
-            return _build(place, plan, plan_data, change, making, verify)
+            record = _record(place, plan, plan_data, options.request)
+            return _build(place, plan, record, change, making, verify)
 
 
 def _running(
@@ -136,7 +138,7 @@ def _running(
 def _build(
     place: Place,
     plan: Plan,
-    plan_data: dict[str, Any],
+    record: Record,
     change: apply.Change,
     making: Making,
     verify: Verify | None,
@@ -150,7 +152,7 @@ def _build(
     python = _interpreter(place, plan, log)
     check_installed(plan, place.path, log)
     settle(place, plan, making.running.environ, making.running.tell)
-    record = _record(place, plan, plan_data)
+    record = replace(record, created=_now())
     write_record(place.path, record)
     remember(place)
     if not change.replaces:  # it is whole, and nothing waits to come back
@@ -179,12 +181,10 @@ def _interpreter(place: Place, plan: Plan, log: Path) -> Path:
     return python
 
 
-def _record(place: Place, plan: Plan, plan_data: dict[str, Any]) -> Record:
+def _record(place: Place, plan: Plan, plan_data: dict[str, Any], request: str | None) -> Record:
     machines = plan_data.get("machines") or [None]
-    return Record(
-        name=place.name,
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        manager=plan.manager,
-        plan=plan_data,
-        machine=machines[0],
-    )
+    return Record(place.name, _now(), plan.manager, plan_data, machines[0], request=request)
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

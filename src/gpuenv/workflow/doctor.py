@@ -20,6 +20,7 @@ from gpuenv.verification.owner import other_owner
 from gpuenv.verification.run import TIMEOUT_S
 from gpuenv.workflow.findings import proof_of, read_findings
 from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.workflow.only_environment import only_environment
 from gpuenv.workflow.read import read_text
 from gpuenv.workflow.verify import VerifyOptions, find_by_name, verify
 
@@ -51,7 +52,13 @@ class Examination:
 
 def locate_environment(env: str | None, environ: Mapping[str, str]) -> Located:
     """Return the environment that is meant, broken or not; raise UsageError where there is none."""
-    return locate(env, environ, lambda name: find_by_name(name, environ), broken=True)
+    return locate(
+        env,
+        environ,
+        lambda name: find_by_name(name, environ),
+        choose=lambda: only_environment(environ, "doctor"),
+        broken=True,
+    )
 
 
 def examine(

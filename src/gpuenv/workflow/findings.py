@@ -9,6 +9,7 @@ from pathlib import Path
 from gpuenv.environments.conda_meta import installed_names
 from gpuenv.environments.dists import read_dists, read_leftovers, read_shared_files
 from gpuenv.environments.interpreter import ask_interpreter, read_interpreter
+from gpuenv.environments.record import read_record
 from gpuenv.environments.shadows import (
     first_python,
     read_driver_libraries,
@@ -31,7 +32,7 @@ from gpuenv.values.machine import Machine
 from gpuenv.verification.locate import Located
 from gpuenv.workflow.explain import find_matches
 from gpuenv.workflow.package_indexes import lost_certificates, read_indexes
-from gpuenv.workflow.verify import VerifyResult
+from gpuenv.workflow.verify import VerifyResult, planned_of
 
 
 def read_findings(
@@ -57,6 +58,7 @@ def read_findings(
     dists = read_dists((*python.packages, *((python.user_site or "",) if python.uses_user_site else ())))
     broken = bool(machine.blocking_problems) or not machine.gpus
     work = here or Path.cwd()
+    planned = planned_of(read_record(located.root)) if located.root else None
     kernel = read_kernel(root, environ, messages=broken and machine.system.os == "linux")
     return Findings(
         environment=located.label,
@@ -85,6 +87,8 @@ def read_findings(
         lost_certificates=lost_certificates(environ, work),
         unread=read_unread(python),
         distribution=read_distribution(root),
+        cpu_requested=planned is not None and planned.cpu_requested,
+        planned_without_gpu=planned is not None and planned.without_gpu,
     )
 
 

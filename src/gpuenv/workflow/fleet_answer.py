@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gpuenv.core.json_fields import Fields, wrong
 from gpuenv.core.log_words import readable_lines
+from gpuenv.core.machine_json import parse_machine
 from gpuenv.core.render.shell import one_line
 from gpuenv.machine.told import completed_of, parse_told
 from gpuenv.values.locked import Locked
@@ -96,7 +98,7 @@ def parse_verified(
 
     {"schema_version": 1, "ok": true, "environment": "/...", "report": {...}, "printed": ["..."],
      "ended": {"returncode": 0, "timed_out": false, "error": null, "limit_s": 300.0},
-     "planned": {"torch": "2.14.1+cu126", "variant": "cu126"}}
+     "planned": {"torch": "2.14.1+cu126", "variant": "cu126", "machines": [{...}]}}
 
     `planned` is what gpuenv.json has on the machine, which counts where no plan is at hand.
     """
@@ -118,8 +120,24 @@ def parse_verified(
 def _planned(made: Locked | Plan | None, told: Fields | None) -> Planned | None:
     plan = made.plan if isinstance(made, Locked) else made
     if plan is not None:
-        return Planned(plan.packages[0].version, plan.variant)
-    return Planned(told.optional_text("torch"), told.optional_text("variant")) if told else None
+        cuda = plan.asked.cuda if plan.asked else None
+        return _planned_for(plan.packages[0].version, plan.variant, cuda, plan.machines)
+    if told is None:
+        return None
+    machines: tuple[Machine, ...] = ()
+    with suppress(ValueError):  # of another gpuenv's: then the record does not say
+        machines = tuple(parse_machine(one.data) for one in told.children("machines"))
+    cuda = told.optional_text("cuda")
+    return _planned_for(told.optional_text("torch"), told.optional_text("variant"), cuda, machines)
+
+
+def _planned_for(
+    torch: str | None, variant: str | None, cuda: str | None, machines: tuple[Machine, ...]
+) -> Planned:
+    """Return what was planned: a CPU build beside a GPU was requested, nothing else plans that."""
+    beside_gpu = any(not one.without_gpu for one in machines)
+    requested = cuda == "cpu" or (variant == "cpu" and beside_gpu)
+    return Planned(torch, variant, requested, bool(machines) and not beside_gpu)
 
 
 def _opened(answer: object) -> Fields | NodeFailure:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gpuenv.core.machine_json import parse_machine
 from gpuenv.environments.listing import find_environment
 from gpuenv.environments.record import Record, read_record, write_record
 from gpuenv.values.errors import VerificationFailed
@@ -28,6 +29,7 @@ from gpuenv.verification.owner import refuse_other_owner
 from gpuenv.verification.report import ChildOutcome, Report, Stop, read_outcome, render_report
 from gpuenv.verification.run import TIMEOUT_S, run_verification
 from gpuenv.workflow.environments import foreign
+from gpuenv.workflow.only_environment import only_environment
 from gpuenv.workflow.proof_age import proven
 
 Remember = Callable[[Located, dict[str, Any], bool], Warn | None]
@@ -102,12 +104,17 @@ def verify(
     remember: Remember = record_verification,
     options: VerifyOptions | None = None,
 ) -> VerifyResult:
-    """Prove ENV (a name, a directory, a Python; None: the active one) on every GPU, and judge the outcome.
+    """Prove ENV (a name, a directory, a Python; None: see `locate`) on every GPU, and judge the outcome.
 
     `lookup` finds an environment by name (None: among those gpuenv made). Raises UsageError where ENV does
     not exist, or is another user's. A failed verification is a result, not an exception.
     """
-    located = locate(env, environ, lookup or (lambda name: find_by_name(name, environ)))
+    located = locate(
+        env,
+        environ,
+        lookup or (lambda name: find_by_name(name, environ)),
+        choose=lambda: only_environment(environ, "verify"),
+    )
     asked = options or VerifyOptions()
     if env is not None and not asked.trust:  # what is active, or first on PATH, runs anyway
         refuse_other_owner(located)
@@ -121,7 +128,7 @@ def verify(
     )
     report = read_report(outcome)
     record = read_record(located.root) if located.root else None
-    result = VerifyResult(located, report, judge(report, expect(_planned(record), machine, report)))
+    result = VerifyResult(located, report, judge(report, expect(planned_of(record), machine, report)))
     warning = remember(located, result.data, result.ok)
     return replace(result, warnings=(warning,)) if warning else result
 
@@ -146,8 +153,32 @@ def _read(outcome: ChildOutcome) -> Report:
         return read_outcome(replace(outcome, document=None, stop=stop))
 
 
-def _planned(record: Record | None) -> Planned | None:
+def planned_of(record: Record | None) -> Planned | None:
+    """Return what an environment's record says of its plan, None without a record.
+
+    An environment with a CPU build that was made beside a GPU was asked for: nothing else plans that.
+    """
     if record is None:
         return None
     version = (record.package("torch") or {}).get("version")
-    return Planned(version if isinstance(version, str) else None, record.planned("variant"))
+    variant = record.planned("variant")
+    without_gpu = _without_gpu(record)
+    return Planned(
+        torch=version if isinstance(version, str) else None,
+        variant=variant,
+        cpu_requested=_requested_cuda(record) == "cpu" or (variant == "cpu" and without_gpu is False),
+        without_gpu=without_gpu is True,
+    )
+
+
+def _requested_cuda(record: Record) -> object:
+    asked = record.plan.get("asked")
+    return asked.get("cuda") if isinstance(asked, dict) else None
+
+
+def _without_gpu(record: Record) -> bool | None:
+    """Tell whether the machine that was planned for had no GPU, None where the record does not say."""
+    try:
+        return parse_machine(record.machine).without_gpu if record.machine is not None else None
+    except ValueError:
+        return None

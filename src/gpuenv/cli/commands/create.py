@@ -35,6 +35,7 @@ from gpuenv.workflow.fetch import Provided, StackNotFetchedError, fetch_stack
 from gpuenv.workflow.mirrors import Mirrors, load_mirrors
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.prove import prove
+from gpuenv.workflow.request_digest import request_digest
 from gpuenv.workflow.trials import Trials
 
 
@@ -153,6 +154,7 @@ def _carry_out(
             tell=_teller(common),
             log=log,
             progress=progress,
+            request=request_digest(trials.options),
         )
         local = Provided(told, provided.local)
         return _apply(name, local, trials.options.devices, chosen, common, how, planning.more())

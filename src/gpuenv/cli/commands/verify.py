@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, print_data, print_json, print_warnings, working
+from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings, working
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import tr
 from gpuenv.workflow.detect import detect
@@ -32,6 +32,8 @@ def verify(environment: str | None, options: VerifyOptions, common: Common) -> i
     if common.as_json and result.error is None:
         print_json(envelope("verify", result.data, warnings=result.warnings))
     if not common.as_json:
+        if environment is None and not common.quiet:
+            note(tr("verified {environment}", environment=result.located.label))
         print_data("\n".join(result.lines))
         print_warnings(result.warnings)
     if result.error is not None:

@@ -19,7 +19,7 @@ def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
     read = f"{record.name} {record.version} {record.build}"
     if not record.build.startswith("cpu") and "_cpu" not in record.build and record.name != "pytorch-cpu":
         return ok(read)
-    if not subject.sees_hardware(findings):
+    if findings.cpu_requested or not subject.sees_hardware(findings):
         return ok(read)
     case = "cpuonly" if subject.conda_of(findings, "cpuonly") else "cpu"
     return problem(case, read, build=record.build, cuda=_cuda(findings))

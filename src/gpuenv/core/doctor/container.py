@@ -34,7 +34,8 @@ def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if not lacks_nodes(findings):
         return ok(tr("{kind} with a GPU", kind=kind))
     wanted = subject.variable(findings, "NVIDIA_VISIBLE_DEVICES")
-    asks = subject.nvidia_devices(findings) or wanted or subject.cuda_of(findings)
+    built_for = None if findings.planned_without_gpu else subject.cuda_of(findings)
+    asks = subject.nvidia_devices(findings) or wanted or built_for
     read = tr("{kind}, no /dev/nvidia0", kind=kind)
     if not asks:
         return ok(read)

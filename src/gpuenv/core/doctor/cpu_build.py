@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuenv.core.doctor import subject
-from gpuenv.core.doctor.outcome import Outcome, ok, problem, skipped
+from gpuenv.core.doctor.outcome import Outcome, ok, problem, skipped, warning
 from gpuenv.core.knowledge import Knowledge
 from gpuenv.values.findings import Findings
 from gpuenv.values.text import tr
@@ -21,7 +21,9 @@ def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
     read = subject.torch_label(findings)
     if not variant.is_cpu or not subject.sees_hardware(findings):
         return ok(read)
+    gpu = next((gpu.name for gpu in findings.machine.gpus if gpu.name), tr("an NVIDIA GPU"))
+    if findings.cpu_requested:
+        return warning("requested", read, torch=read, gpu=gpu)
     if subject.conda_of(findings, "pytorch"):
         return skipped(tr("conda chose this build: see its own check"))
-    gpu = next((gpu.name for gpu in findings.machine.gpus if gpu.name), tr("an NVIDIA GPU"))
     return problem("cpu", read, torch=read, gpu=gpu)

@@ -22,7 +22,7 @@ def check(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if system.os == "macos" or system.wsl or system.container or scheduled:
         return skipped(tr("what this place sees is no proof of what the machine has"))
     read = tr("no NVIDIA device on the bus, no driver")
-    if subject.cuda_of(findings) is None:
+    if subject.cuda_of(findings) is None or findings.planned_without_gpu:
         return ok(read)
     torch = subject.torch_label(findings)
     if any(one.vendor == subject.AMD for one in findings.pci):

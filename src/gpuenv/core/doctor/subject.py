@@ -136,10 +136,10 @@ def has_traces(findings: Findings) -> bool:
 
 
 def is_cpu_build_alone(findings: Findings) -> bool:
-    """Tell whether torch is for the CPU, and no NVIDIA hardware is seen that it would not use."""
+    """Tell whether torch is for the CPU, by its build or by its plan, and no hardware is seen for it."""
     variant = variant_of(findings)
     seen = sees_hardware(findings) or has_traces(findings)
-    return variant is not None and variant.is_cpu and not seen
+    return variant is not None and (variant.is_cpu or findings.planned_without_gpu) and not seen
 
 
 def has_node(findings: Findings, name: str) -> bool:
