@@ -17,7 +17,9 @@ TOOLS = {
     "buildah": "buildah",  # images without Docker
     "bwrap": "bubblewrap",  # bare machines for the bootstrap script
     "busybox": "busybox",
-    "dash": "dash",
+    "dash": "dash",  # shells that environments are activated in
+    "zsh": "zsh",
+    "fish": "fish",
     "shellcheck": "shellcheck",
     "ssh": "openssh-client",  # hosts of an inventory
     "sshd": "openssh-server",

@@ -307,19 +307,53 @@ def list_environments(
 @app.command(context_settings={"allow_interspersed_args": False})
 @o.grouped
 def run(
-    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=o.complete_environment)],
-    argv: Annotated[list[str], typer.Argument(metavar="-- CMD...", help="The command and its arguments.")],
+    name: o.EnvironmentName,
+    argv: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- CMD...]", help="The command and its arguments.", show_default=False),
+    ] = None,
     *,
     common: o.Common,
 ) -> int:
-    """Run a command in an environment: gpuenv run NAME -- python train.py.
+    """Run a command in an environment: gpuenv run NAME -- python train.py; without one, a shell.
 
     What the command prints is its own; the options before NAME say how gpuenv tells that it could not start.
     """
-    from gpuenv.cli.commands import environments as command  # noqa: PLC0415
+    from gpuenv.cli.commands import enter as command  # noqa: PLC0415
 
     del common
-    return command.run(name, argv)
+    return command.run(name, argv or [])
+
+
+@app.command()
+@o.grouped
+def activate(
+    name: o.EnvironmentName,
+    shell: o.Shell = None,
+    *,
+    common: o.Common,
+) -> int:
+    """Print what activates an environment in this shell: eval "$(gpuenv activate NAME)".
+
+    In fish: gpuenv activate NAME | source. PowerShell and cmd get the line to run. `deactivate` leaves it.
+    """
+    from gpuenv.cli.commands import enter as command  # noqa: PLC0415
+
+    return command.activate(name, shell.value if shell else None, common)
+
+
+@app.command()
+@o.grouped
+def shell(
+    name: o.EnvironmentName,
+    shell: o.Shell = None,
+    *,
+    common: o.Common,
+) -> int:
+    """Open a shell in which an environment is active; `exit` leaves it."""
+    from gpuenv.cli.commands import enter as command  # noqa: PLC0415
+
+    return command.shell(name, shell.value if shell else None, quiet=common.quiet)
 
 
 @app.command()

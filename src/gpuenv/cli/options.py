@@ -81,6 +81,25 @@ class ScopeName(str, Enum):
     site = "site"
 
 
+class ShellName(str, Enum):
+    """Shells that an environment can be activated in."""
+
+    bash = "bash"
+    zsh = "zsh"
+    fish = "fish"
+    sh = "sh"
+    dash = "dash"
+    ash = "ash"
+    ksh = "ksh"
+    powershell = "powershell"
+    pwsh = "pwsh"
+    cmd = "cmd"
+    csh = "csh"
+    tcsh = "tcsh"
+    nu = "nu"
+    xonsh = "xonsh"
+
+
 class LanguageName(str, Enum):
     """Languages of the texts."""
 
@@ -313,6 +332,11 @@ Nccl = Annotated[
     bool, typer.Option("--nccl", envvar="GPUENV_NCCL", help="Try NCCL between the GPUs as well.")
 ]
 Yes = Annotated[bool, typer.Option("-y", "--yes", envvar="GPUENV_YES", help="Ask nothing.")]
+EnvironmentName = Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete_environment)]
+Shell = Annotated[
+    ShellName | None,
+    typer.Option("--shell", envvar="GPUENV_SHELL", help="The shell; left out: the one this is typed into."),
+]
 Environment = Annotated[
     str | None,
     typer.Argument(

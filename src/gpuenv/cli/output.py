@@ -89,6 +89,16 @@ def print_file(text: str, colour: Callable[[str], str] | None = None) -> None:
         raise unwritable(error) from None
 
 
+def print_script(text: str) -> None:
+    """Write what a shell evaluates to stdout, whose bytes are those of the paths in it."""
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(os.fsencode(text))
+        sys.stdout.flush()
+    except OSError as error:
+        raise unwritable(error) from None
+
+
 def unwritable(error: OSError) -> UsageError:
     """Return the error of a stdout that takes no more; what is still to come goes nowhere."""
     _turn_to_nothing(sys.stdout)

@@ -139,10 +139,10 @@ def activation_of(root: Path, environ: Mapping[str, str]) -> Activation:
     prompt = re.sub(r"[^\w.+-]", "_", root.name)  # shells expand what a prompt says
     held = _hold(root, environ)
     variables = {name: value for name, value in held.items() if value}
-    dropped = [name for name in (*_ELSEWHERE, *held) if name in environ and name not in variables]
+    dropped = [*_ELSEWHERE, *(name for name in held if name not in variables)]
     if is_conda:
         variables |= _conda_variables(root, prompt, environ)
-        dropped += [name for name in _OF_VENV if name in environ]
+        dropped += _OF_VENV
     else:
         variables |= {"VIRTUAL_ENV": str(root), "VIRTUAL_ENV_PROMPT": prompt}
     if (path := environ.get("PYTHONPATH")) and (own := _own_pythonpath(path)) != path:
@@ -165,6 +165,11 @@ def activated(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
     before = variables.get("PATH", os.defpath)
     variables["PATH"] = os.pathsep.join((*activation.folders, before) if before else activation.folders)
     return variables | dict(activation.variables)
+
+
+def programs_of(root: Path) -> Path:
+    """Return the folder of a virtual environment's programs."""
+    return root / _BIN
 
 
 def is_active(entry: Entry, environ: Mapping[str, str]) -> bool:

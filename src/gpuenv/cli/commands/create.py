@@ -196,14 +196,18 @@ def _apply(
     if common.as_json:
         print_json(envelope("create", data, warnings=plan.warnings))
     elif not common.quiet:
-        print_data(
-            tr(
-                "created {path}: `gpuenv run {name} -- python`",
-                path=result.path,
-                name=shlex.quote(result.name),
-            )
-        )
+        _tell_ways_in(result)
     return 0
+
+
+def _tell_ways_in(result: creating.CreateResult) -> None:
+    from gpuenv.workflow.activate import pasted_line  # noqa: PLC0415 - only at the end
+
+    name = shlex.quote(result.name)
+    made = tr("created {path}: `gpuenv run {name} -- python`", path=result.path, name=name)
+    line = pasted_line(result.name, result.path, os.environ)
+    activate = tr("activate it: {line}", line=line)
+    print_data("\n".join((made, activate, tr("interpreter, for an IDE: {python}", python=result.python))))
 
 
 def _teller(common: Common) -> Callable[[str], None]:

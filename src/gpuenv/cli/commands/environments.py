@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import confirm, envelope, note, print_data, print_json, print_warnings
 from gpuenv.cli.table import render_table
-from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import marked, tr
-from gpuenv.workflow import entering, environments
+from gpuenv.workflow import environments
 
 _COLUMNS = {
     "name": marked("name"),
@@ -41,18 +39,6 @@ def list_environments(common: Common, *, everything: bool) -> int:
         shown = [{**row, "verified": tr(_WORDS[row["verified"]])} for row in rows]
         print_data(render_table(shown, _COLUMNS))
     return 0
-
-
-def run(name: str, argv: list[str]) -> int:
-    """Run a command in an environment; its exit code is ours."""
-    command = argv[1:] if argv[0] == "--" else argv
-    if not command:
-        raise UsageError(
-            tr("no command to run in `{name}`", name=name),
-            code="no-command",
-            fixes=(Fix(tr("name one"), f"gpuenv run {shlex.quote(name)} -- python"),),
-        )
-    return entering.run(name, command, os.environ, note)
 
 
 def remove(name: str, common: Common, *, yes: bool) -> int:

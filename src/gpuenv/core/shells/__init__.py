@@ -1,0 +1,1 @@
+"""What shells are given to evaluate: one module a syntax."""

@@ -1,0 +1,27 @@
+"""Which shell gpuenv was started from: its parent process, not $SHELL, which names the login shell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """A shell: its bare name (`zsh`, `pwsh`) and the program."""
+
+    name: str
+    program: str
+
+
+def find_shell(environ: Mapping[str, str]) -> Shell | None:
+    """Return the nearest shell among this process's parents, else the login shell; None without either."""
+    import shellingham  # noqa: PLC0415 - typer's own way to tell, for the few commands that ask
+
+    try:
+        name, program = shellingham.detect_shell()
+    except (shellingham.ShellDetectionFailure, OSError):
+        program = environ.get("SHELL") or environ.get("COMSPEC") or ""
+        name = PurePath(program).name.lower().removesuffix(".exe")
+    return Shell(name, program) if name else None
