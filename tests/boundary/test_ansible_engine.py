@@ -232,9 +232,10 @@ def test_inventories_of_all_kinds_are_read_within_the_limit(lab: Lab, tmp_path: 
     assert sorted(found) == sorted(("one", "three", "four", "five", "six", "eight", "nine", "ten"))
 
 
-def test_ansible_cfg_of_the_directory_names_the_inventory_and_how_hosts_are_reached(
-    lab: Lab, tmp_path: Path
+def test_an_ansible_cfg_that_is_named_says_the_inventory_and_how_hosts_are_reached(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("ANSIBLE_CONFIG", "ansible.cfg")
     settings = "[defaults]\ninventory = ../hosts.ini\nany_errors_fatal = true\nforks = 1\n"
     (tmp_path / "work" / "ansible.cfg").write_text(settings, encoding="utf-8")
     lab.write(lab.local("broken", ansible_python_interpreter="/nowhere/python3"), lab.local("one"))
@@ -242,6 +243,23 @@ def test_ansible_cfg_of_the_directory_names_the_inventory_and_how_hosts_are_reac
     assert who.hosts() == ("broken", "one")
     results, _ = serve(who, "detect", {"broken": {}, "one": {}})
     assert [one.state for one in results.values()] == ["failed", "done"]
+
+
+def test_an_ansible_cfg_of_the_folder_is_not_read_and_that_is_said(lab: Lab, tmp_path: Path) -> None:
+    settings = "[defaults]\ninventory = ../hosts.ini\n"
+    (tmp_path / "work" / "ansible.cfg").write_text(settings, encoding="utf-8")
+    lab.write(lab.local("one"))
+    with pytest.raises(UsageError) as caught:
+        Ansible(node_app()).hosts()
+    assert caught.value.fixes[0].command == "ANSIBLE_CONFIG=ansible.cfg gpuenv fleet detect"
+
+
+def test_a_relative_inventory_is_relative_to_where_one_stands(lab: Lab) -> None:
+    lab.write(lab.local("one"))
+    who = Ansible(node_app(), (os.path.relpath(lab.inventory),))
+    assert who.hosts() == ("one",)
+    results, _ = serve(who, "detect", {"one": {}})
+    assert [one.state for one in results.values()] == ["done"]
 
 
 @pytest.mark.parametrize(
@@ -269,7 +287,10 @@ def test_an_inventory_without_hosts_is_refused_in_ansibles_words(
     assert "hosts (0)" not in told
 
 
-def test_a_playbook_that_does_not_start_is_a_usage_error_in_ansibles_words(lab: Lab, tmp_path: Path) -> None:
+def test_a_playbook_that_does_not_start_is_a_usage_error_in_ansibles_words(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANSIBLE_CONFIG", "ansible.cfg")
     (tmp_path / "work" / "ansible.cfg").write_text("[defaults]\nforks = many\n", encoding="utf-8")
     lab.write(lab.local("one"))
     with pytest.raises(UsageError) as caught:

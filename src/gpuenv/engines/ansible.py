@@ -29,6 +29,8 @@ _WELL_ENDED = (0, 2, 4, 6)  # nothing failed; hosts failed, were unreachable, or
 class Ansible:
     """Hosts of an inventory; with none named, of the one that the person's ansible.cfg names.
 
+    That of the current folder counts only where ANSIBLE_CONFIG names it: it may name programs to run.
+
     `node_program` is the zipapp, `limit` a pattern of Ansible's, `forks` how many hosts at a time (None: as
     Ansible's settings say), `timeout_s` a host's time limit in seconds (None: none).
     """
@@ -54,7 +56,7 @@ class Ansible:
         words = ended.error or last_words(ended.stderr) or last_words(ended.stdout)
         if ended.timed_out:
             words = tr("it was not done after {seconds} s", seconds=f"{_LIST_S:g}")
-        raise _no_hosts(words)
+        raise _no_hosts(words, self.environ)
 
     def run(self, task: NodeTask, on_host: OnHost) -> tuple[HostResult, ...]:
         """Run the task on the hosts that have a request; tell each host's state as it changes.
@@ -87,7 +89,7 @@ class Ansible:
 
     def _chosen(self) -> tuple[str, ...]:
         limit = (f"--limit={self.limit}",) if self.limit else ()
-        return (*(f"--inventory={one}" for one in self.inventory), *limit)
+        return (*(f"--inventory={_absolute(one)}" for one in self.inventory), *limit)
 
     def _ways(self, task: NodeTask) -> tuple[str, ...]:
         return ("--check",) * task.check + ((f"--forks={self.forks}",) if self.forks else ())
@@ -109,6 +111,12 @@ class Ansible:
             path.write_text(content, encoding="utf-8")
 
 
+def _absolute(inventory: str) -> str:
+    """Return an inventory as Ansible finds it from any folder; `gpu1,gpu2,` is a list of hosts."""
+    is_list = "," in inventory and not os.path.exists(inventory)  # noqa: PTH110 - false for what can't be a path
+    return inventory if is_list else os.path.abspath(inventory)  # noqa: PTH100 - a link must stay one
+
+
 def _find(program: str, environ: Mapping[str, str]) -> str:
     """Return a program of Ansible: the person's on PATH, else the one installed together with gpuenv."""
     if os.name == "nt":
@@ -124,12 +132,20 @@ def _find(program: str, environ: Mapping[str, str]) -> str:
     return str(found)
 
 
-def _no_hosts(words: str) -> UsageError:
+def _no_hosts(words: str, environ: Mapping[str, str]) -> UsageError:
+    own = Fix(
+        tr("ansible.cfg of the current folder is not read unless it is named"),
+        "ANSIBLE_CONFIG=ansible.cfg gpuenv fleet detect",
+    )
+    is_ignored = not environ.get("ANSIBLE_CONFIG") and Path("ansible.cfg").is_file()
     return UsageError(
         tr("ansible names no hosts"),
         code="no-hosts",
         because=tuple(Because(line, "ansible --list-hosts") for line in words.splitlines()),
-        fixes=(Fix(tr("name an inventory, and a limit that some of its hosts fit")),),
+        fixes=(
+            *((own,) if is_ignored else ()),
+            Fix(tr("name an inventory, and a limit that some of its hosts fit")),
+        ),
     )
 
 

@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 from gpuenv.own_metadata import install_extra
+from gpuenv.surroundings import anchored, empty_folder
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import tr
 
@@ -75,10 +76,10 @@ def play(what: Play, on_event: OnEvent) -> Played:
 def _prepared(what: Play, interruption: _Interruption) -> Any:
     runner = _load().interface.init_runner(
         private_data_dir=str(what.folder),
-        project_dir=str(Path.cwd()),
+        project_dir=str(empty_folder()),
         playbook=str(what.folder / "playbook.yml"),
         cmdline=shlex.join(what.options),
-        envvars=with_utf8(what.environ),
+        envvars=with_utf8(anchored(what.environ)),
         passwords=_PROMPTS,
         quiet=True,
         event_handler=interruption.on_event,
@@ -86,12 +87,13 @@ def _prepared(what: Play, interruption: _Interruption) -> Any:
     )
     config = runner.config
     config.command[0] = what.program
-    config.cwd = str(Path.cwd())  # where the person's ansible.cfg is
+    config.cwd = str(empty_folder())  # an ansible.cfg of the current folder may be a stranger's
     config.pexpect_timeout = _LOOK_S
     config.env["MAX_EVENT_RES"] = str(_LONGEST_ANSWER)
     for name in (*_OF_AWX, *_OF_THE_PERSON):
         config.env.pop(name, None)
-    config.env.update({name: what.environ[name] for name in _OF_THE_PERSON if name in what.environ})
+    named = anchored(what.environ)
+    config.env.update({name: named[name] for name in _OF_THE_PERSON if name in named})
     return runner
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from .places import names_in
 from .problems import NodeError
-from .running import run, without_misleading
+from .running import absolute_path, run, without_misleading
 
 _PROGRAM = re.compile(r"python3(\.\d{1,2}t?)?")
 _LIMIT_S = 10.0
@@ -77,7 +77,7 @@ def _is_fit(told: Mapping[str, Any], version: str) -> bool:
 
 def find_uv(environ: Mapping[str, str]) -> str | None:
     """Return the uv on PATH, if there is one."""
-    return shutil.which("uv", path=environ.get("PATH", os.defpath))
+    return shutil.which("uv", path=absolute_path(environ))
 
 
 def _ask(program: str, environ: Mapping[str, str]) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _ask(program: str, environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _candidates(environ: Mapping[str, str]) -> Iterator[str]:
-    for folder in environ.get("PATH", os.defpath).split(os.pathsep):
+    for folder in absolute_path(environ).split(os.pathsep):
         if os.path.isabs(folder):
             for path in _programs(folder):
                 # a virtual environment's leads to the one it was made from, a shim is a script that does not

@@ -43,6 +43,12 @@ def without_misleading(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in MISLEADING}
 
 
+def absolute_path(environ: Mapping[str, str]) -> str:
+    """Return PATH without its relative entries: what they mean depends on where one stands."""
+    entries = environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
+
+
 def run(argv: Sequence[str], timeout_s: float, environ: Mapping[str, str], cwd: str | None = None) -> Ended:
     """Run quietly and return what was printed; the program is ended when the limit (seconds) runs out."""
     try:
@@ -93,8 +99,8 @@ def _start(
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=stderr,
-        env=dict(environ),
-        cwd=cwd,
+        env=dict(environ, PATH=absolute_path(environ)),
+        cwd=cwd or "/",  # never where a job happens to start: that may be a stranger's folder
         start_new_session=True,  # so that its children end with it
         pass_fds=keep_open,
     )

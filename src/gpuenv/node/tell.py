@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .pythons import find_pythons
-from .running import Ended, run
+from .running import Ended, absolute_path, run
 
 NVIDIA_SMI_LIMIT_S = 30.0
 _PROGRAM_LIMIT_S = 10.0
@@ -67,7 +67,7 @@ def tell(environ: Mapping[str, str], root: str = "/", limit_s: float = NVIDIA_SM
 
 
 def _which(name: str, environ: Mapping[str, str]) -> str | None:
-    found = shutil.which(name, path=environ.get("PATH", os.defpath))
+    found = shutil.which(name, path=absolute_path(environ))
     return os.path.abspath(found) if found else None
 
 
@@ -187,8 +187,8 @@ def _toolkit(environ: Mapping[str, str], root: str) -> dict[str, Any] | None:
     """Find nvcc as torch's extension builder does, and what tells its version."""
     homes = [environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.path.isabs(environ.get(name, ""))]
     places = [os.path.join(home, "bin") for home in homes]
-    places += [environ.get("PATH", os.defpath), os.path.join(root, "usr/local/cuda/bin")]
-    nvcc = shutil.which("nvcc", path=os.pathsep.join(places))
+    places += [absolute_path(environ), os.path.join(root, "usr/local/cuda/bin")]
+    nvcc = shutil.which("nvcc", path=os.pathsep.join(filter(None, places)))
     if nvcc is None:
         return None
     folder = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
