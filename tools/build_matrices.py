@@ -17,6 +17,7 @@ from matrix_tables.checks import build_checks
 from matrix_tables.companions import build_companions
 from matrix_tables.conda import build_conda
 from matrix_tables.cuda import build_cuda
+from matrix_tables.dependencies import build_dependencies
 from matrix_tables.ecosystem import build_ecosystem
 from matrix_tables.facts import Facts, Row, UnusableFacts
 from matrix_tables.gpus import build_gpus
@@ -33,7 +34,7 @@ from matrix_tables.writing import read_tables, refuse_shrinking, write_tables
 
 from gpuenv.core.matrix_check import check_matrices
 from gpuenv.core.matrix_manifest import MANIFEST, manifest_rows
-from gpuenv.core.matrix_text import render_table
+from gpuenv.core.matrix_text import DENSE, render_table
 
 _MATRICES = Path(__file__).parent.parent / "matrices"
 
@@ -84,6 +85,7 @@ def _build(facts: Facts, options: argparse.Namespace) -> tuple[dict[str, list[Ro
         "companions": build_companions(facts, builds, read_records(options.read)),
         "known-bad": build_known_bad(facts),
         "libraries": build_libraries(facts, builds),
+        "dependencies": build_dependencies(builds, options.read),
         "mirrors": build_mirrors(facts),
         "signatures": build_signatures(facts),
         "checks": build_checks(facts),
@@ -93,7 +95,7 @@ def _build(facts: Facts, options: argparse.Namespace) -> tuple[dict[str, list[Ro
         "ecosystem": build_ecosystem(facts),
         "api-changes": build_api_changes(),
     }
-    texts = {name: render_table(rows) for name, rows in tables.items()}
+    texts = {name: render_table(rows, dense=name in DENSE) for name, rows in tables.items()}
     if options.pypi_pages is not None:
         tables["wheels"] = build_wheels(facts, options.pypi_pages)
         texts["wheels"] = render_table(tables["wheels"], dense=True)

@@ -117,7 +117,7 @@ def test_a_build_that_lost_its_row_is_found_by_its_files(installed: Path) -> Non
     rows.remove(next(row for row in rows if (row["torch"], row["variant"], row["platform"]) == key))
     path.write_text(json.dumps(document), encoding="utf-8")
     faults, _ = ask(installed)
-    assert [fault[0] for fault in faults] == ["torch", "wheels"]
+    assert [fault[0] for fault in faults] == ["torch", "wheels", "dependencies"]
     assert "torch-2.7.0+cu128-cp310" in faults[1][1]
 
 

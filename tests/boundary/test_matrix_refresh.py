@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -230,7 +232,7 @@ def test_write_merges_into_a_folder_one_row_a_line_and_sorted(
 ) -> None:
     folder = tmp_path / "matrices"
     folder.mkdir()
-    for table in ("torch", "companions", "manifest"):
+    for table in ("torch", "companions", "dependencies", "manifest"):
         (folder / f"{table}.json").write_bytes((matrices.directory() / f"{table}.json").read_bytes())
     before = (folder / "torch.json").read_text()
     counted = {row["table"]: row["count"] for row in matrices.read(folder, "manifest")}
@@ -248,6 +250,7 @@ def test_write_merges_into_a_folder_one_row_a_line_and_sorted(
     manifest = matrices.read(folder, "manifest")
     assert {row["table"]: row["count"] for row in manifest} == counted | {
         "torch": counted["torch"] + 1, "companions": len(matrices.read(folder, "companions")),
+        "dependencies": counted["dependencies"] + 1,
     }  # fmt: skip
     tables = {table: matrices.read(folder, table) for table in ("torch", "companions")}
     assert list(shrunk(tables, manifest)) == []
@@ -361,3 +364,34 @@ def test_a_data_directory_that_can_not_be_written_is_a_usage_error(
     offer_torch(shop, "3.0.0+cu132", variant="cu132")
     with pytest.raises(GpuenvError, match="can't be written"):
         run(shop, environ)
+
+
+def test_what_a_release_depends_on_is_read_with_its_sizes(shop: WheelShop, environ: dict[str, str]) -> None:
+    """Of wheels that no row tells of, down to what their extras bring; what is known is not read again."""
+    pins = ('newlib==1.2; platform_system == "Linux"', "kit[blas]==13.9", "sympy>=1.13.3", "lost==1")
+    release = wheel_bytes(version="3.0.0", variant="cu132", requires=pins)
+    shop.offer(name("3.0.0"), release)
+    kit = wheel_bytes("kit", "13.9", requires=("newblas==13.9.*; extra == 'blas'", "no; extra == 'fft'"))
+    library = wheel_bytes("newlib", "1.2", requires=())
+    shop.offer("newlib-1.2-py3-none-manylinux_2_28_x86_64.whl", library)
+    shop.offer("newlib-1.3-py3-none-manylinux_2_28_x86_64.whl", b"not what is pinned")
+    shop.offer("kit-13.9-py3-none-any.whl", kit)
+    shop.offer("newblas-13.9.1-py3-none-manylinux_2_28_x86_64.whl", b"no zip file")
+    shop.offer("sympy-9.9-py3-none-any.whl", b"not read: a known one will do")
+    run(shop, environ)
+    build, *files = rows_of(environ, "dependencies")
+    assert (build["torch"], build["variant"], build["size"]) == ("3.0.0", "cu132", len(release))
+    assert build["requires"] == ["kit[blas]==13.9", "lost==1", "newlib==1.2", "sympy>=1.13.3"]
+    assert build["installed"] == _unpacked(release)
+    assert [(row["project"], row["platform"], row["requires"]) for row in files] == [
+        ("kit", "any", ["newblas==13.9.*"]),
+        ("newlib", "linux-64", []),
+    ]
+    assert [row["size"] for row in files] == [len(kit), len(library)]
+    assert [row["installed"] for row in files] == [_unpacked(kit), _unpacked(library)]
+    assert "sha256" in files[0]["source"]
+
+
+def _unpacked(wheel: bytes) -> int:
+    with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
+        return sum(info.file_size for info in archive.infolist())

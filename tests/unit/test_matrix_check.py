@@ -75,6 +75,12 @@ def tables() -> Tables:
             {"version": "3.12", "released": "2023-10-02", "uv": ["linux-64"], **ORIGIN},
             {"version": "3.13", "released": "2024-10-07", "uv": [], **ORIGIN},
         ],
+        "dependencies": [
+            {"kind": "build", "torch": "2.7.0", "variant": "cu126", "platform": "linux-64", "index": "pypi",
+             "requires": ["filelock", "nvidia-nccl-cu12==2.26.2"], "size": 8, "installed": 16, **ORIGIN},
+            {"kind": "file", "project": "filelock", "version": "3.20", "platform": "any", "requires": [],
+             "size": 2, "installed": None, **ORIGIN},
+        ],
         "wheels": [
             {"project": "torch", "filename": TORCH, "index": "pypi", "sha256": "a" * 64},
             {"project": "torchvision", "filename": VISION, "index": "pytorch", "subdir": "cu126",
@@ -164,6 +170,7 @@ CONTRADICTIONS: list[tuple[str, Callable[[Tables], None], str]] = [
     ("known-bad", change("known-bad", 0, when=[]), "acts without a condition"),
     ("known-bad", change("known-bad", 0, constrain=[]), "the plan judges it, and does nothing about it"),
     ("libraries", change("libraries", 1, min_compute_capability="3.5"), "supports older GPUs again than 9.0"),
+    ("dependencies", change("dependencies", 0, torch="2.7.9"), "torch.json has no such build"),
     ("libraries", bundled("2.7.0", "12.6"), "no build of torch.json leaves its cuDNN open"),
     ("pythons", change("pythons", 1, released="2023-10-01"), "Python 3.13 came out before Python 3.12"),
     # a CUDA that the wheel contradicts

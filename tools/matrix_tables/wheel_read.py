@@ -26,7 +26,7 @@ def prefer_wheels(rows: list[Row], directory: Path, told: list[str]) -> list[Row
     Adds to `told` a line for each field in which the two differ. The columns of companions stay the facts'.
     Where a wheel denies the list of architectures in a build script, so it does for the script's others.
     """
-    found = _load(directory / "torch.json")
+    found = load_rows(directory / "torch.json")
     wheels = [row for row in found if row["index"] == "pypi" and row["evidence"] == "wheel"]
     read = {_key(row): row for row in wheels}
     merged = []
@@ -68,10 +68,11 @@ def _architecture_order(text: str) -> tuple[bool, int]:
 
 def read_records(directory: Path) -> list[Row]:
     """Return what companions' wheels record of their build: see tools/read_xformers.py."""
-    return _load(directory / "xformers.json")
+    return load_rows(directory / "xformers.json")
 
 
-def _load(path: Path) -> list[Row]:
+def load_rows(path: Path) -> list[Row]:
+    """Return the rows of a file that a tool wrote; none where it is not there."""
     try:
         rows: list[Row] = json.loads(path.read_text(encoding="utf-8"))["rows"]
     except FileNotFoundError:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpuenv.core.matrix_cross import CROSS_CHECKS, CrossCheck
+from gpuenv.core.matrix_dependencies import DEPENDENCY_CHECKS
 from gpuenv.core.matrix_ecosystem import ECOSYSTEM_CHECKS
 from gpuenv.core.matrix_field import check_fields
 from gpuenv.core.matrix_fields import FIELDS
@@ -21,7 +22,7 @@ from gpuenv.values.text import tr
 __all__ = ["MatrixFault", "check_matrices", "sound_rows"]
 
 Row = Mapping[str, Any]
-_OTHERS = (*PUBLISHED_CHECKS, *MIRROR_CHECKS, *ECOSYSTEM_CHECKS)
+_OTHERS = (*PUBLISHED_CHECKS, *MIRROR_CHECKS, *ECOSYSTEM_CHECKS, *DEPENDENCY_CHECKS)
 _CHECKS = (*CROSS_CHECKS, *(CrossCheck(*check) for check in _OTHERS))
 _WHEEL = re.compile(r"\.whl\b|\bwheels?\b|\bMETADATA\b|\bmetadata\b")
 

@@ -8,6 +8,7 @@ from datetime import date
 from packaging.utils import parse_wheel_filename
 
 from gpuenv.core.api_change_fields import API_CHANGE_FIELDS
+from gpuenv.core.dependency_fields import DEPENDENCIES
 from gpuenv.core.ecosystem_fields import ECOSYSTEM
 from gpuenv.core.knowledge_rows import BASES, JUDGES, SYSTEMS
 from gpuenv.core.matrix_field import (
@@ -213,6 +214,7 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
             *ORIGIN,
         )
     },
+    "dependencies": DEPENDENCIES,
     "ecosystem": ECOSYSTEM,
     "api-changes": {None: API_CHANGE_FIELDS},
     "libraries": {

@@ -68,6 +68,10 @@ _KEYS: Mapping[str, Mapping[str | None, tuple[str, ...]]] = {
         "family": ("kind", "library", "major"),
         "bundled": ("kind", "library", "torch", "cuda"),
     },
+    "dependencies": {
+        "build": ("kind", "torch", "variant", "platform", "index"),
+        "file": ("kind", "project", "version", "platform"),
+    },
     "wheels": {None: ("filename", "index", "subdir")},
 }
 _OPTIONAL = frozenset({"subdir"})

@@ -14,6 +14,7 @@ from gpuenv.values.text import tr
 from gpuenv.values.variant import Variant
 
 SCHEMA_VERSION = 1
+DENSE = frozenset({"wheels", "dependencies"})  # tables of which the size counts
 COMPANIONS = ("torchvision", "torchaudio", "torchtext", "torchdata", "xformers")
 
 Row = Mapping[str, Any]
@@ -65,7 +66,14 @@ def _companion_order(row: Row) -> tuple[Any, ...]:
     return (0, Version(row["torch"]), place) if pair else (1, place, Version(row["version"]))
 
 
+def _dependency_order(row: Row) -> tuple[Any, ...]:
+    if row["kind"] == "build":
+        return 0, Version(row["torch"]), variant_order(row["variant"]), row["platform"], row["index"]
+    return 1, row["project"], Version(row["version"]), row["platform"]
+
+
 _ORDERS: Mapping[str, Callable[[Row], tuple[Any, ...]]] = {
     "torch": _torch_order,
     "companions": _companion_order,
+    "dependencies": _dependency_order,
 }

@@ -10,6 +10,7 @@ from packaging.version import Version
 
 from gpuenv.core.refresh_targets import Target
 from gpuenv.core.wheel_facts import WheelFacts, required_cuda, specifier_of
+from gpuenv.values.build import IndexKind, WheelFile
 from gpuenv.values.text import marked, said, tr
 from gpuenv.values.variant import Variant
 
@@ -33,13 +34,13 @@ class Borrowed:
 
 def cite(target: Target, date: str) -> str:
     """Say which file was read, and when: a file on an index can be replaced, its digest can't lie."""
-    place = tr(
-        "wheel {name} on {index} ({date})",
-        name=target.file.filename,
-        index=said(_KINDS[target.index]),
-        date=date,
-    )
-    return f"{place}, sha256 {target.file.sha256}" if target.file.sha256 else place
+    return cite_file(target.file, target.index, date)
+
+
+def cite_file(file: WheelFile, index: IndexKind, date: str) -> str:
+    """Say the same of a file."""
+    place = tr("wheel {name} on {index} ({date})", name=file.filename, index=said(_KINDS[index]), date=date)
+    return f"{place}, sha256 {file.sha256}" if file.sha256 else place
 
 
 def torch_row(target: Target, facts: WheelFacts, known: Iterable[Row], date: str) -> Row:

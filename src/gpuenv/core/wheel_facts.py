@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.metadata import parse_email
@@ -142,30 +143,39 @@ def parse_wheel_tags(text: str) -> tuple[str, ...]:
     return tuple(value.strip() for name, _, value in lines if name == "Tag" and value.strip())
 
 
-def requirements_on(metadata: WheelMetadata, platform: Platform | None) -> Iterator[Requirement]:
-    """Yield what is required on a platform, with any Python and without extras.
+def requirements_on(
+    metadata: WheelMetadata,
+    platform: Platform | None,
+    *,
+    extras: Iterable[str] = (),
+    pythons: tuple[str, ...] = _PYTHONS,
+) -> Iterator[Requirement]:
+    """Yield what is required on a platform, with any of the Pythons, without extras and with those named.
 
     With no platform, what any requires counts. Lines that can't be read are passed over.
     """
+    wanted = tuple(product(pythons, ("", *extras)))
     for line in metadata.requires:
-        requirement = _requirement(line, platform)
+        requirement = _requirement(line, platform, wanted)
         if requirement:
             yield requirement
 
 
-def _requirement(line: str, platform: Platform | None) -> Requirement | None:
+def _requirement(
+    line: str, platform: Platform | None, wanted: tuple[tuple[str, str], ...]
+) -> Requirement | None:
     try:
         requirement = Requirement(line)
-        return requirement if platform is None or _holds(requirement, platform) else None
+        return requirement if platform is None or _holds(requirement, platform, wanted) else None
     except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName):
         return None
 
 
-def _holds(requirement: Requirement, platform: Platform) -> bool:
+def _holds(requirement: Requirement, platform: Platform, wanted: tuple[tuple[str, str], ...]) -> bool:
     # torch 2.2 asks for triton below Python 3.12 only
     return requirement.marker is None or any(
-        requirement.marker.evaluate({**_MACHINES[platform], "python_version": python, "extra": ""})
-        for python in _PYTHONS
+        requirement.marker.evaluate({**_MACHINES[platform], "python_version": python, "extra": extra})
+        for python, extra in wanted
     )
 
 

@@ -32,6 +32,14 @@ def existing_part(path: Path) -> Path:
     return path
 
 
+def free_bytes(path: Path) -> int | None:
+    """Return the bytes that are free where a path lies, or would; None where the system does not tell."""
+    try:
+        return shutil.disk_usage(existing_part(path)).free
+    except OSError:
+        return None
+
+
 def check_room(path: Path, needed: int, way_out: str) -> None:
     """Raise InstallFailed `disk-full` when fewer than `needed` bytes are free where a path lies.
 

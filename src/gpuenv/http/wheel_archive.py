@@ -66,6 +66,19 @@ class WheelArchive:
         self._widen()
         return tuple(self._archive.namelist())
 
+    @property
+    def length(self) -> int | None:
+        """The bytes of the file itself; None where a server has not told them yet."""
+        if self._part:
+            return self._part.ranges.length
+        return Path(str(self._archive.filename)).stat().st_size
+
+    @property
+    def unpacked(self) -> int:
+        """The bytes of all members as the directory states them; reads the whole directory."""
+        self._widen()
+        return sum(info.file_size for info in self._archive.infolist())
+
     def find(self, wanted: Callable[[str], bool]) -> str | None:
         """Return the name of the first member that is wanted; the whole directory is read only if need be."""
         found = next(filter(wanted, self._archive.namelist()), None)

@@ -9,8 +9,12 @@ from typing import Any
 
 # what decisions are made from, and what a refresh may lay rows over
 DECIDING = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries", "ecosystem")
+# what a refresh writes besides, and a plan is told with
+BESIDE = ("dependencies",)
 # what can be looked at
-TABLES = (*DECIDING, "mirrors", "conda", "signatures", "checks", "images", "pythons", "api-changes")
+TABLES = (
+    *DECIDING, *BESIDE, "mirrors", "conda", "signatures", "checks", "images", "pythons", "api-changes",
+)  # fmt: skip
 
 
 def directory() -> Path:

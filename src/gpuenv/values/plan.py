@@ -96,6 +96,26 @@ class Warn:
 
 
 @dataclass(frozen=True, slots=True)
+class Download:
+    """How much a plan brings; sizes are in bytes.
+
+    `files` and `size` are to be fetched, `local` counts files that are on this machine already, `cached`
+    those of `files` that the installer has in its cache. `installed` is what all take on disk, `free` what is
+    free there, None where that is not on this machine. `exact`: every file is known, and its size; `least`:
+    of some file nobody tells the size.
+    """
+
+    files: int
+    size: int
+    installed: int
+    local: int = 0
+    cached: int = 0
+    free: int | None = None
+    exact: bool = False
+    least: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Sources:
     """Where the installer is told to look: `index_url` serves everything but the torch stack.
 
@@ -137,7 +157,8 @@ class Plan:
     as the manager, `conda` is its part. `hashed` is the path of a requirements file with the hash of every
     file: then that is installed, and nothing else. `python_release` is the MAJOR.MINOR.PATCH that the manager
     is to bring, where a patch release was asked for. `compatibility` are those of `why` that say how a build
-    for a newer CUDA than the driver's runs. `asked` is what was asked for, where it is known.
+    for a newer CUDA than the driver's runs. `asked` is what was asked for, where it is known. `download` is
+    how much it brings, where that was looked up.
     """
 
     machines: tuple[Machine, ...]
@@ -161,6 +182,12 @@ class Plan:
     python_release: str | None = None
     compatibility: tuple[Because, ...] = ()
     asked: Asked | None = None
+    download: Download | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether `packages` are all files that it brings: a resolver ran, or a lock names them."""
+        return self.hashed is not None or len(self.packages) > len(self.pins)
 
     @property
     def is_condas(self) -> bool:

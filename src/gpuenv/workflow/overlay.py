@@ -23,6 +23,7 @@ Row = Mapping[str, Any]
 Tables = Mapping[str, tuple[Row, ...]]
 
 _LOCK_WAIT_S = 10.0
+_LAID_OVER = (*matrices.DECIDING, *matrices.BESIDE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +43,7 @@ def read_overlay(directory: Path) -> Overlay:
     """Read the matrices of a folder; a garbled file or row is a warning and is passed over."""
     tables: dict[str, tuple[Row, ...]] = {}
     warnings: list[Warn] = []
-    for table in matrices.DECIDING:
+    for table in _LAID_OVER:
         try:
             rows = matrices.read(directory, table)
         except (FileNotFoundError, NotADirectoryError):
@@ -74,7 +75,7 @@ def load_tables(environ: Mapping[str, str] | None = None) -> Overlay:
     if environ is None:
         return _merged(None, ())
     directory = overlay_directory(environ)
-    return _merged(directory, tuple(_stamp(directory / f"{table}.json") for table in matrices.DECIDING))
+    return _merged(directory, tuple(_stamp(directory / f"{table}.json") for table in _LAID_OVER))
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
@@ -106,7 +107,7 @@ def save_rows(directory: Path, found: Tables, environ: Mapping[str, str]) -> Non
 
     Raises UsageError where that can't be done, or a file there is none of the matrices.
     """
-    from gpuenv.core.matrix_text import merge_rows, render_table  # noqa: PLC0415
+    from gpuenv.core.matrix_text import DENSE, merge_rows, render_table  # noqa: PLC0415
 
     with _locked(directory, environ):
         merged = {
@@ -115,7 +116,7 @@ def save_rows(directory: Path, found: Tables, environ: Mapping[str, str]) -> Non
             if rows
         }
         for table, rows in merged.items():
-            _replace(directory / f"{table}.json", render_table(rows))
+            _replace(directory / f"{table}.json", render_table(rows, dense=table in DENSE))
         _count_anew(directory, merged)
 
 
@@ -134,7 +135,7 @@ def set_aside_garbled(environ: Mapping[str, str]) -> None:
     from gpuenv.core.matrix_text import render_table  # noqa: PLC0415
 
     directory = overlay_directory(environ)
-    for table in matrices.DECIDING:
+    for table in _LAID_OVER:
         path = directory / f"{table}.json"
         try:
             sound, faults = _sound(table, matrices.read(directory, table))

@@ -44,6 +44,7 @@ from gpuenv.workflow.conda_choice import (
     choose_manager,
     locate_asked,
 )
+from gpuenv.workflow.download import with_download
 from gpuenv.workflow.environment_file import read_environment_file, with_file
 from gpuenv.workflow.folder_settings import warn_of_folder
 from gpuenv.workflow.joint import only_fitting, resolve_jointly
@@ -169,7 +170,8 @@ def finished(plan: Plan, wish: Wish, environ: Mapping[str, str], target: str) ->
         from gpuenv.workflow.conda_known import with_known_tool  # noqa: PLC0415 - for conda alone
 
         plan = with_known_tool(plan, environ)
-    return without_passwords(with_steps(with_sizes(plan, wish.options, environ), target))
+    plan = with_download(with_sizes(plan, wish.options, environ), wish.options, environ, target)
+    return without_passwords(with_steps(plan, target))
 
 
 def in_conda(plan: Plan, wish: Wish) -> Plan:

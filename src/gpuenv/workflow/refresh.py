@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from packaging.utils import canonicalize_name
 
 from gpuenv.core.companion_pairs import pair_rows, torches_to_pair, with_companions
+from gpuenv.core.dependency_rows import Sizes, build_row
 from gpuenv.core.matrix_text import merge_rows
 from gpuenv.core.refresh_rows import NotEnoughError, release_row, torch_row
 from gpuenv.core.refresh_targets import PROJECTS, TORCH, Target, find_targets, parse_only
@@ -27,6 +28,7 @@ from gpuenv.values.plan import Warn
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.values.userinfo import redact
+from gpuenv.workflow.download import load_dependencies
 from gpuenv.workflow.listings import choose_sources
 from gpuenv.workflow.overlay import (
     Overlay,
@@ -37,6 +39,7 @@ from gpuenv.workflow.overlay import (
     save_rows,
     set_aside_garbled,
 )
+from gpuenv.workflow.refresh_dependencies import read_dependencies, sizes_of
 from gpuenv.workflow.wheel_reading import facts_of_name, read_wheel
 
 Row = Mapping[str, Any]
@@ -130,7 +133,12 @@ def refresh(options: RefreshOptions, environ: Mapping[str, str], watcher: Watche
         known = _counted_as_known(options, directory, loaded)
         targets = find_targets(listings, only, known, reread=options.reread)
         tables = _Tables(directory, environ, {table: loaded.tables[table] for table in _TABLES})
+        tables.rows["dependencies"] = load_dependencies(environ).rows
         read = () if options.dry_run else _read_all(targets, tables, options, client, watcher)
+        if not options.dry_run:
+            builds, known = tables.found.get("dependencies", ()), tables.rows["dependencies"]
+            for rows in read_dependencies(builds, known, sources, client, _today()):
+                tables.add("dependencies", rows)
     if not options.dry_run:
         _pair(tables, _written(directory))
     problems = tuple(_unlisted(listing) for listing in listings if listing.problem)
@@ -195,15 +203,18 @@ def _read_all(
 ) -> tuple[Read, ...]:
     jobs = [_job(target, client, thorough=options.thorough) for target in targets]
     limit_s = _THOROUGH_S if options.thorough else _WHEEL_S
-    date = datetime.now(timezone.utc).date().isoformat()
     watcher.begin(len(jobs))
     read: list[Read] = []
     for place, answer in in_turns(jobs, at_a_time=_AT_A_TIME, limit_s=limit_s):
-        item = _keep(targets[place], answer, tables, date)
+        item = _keep(targets[place], answer, tables, _today())
         read.append(item)
         watcher.done(item)
     _refuse_failure(read)
     return tuple(read)
+
+
+def _today() -> str:
+    return datetime.now(timezone.utc).date().isoformat()
 
 
 def _refuse_failure(read: list[Read]) -> None:
@@ -223,20 +234,23 @@ def _refuse_failure(read: list[Read]) -> None:
 class _Answer:
     facts: WheelFacts
     received: int
+    sizes: Sizes | None = None
 
 
 def _job(target: Target, client: HttpClient, *, thorough: bool) -> Callable[[], _Answer]:
     def work() -> _Answer:
         url = target.file.url
         ranges = ByteRanges(client, url, length=target.file.size) if is_remote(url) else None
+        sizes = None
         try:
             with open_wheel(ranges) if ranges else open_local_wheel(local_path(url)) as archive:
                 facts = read_wheel(archive, target.file, thorough=thorough)
+                sizes = sizes_of(archive) if target.project == TORCH else None
         except WheelProblem as problem:
             facts = facts_of_name(target.file, _metadata_beside(url, client), problem.reason)
         except OSError as error:
             raise HttpProblem(reason_of(error)) from None
-        return _Answer(facts, ranges.received if ranges else 0)
+        return _Answer(facts, ranges.received if ranges else 0, sizes)
 
     return work
 
@@ -256,6 +270,8 @@ def _keep(target: Target, answer: _Answer | HttpProblem, tables: _Tables, date: 
         if target.project == TORCH:
             row = torch_row(target, answer.facts, tables.rows["torch"], date)
             tables.add("torch", (row,))
+            if answer.sizes is not None:
+                tables.add("dependencies", (build_row(target, row, answer.facts.metadata, answer.sizes),))
         else:
             row = release_row(target, answer.facts, tables.rows["companions"], date)
             tables.add("companions", (row,))

@@ -38,7 +38,7 @@ def read_wheel(archive: WheelArchive, file: WheelFile, *, thorough: bool = False
     are tens of megabytes in. Raises WheelProblem, and HttpProblem or OSError of the server or disk.
     """
     project = str(file.name)
-    metadata, remarks = _read_metadata(archive)
+    metadata, remarks = read_metadata(archive)
     told, missing = _read_version(archive, project)
     if project != TORCH:  # what it goes with stands in its METADATA alone
         missing, remarks = (*missing, *remarks), ()
@@ -86,7 +86,8 @@ def parse_wheel_name(filename: str, url: str) -> WheelFile:
     return WheelFile(canonicalize_name(name), version, tags, filename, url, None)
 
 
-def _read_metadata(archive: WheelArchive) -> tuple[WheelMetadata | None, tuple[str, ...]]:
+def read_metadata(archive: WheelArchive) -> tuple[WheelMetadata | None, tuple[str, ...]]:
+    """Read a wheel's METADATA, and what is odd about it; None where it can't be read."""
     member = archive.find(lambda name: name.endswith(".dist-info/METADATA") and name.count("/") == 1)
     if member is None:
         return None, (tr("it has no `{member}`", member="METADATA"),)

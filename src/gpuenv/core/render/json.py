@@ -7,7 +7,7 @@ from typing import Any
 
 from gpuenv.core.machine_json import render_machine
 from gpuenv.values.conda import CondaPlan
-from gpuenv.values.plan import Plan, PlannedPackage, Sources
+from gpuenv.values.plan import Download, Plan, PlannedPackage, Sources
 from gpuenv.values.userinfo import without_userinfo
 
 
@@ -28,7 +28,21 @@ def render_plan_data(plan: Plan) -> dict[str, Any]:
         "why": [asdict(reason) for reason in plan.why],
         "rejected": [asdict(rejection) for rejection in plan.rejected],
         "advice": [asdict(advice) for advice in plan.advice],
+        "download": _download(plan.download) if plan.download else None,
         **({"conda": _conda(plan.conda)} if plan.conda else {}),
+    }
+
+
+def _download(download: Download) -> dict[str, Any]:
+    """`bytes` is null where not one size is known; `exact` is false where some are the matrix's."""
+    return {
+        "files": download.files,
+        "bytes": download.size or (None if download.least else 0),
+        "installed_bytes": download.installed or None,
+        "free_bytes": download.free,
+        "local_files": download.local,
+        "cached_files": download.cached,
+        "exact": download.exact,
     }
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from gpuenv.core.render.machine import describe
 from gpuenv.core.render.shell import one_line
 from gpuenv.core.render.source import said_source
-from gpuenv.values.plan import Plan, PlannedPackage
+from gpuenv.values.plan import Download, Plan, PlannedPackage
 from gpuenv.values.text import marked, tr
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
@@ -82,17 +82,49 @@ def _plain_variant(package: PlannedPackage) -> str:
 
 def _origin(plan: Plan) -> str:
     places = ", ".join(dict.fromkeys(_place(package) for package in plan.packages if package.index))
+    if plan.download is not None:
+        return _brought(places, plan.download)
     sizes = [package.size for package in plan.packages]
     known = sum(size for size in sizes if size)
-    total = tr("{size} to fetch", size=render_size(known)) if known else tr("size not known")
-    if known and None in sizes:
-        total = tr("at least {size} to fetch", size=render_size(known))
-    count = len(plan.packages)
-    files = tr("1 file") if count == 1 else tr("{count} files", count=count)
+    total = _to_fetch(known, least=None in sizes)
     template = marked("from {places}, {files}, {total}")
-    if count == len(plan.pins):  # no resolver ran
+    if not plan.is_whole:
         template = marked("from {places}, {files}, {total}, and what they depend on")
-    return tr(template, places=places, files=files, total=total)
+    return tr(template, places=places, files=_files(len(plan.packages)), total=total)
+
+
+def _brought(places: str, download: Download) -> str:
+    """Say what is fetched, what all takes on disk and what is free; "about" where the matrix was asked."""
+    parts = [_local_files(download.local)] if download.local else []
+    if download.files:
+        about = download.files > 1 and not download.exact
+        files = _files(download.files)
+        parts.append(tr("about {files}", files=files) if about else files)
+        parts.append(_to_fetch(download.size, least=download.least))
+    else:
+        parts.append(tr("nothing to fetch"))
+    if download.cached:
+        parts.append(tr("{count} of them in the installer's cache", count=download.cached))
+    if download.installed:
+        parts.append(tr("{size} on disk", size=render_size(download.installed)))
+    if download.free is not None:
+        parts.append(tr("{size} free", size=render_size(download.free)))
+    return tr("from {places}, {total}", places=places, total=tr(", ").join(parts))
+
+
+def _files(count: int) -> str:
+    return tr("1 file") if count == 1 else tr("{count} files", count=count)
+
+
+def _local_files(count: int) -> str:
+    return tr("1 local file") if count == 1 else tr("{count} local files", count=count)
+
+
+def _to_fetch(size: int, *, least: bool) -> str:
+    if not size:
+        return tr("size not known")
+    template = marked("at least {size} to fetch") if least else marked("{size} to fetch")
+    return tr(template, size=render_size(size))
 
 
 def _place(package: PlannedPackage) -> str:

@@ -1,0 +1,93 @@
+"""What a plan brings: its files and what they depend on, how much is to fetch, how much it takes on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from gpuenv.core.dependencies import Dependencies, WheelSize
+from gpuenv.core.target import platform_of
+from gpuenv.values.build import IndexKind, Platform
+from gpuenv.values.plan import Download, Plan, PlannedPackage
+from gpuenv.values.variant import Variant
+
+_REMOTE = ("http://", "https://")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One file; `sure` where an index or a server told its size."""
+
+    size: WheelSize
+    local: bool = False
+    sure: bool = False
+
+
+def estimate(plan: Plan, known: Dependencies, *, free: int | None = None) -> Download:
+    """Return what a plan of wheels brings, without asking anybody.
+
+    Where no resolver ran, what the stack depends on is taken from the matrix: `exact` is false then. `free`
+    are the bytes free where the environment goes.
+    """
+    platform = platform_of(plan.machines[0])
+    parts = [_planned(package, plan, known, platform) for package in plan.packages]
+    required = None if plan.is_whole else _required(plan, known, platform)
+    parts += _depended_on(plan, known, platform, required or ())
+    fetched = [part for part in parts if not part.local]
+    return Download(
+        files=len(fetched),
+        size=_total(part.size.packed for part in fetched),
+        installed=_total(part.size.unpacked for part in parts),
+        local=len(parts) - len(fetched),
+        free=free,
+        exact=plan.is_whole and all(part.sure for part in fetched),
+        least=any(part.size.packed is None for part in fetched) or (required is None and not plan.is_whole),
+    )
+
+
+def _total(sizes: Iterable[int | None]) -> int:
+    return sum(size for size in sizes if size)
+
+
+def _planned(package: PlannedPackage, plan: Plan, known: Dependencies, platform: Platform) -> _Part:
+    local = bool(package.url) and not str(package.url).startswith(_REMOTE)
+    version = Version(package.version) if package.version else None
+    if package.name == "torch" and version is not None:
+        size = known.torch_size(version, Variant(plan.variant), platform, _kind(version), package.size)
+    else:
+        wanted = SpecifierSet(f"=={version.public}") if version else SpecifierSet()
+        size = known.size_of(package.name, wanted, platform, package.size)
+        if package.size is None and version is not None and package.variant not in (None, "cpu"):
+            size = WheelSize(None, None)  # a row of another variant's wheel says little
+    return _Part(size, local, sure=package.size is not None)
+
+
+def _kind(version: Version) -> IndexKind:
+    return "pytorch" if version.local else "pypi"
+
+
+def _depended_on(
+    plan: Plan, known: Dependencies, platform: Platform, required: tuple[str, ...]
+) -> Iterator[_Part]:
+    there = frozenset(str(canonicalize_name(package.name)) for package in plan.packages)
+    for name, wanted in known.closure(required, platform, there).items():
+        yield _Part(known.size_of(name, wanted, platform))
+
+
+def _required(plan: Plan, known: Dependencies, platform: Platform) -> tuple[str, ...] | None:
+    """Return what the stack asks for, and what is installed beside it; None where torch's is not known."""
+    required = [*plan.requirements, *plan.constraints]
+    for package in plan.packages:
+        version = Version(package.version)
+        if package.name != "torch":
+            required += known.requires_of_file(package.name, version, platform)
+            continue
+        asked = known.requires_of(version, Variant(plan.variant), platform, _kind(version))
+        if asked is None:
+            return None
+        required += asked
+    return tuple(required)
