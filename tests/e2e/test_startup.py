@@ -22,8 +22,8 @@ _AROUND = {"_distutils_hack", "sitecustomize", "usercustomize", "org", "coverage
 
 COMMANDS = (
     ("detect",), ("plan",), ("create",), ("verify",), ("doctor",), ("explain",), ("list",), ("run",),
-    ("activate",), ("shell",), ("remove",), ("install",), ("uninstall",), ("update",), ("dockerfile",),
-    ("bootstrap",),
+    ("activate",), ("shell",), ("kernel",), ("remove",), ("install",), ("uninstall",), ("update",),
+    ("dockerfile",), ("bootstrap",),
     ("matrix",), ("matrix", "show"), ("matrix", "check"), ("matrix", "inspect"), ("matrix", "refresh"),
     ("mirrors",), ("mirrors", "list"), ("mirrors", "check"), ("mirrors", "use"), ("mirrors", "reset"),
     ("fleet",), ("fleet", "detect"), ("fleet", "plan"), ("fleet", "create"), ("fleet", "verify"),

@@ -358,6 +358,23 @@ def shell(
 
 @app.command()
 @o.grouped
+def kernel(
+    name: o.EnvironmentName,
+    *,
+    asked: o.KernelArguments,
+    common: o.Common,
+) -> int:
+    """Register an environment as a kernel of Jupyter; `remove` takes it away with the environment.
+
+    Where ipykernel is missing it is installed first, with torch held, after a yes.
+    """
+    from gpuenv.cli.commands import kernel as command  # noqa: PLC0415
+
+    return command.kernel(name, asked, common)
+
+
+@app.command()
+@o.grouped
 def remove(
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=o.complete_environment)],
     yes: o.Yes = False,

@@ -481,6 +481,28 @@ class ChangeArguments:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelArguments:
+    """The options that only `kernel` has, and where from it may take ipykernel."""
+
+    remove: Annotated[
+        bool, typer.Option("--remove", envvar="GPUENV_KERNEL_REMOVE", help="Remove the kernel again.")
+    ] = False
+    prefix: Annotated[
+        Path | None,
+        typer.Option(
+            "--prefix",
+            metavar="DIR",
+            envvar="GPUENV_KERNEL_PREFIX",
+            help="Register below DIR/share/jupyter, not with the user's own Jupyter.",
+        ),
+    ] = None
+    mirrors: Mirrors = None
+    find_links: FindLinks = None
+    offline: Offline = False
+    yes: Yes = False
+
+
+@dataclass(frozen=True, slots=True)
 class BootstrapArguments:
     """The options that only `bootstrap` has."""
 

@@ -167,6 +167,11 @@ def activated(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
     return variables | dict(activation.variables)
 
 
+def python_of(root: Path) -> Path:
+    """Return an environment's interpreter."""
+    return next((root / python for python in _PYTHONS if (root / python).exists()), root / _PYTHONS[0])
+
+
 def programs_of(root: Path) -> Path:
     """Return the folder of a virtual environment's programs."""
     return root / _BIN

@@ -13,6 +13,7 @@ from gpuenv.environments.check import installed_versions, torch_cuda
 from gpuenv.environments.conda_meta import installed_names, is_conda_environment
 from gpuenv.environments.conda_registry import unregister_environment
 from gpuenv.environments.journal import pending_places
+from gpuenv.environments.kernels import kernels_of, remove_kernel
 from gpuenv.environments.listing import Environment, find_environment, list_environments, place_of
 from gpuenv.environments.lock import WAIT_S, busy, locked
 from gpuenv.environments.record import read_record
@@ -126,7 +127,10 @@ def remove(name: str, environ: Mapping[str, str], *, wait_s: float = WAIT_S) -> 
             if not recovered:
                 raise _unknown(name, environ)
         else:
+            kernels = kernels_of(place.path)
             apply.remove(place)
+            for folder in kernels:
+                remove_kernel(folder, place.path)
             unregister_environment(place.path, environ)
         elsewhere.forget(place)
     return place

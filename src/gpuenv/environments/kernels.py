@@ -1,0 +1,91 @@
+"""Kernels of Jupyter that were registered for environments; a list of them lies in each environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from gpuenv.core.kernel_spec import kernel_environment
+from gpuenv.environments.record import replace_file
+from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.system_words import reason_of
+from gpuenv.values.text import tr
+
+_FILE = "kernel.json"
+_LIST = ".gpuenv-kernels"
+
+
+def jupyter_data(environ: Mapping[str, str], prefix: Path | None, platform: str = sys.platform) -> Path:
+    """Return the folder whose `kernels` Jupyter reads: the user's, or that of a prefix.
+
+    https://docs.jupyter.org/en/stable/use/jupyter-directories.html#data-files
+    """
+    if prefix is not None:
+        return Path(prefix.absolute(), "share", "jupyter")
+    if named := environ.get("JUPYTER_DATA_DIR"):
+        return Path(named).absolute()
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
+    if platform == "win32":
+        return Path(environ.get("APPDATA") or home / "AppData" / "Roaming", "jupyter")
+    if platform == "darwin":
+        return home / "Library" / "Jupyter"
+    return Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share", "jupyter")
+
+
+def check_free(folder: Path, root: Path) -> None:
+    """Raise UsageError where a kernel lies that is not of this environment, or something else."""
+    if not os.path.lexists(folder) or is_kernel_of(folder, root):
+        return
+    if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
+        return
+    raise UsageError(
+        tr("`{path}` is not a kernel that gpuenv made for this environment", path=folder),
+        code="kernel-exists",
+        fixes=(Fix(tr("move it away, or register this one elsewhere with --prefix")),),
+    )
+
+
+def is_kernel_of(folder: Path, root: Path) -> bool:
+    """Tell whether gpuenv wrote the kernel in a folder, for this environment."""
+    try:
+        text = (folder / _FILE).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
+    return not folder.is_symlink() and kernel_environment(text) == str(root)
+
+
+def write_kernel(folder: Path, text: str, root: Path) -> None:
+    """Write a kernel and note it in its environment; raise UsageError where that can't be done."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        replace_file(folder / _FILE, text)
+        replace_file(root / _LIST, json.dumps(sorted({*map(str, kernels_of(root)), str(folder)})) + "\n")
+    except OSError as error:
+        raise UsageError(
+            tr("`{path}` can't be written: {error}", path=folder, error=reason_of(error)),
+            code="kernel-unwritable",
+            fixes=(Fix(tr("set JUPYTER_DATA_DIR, or give --prefix, to a folder that can be written")),),
+        ) from None
+
+
+def kernels_of(root: Path) -> tuple[Path, ...]:
+    """Return the kernels noted in an environment."""
+    try:
+        listed = json.loads((root / _LIST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return ()
+    return tuple(Path(one) for one in listed if isinstance(one, str)) if isinstance(listed, list) else ()
+
+
+def remove_kernel(folder: Path, root: Path) -> bool:
+    """Remove an environment's kernel and nothing else that lies in its folder; tell whether it was one."""
+    if not is_kernel_of(folder, root):
+        return False
+    with suppress(OSError):
+        (folder / _FILE).unlink()
+        folder.rmdir()
+    return not (folder / _FILE).exists()
