@@ -17,7 +17,7 @@ from replica_network import Network
 
 from gpuenv import matrices
 from gpuenv.core.render.text import render_text
-from gpuenv.values.errors import GpuenvError, Refused
+from gpuenv.values.errors import GpuenvError, Refused, Unreachable
 from gpuenv.values.plan import Plan
 
 H100_535 = "table-12-h100-535"
@@ -228,6 +228,62 @@ def test_auto_is_official_where_official_answers(planner: Planner, network: Netw
     for name in SOME:
         outcome = planner.outcome(table(name), "auto")
         assert compared(table(name), outcome, network, "r2") == []
+
+
+@pytest.mark.parametrize("fault", ["reset", "403"])
+def test_mirrors_stand_in_by_themselves_where_the_torch_index_does_not_answer(
+    planner: Planner, network: Network, fault: str
+) -> None:
+    one = table(H100_535)
+    with network.down("official", "r2", fault=fault):  # type: ignore[arg-type]
+        plan = planner.plan(one)
+    assert compared(one, plan, network, "pypi_files", *TORCH_MIRRORS) == []
+    said = next(warn.message for warn in plan.warnings if warn.code == "mirror-stands-in")
+    assert f"{network.official.host} could not be reached; torch comes from the mirror" in said
+
+
+@pytest.mark.parametrize("fault", ["reset", "403"])
+def test_auto_takes_the_newest_torch_of_any_mirror_that_answers(
+    planner: Planner, network: Network, fault: str
+) -> None:
+    """A mirror that is behind is passed over, however fast it is."""
+    one = table(H100_535)
+    with (
+        network.down("official", "r2", "pypi", "pypi_files", fault=fault),  # type: ignore[arg-type]
+        network.stale("nju", "2.12"),
+        network.stale("aliyun", "2.12"),
+        network.down("cernet"),
+    ):
+        for words in ((), ("auto",)):
+            plan = planner.plan(one, *words)
+            assert versions(plan)["torch"] == (one.official or {})["torch"]
+            assert network.replica_of(str(plan.packages[0].url)) == "sjtu"
+
+
+def test_where_no_mirror_answers_either_it_is_said_once(planner: Planner, network: Network) -> None:
+    mirrors = ("nju", "aliyun", "sjtu", "cernet", "tuna", "huawei", "nvidia", "elsewhere")
+    with network.down("official", "r2", *mirrors):
+        with network.down("pypi", "pypi_files"):
+            outcome = planner.outcome(table(H100_535))
+        plan = planner.plan(table(H100_535))
+    assert isinstance(outcome, Unreachable)
+    assert len(outcome.because) == 3
+    assert outcome.because[-1].text.startswith("none of the mirrors answered either")
+    assert "+" not in versions(plan)["torch"]
+    assert [warn.message for warn in plan.warnings if "mirror" in warn.message] == [
+        f"{network.official.host} could not be reached, nor could any mirror"
+    ]
+
+
+@pytest.mark.parametrize("way", ["official", "own index", "no index", "offline"])
+def test_no_mirror_is_asked_where_something_is_said_against_it(
+    planner: Planner, network: Network, way: str
+) -> None:
+    more = {"own index": {"PIP_INDEX_URL": "https://own.example/simple"}, "no index": {"PIP_NO_INDEX": "1"}}
+    with network.down("official", "r2"):
+        words = ("official",) if way == "official" else ()
+        planner.outcome(table(H100_535), *words, more=more.get(way), offline=way == "offline")
+    assert not set(network.asked()) & {"nju", "aliyun", "sjtu", "cernet", "tuna"}
 
 
 def test_auto_begins_with_what_the_user_has_configured(planner: Planner, network: Network) -> None:

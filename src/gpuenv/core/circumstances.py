@@ -119,7 +119,9 @@ def another_index(question: Question, decision: Decision) -> Fix | None:
 
 def may_ask_mirrors(request: Request) -> bool:
     """Whether mirrors could be asked that were not: none was named, and the network may be used."""
-    return not request.offline and all(name != "--mirror" for name, _ in request.options)
+    if request.offline or request.mirrors_tried:
+        return False
+    return all(name != "--mirror" for name, _ in request.options)
 
 
 def _is_about_indexes(failure: Failure) -> bool:

@@ -46,6 +46,39 @@ def warn_of_strays(listings: tuple[Listing, ...]) -> tuple[Warn, ...]:
     )
 
 
+def warn_of_stand_ins(
+    choice: Choice, listings: Iterable[Listing], stood_in: tuple[str, ...], silent: tuple[str, ...]
+) -> tuple[Warn, ...]:
+    """Say which mirror serves torch in the place of an index that did not answer, or that none does."""
+    down = [one.page for one in listings if one.problem and one.source.kind in ("pytorch", "pypi")]
+    hosts = ", ".join(dict.fromkeys(urlsplit(page).hostname or page for page in down))
+    if silent:
+        text = tr("{hosts} could not be reached, nor could any mirror", hosts=hosts)
+        return (Warn("mirrors-silent", text),)
+    mirror = choice.torch.listing.source.name
+    if mirror is None or mirror not in stood_in:
+        return ()
+    facts = {"hosts": hosts, "mirror": mirror}
+    return (
+        Warn(
+            "mirror-stands-in",
+            tr("{hosts} could not be reached; torch comes from the mirror {mirror}", **facts),
+        ),
+    )
+
+
+def none_answered(silent: tuple[str, ...]) -> tuple[Because, ...]:
+    """Say that mirrors were asked in vain."""
+    if not silent:
+        return ()
+    return (
+        Because(
+            tr("none of the mirrors answered either: {mirrors}", mirrors=", ".join(silent)),
+            "matrix mirrors.json",
+        ),
+    )
+
+
 def why_no_torch_wheels(choice: Choice, mirrors: Iterable[Mirror]) -> tuple[Because, ...]:
     """Say that no mirror in question carries torch's wheels, so that the build is PyPI's own."""
     named = tuple(mirrors)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 from packaging.version import Version
 
@@ -40,13 +41,59 @@ def refuse(question: Question, decision: Decision) -> Refused | Unreachable:
     pages = [one for one in question.listings if one.project == "torch" and one.source.kind != "directory"]
     if pages and all(page.problem for page in pages):
         return _nothing_read(question, pages, tuple(item for item in judged if item.case.found))
-    because = _ruled_out(question) or (explain_failures(judged) if judged else no_such_release(question))
+    ruled_out = _ruled_out(question)
+    because = ruled_out or (explain_failures(judged) if judged else no_such_release(question))
+    unread = () if ruled_out else unread_pages(question, judged)
+    if unread:
+        return _undecided(question, decision, unread, because)
     return Refused(
         _headline(question),
         code="no-build",
         because=because,
         fixes=find_fixes(question, decision),
         data={"rejected": [rejection_data(item) for item in rejections(judged)]},
+    )
+
+
+def unread_pages(question: Question, judged: tuple[Judged, ...]) -> tuple[str, ...]:
+    """Return the pages without which it is not known whether a build runs; none where all is ruled out.
+
+    They are those that alone stand before a build which would run, and, for a release that neither the matrix
+    nor a page of PyPI knows, those that may list it.
+    """
+    down = (
+        tuple(failure.fact("page") for failure in item.failures)
+        for item in judged
+        if item.failures and all(failure.key[-1] == "down" for failure in item.failures)
+    )
+    pages = tuple(dict.fromkeys(page for group in down for page in group))
+    return pages if judged else _may_list_it(question)
+
+
+def _may_list_it(question: Question) -> tuple[str, ...]:
+    """Return the unread pages of torch where no page of all its releases was read."""
+    listings = [one for one in question.listings if one.project == "torch"]
+    if any(one.source.kind in ("pypi", "snapshot") and one.files for one in listings):
+        return ()
+    return tuple(dict.fromkeys(one.page for one in listings if one.problem))
+
+
+def _undecided(
+    question: Question, decision: Decision, unread: tuple[str, ...], because: tuple[Because, ...]
+) -> Unreachable:
+    """Say which places did not answer, so that what runs is not known: that is no refusal."""
+    hosts = dict.fromkeys(urlsplit(page).hostname or page for page in unread)
+    place = _place(question)
+    text = tr(
+        "{hosts} could not be reached, so it is not known whether a build of {wanted} runs on {place}",
+        hosts=", ".join(hosts), wanted=_wanted(question), place=place,
+    )  # fmt: skip
+    return Unreachable(
+        text,
+        code="index-unread",
+        because=because,
+        fixes=find_fixes(question, decision),
+        data={"rejected": [rejection_data(item) for item in rejections(asked_for(decision))]},
     )
 
 
@@ -106,6 +153,15 @@ def rejection_data(rejection: Rejection) -> dict[str, str | None]:
 
 
 def _headline(question: Question) -> str:
+    return tr("no build of {wanted} runs on {place}", wanted=_wanted(question), place=_place(question))
+
+
+def _place(question: Question) -> str:
+    return tr("these machines") if len(question.target.machines) > 1 else tr("this machine")
+
+
+def _wanted(question: Question) -> str:
+    """What was asked for, in words."""
     request = question.request
     specifier = request.specifier("torch")
     exact = [item.version for item in specifier if item.operator in ("==", "===")]
@@ -116,8 +172,7 @@ def _headline(question: Question) -> str:
         wanted = tr("{torch} and {projects}", torch=wanted, projects=", ".join(request.asked_bound))
     if request.python is not None:
         wanted = tr("{torch} with Python {python}", torch=wanted, python=request.python_asked)
-    place = tr("these machines") if len(question.target.machines) > 1 else tr("this machine")
-    return tr("no build of {wanted} runs on {place}", wanted=wanted, place=place)
+    return wanted
 
 
 def no_such_release(question: Question) -> tuple[Because, ...]:

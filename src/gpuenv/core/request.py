@@ -26,7 +26,8 @@ class Request:
     """The user's wishes: requirements, Python, variant (None: auto), devices, manager.
 
     `program` and `options` are the command as typed, without the requirements, so that a fix can repeat it.
-    `bound` are other projects than torch's companions that go with some torches alone.
+    `bound` are other projects than torch's companions that go with some torches alone. `mirrors_tried`: those
+    that can stand in for an index were asked.
     """
 
     requirements: tuple[Requirement, ...]
@@ -38,6 +39,7 @@ class Request:
     program: tuple[str, ...] = ("gpuenv", "plan")
     options: tuple[tuple[str, str], ...] = ()
     bound: tuple[str, ...] = ()
+    mirrors_tried: bool = False
 
     def specifier(self, project: str) -> SpecifierSet:
         """All that is asked of `project`, joined."""

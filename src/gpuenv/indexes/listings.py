@@ -12,7 +12,7 @@ from gpuenv.indexes.addresses import PAGE_ENDINGS, project_page
 from gpuenv.indexes.link import LinkPage
 from gpuenv.indexes.parse_html import parse_html
 from gpuenv.indexes.parse_json import parse_json
-from gpuenv.indexes.wheel_files import select_wheels
+from gpuenv.indexes.wheel_files import is_variant, select_wheels
 from gpuenv.indexes.wheelhouse import read_wheelhouse
 from gpuenv.values.index import IndexSource, Listing
 from gpuenv.values.system_words import reason_of
@@ -116,7 +116,9 @@ def _answer(request: _Asked, pages: _Pages) -> _Answer:
         page = request.page.result()
         links = _parse(page)
     except HttpProblem as problem:
-        missing = problem.missing or problem.status in request.source.missing_status
+        missing = problem.missing or (
+            problem.status in request.source.missing_status and not _is_whole(request)
+        )
         absent = missing and (request.source.kind != "flat" or request.source.may_be_missing)
         reason = None if absent else problem.reason
         return _Answer(_empty(request, reason), absent=missing)
@@ -129,6 +131,16 @@ def _answer(request: _Asked, pages: _Pages) -> _Answer:
         return _Answer(_empty(request, tr("answers with a page that is no index")), absent=True)
     listings = tuple(_listing(request, project, page, links) for project in request.projects)
     return _Answer(listings, absent=not any(listing.files or listing.unparsed for listing in listings))
+
+
+def _is_whole(request: _Asked) -> bool:
+    """Whether this is the page of all torches on the PyTorch index: it exists, so that 403 is a refusal."""
+    source = request.source
+    return (
+        source.kind == "pytorch"
+        and "torch" in request.projects
+        and not is_variant(source.url.rpartition("/")[2])
+    )
 
 
 def _parse(page: Page) -> LinkPage:

@@ -17,7 +17,7 @@ from gpuenv.core.resolve import Decision, Question, ask, decide
 from gpuenv.core.rules import request as request_rule
 from gpuenv.core.target import Target, choose_target, platform_of
 from gpuenv.values.build import PLATFORMS, Platform
-from gpuenv.values.errors import Because, Fix, GpuenvError, Refused, UsageError
+from gpuenv.values.errors import Because, Fix, GpuenvError, Refused, Unreachable, UsageError
 from gpuenv.values.fleet import FleetGroup, FleetMachine, FleetPlan
 from gpuenv.values.machine import Machine
 from gpuenv.values.plan import Advice, Plan
@@ -203,7 +203,9 @@ class _Workshop:
             question = question.with_target(replace(question.target, machines=question.target.machines * 2))
         try:
             return numbers, plan_of(question, listed, wish, self.environ, target=self.target)
-        except Refused as error:
+        except (Refused, Unreachable) as error:
+            if isinstance(error, Unreachable) and error.code != "index-unread":
+                raise
             return numbers, _in_short(error.message, tuple(because.text for because in error.because))
 
     def _question(self, targets: Mapping[int, Target], wish: Wish) -> tuple[Question, Listed]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from packaging.utils import NormalizedName, canonicalize_name
+from packaging.utils import canonicalize_name
 
 from gpuenv.core.case import Case, release_of
 from gpuenv.core.digests import lacks_digests, with_digests
@@ -20,7 +20,6 @@ from gpuenv.core.variants import builds_worth_asking
 from gpuenv.http import HttpClient, fetch_sizes
 from gpuenv.indexes.addresses import PAGE_ENDINGS, is_remote, local_path
 from gpuenv.indexes.configuration import read_configuration, without_folders
-from gpuenv.indexes.listings import read_listings
 from gpuenv.indexes.wheel_files import is_variant
 from gpuenv.managers import CONDA_MANAGERS
 from gpuenv.values.errors import Fix, UsageError
@@ -36,12 +35,10 @@ from gpuenv.workflow.mirror_choice import (
     Circumstances,
     choose,
     named_source,
-    pypi_source,
-    torch_sources,
 )
-from gpuenv.workflow.mirror_speed import in_order_of, ranked_mirrors
 from gpuenv.workflow.mirrors import load_mirrors
 from gpuenv.workflow.options import PlanOptions
+from gpuenv.workflow.stand_ins import Reader, turn_to_others
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,8 @@ class Listed:
     """The listings of a plan, and the configurations that its installer may get, the best first.
 
     `official` are the listings of the official index that ship with gpuenv, where only other mirrors were
-    asked; `named` are the mirrors that were.
+    asked; `named` are the mirrors that were. `stood_in` are mirrors that were turned to, `silent` those of
+    them of which none answered.
     """
 
     listings: tuple[Listing, ...]
@@ -57,6 +55,8 @@ class Listed:
     warnings: tuple[Warn, ...] = ()
     named: tuple[Mirror, ...] = ()
     official: tuple[Listing, ...] = ()
+    stood_in: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
 
 
 def list_files(
@@ -84,16 +84,17 @@ def list_files(
         excluding=options.excluding,
         conda=request.manager in CONDA_MANAGERS,
     )
-    chosen = choose(options.mirrors, around)
+    chosen = choose(options.mirrors, around, by_itself=not options.offline)
 
     def known() -> tuple[Listing, ...]:
         return known_files(projects, target, knowledge, around.mirrors.find("official"), environ)
 
     with HttpClient(environ, ca_bundle=configuration.ca_bundle, offline=options.offline) as client:
-        reader = _Reader(projects, client)
+        reader = Reader(projects, client)
         listings = reader.read((*configuration.find_links, *chosen.sources))
         listings = _with_folders(listings, chosen, builds, request, around, reader)
-        chosen, listings = _with_others(chosen, listings, around, reader)
+        turned = turn_to_others(chosen, listings, around, reader)
+    chosen, listings = turned.chosen, turned.listings
     if options.offline:
         shipped = (listing for listing in known() if _is_carried(listing, chosen))
         listings = (*(listing for listing in listings if not listing.problem), *shipped)
@@ -105,6 +106,8 @@ def list_files(
         warnings=(*chosen.warnings, *warn_of_strays(listings)),
         named=chosen.named,
         official=known() if only_others and not options.offline else (),
+        stood_in=turned.answered,
+        silent=turned.silent,
     )
 
 
@@ -115,24 +118,13 @@ def _is_carried(listing: Listing, chosen: Chosen) -> bool:
     return listing.source.name == DEFAULT or not no_wheels
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Reads sources for the projects of a plan."""
-
-    projects: tuple[NormalizedName, ...]
-    client: HttpClient
-
-    def read(self, sources: tuple[IndexSource, ...]) -> tuple[Listing, ...]:
-        return read_listings(sources, self.projects, self.client)
-
-
 def _with_folders(
     listings: tuple[Listing, ...],
     chosen: Chosen,
     builds: tuple[Case, ...],
     request: Request,
     around: Circumstances,
-    reader: _Reader,
+    reader: Reader,
 ) -> tuple[Listing, ...]:
     """Look into the folders of the variants where a page of all of them lacks what is asked for.
 
@@ -171,32 +163,6 @@ def _lists_any(builds: tuple[Case, ...], listings: tuple[Listing, ...]) -> bool:
         if listing.project == "torch"
         for file in listing.files
     )
-
-
-def _with_others(
-    chosen: Chosen, listings: tuple[Listing, ...], around: Circumstances, reader: _Reader
-) -> tuple[Chosen, tuple[Listing, ...]]:
-    """Turn to further mirrors where the torch index or the index for the rest does not answer."""
-    if not chosen.later:
-        return chosen, listings
-    down = {listing.source.url for listing in listings if listing.problem}
-    torch_down = any(source.kind == "pytorch" and source.url in down for source in chosen.sources)
-    rest_down = not chosen.general or all(source.url in down for source in chosen.general)
-    more: list[IndexSource] = []
-    general: list[IndexSource] = []
-    for mirror in chosen.later:
-        origin = tr("option {option}", option="--mirror auto")
-        pypi = pypi_source(mirror, around, origin) if rest_down else None
-        general += [pypi] if pypi else []
-        more += torch_sources(mirror, around, origin) if torch_down else ()
-    if not more and not general:
-        return chosen, listings
-    read = reader.read((*more, *general))
-    ranked = ranked_mirrors(chosen.later, read, reader.client, around.environ)
-    read = in_order_of(ranked, read)
-    general.sort(key=lambda source: ranked.index(source.name) if source.name in ranked else len(ranked))
-    general.sort(key=lambda source: any(source.name == one.name for one in more))
-    return replace(chosen, general=(*chosen.general, *general)), (*listings, *read)
 
 
 def configuration_for(options: PlanOptions, environ: Mapping[str, str]) -> IndexConfiguration:

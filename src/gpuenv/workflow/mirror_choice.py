@@ -29,7 +29,8 @@ _VARIANT = "{variant}"
 class Chosen:
     """The indexes to read, in order. `general` are those that can serve everything, the best first.
 
-    `later` are mirrors to turn to where these do not answer. `named` are the mirrors that were named, and
+    `later` are mirrors to turn to where these do not answer: with `auto`, and by itself where nothing is
+    configured against it. `named` are the mirrors that were named, and
     `forced` tells that the user's own configuration is set aside for them.
     """
 
@@ -38,6 +39,7 @@ class Chosen:
     later: tuple[Mirror, ...] = ()
     named: tuple[Mirror, ...] = ()
     forced: bool = False
+    unasked: bool = False  # whether nobody asked for `later`
     warnings: tuple[Warn, ...] = ()
 
 
@@ -53,14 +55,33 @@ class Circumstances:
     conda: bool = False  # whether a conda tool installs, so that a mirror of conda's channels alone serves
 
 
-def choose(words: tuple[str, ...], around: Circumstances) -> Chosen:
-    """Return what to read for the words of --mirror; raise UsageError for one that names nothing."""
+def choose(words: tuple[str, ...], around: Circumstances, *, by_itself: bool = False) -> Chosen:
+    """Return what to read for the words of --mirror; raise UsageError for one that names nothing.
+
+    `by_itself`: without any word, mirrors may stand in as with `auto`, unless the user's configuration names
+    indexes of their own: whoever has those may not want others to be asked.
+    """
     words = tuple(AUTO if word.strip().lower() == AUTO else word for word in words)
     chosen = _named(words, around) if any(word != AUTO for word in words) else _usual(around)
     if AUTO in words:
         names = {mirror.name for mirror in chosen.named}
         chosen = replace(chosen, later=tuple(one for one in _standing_in(around) if one.name not in names))
+    elif by_itself and not words and _may_stand_in(around):
+        chosen = replace(chosen, later=_standing_in(around), unasked=True)
     return _without(chosen, around)
+
+
+def _may_stand_in(around: Circumstances) -> bool:
+    """Whether all that is configured is public: nothing, the official indexes, or mirrors that are known."""
+    configured = around.configuration
+    named = (*((configured.index_url,) if configured.index_url else ()), *configured.extra_index_urls)
+    known = around.mirrors.all
+    return not configured.no_index and all(_is_public(source.url, known) for source in named)
+
+
+def _is_public(url: str, mirrors: tuple[Mirror, ...]) -> bool:
+    mirror = _mirror_of(url, mirrors)
+    return mirror is not None and mirror.status != "retired" and not mirror.intranet
 
 
 def parts_of(mirror: Mirror, around: Circumstances, origin: str) -> tuple[IndexSource, ...]:

@@ -13,7 +13,12 @@ from gpuenv.core.assemble import assemble
 from gpuenv.core.by_address import refuse_building
 from gpuenv.core.conda_plan_part import wheels_beside, with_conda_python
 from gpuenv.core.environment_file import EnvironmentFile
-from gpuenv.core.mirror_notes import what_official_has, why_no_torch_wheels
+from gpuenv.core.mirror_notes import (
+    none_answered,
+    warn_of_stand_ins,
+    what_official_has,
+    why_no_torch_wheels,
+)
 from gpuenv.core.refusal import refuse
 from gpuenv.core.request import Request, parse_cuda_option, parse_python
 from gpuenv.core.resolve import Choice, Decision, Question, ask, decide
@@ -134,10 +139,14 @@ def plan_of(
     question: Question, listed: Listed, wish: Wish, environ: Mapping[str, str], *, target: str
 ) -> Plan:
     """Return the plan of wheels that answers the question; may raise Refused or Unreachable."""
+    tried = bool(listed.stood_in or listed.silent)
+    question = question.with_request(replace(question.request, mirrors_tried=tried))
     question = with_bound_pages(question, listed.configurations[0], wish.options, environ)
     decision = decide(question)
     if not decision.choices:
-        raise refuse(question, decision)
+        refusal = refuse(question, decision)
+        refusal.because += none_answered(listed.silent)
+        raise refusal
     plan = _decided(question, decision, listed, wish.options, environ)
     return completed(plan, question, decision, listed, wish, environ, target=target)
 
@@ -267,6 +276,10 @@ def _told_of_mirrors(plan: Plan, question: Question, decision: Decision, listed:
         plan,
         why=(*why_no_torch_wheels(choice, listed.named), *plan.why),
         advice=(*plan.advice, *what_official_has(choice, official)),
+        warnings=(
+            *warn_of_stand_ins(choice, listed.listings, listed.stood_in, listed.silent),
+            *plan.warnings,
+        ),
     )
 
 
