@@ -18,7 +18,7 @@ from gpuenv.cli import output
 from gpuenv.cli.app import Interrupted, app
 from gpuenv.cli.language import ask_windows, choose_language, printable_language, speak, split_words
 from gpuenv.cli.usage import help_of, is_no_command, usage_error
-from gpuenv.values.errors import Fix, GpuenvError, UsageError
+from gpuenv.values.errors import Fix, GpuenvError, ProofInterrupted, UsageError
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import ENGLISH, spoken, tr
 
@@ -132,6 +132,9 @@ class _Reporter:
         if self.as_json and error.code != output.UNWRITABLE:
             data = output.without_passwords(error.data)
             return self._print_json(error.exit_code, data, output.error_data(error))
+        if isinstance(error, ProofInterrupted):  # it was the user who did it
+            output.note(error.message)
+            return error.exit_code
         output.print_error(error, verbose=self.verbose)
         return error.exit_code
 

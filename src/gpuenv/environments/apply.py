@@ -27,6 +27,12 @@ class Change:
         self.replaces = replaces  # an environment, not nothing or an empty directory
         self._journal = journal
         self._open = True
+        self._committed = False
+
+    @property
+    def committed(self) -> bool:
+        """Whether the new environment stays, whatever happens."""
+        return self._committed
 
     def make_directory(self) -> None:
         """Move aside what is there and put an empty directory in its place.
@@ -47,7 +53,7 @@ class Change:
     def commit(self) -> None:
         """Keep the new environment and remove what was there before."""
         self._journal = journals.write_journal(self.place, replace(self._journal, state="committed"))
-        self._open = False
+        self._open, self._committed = False, True
         with suppress(OSError):  # what is left of the old one goes with the next command
             journals.undo_or_finish(self.place, self._journal)
 

@@ -5,7 +5,8 @@
     ├── Refused               3    nothing satisfies the request on this machine
     ├── Unreachable           4    no index could be read
     ├── InstallFailed         5    an installer failed; what was there before is back
-    └── VerificationFailed    6    the environment does not work
+    ├── VerificationFailed    6    the environment does not work
+    └── ProofInterrupted    130    the environment is installed whole, and Ctrl-C ended its verification
 
 Only the cli turns one into text and an exit status.
 """
@@ -85,3 +86,9 @@ class VerificationFailed(GpuenvError):  # noqa: N818
     """Verify failed."""
 
     exit_code = 6
+
+
+class ProofInterrupted(GpuenvError):  # noqa: N818
+    """The environment is installed whole; its verification was interrupted."""
+
+    exit_code = 130

@@ -26,6 +26,7 @@ from gpuenv.values.text import tr
 from gpuenv.workflow.conda_create import Making, environments_home, make_conda_environment
 from gpuenv.workflow.proof_age import proven
 from gpuenv.workflow.settle import settle
+from gpuenv.workflow.unproven import proof_interrupted
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,8 @@ def create(
     """Apply the plan, whose steps were made for this name's path, and verify it.
 
     A failed verify leaves a fresh environment in place, recorded as not working, and brings back a replaced
-    one. Raises UsageError (name taken or busy) and InstallFailed (what was there before is back).
+    one. Raises UsageError (name taken or busy), InstallFailed (what was there before is back) and
+    ProofInterrupted where Ctrl-C ended the verify of a fresh one; a replaced one is back then as well.
     """
     options = options or Options()
     place = find_place(name, environ, environments_home(plan.manager, environ))
@@ -155,9 +157,14 @@ def _build(
     record = replace(record, created=_now())
     write_record(place.path, record)
     remember(place)
-    if not change.replaces:  # it is whole, and nothing waits to come back
-        change.commit()
-    verified = verify(python) if verify else None
+    try:
+        if not change.replaces:  # it is whole, and nothing waits to come back
+            change.commit()
+        verified = verify(python) if verify else None
+    except KeyboardInterrupt:
+        if verify and change.committed:
+            raise proof_interrupted(place.name, place.path, python) from None
+        raise
     if verified:
         write_record(place.path, proven(record, verified.data, ok=verified.ok))
     restored = change.replaces and verified is not None and not verified.ok

@@ -25,6 +25,7 @@ from gpuenv.cli.output import (
 )
 from gpuenv.core.render.json import render_plan_data
 from gpuenv.core.render.text import render_text
+from gpuenv.environments.listing import Environment
 from gpuenv.environments.store import Place, check_writable
 from gpuenv.values.errors import Fix, InstallFailed, UsageError, VerificationFailed
 from gpuenv.values.plan import Plan
@@ -37,6 +38,7 @@ from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.prove import prove
 from gpuenv.workflow.request_digest import request_digest
 from gpuenv.workflow.trials import Trials
+from gpuenv.workflow.unproven import find_unproven
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,11 @@ def create_as_asked(
     """Do the same for options that are not only the command line's."""
     planning = planning or Planning()
     options = replace(options, made_here=True)
+    unproven = _unproven(name, options, chosen) if planning.make is None else None
+    if unproven is not None:
+        from gpuenv.cli.commands.create_resumed import create_resumed  # noqa: PLC0415 - rarely needed
+
+        return create_resumed(unproven, options.devices, common)
     manager = choose_manager(options, os.environ)
     place = creating.check_name(name, environ=os.environ, force=chosen.force, manager=manager)
     if not chosen.dry_run:
@@ -108,6 +115,13 @@ def create_as_asked(
         if (other.pins, other.python) != (plan.pins, plan.python):
             _offer(place, other, chosen, common, planning)
         plan = other
+
+
+def _unproven(name: str, options: PlanOptions, chosen: CreateArguments) -> Environment | None:
+    """Return what an interrupted `create` of the same request has left to be verified."""
+    if chosen.force or chosen.dry_run or not chosen.verify:
+        return None
+    return find_unproven(name, request_digest(options), os.environ)
 
 
 def _offer(place: Place, plan: Plan, chosen: CreateArguments, common: Common, planning: Planning) -> None:
@@ -154,7 +168,7 @@ def _carry_out(
             tell=_teller(common),
             log=log,
             progress=progress,
-            request=request_digest(trials.options),
+            request=None if planning.make else request_digest(trials.options),
         )
         local = Provided(told, provided.local)
         return _apply(name, local, trials.options.devices, chosen, common, how, planning.more())
