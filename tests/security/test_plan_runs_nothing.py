@@ -123,6 +123,18 @@ def test_a_wheel_by_address_is_resolved(
     }
 
 
+@pytest.mark.parametrize("typed", [False, True])
+def test_a_relative_wheel_is_relative_to_the_file_or_to_where_one_stands(
+    program: Program, checkout: Path, asked: tuple[str, ...], typed: bool
+) -> None:
+    folder = checkout if typed else checkout / "sub"
+    wheel = tiny_wheel(folder / "wheels", "good", "1.0")
+    line = f"good @ ./wheels/{wheel.name}"
+    (folder / "requirements.txt").write_text(f"{line}\n", encoding="utf-8")
+    done = program.run("plan", *asked, *([line] if typed else ["-r", "sub/requirements.txt"]), "--json")
+    assert ("good", "1.0") in {(one["name"], one["version"]) for one in done.data["packages"]}
+
+
 def publish_sdist(server: IndexServer, folder: Path, marker: Path) -> None:
     """Publish a project without a wheel: its back end marks that it ran, and tells its metadata."""
     backend = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -20,6 +21,7 @@ from gpuenv.workflow.read import read_text
 
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _HASHES = re.compile(r"\s--hash[=\s]\s*\S+")
+_RELATIVE = re.compile(r"(?P<name>[\w.-]+(?:\[[^\]]*\])?)\s*@\s*(?P<path>\.{0,2}/[^;\s]*)(?P<more>\s+;.*)?")
 _MORE = re.compile(r"(?:-r|--requirement)(?:\s*=\s*|\s*)(?P<file>\S.*)")
 # Where files come from is what gpuenv decides; torch from a second index would be one of chance.
 _PLACES = re.compile(
@@ -55,9 +57,10 @@ def with_files_read(options: PlanOptions) -> tuple[PlanOptions, tuple[Warn, ...]
     Raises UsageError for unreadable files.
     """
     files = [(path, read_requirements(path)) for path in options.requirement_files]
-    lines = chain.from_iterable(file.lines for _, file in files)
+    typed = (_anchored(text, Path.cwd()) for text in options.requirements)
+    lines = chain(typed, chain.from_iterable(file.lines for _, file in files))
     told = (_passed_over(path, line) for path, file in files for line in dict.fromkeys(file.passed_over))
-    return replace(options, requirements=(*options.requirements, *lines), requirement_files=()), tuple(told)
+    return replace(options, requirements=tuple(lines), requirement_files=()), tuple(told)
 
 
 def _passed_over(path: Path, line: str) -> Warn:
@@ -118,7 +121,15 @@ def _read_line(line: str, path: Path, within: tuple[Path, ...]) -> RequirementsF
     if line.startswith("-"):
         raise _option(line, str(path))
     bare = _HASHES.sub("", line).strip()
-    return RequirementsFile((bare,), () if bare == line else ("--hash",))
+    return RequirementsFile((_anchored(bare, path.absolute().parent),), () if bare == line else ("--hash",))
+
+
+def _anchored(text: str, folder: Path) -> str:
+    """Return a requirement with an address for its path (`mine @ ./mine.whl`): installers run elsewhere."""
+    named = _RELATIVE.fullmatch(text.strip())
+    if named is None:
+        return text
+    return f"{named['name']} @ {Path(os.path.normpath(folder / named['path'])).as_uri()}{named['more'] or ''}"
 
 
 def _option(line: str, name: str) -> UsageError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from pathlib import Path
 from gpuenv import process
 from gpuenv.core.shells.fish import quote_fish
 from gpuenv.machine.shell import Shell, find_shell
+from gpuenv.surroundings import find_executable
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
@@ -57,7 +57,8 @@ def open_shell(entry: Entry, chosen: str | None, environ: Mapping[str, str], *, 
 
 def _choose(chosen: str | None, environ: Mapping[str, str]) -> Shell:
     if chosen is not None:
-        return Shell(chosen, shutil.which(chosen, path=environ.get("PATH", os.defpath)) or chosen)
+        found = find_executable(chosen, {"PATH": environ.get("PATH", os.defpath)})
+        return Shell(chosen, str(found or chosen))
     return find_shell(environ) or Shell(Path(_FALLBACK).stem, _FALLBACK)
 
 
