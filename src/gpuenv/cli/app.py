@@ -445,6 +445,40 @@ def update(
     return command.update(name, asked, common)
 
 
+@app.command()
+@o.grouped
+def export(
+    name: _ChangedName,
+    format_name: Annotated[
+        o.FormatName | None,
+        typer.Option(
+            "--format",
+            envvar="GPUENV_FORMAT",
+            help="Any format of `gpuenv plan`; left out: environment.yml of a conda tool's, else "
+            "requirements.txt.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", envvar="GPUENV_OUTPUT", help="Write the text to FILE."
+        ),
+    ] = None,
+    *,
+    mirrors: o.Mirrors = None,
+    find_links: o.FindLinks = None,
+    offline: o.Offline = False,
+    common: o.Common,
+) -> int:
+    """Print what is installed in an environment, every version exactly, as a file of other tools."""
+    from gpuenv.cli.commands import export as command  # noqa: PLC0415
+    from gpuenv.workflow.opened import ChangeOptions  # noqa: PLC0415
+
+    options = ChangeOptions(tuple(mirrors or ()), tuple(find_links or ()), offline)
+    return command.export(name, format_name, output, options, common)
+
+
 @matrix_app.command("show")
 @o.grouped
 def matrix_show(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from gpuenv.environments.check import site_packages
 from gpuenv.environments.dists import parse_headers, parse_record
 from gpuenv.machine.executables import is_there, read_text
 from gpuenv.values.installed import Installed
+from gpuenv.values.userinfo import without_userinfo
 
 _METADATA = 1 << 20  # bytes
 _RECORD = 32 << 20
+_DIRECT = 65536
 
 
 def read_installed(environment: Path) -> tuple[Installed, ...]:
@@ -35,5 +38,27 @@ def _read(info: Path) -> Installed | None:
         requires=requires,
         installer=(read_text(info / "INSTALLER", 64) or "").strip() or None,
         direct=is_there(info / "direct_url.json"),
+        url=parse_direct_url(read_text(info / "direct_url.json", _DIRECT) or ""),
         size=sum(size or 0 for _, size in parse_record(read_text(info / "RECORD", _RECORD) or "")),
     )
+
+
+def parse_direct_url(text: str) -> str | None:
+    """Return the address in a direct_url.json as a requirement names it; None for a folder, and for no text.
+
+    https://packaging.python.org/en/latest/specifications/direct-url-data-structure/
+
+    {"url": "https://example.org/x.git", "vcs_info": {"vcs": "git", "commit_id": "5d1f..."}}
+    {"url": "https://example.org/x-1.0-py3-none-any.whl", "archive_info": {"hashes": {"sha256": "5d1f..."}}}
+    """
+    try:
+        told = json.loads(text)
+        url, vcs, archive = str(told["url"]), told.get("vcs_info"), told.get("archive_info")
+        if isinstance(vcs, dict):
+            return f"{vcs['vcs']}+{without_userinfo(url)}@{vcs['commit_id']}"
+        if not isinstance(archive, dict) or url.startswith("file:"):
+            return None
+        digest = (archive.get("hashes") or {}).get("sha256")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return without_userinfo(url) + (f"#sha256={digest}" if isinstance(digest, str) else "")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Installed:
     """One distribution; `name` is normalized, `requires` are its Requires-Dist lines, `size` is in bytes.
 
-    `direct` tells that it came from an address or a folder, not from an index; `installer` is what the
-    installer called itself (`uv`, `pip`, `conda`).
+    `direct` tells that it came from an address or a folder, not from an index, and `url` from which, where
+    it can be had elsewhere too; `installer` is what the installer called itself (`uv`, `pip`, `conda`).
     """
 
     name: str
@@ -18,6 +18,7 @@ class Installed:
     requires: tuple[str, ...] = ()
     installer: str | None = None
     direct: bool = False
+    url: str | None = None
     size: int = 0
 
     @property

@@ -21,9 +21,10 @@ from gpuenv.managers.resolver import ResolvedFile, Unresolvable
 from gpuenv.values.errors import GpuenvError
 from gpuenv.values.installed import Installed
 from gpuenv.values.plan import Plan, Sources, Warn
+from gpuenv.values.userinfo import without_userinfo
 from gpuenv.workflow.joint import planned_file
 from gpuenv.workflow.knowledge import load_knowledge
-from gpuenv.workflow.opened import Opened
+from gpuenv.workflow.opened import Opened, texts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,34 +167,48 @@ def changed_plan(planned: PlannedChange, base: dict[str, Any]) -> dict[str, Any]
     """Return the data of the plan that the environment is kept with from now on; `base` is what it was."""
     coming = {file.name: render_package(planned_file(file)) for file in planned.files}
     after = {change.name: change.after for change in planned.changes}
-    rows = base.get("packages")
-    known = [dict(row) for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    known = _rows(base)
     kept = [row for row in known if after.get(str(row.get("name")), row.get("version")) == row.get("version")]
-    pinned = {name for name in planned.wish.pins if name in STACK and after.get(name)}
-    new = [row for name, row in coming.items() if name not in {row.get("name") for row in kept}]
-    stack = [*(row for row in new if row["name"] in pinned), *(row for row in kept if row["name"] in STACK)]
-    stack.sort(key=lambda row: STACK.index(row["name"]))
-    others = [row for row in (*kept, *new) if row not in stack]
+    there = {row.get("name") for row in kept}
+    new = [row for name, row in coming.items() if name not in there]
+    pins = _pins_after(planned, base)
+    stack = [row for name in pins for row in (*kept, *new) if row.get("name") == name]
+    others = [row for row in (*kept, *new) if row.get("name") not in pins]
+    named = ((canonicalize_name(Requirement(text).name), text) for text in planned.asked)
     return {
         **base,
         "packages": [*stack, *others],
-        "pins": [_pin_of(row, base, planned.wish) for row in stack],
-        "requirements": [text for text in planned.asked if not _is_of_stack(text)],
+        "pins": list(pins.values()),
+        "requirements": [text for name, text in named if name not in pins and name not in STACK],
         "asked": {**_asked_of(planned), "requirements": list(planned.asked)},
+        "sources": _sources_after(planned, base),
     }
 
 
-def _pin_of(row: dict[str, Any], base: dict[str, Any], wish: Wish) -> str:
-    name = str(row["name"])
-    pins = base.get("pins")
-    was = (
-        next((one for one in pins if Requirement(one).name == name), None) if isinstance(pins, list) else None
-    )
-    return wish.pins.get(name) or was or f"{name}=={row['version']}"
+def _rows(base: dict[str, Any]) -> list[dict[str, Any]]:
+    rows = base.get("packages")
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
-def _is_of_stack(text: str) -> bool:
-    return canonicalize_name(Requirement(text).name) in STACK
+def _pins_after(planned: PlannedChange, base: dict[str, Any]) -> dict[str, str]:
+    """Return the pins by name, torch's first: those of before that stay, and those of builds that come."""
+    before = {canonicalize_name(Requirement(pin).name): pin for pin in texts_of(base.get("pins"))}
+    come = {change.name for change in planned.changes if change.after}
+    gone = {change.name for change in planned.changes if change.after is None}
+    planned_pins = planned.wish.plan.pins if planned.wish.plan else ()
+    new = {canonicalize_name(Requirement(pin).name): pin for pin in planned_pins}
+    pins = {**before, **{name: pin for name, pin in new.items() if name in come}}
+    ordered = sorted(pins, key=lambda name: STACK.index(name) if name in STACK else len(STACK))
+    return {name: pins[name] for name in ordered if name not in gone}
+
+
+def _sources_after(planned: PlannedChange, base: dict[str, Any]) -> Any:
+    """Return the sources with the pages of the builds that came."""
+    sources = base.get("sources")
+    if not isinstance(sources, dict):
+        return sources
+    new = tuple(map(without_userinfo, planned.wish.sources.find_links)) if planned.changes else ()
+    return {**sources, "find_links": list(dict.fromkeys((*texts_of(sources.get("find_links")), *new)))}
 
 
 def _asked_of(planned: PlannedChange) -> dict[str, Any]:

@@ -13,10 +13,11 @@ from packaging.version import Version
 from gpuenv.core.request import STACK, admits
 from gpuenv.managers.dry_run import PackageChange
 from gpuenv.managers.resolver import Unresolvable
-from gpuenv.values.errors import Because, Fix, Refused, UsageError
+from gpuenv.values.errors import Because, Fix, Refused
 from gpuenv.values.plan import Plan, Warn
 from gpuenv.values.text import tr
 from gpuenv.workflow.change import PlannedChange, Wish, decide_changes, held_pins, special_names, with_files
+from gpuenv.workflow.condas_part import check_installable, named, needs_another_torch, shown
 from gpuenv.workflow.move_torch import move_torch
 from gpuenv.workflow.opened import ChangeOptions, Opened, sources_of, with_its_python
 from gpuenv.workflow.options import PlanOptions
@@ -48,14 +49,14 @@ def plan_install(
 
     Raises UsageError, Refused (`torch-held` where another torch would help) and Unreachable.
     """
-    _check_condas(opened, new)
+    check_installable(opened, new)
     found = _held(opened, new, options, environ)
     if isinstance(found, PlannedChange):
         return with_files(found, environ)
     if not found.torch:
         raise _refused(opened, new, found)
     if opened.is_condas:
-        raise _conda_holds(new, found)
+        raise needs_another_torch(new, found.because)
     moved = _moved(opened, new, found, options, environ)
     if not options.torch:
         raise _torch_held(opened, new, found, moved)
@@ -70,7 +71,7 @@ def _held(
     contradicted = _contradicted(opened, new)
     if contradicted:
         return Conflict(contradicted)
-    asked = {**opened.requirements, **_named(new)}
+    asked = {**opened.requirements, **named(new)}
     wish = Wish(
         pins=held_pins(opened, special),
         requirements={name: str(one) for name, one in asked.items()},
@@ -78,7 +79,7 @@ def _held(
         offline=options.offline,
     )
     wanted = {
-        name: one for name, one in _named(new).items() if name in special and name not in opened.versions
+        name: one for name, one in named(new).items() if name in special and name not in opened.versions
     }
     for _ in range(_ROUNDS):
         if wanted:
@@ -103,8 +104,8 @@ def _decided(
     changes = decide_changes(opened, wish, environ)
     if not isinstance(changes, Unresolvable):
         return changes, ()
-    names = _named(new)
-    before = {name: text for name, text in wish.requirements.items() if name not in names}
+    fresh = named(new)
+    before = {name: text for name, text in wish.requirements.items() if name not in fresh}
     pins = {name: pin for name, pin in wish.pins.items() if name in opened.versions}
     baseline = decide_changes(opened, replace(wish, requirements=before, pins=pins), environ)
     if not isinstance(baseline, Unresolvable):
@@ -116,10 +117,6 @@ def _decided(
     return decide_changes(opened, wish, environ, narrow=True), (Warn("contradictory", text),)
 
 
-def _named(requirements: tuple[Requirement, ...]) -> dict[str, Requirement]:
-    return {canonicalize_name(one.name): one for one in requirements}
-
-
 def _contradicted(opened: Opened, new: tuple[Requirement, ...]) -> tuple[Because, ...]:
     """Return which requirements name another release of the torch stack than is there."""
     there = opened.stack
@@ -129,7 +126,7 @@ def _contradicted(opened: Opened, new: tuple[Requirement, ...]) -> tuple[Because
                name=name, version=there[name]),
             _ASKED,
         )
-        for name, one in _named(new).items()
+        for name, one in named(new).items()
         if name in there and not admits(one.specifier, Version(there[name]))
     )  # fmt: skip
 
@@ -199,10 +196,8 @@ def _pinned(wish: Wish, plan: Plan, names: set[str]) -> Wish:
 
 def _asked_from_now_on(opened: Opened, new: tuple[Requirement, ...]) -> tuple[str, ...]:
     """Return what was asked for, with `new` in place of what was said of the same projects before."""
-    named = _named(new)
-    before = (
-        text for text in opened.asked.requirements if not set(_named((Requirement(text),))) & set(named)
-    )
+    fresh = named(new)
+    before = (text for text in opened.asked.requirements if not set(named((Requirement(text),))) & set(fresh))
     return (*before, *map(str, new))
 
 
@@ -215,10 +210,10 @@ def _moved(
 ) -> PlannedChange:
     """Return the change that moves torch as well; raise Refused where no torch would do."""
     asked = _asked_from_now_on(opened, new)
-    named = _named(new)
+    fresh = named(new)
     free = tuple(
         canonicalize_name(one.name)
-        if _is_of_stack(one) and canonicalize_name(one.name) not in named
+        if _is_of_stack(one) and canonicalize_name(one.name) not in fresh
         else str(one)
         for one in map(Requirement, asked)
     )
@@ -227,7 +222,7 @@ def _moved(
         return move_torch(opened, free, asked=free, options=options, environ=environ, why=why)
     except Refused as error:
         raise Refused(
-            tr("no torch that runs here goes with {requirements}", requirements=_shown(new)),
+            tr("no torch that runs here goes with {requirements}", requirements=shown(new)),
             code="requirements-conflict",
             because=(*conflict.because, *error.because),
             fixes=error.fixes,
@@ -239,10 +234,6 @@ def _is_of_stack(requirement: Requirement) -> bool:
     return canonicalize_name(requirement.name) in STACK
 
 
-def _shown(new: tuple[Requirement, ...]) -> str:
-    return ", ".join(f"`{one}`" for one in new)
-
-
 def _torch_held(
     opened: Opened, new: tuple[Requirement, ...], conflict: Conflict, moved: PlannedChange
 ) -> Refused:
@@ -251,7 +242,7 @@ def _torch_held(
     return Refused(
         tr(
             "{requirements} does not go with torch {torch}, which is installed",
-            requirements=_shown(new),
+            requirements=shown(new),
             torch=opened.stack.get("torch", "?"),
         ),
         code="torch-held",
@@ -271,61 +262,10 @@ def _refused(opened: Opened, new: tuple[Requirement, ...], conflict: Conflict) -
     return Refused(
         tr(
             "{requirements} does not go with what is installed in `{name}`",
-            requirements=_shown(new),
+            requirements=shown(new),
             name=opened.place.name,
         ),
         code="requirements-conflict",
         because=conflict.because,
         fixes=(Fix(tr("loosen or leave out the requirement named above")),),
-    )
-
-
-# conda's
-
-
-def _check_condas(opened: Opened, new: tuple[Requirement, ...]) -> None:
-    """Raise UsageError for what conda has installed: pip would overwrite files that conda counts on."""
-    condas = {one.name: one.version for one in opened.installed if one.is_condas}
-    named = _named(new)
-    other = [
-        one
-        for name, one in named.items()
-        if name in condas and not admits(one.specifier, Version(condas[name]))
-    ]
-    of_stack = [
-        one for name, one in named.items() if name in STACK and "torch" in condas and name not in condas
-    ]
-    if opened.is_condas and (other or of_stack):
-        raise UsageError(
-            tr(
-                "{requirements} belongs to conda in `{name}`, and gpuenv installs only PyPI's packages there",
-                requirements=_shown(tuple(other or of_stack)),
-                name=opened.place.name,
-            ),
-            code="condas-package",
-            fixes=_by_conda(opened, tuple(other or of_stack)),
-        )
-
-
-def _by_conda(opened: Opened, new: tuple[Requirement, ...]) -> tuple[Fix, ...]:
-    tool = opened.record.manager if opened.record.manager != "rattler" else "micromamba"
-    specs = " ".join(shlex.quote(f"{one.name}{one.specifier}") for one in new)
-    where = shlex.quote(str(opened.place.path))
-    return (
-        Fix(tr("install it with the tool, which solves anew"), f"{tool} install -p {where} {specs}"),
-        Fix(tr("then see whether torch still works"), f"gpuenv verify {opened.word}"),
-    )
-
-
-def _conda_holds(new: tuple[Requirement, ...], conflict: Conflict) -> UsageError:
-    return UsageError(
-        tr("{requirements} needs another torch, and this one is conda's", requirements=_shown(new)),
-        code="condas-torch",
-        because=conflict.because,
-        fixes=(
-            Fix(
-                tr("make an environment for it"),
-                "gpuenv create NAME " + " ".join(shlex.quote(str(one)) for one in new),
-            ),
-        ),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import shlex
 from dataclasses import dataclass
 
 from packaging.requirements import Requirement
@@ -16,6 +15,7 @@ from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.plan import Sources, Warn
 from gpuenv.values.text import tr
 from gpuenv.workflow.change import PlannedChange, Wish
+from gpuenv.workflow.condas_part import check_removable
 from gpuenv.workflow.opened import Opened
 
 _PIP = ("pip", "setuptools", "wheel")
@@ -39,7 +39,7 @@ def plan_uninstall(
     """
     names = tuple(dict.fromkeys(canonicalize_name(one) for one in packages))
     _check_installed(opened, names)
-    _check_condas(opened, names)
+    check_removable(opened, names)
     if "torch" in names and not torch:
         raise _torch_stays(opened)
     broken = dependents(names, opened.needs)
@@ -78,18 +78,6 @@ def _check_installed(opened: Opened, names: tuple[str, ...]) -> None:
             tr("`{name}` is not installed in `{environment}`", name=name, environment=opened.place.name),
             code="not-installed",
             fixes=(meant,) * bool(close),
-        )
-
-
-def _check_condas(opened: Opened, names: tuple[str, ...]) -> None:
-    condas = [one.name for one in opened.installed if one.name in names and one.is_condas]
-    if condas:
-        tool = opened.record.manager if opened.record.manager != "rattler" else "micromamba"
-        where = shlex.quote(str(opened.place.path))
-        raise UsageError(
-            tr("{names} was installed by conda", names=", ".join(condas)),
-            code="condas-package",
-            fixes=(Fix(tr("remove it with the tool"), f"{tool} remove -p {where} {' '.join(condas)}"),),
         )
 
 

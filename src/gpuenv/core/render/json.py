@@ -55,10 +55,11 @@ def render_package(package: PlannedPackage) -> dict[str, Any]:
 
 
 def _sources(sources: Sources) -> dict[str, Any]:
-    """Say what serves all but the torch stack, without passwords; the pages of torch stand in `steps`."""
+    """Say where files come from, without passwords; the index serves all but the torch stack."""
     return {
         "index_url": without_userinfo(sources.index_url) if sources.index_url else None,
         "extra_index_urls": [without_userinfo(url) for url in sources.extra_index_urls],
+        "find_links": [without_userinfo(place) for place in sources.find_links],
         "no_index": sources.no_index,
     }
 
