@@ -12,7 +12,7 @@ from published import Published, listings
 from gpuenv.core.assemble import assemble
 from gpuenv.core.machine_json import parse_machine
 from gpuenv.core.refusal import refuse
-from gpuenv.core.request import Request, parse_cuda_option, parse_python, parse_requirements
+from gpuenv.core.request import OPTIONAL, Request, parse_cuda_option, parse_python, parse_requirements
 from gpuenv.core.resolve import Choice, Decision, Question, ask, decide
 from gpuenv.core.target import choose_target, driver_os, platform_of
 from gpuenv.values.capability import parse_compute_capability
@@ -99,6 +99,7 @@ class Asked:
     published: Published = field(default_factory=Published)
     pythons: tuple[str, ...] = PYTHONS
     manager: str = "uv"
+    optional: bool = False  # nothing was typed: torchvision and numpy are preferences
 
     def request(self) -> Request:
         options = (("--python", self.python), ("--cuda", self.cuda))
@@ -111,6 +112,8 @@ class Asked:
             manager=self.manager,
             offline=self.published.offline,
             options=(*typed, *(("--device", str(index)) for index in self.devices)),
+            optional=OPTIONAL if self.optional else (),
+            spelled_out=bool(self.requirements),
         )
 
     def question(self) -> Question:

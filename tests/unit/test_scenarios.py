@@ -56,6 +56,7 @@ def asked(scenario: dict[str, Any]) -> Asked:
         devices=tuple(request.get("devices", ())),
         published=Published(**{**published, "down": tuple(published.get("down", ()))}),
         pythons=tuple(scenario.get("pythons", PYTHONS)),
+        optional=request.get("optional", False),
     )
 
 

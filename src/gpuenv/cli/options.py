@@ -144,7 +144,9 @@ def complete_mirror(incomplete: str) -> Iterable[str]:
 Requirements = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[REQ]...", help="PEP 508 requirements; without any: torch torchvision.", show_default=False
+        metavar="[REQ]...",
+        help="PEP 508 requirements; without any: torch, with torchvision and numpy if available.",
+        show_default=False,
     ),
 ]
 RequirementFiles = Annotated[

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gpuenv.core.case import Failure
 from gpuenv.core.drivers import least_driver_for
 from gpuenv.core.request import Request
@@ -12,7 +10,6 @@ from gpuenv.core.rules.library import UNKNOWN_GENERATION
 from gpuenv.core.rules.platform import needed_glibc
 from gpuenv.values.errors import Fix
 from gpuenv.values.text import tr
-from gpuenv.values.variant import Variant
 
 
 def newer_driver(question: Question) -> Fix | None:
@@ -72,30 +69,6 @@ def glibc_of(choice: Choice) -> str:
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split("."))) if version else ()
-
-
-def cuda_build(question: Question) -> Fix | None:
-    """Name a CUDA build where no CPU build is listed and there is no GPU: it runs there too."""
-    request = question.request
-    if question.target.gpus or request.variant is not None:
-        return None
-    for variant in _cuda_variants(question):
-        choices = decide(question.with_request(replace(request, variant=variant))).choices
-        if choices:
-            text = tr(
-                "torch {torch} for {variant} runs without a GPU too, though it is far larger",
-                torch=choices[0].case.torch,
-                variant=variant,
-            )
-            return Fix(text, request.with_option("--cuda", str(variant)).command())
-    return None
-
-
-def _cuda_variants(question: Question) -> tuple[Variant, ...]:
-    """The variants with files, those of the newest torch first."""
-    listed = [case for case in question.cases if case.found and case.variant.cuda]
-    listed.sort(key=lambda case: case.torch, reverse=True)
-    return tuple(dict.fromkeys(case.variant for case in listed))
 
 
 def another_index(question: Question, decision: Decision) -> Fix | None:

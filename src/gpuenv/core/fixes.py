@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from gpuenv.core.bound_fixes import build_or_trust
 from gpuenv.core.case import Found
-from gpuenv.core.circumstances import another_index, cuda_build, newer_driver, newer_glibc, newer_gpuenv
+from gpuenv.core.circumstances import another_index, newer_driver, newer_glibc, newer_gpuenv
 from gpuenv.core.release_distance import distance, named_versions
 from gpuenv.core.request import Request
 from gpuenv.core.resolve import Choice, Decision, Question, decide
@@ -23,7 +23,6 @@ def find_fixes(question: Question, decision: Decision) -> tuple[Fix, ...]:
     """Return fixes, the cheapest first: another torch, variant, Python, fewer packages, a driver, a split."""
     others = (
         *apply_workaround(question, decision),
-        cuda_build(question),
         newer_driver(question),
         newer_glibc(question, decision),
         newer_gpuenv(decision),
@@ -42,7 +41,7 @@ def _split(question: Question) -> tuple[Fix, ...]:
 
 def _loosening(question: Question, decision: Decision) -> tuple[Fix, ...]:
     """Give up as few wishes as do: every single one that helps, else pairs, and so on."""
-    wishes = _wishes(question.request)
+    wishes = _wishes(question)
     for count in range(1, len(wishes) + 1):
         tried = (_try(question, decision, given_up) for given_up in combinations(wishes, count))
         fixes = tuple(fix for fix in tried if fix is not None)
@@ -51,14 +50,17 @@ def _loosening(question: Question, decision: Decision) -> tuple[Fix, ...]:
     return ()
 
 
-def _wishes(request: Request) -> tuple[str, ...]:
-    """The wishes that can be given up, the cheapest first."""
+def _wishes(question: Question) -> tuple[str, ...]:
+    """The wishes that can be given up, the cheapest first; `--cuda cpu` only where there is no GPU."""
+    request = question.request
     pinned = any(request.specifier(project) for project in _stack_of(request))
+    has_gpu = not all(machine.without_gpu for machine in question.target.machines)
+    kept = request.variant is None or (request.variant.is_cpu and has_gpu)
     return (
         *(("torch",) if pinned else ()),
-        *(("variant",) if request.variant is not None and not request.variant.is_cpu else ()),
+        *(() if kept else ("variant",)),
         *(("python",) if request.python is not None else ()),
-        *request.companions,
+        *(project for project in request.companions if project not in request.optional),
         *request.asked_bound,
     )
 
@@ -108,6 +110,8 @@ def _pinned(request: Request, loosened: Request, given_up: tuple[str, ...], choi
     """Return the loosened request with what was chosen in place of what was given up."""
     if "torch" in given_up:
         loosened = loosened.with_requirement(f"torch=={choice.case.torch}")
+        for failure in choice.left_out:  # what stands in a command is required
+            loosened = loosened.without_project(failure.fact("project"))
     for item in _moved(given_up, choice, request):
         loosened = loosened.with_requirement(f"{item.file.name}=={item.release}")
     if "python" in given_up:

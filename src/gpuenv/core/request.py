@@ -19,6 +19,8 @@ from gpuenv.values.variant import Variant, parse_variant
 COMPANIONS = ("torchvision", "torchaudio", "torchtext", "torchdata", "xformers")
 STACK = ("torch", *COMPANIONS)
 DEFAULT_REQUIREMENTS = ("torch", "torchvision")
+NUMPY = "numpy"
+OPTIONAL = ("torchvision", NUMPY)  # without numpy, torch's first line prints a warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,10 @@ class Request:
     """The user's wishes: requirements, Python, variant (None: auto), devices, manager.
 
     `program` and `options` are the command as typed, without the requirements, so that a fix can repeat it.
-    `bound` are other projects than torch's companions that go with some torches alone. `mirrors_tried`: those
-    that can stand in for an index were asked.
+    `bound` are other projects than torch's companions that go with some torches alone. `optional` are those
+    that nobody typed: they come along where they can be had. `spelled_out` tells that the command names all
+    requirements, those that are the default too. `runs_cuda_on_cpu` looks for builds for CUDA without a GPU.
+    `mirrors_tried`: those that can stand in for an index were asked.
     """
 
     requirements: tuple[Requirement, ...]
@@ -40,6 +44,9 @@ class Request:
     options: tuple[tuple[str, str], ...] = ()
     bound: tuple[str, ...] = ()
     mirrors_tried: bool = False
+    optional: tuple[str, ...] = ()
+    spelled_out: bool = False
+    runs_cuda_on_cpu: bool = False
 
     def specifier(self, project: str) -> SpecifierSet:
         """All that is asked of `project`, joined."""
@@ -80,6 +87,17 @@ class Request:
         """The requirements outside the torch stack: a resolver's business."""
         return tuple(item for item in self.requirements if canonicalize_name(item.name) not in STACK)
 
+    @property
+    def to_resolve(self) -> tuple[Requirement, ...]:
+        """Those of `others` that somebody typed: they may force another torch."""
+        return tuple(item for item in self.others if canonicalize_name(item.name) not in self.optional)
+
+    def typed(self, *projects: str) -> Request:
+        """Return the request as if these optional projects had been typed, and the others left out."""
+        kept = tuple(item for item in self.requirements if canonicalize_name(item.name) not in self.optional)
+        typed = tuple(Requirement(name) for name in self.optional if name in projects)
+        return replace(self, requirements=(*kept, *typed), optional=(), spelled_out=True)
+
     def with_requirement(self, text: str) -> Request:
         """Return the request with the requirements on one project replaced by `text`; its extras stay."""
         new = Requirement(text)
@@ -105,9 +123,9 @@ class Request:
 
         The requirements of files are spelled out: what is changed in them would not hold beside the files.
         """
-        words = [*self.program, *(str(item) for item in self.requirements)]
-        if tuple(map(str, self.requirements)) == DEFAULT_REQUIREMENTS:
-            words = list(self.program)
+        typed = tuple(map(str, self.requirements))
+        default = not self.spelled_out and typed in (DEFAULT_REQUIREMENTS, (*DEFAULT_REQUIREMENTS, NUMPY))
+        words = [*self.program, *(() if default else typed)]
         for name, value in self.options:
             if name != "-r":
                 words += [name, value] if value else [name]
@@ -131,6 +149,8 @@ def _is_prerelease(text: str) -> bool:
 
 def parse_requirements(texts: tuple[str, ...]) -> tuple[Requirement, ...]:
     """Parse PEP 508 requirements, each once; without any, `torch torchvision`; torch is always among them.
+
+    Without any, torchvision is one of the OPTIONAL projects of the request that is made of them.
 
     Raises UsageError for text that is no requirement, and for direct URLs of the torch stack.
     """

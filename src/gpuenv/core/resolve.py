@@ -22,7 +22,11 @@ from gpuenv.values.variant import CudaVersion
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """All that a decision depends on. `cases` and `shelf` are what the listings and the matrix give."""
+    """All that a decision depends on. `cases` and `shelf` are what the listings and the matrix give.
+
+    For what is said of a plan: `no_numpy` is why numpy is left out where nobody typed it, `cpu_index` the
+    address of the official CPU builds.
+    """
 
     request: Request
     target: Target
@@ -31,6 +35,8 @@ class Question:
     pythons: tuple[PythonOffer, ...]
     cases: tuple[Case, ...]
     shelf: companion.Shelf
+    no_numpy: str | None = None
+    cpu_index: str | None = None
 
     def with_listings(self, more: tuple[Listing, ...]) -> Question:
         """Return the question with further pages of the projects bound to torch."""
@@ -59,6 +65,7 @@ class Choice:
     native: bool
     through_ptx: tuple[TargetGpu, ...]
     known_bad: tuple[KnownBad, ...]
+    left_out: tuple[Failure, ...] = ()  # why an optional companion does not come along
 
     @property
     def files(self) -> tuple[Found, ...]:
@@ -101,7 +108,22 @@ def ask(
 
 
 def decide(question: Question) -> Decision:
-    """Judge every build of the kind in question."""
+    """Judge every build of the kind in question.
+
+    Where there is no GPU and no CPU build, builds for CUDA that are listed are in question: they run on the
+    CPU too.
+    """
+    decision = _decide(question)
+    if decision.choices or question.request.variant is not None or question.target.gpus:
+        return decision
+    request = replace(question.request, runs_cuda_on_cpu=True)
+    listed = tuple(
+        choice for choice in _decide(question.with_request(request)).choices if not choice.torch.file.assumed
+    )
+    return replace(decision, choices=listed)
+
+
+def _decide(question: Question) -> Decision:
     offers = python.admitted(question.pythons, question.request.python)
     parts = [
         (question.with_request(request), pythons)
@@ -119,7 +141,8 @@ def decide(question: Question) -> Decision:
             failures = dict.fromkeys(failure for _, found in outcomes for failure in found)
             rejected.append(Judged(case, tuple(failures)))
     rejected.sort(key=lambda judged: (judged.case.torch, judged.case.cuda or _NO_CUDA), reverse=True)
-    return Decision(_in_order_of_preference(choices, offers), tuple(rejected))
+    ordered = _in_order_of_preference(choices, offers, offline=question.request.offline)
+    return Decision(ordered, tuple(rejected))
 
 
 _NO_CUDA = CudaVersion(0, 0)
@@ -170,10 +193,10 @@ def _judge_together(
     matches = companion.match(case, question.request, question.target, question.knowledge, question.shelf)
     if isinstance(matches, Failure):
         return [], (matches,)
-    beside = _match_bound(case, question)
-    if isinstance(beside, Failure):
-        return [], (beside,)
-    matches += beside
+    bound = _match_bound(case, question)
+    if isinstance(bound, Failure):
+        return [], (bound,)
+    matches += bound
     good: list[Choice] = []
     failures: dict[Failure, None] = {}
     target, knowledge, cuda = question.target, question.knowledge, case.cuda
@@ -184,11 +207,17 @@ def _judge_together(
         files = [item for item in fitting if python.runs_on(item.file, offer)]
         if not files:
             continue
-        outcome = _complete(case, matches, offer, question)
+        torch = min(files, key=_file_preference)
+        beside = matches
+        if question.request.offline and torch.listing.source.kind == "directory":
+            beside = companion.in_wheelhouses(matches, case)
+        outcome = _complete(case, beside, offer, question)
         if isinstance(outcome, _Completed):
-            torch = min(files, key=_file_preference)
+            left_out = companion.left_out(beside, case, offer)
             good.append(
-                Choice(case, offer, torch, outcome.companions, native, through_ptx, outcome.known_bad)
+                Choice(
+                    case, offer, torch, outcome.companions, native, through_ptx, outcome.known_bad, left_out
+                )
             )
         else:
             failures.update(dict.fromkeys(outcome))
@@ -224,11 +253,13 @@ def _file_preference(item: Found) -> tuple[object, ...]:
     return (item.file.assumed, item.order, item.file.filename)
 
 
-def _in_order_of_preference(choices: list[Choice], offers: tuple[PythonOffer, ...]) -> tuple[Choice, ...]:
-    """Sort: newest torch, listed before assumed, native before compatible, newest CUDA, Python, index.
+def _in_order_of_preference(
+    choices: list[Choice], offers: tuple[PythonOffer, ...], *, offline: bool
+) -> tuple[Choice, ...]:
+    """Sort: newest torch, with what is optional, listed before assumed, native, newest CUDA, Python, index.
 
     Of the Pythons, those with which nothing is known to go wrong come first. Where a torch is here, in a
-    wheelhouse, those that are only assumed come last.
+    wheelhouse, those that are only assumed come last; offline, it comes before all that lie elsewhere.
 
     Sorts are stable, so the criteria are applied from the least to the most important.
     """
@@ -238,7 +269,12 @@ def _in_order_of_preference(choices: list[Choice], offers: tuple[PythonOffer, ..
     ordered.sort(key=lambda choice: choice.case.cuda or _NO_CUDA, reverse=True)
     ordered.sort(key=lambda choice: not choice.native)
     ordered.sort(key=lambda choice: choice.is_assumed)
+    ordered.sort(key=lambda choice: len(choice.left_out))
     ordered.sort(key=lambda choice: choice.case.torch, reverse=True)
-    if any(choice.torch.listing.source.kind == "directory" for choice in choices):
-        ordered.sort(key=lambda choice: choice.torch.file.assumed)
+    if any(map(_lies_here, choices)):
+        ordered.sort(key=lambda choice: choice.torch.file.assumed or (offline and not _lies_here(choice)))
     return tuple(ordered)
+
+
+def _lies_here(choice: Choice) -> bool:
+    return choice.torch.listing.source.kind == "directory"

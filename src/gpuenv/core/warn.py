@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpuenv.core.left_out import warn_of_cuda_on_cpu, warn_of_left_out
 from gpuenv.core.resolve import Choice, Question
 from gpuenv.core.rules import companion
 from gpuenv.values.plan import Warn
@@ -12,6 +13,7 @@ def warn(question: Question, choice: Choice) -> tuple[Warn, ...]:
     """Return the warnings of a plan, each with a stable code."""
     return (
         *_cpu(question, choice),
+        *warn_of_left_out(question, choice),
         *_ptx(choice),
         *_companions_through_ptx(question, choice),
         *_assumed(choice),
@@ -29,6 +31,8 @@ def _cpu(question: Question, choice: Choice) -> list[Warn]:
             else tr("there is no NVIDIA GPU on this machine")
         )
         return [Warn("cpu", tr("this is a CPU build: {reason}", reason=reason))]
+    if not question.target.gpus and question.request.variant is None:
+        return [warn_of_cuda_on_cpu(question, choice)]
     if not question.target.gpus:
         return [
             Warn("no-gpu-here", tr("this is a CUDA build, as asked, but there is no GPU here to prove it on"))

@@ -87,6 +87,9 @@ class Advice:
     needs: str
 
 
+CUDA_ON_CPU = "cuda-build-on-cpu"  # the code of a warning
+
+
 @dataclass(frozen=True, slots=True)
 class Warn:
     """Something the plan's reader should know; `code` is kebab-case."""

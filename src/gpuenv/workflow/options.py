@@ -23,8 +23,9 @@ class PlanOptions:
 
     `from_lock` is a lock that says all that is installed. Not typed: `excluding`, names of mirrors and
     addresses of indexes that turned out to be broken, `container`, where an image is made, `on_nodes`:
-    the machines make their environments themselves, with the Pythons that they have, and `made_here`: the
-    environment is made on this machine, whatever machine it is for.
+    the machines make their environments themselves, with the Pythons that they have, `made_here`: the
+    environment is made on this machine, whatever machine it is for, and `only_shown`: nothing is made of the
+    plan as it stands.
     """
 
     requirements: tuple[str, ...] = ()
@@ -51,6 +52,7 @@ class PlanOptions:
     container: Container | None = None
     on_nodes: bool = False
     made_here: bool = False
+    only_shown: bool = False
 
     @property
     def _is_manager_chosen(self) -> bool:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from packaging.requirements import Requirement
 from packaging.version import Version
 
 from gpuenv.beside import Beside
@@ -40,6 +41,7 @@ from gpuenv.values.machine import Machine
 from gpuenv.values.plan import Plan, PlannedPackage, Warn
 from gpuenv.values.text import tr
 from gpuenv.values.userinfo import redact
+from gpuenv.workflow.along import with_numpy
 from gpuenv.workflow.asked import asked_of
 from gpuenv.workflow.bound import with_bound_pages
 from gpuenv.workflow.by_address import by_address
@@ -147,8 +149,17 @@ def plan_of(
         refusal = refuse(question, decision)
         refusal.because += none_answered(listed.silent)
         raise refusal
+    best, configuration = decision.choices[0], listed.configurations[0]
+    question = with_numpy(question, best, configuration, wish.options, environ)
+    question = replace(question, cpu_index=_cpu_index(wish.mirrors))
     plan = _decided(question, decision, listed, wish.options, environ)
     return completed(plan, question, decision, listed, wish, environ, target=target)
+
+
+def _cpu_index(mirrors: Mirrors) -> str | None:
+    """Return where the official CPU builds are."""
+    torch = mirrors.find("official").torch
+    return f"{torch.address}/cpu" if torch else None
 
 
 def completed(
@@ -173,7 +184,7 @@ def finished(plan: Plan, wish: Wish, environ: Mapping[str, str], target: str) ->
     plan = replace(
         plan,
         warnings=(*plan.warnings, *wish.told, *overlay_warnings(environ), *warn_of_folder(environ)),
-        asked=asked_of(wish.options, wish.request.requirements),
+        asked=asked_of(wish.options, _what_came(wish.request, plan)),
     )
     if plan.conda is not None:
         from gpuenv.workflow.conda_known import with_known_tool  # noqa: PLC0415 - for conda alone
@@ -181,6 +192,12 @@ def finished(plan: Plan, wish: Wish, environ: Mapping[str, str], target: str) ->
         plan = with_known_tool(plan, environ)
     plan = with_download(with_sizes(plan, wish.options, environ), wish.options, environ, target)
     return without_passwords(with_steps(plan, target))
+
+
+def _what_came(request: Request, plan: Plan) -> tuple[Requirement, ...]:
+    """Return what was asked for, and of what nobody typed what comes along: it is kept from then on."""
+    came = {*(package.name for package in plan.packages), *plan.requirements}
+    return request.typed(*came).requirements
 
 
 def in_conda(plan: Plan, wish: Wish) -> Plan:
@@ -209,6 +226,8 @@ def _request(options: PlanOptions, asked: Gathered, manager: str) -> Request:
         offline=options.offline,
         program=options.program,
         options=options.as_typed,
+        optional=asked.optional,
+        spelled_out=not asked.optional,
     )
 
 
@@ -217,7 +236,7 @@ def _decided(
 ) -> Plan:
     """Return the plan with the first index that serves all that it needs."""
     configurations = listed.configurations
-    if not question.request.others:
+    if not question.request.to_resolve:
         return assemble(question, decision, decision.choices[0], configurations[0], ())
     first, *others = configurations
     try:

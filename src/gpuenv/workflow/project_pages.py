@@ -27,7 +27,7 @@ class Pages:
 
     def has_wheels(self, project: str, release: Version) -> bool:
         """Whether an index has wheels of a release, for whatever Python; true where that is not known."""
-        listings = self._listings(project)
+        listings = self.listings(project)
         if not listings or all(listing.problem for listing in listings):
             return True
         return any(
@@ -41,7 +41,8 @@ class Pages:
         except InvalidVersion:  # a folder's, which only its build would tell
             return False
 
-    def _listings(self, project: str) -> tuple[Listing, ...]:
+    def listings(self, project: str) -> tuple[Listing, ...]:
+        """Return what the index lists of a project; nothing where no index is known."""
         if project not in self.read:
             ca_bundle = self.configuration.ca_bundle
             with HttpClient(self.environ, ca_bundle=ca_bundle, offline=self.offline) as client:

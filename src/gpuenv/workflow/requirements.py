@@ -10,7 +10,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from gpuenv.core.request import parse_requirements
+from gpuenv.core.request import OPTIONAL, parse_requirements
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.plan import Warn
 from gpuenv.values.system_words import reason_of
@@ -39,16 +39,21 @@ class RequirementsFile:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """All that is asked for; `told` are warnings of what in the requirements files does not count."""
+    """All that is asked for; `told` are warnings of what in the requirements files does not count.
+
+    `optional` are projects that nobody asked for and that come along where they can be had.
+    """
 
     requirements: tuple[Requirement, ...]
     told: tuple[Warn, ...]
+    optional: tuple[str, ...] = ()
 
 
 def gather_requirements(options: PlanOptions) -> Gathered:
     """Return all that is asked for; raise UsageError for what is no requirement and for unreadable files."""
     read, told = with_files_read(options)
-    return Gathered(parse_requirements(read.requirements), told)
+    optional = () if read.requirements else OPTIONAL
+    return Gathered(parse_requirements(read.requirements), told, optional)
 
 
 def with_files_read(options: PlanOptions) -> tuple[PlanOptions, tuple[Warn, ...]]:

@@ -22,6 +22,7 @@ from gpuenv.workflow.plan import make_plan
 from gpuenv.workflow.write import keep_foreign, write_file
 
 DEFAULT_TARGET = ".venv"
+_SHOWN = ("text", "json")
 _FOR_UV = ("pyproject",)
 _FOR_NODES = ("ansible", "slurm")
 _FOR_IMAGES = ("dockerfile", "devcontainer")
@@ -128,6 +129,8 @@ def decide_text(
 
 def _for_format(format_name: str, options: PlanOptions) -> PlanOptions:
     """Return the options with the manager whose commands the format is made of."""
+    if format_name in _SHOWN:
+        options = replace(options, only_shown=True)
     if format_name == "text":
         return options
     options = replace(options, program=(*options.program, "--format", format_name))

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from gpuenv.core.render.machine import describe
 from gpuenv.core.render.shell import one_line
 from gpuenv.core.render.source import said_source
-from gpuenv.values.plan import Download, Plan, PlannedPackage
+from gpuenv.values.plan import CUDA_ON_CPU, Download, Plan, PlannedPackage
 from gpuenv.values.text import marked, tr
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
@@ -60,6 +60,8 @@ def summary(plan: Plan) -> tuple[str, ...]:
 def _chosen(plan: Plan) -> tuple[str, ...]:
     """The stack in one line, before it that it is for the CPU where it is."""
     warning = (tr("a CPU build: torch will not use a GPU"),) if plan.variant == "cpu" else ()
+    if any(warn.code == CUDA_ON_CPU for warn in plan.warnings):
+        warning = (tr("on the CPU: this build for CUDA will not use a GPU"),)
     stack = [f"{package.name} {package.version}{_plain_variant(package)}" for package in _stack(plan)]
     others = len(plan.packages) - len(stack)
     parts = [*stack, *([_others(others)] if others else plan.requirements)]

@@ -51,10 +51,15 @@ class Shelf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Match:
-    """The files of one companion that go with a build, whatever the Python; the best first."""
+    """The files of one companion that go with a build, whatever the Python; the best first.
+
+    One that nobody typed is optional: `lacking` says why there are none.
+    """
 
     project: str
     files: tuple[Found, ...]
+    optional: bool = False
+    lacking: Failure | None = None
 
 
 def match(
@@ -62,26 +67,58 @@ def match(
 ) -> tuple[Match, ...] | Failure:
     """Return, for each companion asked for, the files that go with the build, the best first.
 
-    Returns what is wrong with the first companion that has none.
+    Returns what is wrong with the first companion that has none and is not optional.
     """
     matches = []
     for project in request.companions:
+        optional = project in request.optional
         found = _match_one(project, case, request.specifier(project), target, knowledge, shelf)
-        if isinstance(found, Failure):
+        if not isinstance(found, Failure):
+            matches.append(replace(found, optional=optional))
+        elif optional:
+            matches.append(Match(project, (), optional, found))
+        else:
             return found
-        matches.append(found)
     return tuple(matches)
 
 
 def pick(matches: tuple[Match, ...], case: Case, python: PythonOffer) -> tuple[Found, ...] | Failure:
-    """Return the file of each companion for `python`, or what is wrong with the first that has none."""
+    """Return the file of each companion for `python`, or what is wrong with the first that has none.
+
+    Optional companions that have none are left out.
+    """
     chosen = []
     for found in matches:
-        usable = next((item for item in found.files if python_rule.runs_on(item.file, python)), None)
-        if usable is None:
+        usable = _usable(found, python)
+        if usable is not None:
+            chosen.append(usable)
+        elif not found.optional:
             return _without_python(found, case, python)
-        chosen.append(usable)
     return tuple(chosen)
+
+
+def left_out(matches: tuple[Match, ...], case: Case, python: PythonOffer) -> tuple[Failure, ...]:
+    """Return what is wrong with each optional companion that has no file for `python`."""
+    lacking = (found for found in matches if found.optional and _usable(found, python) is None)
+    return tuple(found.lacking or _without_python(found, case, python) for found in lacking)
+
+
+def in_wheelhouses(matches: tuple[Match, ...], case: Case) -> tuple[Match, ...]:
+    """Return the matches with those files alone of optional companions that lie in a wheelhouse."""
+    return tuple(_in_wheelhouse(found, case) if found.optional else found for found in matches)
+
+
+def _in_wheelhouse(found: Match, case: Case) -> Match:
+    files = tuple(item for item in found.files if item.listing.source.kind == "directory")
+    if files or not found.files:
+        return replace(found, files=files)
+    facts = {"project": found.project, "versions": str(found.files[0].release), "variant": case.variant}
+    detail = tr("no wheelhouse has {project} {versions} for {variant}", **facts)
+    return Match(found.project, (), optional=True, lacking=_failure(found.project, case, "absent", detail))
+
+
+def _usable(found: Match, python: PythonOffer) -> Found | None:
+    return next((item for item in found.files if python_rule.runs_on(item.file, python)), None)
 
 
 def _match_one(

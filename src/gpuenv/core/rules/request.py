@@ -31,6 +31,8 @@ def in_question(case: Case, request: Request, target: Target) -> bool:
         return False
     if request.variant is not None:
         return case.variant.is_cpu == request.variant.is_cpu
+    if request.runs_cuda_on_cpu:
+        return not (case.variant.is_cpu or target.gpus)
     return case.variant.is_cpu != bool(target.gpus)
 
 
