@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
+from index_server import IndexServer, serve_indexes
 from plans import package, plan
 
 from gpuenv import matrices
+from gpuenv.core.render.pyproject import render_pyproject
 from gpuenv.indexes.installer import default_file_host, default_index
 from gpuenv.values.conda import CondaPlan
 from gpuenv.values.errors import GpuenvError
 from gpuenv.values.locked import Locked
 from gpuenv.values.plan import FilePlace, Plan, PlannedPackage, Sources, StackFile
 from gpuenv.workflow.by_address import by_address
-from gpuenv.workflow.locking import lock_if_possible, lock_plan
+from gpuenv.workflow.locking import Hashing, lock_if_possible, lock_plan
 from gpuenv.workflow.mirrors import load_mirrors
 from gpuenv.workflow.options import PlanOptions
 
@@ -94,6 +98,76 @@ def test_a_file_without_a_hash_is_refused_by_its_name(environ: dict[str, str]) -
     assert isinstance(told, Plan)
     assert told.warnings[-1].code == "not-locked"
     assert "numpy-2.1.0-py3-none-any.whl" in told.warnings[-1].message
+
+
+def test_a_format_that_names_no_hashes_does_without(environ: dict[str, str]) -> None:
+    planned = made(numpy("https://lab.example.com/wheels", sha256=None))
+    locked = lock_plan(planned, OFFLINE, environ, Hashing(required=False))
+    assert [file.sha256 for file in locked.files if file.name == "numpy"] == [""]
+    assert "sha256" not in "".join(line for line in render_pyproject(locked).splitlines() if "numpy" in line)
+
+
+def test_a_refusal_for_want_of_a_hash_names_the_option_that_makes_it(environ: dict[str, str]) -> None:
+    error = refusal(made(numpy("https://lab.example.com/wheels", sha256=None)), environ)
+    assert any("--fetch-hashes" in fix.text for fix in error.fixes)
+
+
+@pytest.fixture
+def shop(environ: dict[str, str], tmp_path: Path) -> Iterator[tuple[IndexServer, Plan, str]]:
+    """A server with a wheel that no page lists, a plan that wants it, and its hash."""
+    wheel = tmp_path / "numpy-2.1.0-py3-none-any.whl"
+    with ZipFile(wheel, "w") as archive:
+        archive.writestr("numpy/__init__.py", "")
+    with serve_indexes() as server:
+        Path(environ["GPUENV_CONFIG"]).write_text(
+            '[[mirror]]\nname = "official"\ntitle = "x"\nkind = "official"\nstatus = "alive"\nsource = "x"\n'
+            f'[mirror.pypi]\nsimple = "{server.url}/nothing"\n',
+            encoding="utf-8",
+        )
+        file = server.publish(wheel, "pytorch", "cu126")
+        url = f"{server.url}{file.path}"
+        planned = made(numpy(url.rpartition("/")[0], sha256=None, index=url.rpartition("/")[0]))
+        yield server, planned, str(file.sha256)
+
+
+def fetched(server: IndexServer) -> int:
+    return sum(method == "GET" and path.endswith(".whl") for method, path, _ in server.asked)
+
+
+def test_a_file_is_fetched_once_for_a_hash_that_no_page_tells(
+    environ: dict[str, str], shop: tuple[IndexServer, Plan, str]
+) -> None:
+    server, planned, sha = shop
+    wanted = replace(OFFLINE, offline=False, fetch_hashes=True)
+    for _ in range(2):
+        locked = lock_plan(planned, wanted, environ)
+        assert [file.sha256 for file in locked.files if file.name == "numpy"] == [sha]
+    assert fetched(server) == 1
+    stored = Path(environ["GPUENV_CACHE_DIR"]) / "wheels" / sha / "numpy-2.1.0-py3-none-any.whl"
+    assert stored.is_file()
+    (Path(environ["GPUENV_CACHE_DIR"]) / "hashes.json").write_text('{"garbled', encoding="utf-8")
+    assert lock_plan(planned, wanted, environ).files[-1].sha256 == sha
+
+
+def test_nothing_is_fetched_offline_or_for_a_format_that_needs_no_hash(
+    environ: dict[str, str], shop: tuple[IndexServer, Plan, str]
+) -> None:
+    server, planned, _ = shop
+    with pytest.raises(GpuenvError) as caught:
+        lock_plan(planned, replace(OFFLINE, fetch_hashes=True), environ)
+    assert caught.value.code == "no-hash"
+    wanted = replace(OFFLINE, offline=False, fetch_hashes=True)
+    lock_plan(planned, wanted, environ, Hashing(required=False))
+    assert fetched(server) == 0
+
+
+def test_a_file_that_can_not_be_fetched_for_its_hash_is_no_refusal(
+    environ: dict[str, str], shop: tuple[IndexServer, Plan, str]
+) -> None:
+    server, planned, _ = shop
+    with server.failing("garbage", "/whl/cu126"), pytest.raises(GpuenvError) as caught:
+        lock_plan(planned, replace(OFFLINE, offline=False, fetch_hashes=True), environ)
+    assert (caught.value.exit_code, caught.value.code) == (4, "hash-not-fetched")
 
 
 def test_a_hash_that_ships_with_gpuenv_is_as_good_as_one_on_a_page(environ: dict[str, str]) -> None:

@@ -135,4 +135,4 @@ def test_a_dead_host_does_not_hang_a_plan(user: Program, mirrors: tuple[str, ...
         row["page"] = f"{dead_url()}/{{torch}}/{{variant}}.html"
     overlay.write_text(json.dumps(rows), encoding="utf-8")
     refused = user.run("plan", "torch", "torch-scatter", "--json", *H100, *mirrors)
-    assert refused.error["code"] == "no-build"
+    assert refused.error["code"] == "index-unread"

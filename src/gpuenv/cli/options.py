@@ -283,6 +283,14 @@ Offline = Annotated[
         "--offline", envvar="GPUENV_OFFLINE", help="Decide from the matrices, caches and wheelhouses only."
     ),
 ]
+FetchHashes = Annotated[
+    bool,
+    typer.Option(
+        "--fetch-hashes",
+        envvar="GPUENV_FETCH_HASHES",
+        help="Where a format needs a hash that no page states: download the file and compute it.",
+    ),
+]
 Trust = Annotated[
     bool,
     typer.Option(
@@ -372,6 +380,7 @@ class PlanArguments:
     mirrors: Mirrors = None
     find_links: FindLinks = None
     offline: Offline = False
+    fetch_hashes: FetchHashes = False
     only_binary: OnlyBinary = False
 
 

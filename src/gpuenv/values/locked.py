@@ -13,7 +13,8 @@ class LockedFile:
 
     `name` is normalized (PEP 503), `version` has its local part. `index` is the simple index or the page of
     wheels that lists the file (a folder for a local one, None for what was asked for by its address).
-    `sha256` is in lower-case hex digits, `size` in bytes.
+    `sha256` is in lower-case hex digits, `size` in bytes. Where no page tells the hash and the format needs
+    none, it is empty.
     """
 
     name: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 
@@ -31,6 +31,7 @@ from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.values.variant import Variant
 from gpuenv.workflow.by_address import by_address
+from gpuenv.workflow.hash_fetching import Follower, HashFetcher, Unwatched
 from gpuenv.workflow.joint import packages_of
 from gpuenv.workflow.knowledge import load_knowledge
 from gpuenv.workflow.known_files import known_digests
@@ -46,7 +47,27 @@ NO_PLACE = "no-official-address"
 _PASSED_OVER = (NO_HASH, NO_PLACE, "not-lockable", "index-unreachable")
 
 
-def lock_plan(plan: Plan, options: PlanOptions, environ: Mapping[str, str]) -> Locked:
+@dataclass(frozen=True, slots=True)
+class Hashing:
+    """Whether every file needs a hash, and who follows what is fetched for one that no page tells."""
+
+    required: bool = True
+    follower: Follower | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Hashes:
+    """Where hashes come from: what is known, official places, at last the files themselves."""
+
+    known: Mapping[str, str]
+    places: OfficialPlaces
+    required: bool
+    fetcher: HashFetcher | None
+
+
+def lock_plan(
+    plan: Plan, options: PlanOptions, environ: Mapping[str, str], hashing: Hashing | None = None
+) -> Locked:
     """Return all files that the plan brings, resolving what it leaves to the installer.
 
     Raises UsageError for what no lock can name (packages of conda, version control), Refused where a hash or
@@ -56,20 +77,32 @@ def lock_plan(plan: Plan, options: PlanOptions, environ: Mapping[str, str]) -> L
         raise for_conda_tools(tr("a lock of wheels can't name conda's packages: torch would come from PyPI"))
     mirrors = load_mirrors(environ)
     places = OfficialPlaces(plan, mirrors.find("official"), environ, options.offline)
-    plan = _with_hashed_stack(plan, places)
+    hashes = _hashes(plan, places, options, environ, hashing or Hashing())
+    plan = _with_hashed_stack(plan, hashes)
     packages = tuple(_checked(one) for one in _complete(plan, options, mirrors, environ))
     _check_whole(plan, packages)
-    files = _files(packages, plan, mirrors, places)
+    files = _files(packages, plan, mirrors, hashes)
     sources = canonical_pages(canonical_sources(plan, mirrors.all), files, places.torch)
     driver, architectures = _needs(plan, environ)
     told = replace(plan, packages=packages, warnings=(*plan.warnings, *_warnings(files)))
     return Locked(told, files, sources, driver, architectures)
 
 
-def lock_if_possible(plan: Plan, options: PlanOptions, environ: Mapping[str, str]) -> Locked | Plan:
+def _hashes(
+    plan: Plan, places: OfficialPlaces, options: PlanOptions, environ: Mapping[str, str], hashing: Hashing
+) -> _Hashes:
+    wanted = options.fetch_hashes and not options.offline and hashing.required
+    follower = hashing.follower or Unwatched()
+    fetcher = HashFetcher(environ, plan.sources.ca_bundle, follower) if wanted else None
+    return _Hashes(_known_hashes(plan), places, hashing.required, fetcher)
+
+
+def lock_if_possible(
+    plan: Plan, options: PlanOptions, environ: Mapping[str, str], hashing: Hashing | None = None
+) -> Locked | Plan:
     """Lock a plan, or return it with a warning that says why some of its files have no hash or address."""
     try:
-        return lock_plan(plan, options, environ)
+        return lock_plan(plan, options, environ, hashing)
     except GpuenvError as error:
         if error.code not in _PASSED_OVER:
             raise
@@ -80,11 +113,11 @@ def lock_if_possible(plan: Plan, options: PlanOptions, environ: Mapping[str, str
 # what is installed
 
 
-def _with_hashed_stack(plan: Plan, places: OfficialPlaces) -> Plan:
+def _with_hashed_stack(plan: Plan, hashes: _Hashes) -> Plan:
     """Return the plan with the hashes of its stack, which uv would fetch whole files for."""
-    count, known = len(plan.pins), _known_hashes(plan)
-    hashes = (_hashed(_checked(one), known, places).sha256 for one in plan.packages[:count])
-    stack = tuple(replace(one, sha256=sha) for one, sha in zip(plan.packages, hashes, strict=False))
+    count = len(plan.pins)
+    found = (_hashed(_checked(one), hashes).sha256 for one in plan.packages[:count])
+    stack = tuple(replace(one, sha256=sha) for one, sha in zip(plan.packages, found, strict=False))
     return replace(plan, packages=(*stack, *plan.packages[count:]))
 
 
@@ -142,17 +175,16 @@ def _check_whole(plan: Plan, packages: tuple[PlannedPackage, ...]) -> None:
 
 
 def _files(
-    packages: tuple[PlannedPackage, ...], plan: Plan, mirrors: Mirrors, places: OfficialPlaces
+    packages: tuple[PlannedPackage, ...], plan: Plan, mirrors: Mirrors, hashes: _Hashes
 ) -> tuple[LockedFile, ...]:
-    count = len(plan.pins)
+    count, places = len(plan.pins), hashes.places
     ordered = (*packages[:count], *sorted(packages[count:], key=lambda one: one.name))
-    known = _known_hashes(plan)
     asked = {canonicalize_name(one.name) for text in plan.requirements if (one := Requirement(text)).url}
     pinned = {canonicalize_name(one.name) for text in plan.pins if (one := Requirement(text)).url}
     by_name = tuple(replace(one, index=None) if one.name in pinned else one for one in ordered)
     named = asked | pinned
     listed = tuple(_listed(one, plan.sources, places) if one.name not in named else one for one in by_name)
-    hashed = tuple(_hashed(one, known, places) for one in listed)
+    hashed = tuple(_hashed(one, hashes) for one in listed)
     mirrored = tuple(one.name for one in hashed if _is_pypis_on_a_mirror(one.url or "", mirrors))
     official = places.places(mirrored)
     return tuple(_locked(one, official, mirrors, places) for one in hashed)
@@ -184,22 +216,27 @@ def _lister(url: str, sources: Sources) -> str | None:
     return next(pages, None) or next(near, None) or sources.index_url
 
 
-def _hashed(package: PlannedPackage, known: Mapping[str, str], places: OfficialPlaces) -> PlannedPackage:
-    """Return a package with its hash: as it is told, of the file that is here, or as an index has it."""
+def _hashed(package: PlannedPackage, hashes: _Hashes) -> PlannedPackage:
+    """Return a package with its hash: as it is told, of the file that is here, or as an index has it.
+
+    Where no index tells it, the file is fetched if that was asked for; a format that names none goes without.
+    """
     if package.sha256:
         return package
     url = package.url or ""
     if not is_remote(url):
         return replace(package, sha256=_digest(url))
-    told = known.get(str(package.filename)) if "+" in package.version else None
+    told = hashes.known.get(str(package.filename)) if "+" in package.version else None
     if told:
         return replace(package, sha256=told)
-    found = places.find(package)
-    if found is None:
-        raise _refusal(
-            package, tr("no index that was read tells the hash of {file}", file=package.filename), NO_HASH
-        )
-    return found
+    found = hashes.places.find(package)
+    if found is not None or not hashes.required:
+        return found or package
+    if hashes.fetcher is not None and str(package.filename).endswith(".whl"):
+        return replace(package, sha256=hashes.fetcher.digest(package))
+    raise _refusal(
+        package, tr("no index that was read tells the hash of {file}", file=package.filename), NO_HASH
+    )
 
 
 def _digest(url: str) -> str:
@@ -235,7 +272,7 @@ def _locked(
         filename=str(package.filename),
         url=url,
         index=index,
-        sha256=str(package.sha256),
+        sha256=package.sha256 or "",
         size=package.size,
     )
 
@@ -252,7 +289,14 @@ def _refusal(package: PlannedPackage, text: str, code: str) -> Refused:
         text,
         code=code,
         because=(Because(tr("it comes from {place}", place=package.index or package.url), package.name),),
-        fixes=(Fix(tr("plan with an index that tells it, such as --mirror official, and not --offline")),),
+        fixes=(
+            Fix(tr("plan with an index that tells it, such as --mirror official, and not --offline")),
+            *(
+                (Fix(tr("or download it and compute the hash with `--fetch-hashes`")),)
+                if code == NO_HASH
+                else ()
+            ),
+        ),
     )
 
 

@@ -45,6 +45,7 @@ class PlanOptions:
     mirrors: tuple[str, ...] = ()
     find_links: tuple[str, ...] = ()
     offline: bool = False
+    fetch_hashes: bool = False
     only_binary: bool = False
     from_lock: Path | None = None
     program: tuple[str, ...] = ("gpuenv", "plan")
@@ -72,6 +73,7 @@ class PlanOptions:
             ("--manager", self.manager if self._is_manager_chosen else None),
             ("--channel", None if self.channel == "auto" else self.channel),
             ("--offline", "" if self.offline else None),
+            ("--fetch-hashes", "" if self.fetch_hashes else None),
             ("--only-binary", "" if self.only_binary else None),
         )
         repeated = (

@@ -53,7 +53,7 @@ class _Download:
             self.end()
             return
         if self._progress is None:
-            self._progress = _new_bar()
+            self._progress = new_bar()
             self._progress.start()
             self._task = self._progress.add_task(tr("fetching packages"), total=size)
         if self._task is not None:
@@ -73,11 +73,12 @@ def _shown(common: Common) -> Iterator[Watcher]:
     elif not sys.stderr.isatty():
         yield _Lines()
     else:
-        with _new_bar() as progress:
+        with new_bar() as progress:
             yield _Bar(progress)
 
 
-def _new_bar() -> Progress:
+def new_bar() -> Progress:
+    """Return bars for what is downloaded, drawn on stderr."""
     from rich import progress as bars  # noqa: PLC0415 - only where it draws
     from rich.console import Console  # noqa: PLC0415
 

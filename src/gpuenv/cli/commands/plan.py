@@ -50,6 +50,7 @@ def options_of(wanted: PlanArguments, program: tuple[str, ...]) -> PlanOptions:
         mirrors=_given(wanted.mirrors),
         find_links=_given(wanted.find_links),
         offline=wanted.offline,
+        fetch_hashes=wanted.fetch_hashes,
         only_binary=wanted.only_binary,
         program=program,
     )
@@ -124,7 +125,12 @@ def decide_text(
         return decided, printable(render_text(decided, verbose=common.verbose))
     from gpuenv.cli.commands.plan_files import render_file  # noqa: PLC0415 - files of many tools are much
 
-    return render_file(decided, format_name, options)
+    if not options.fetch_hashes:
+        return render_file(decided, format_name, options)
+    from gpuenv.cli.commands.hash_progress import hashing  # noqa: PLC0415 - where files are fetched
+
+    with hashing(common) as follower:
+        return render_file(decided, format_name, options, follower)
 
 
 def _for_format(format_name: str, options: PlanOptions) -> PlanOptions:

@@ -10,20 +10,27 @@ from gpuenv.core.images import SLIM
 from gpuenv.core.render.formats import FORMATS, LOCKED_FORMATS
 from gpuenv.values.locked import Locked
 from gpuenv.values.plan import Plan
+from gpuenv.workflow.hash_fetching import Follower
 from gpuenv.workflow.images import plan_image
-from gpuenv.workflow.locking import lock_if_possible, lock_plan
+from gpuenv.workflow.locking import Hashing, lock_if_possible, lock_plan
 from gpuenv.workflow.mirrors import load_mirrors
 from gpuenv.workflow.options import PlanOptions
 
 _ALSO_WITHOUT_HASHES = ("requirements.txt",)
+_NAMES_NO_HASH = ("pyproject", "pixi.toml")
 _SHARED = ("environment.yml", "pixi.toml")  # those that other people read: no mirrors in them
 
 
-def render_file(decided: Plan, format_name: str, options: PlanOptions) -> tuple[Plan, str]:
-    """Return the plan, with what was found out on the way to its text, and the text in a format."""
+def render_file(
+    decided: Plan, format_name: str, options: PlanOptions, follower: Follower | None = None
+) -> tuple[Plan, str]:
+    """Return the plan, with what was found out on the way to its text, and the text in a format.
+
+    `follower` hears of files that are fetched for their hashes.
+    """
     if format_name in LOCKED_FORMATS and not (format_name in FORMATS and decided.is_condas):
         lock = lock_if_possible if format_name in _ALSO_WITHOUT_HASHES else lock_plan
-        locked = lock(decided, options, os.environ)
+        locked = lock(decided, options, os.environ, Hashing(format_name not in _NAMES_NO_HASH, follower))
         if isinstance(locked, Locked):
             return locked.plan, LOCKED_FORMATS[format_name](locked)
         decided = locked

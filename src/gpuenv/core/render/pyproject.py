@@ -75,12 +75,13 @@ def _dependencies(locked: Locked, places: dict[str, Place]) -> tuple[str, ...]:
 
 
 def _placed(pin: str, file: LockedFile | None, place: Place | None) -> str:
-    """Return a pin, or the file by its address and hash where no index lists it."""
+    """Return a pin, or the file by its address, and its hash if it is known, where no index lists it."""
     if file is None or place is None or place.kind != "file":
         return pin
     wanted = Requirement(pin)
     extras = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
-    return f"{wanted.name}{extras} @ {place.url}#sha256={file.sha256}"
+    digest = f"#sha256={file.sha256}" if file.sha256 else ""
+    return f"{wanted.name}{extras} @ {place.url}{digest}"
 
 
 def _pinned(plan: Plan) -> dict[str, str]:
