@@ -32,6 +32,7 @@ _SENTENCES: dict[str, Callable[[tuple[Failure, ...]], str]] = {
     "reach": reach.sentence,
     "request": request_rule.sentence,
 }
+_OF_THE_MACHINE = ("driver", "kernels", "library")
 _RANKS = {rule: rank for rank, rule in enumerate(_SENTENCES)}
 
 
@@ -39,7 +40,7 @@ def refuse(question: Question, decision: Decision) -> Refused | Unreachable:
     """Return the error that says why no build is left, with fixes that were tried and hold."""
     judged = asked_for(decision)
     pages = [one for one in question.listings if one.project == "torch" and one.source.kind != "directory"]
-    if pages and all(page.problem for page in pages):
+    if pages and all(page.problem for page in pages) and not _is_certain(judged):
         return _nothing_read(question, pages, tuple(item for item in judged if item.case.found))
     ruled_out = _ruled_out(question)
     because = ruled_out or (explain_failures(judged) if judged else no_such_release(question))
@@ -70,6 +71,14 @@ def unread_pages(question: Question, judged: tuple[Judged, ...]) -> tuple[str, .
     return pages if judged else _may_list_it(question)
 
 
+def _is_certain(judged: tuple[Judged, ...]) -> bool:
+    """Whether the machine itself rules out every build that is known, whatever the pages list."""
+    return bool(judged) and all(
+        any(failure.rule in _OF_THE_MACHINE and failure.key[1] != "unknown" for failure in item.failures)
+        for item in judged
+    )
+
+
 def _may_list_it(question: Question) -> tuple[str, ...]:
     """Return the unread pages of torch where no page of all its releases was read."""
     listings = [one for one in question.listings if one.project == "torch"]
@@ -83,11 +92,18 @@ def _undecided(
 ) -> Unreachable:
     """Say which places did not answer, so that what runs is not known: that is no refusal."""
     hosts = dict.fromkeys(urlsplit(page).hostname or page for page in unread)
-    place = _place(question)
-    text = tr(
-        "{hosts} could not be reached, so it is not known whether a build of {wanted} runs on {place}",
-        hosts=", ".join(hosts), wanted=_wanted(question), place=place,
-    )  # fmt: skip
+    facts = {"hosts": ", ".join(hosts), "wanted": _wanted(question), "place": _place(question)}
+    text = (
+        tr(
+            "offline, {hosts} is not read: it is not known whether a build of {wanted} runs on {place}",
+            **facts,
+        )
+        if question.request.offline
+        else tr(
+            "{hosts} could not be reached, so it is not known whether a build of {wanted} runs on {place}",
+            **facts,
+        )
+    )
     return Unreachable(
         text,
         code="index-unread",
