@@ -78,12 +78,14 @@ def test_an_environment_lives_from_create_to_remove(
     record = json.loads((path / "gpuenv.json").read_text(encoding="utf-8"))
     assert record["verified"] is True
     assert record["plan"]["packages"][0]["version"] == "2.14.1+cpu"
-    assert program.run("list", "--json").data["environments"] == [
-        {
-            "name": "trial", "path": str(path), "manager": manager, "torch": "2.14.1+cpu", "variant": "cpu",
-            "python": python, "verified": True,
-        }
-    ]  # fmt: skip
+    (listed,) = program.run("list", "--json").data["environments"]
+    expected = {
+        "name": "trial", "path": str(path), "manager": manager, "torch": "2.14.1+cpu", "variant": "cpu",
+        "python": python, "verified": True, "created": record["created"], "last_used": None,
+        "verified_at": record["proof"]["at"],
+    }  # fmt: skip
+    assert {name: listed[name] for name in expected} == expected
+    assert listed["size"] > 1000
     told = program.run(
         "run", "trial", "--", "python", "-c", "import torch; print(torch.__version__); exit(7)"
     )

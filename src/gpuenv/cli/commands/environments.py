@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import confirm, envelope, note, print_data, print_json, print_warnings
 from gpuenv.cli.table import render_table
+from gpuenv.core.render.text import render_size
+from gpuenv.values.plan import Warn
 from gpuenv.values.text import marked, tr
 from gpuenv.workflow import environments
+from gpuenv.workflow.list_facts import ago, list_facts
 
 _COLUMNS = {
     "name": marked("name"),
@@ -17,6 +21,9 @@ _COLUMNS = {
     "python": "python",
     "manager": marked("manager"),
     "verified": marked("verified"),
+    "size": marked("size"),
+    "created": marked("created"),
+    "last_used": marked("last used"),
     "path": marked("path"),
 }
 _WORDS = {True: marked("yes"), False: marked("no"), None: marked("not yet")}
@@ -25,8 +32,9 @@ _WORDS = {True: marked("yes"), False: marked("no"), None: marked("not yet")}
 def list_environments(common: Common, *, everything: bool) -> int:
     """Print the environments that gpuenv made; `everything`: the user's other conda environments too."""
     found = environments.list_all(os.environ)
-    rows = [environments.render_environment(item) for item in found]
+    rows = [{**environments.render_environment(item), **list_facts(item, os.environ)} for item in found]
     warnings = tuple(filter(None, map(environments.unreadable, found)))
+    warnings += tuple(Warn("proof-outdated", row["outdated"]) for row in rows if row["outdated"])
     if everything:
         rows += [environments.render_foreign(path) for path in environments.list_foreign(os.environ)]
     if common.as_json:
@@ -36,9 +44,21 @@ def list_environments(common: Common, *, everything: bool) -> int:
     if not rows and not common.quiet:
         note(tr("no environments yet: `gpuenv create NAME` makes one"))
     if rows:
-        shown = [{**row, "verified": tr(_WORDS[row["verified"]])} for row in rows]
-        print_data(render_table(shown, _COLUMNS))
+        print_data(render_table([_shown(row) for row in rows], _COLUMNS))
     return 0
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    verified = [tr(_WORDS[row["verified"]]), ago(row.get("verified_at"))]
+    driver = row.get("verified_driver")
+    verified += [tr("driver {version}", version=driver)] if driver else []
+    return {
+        **row,
+        "verified": ", ".join(filter(None, verified)),
+        "size": render_size(row["size"]) if row.get("size") is not None else None,
+        "created": ago(row.get("created")),
+        "last_used": ago(row.get("last_used")),
+    }
 
 
 def remove(name: str, common: Common, *, yes: bool) -> int:
