@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from script_machine import HAS_DRIVER, SHELLS, ScriptMachine, make_machine
-from scripts import environment, script
+from scripts import NEEDED, carried, environment, needed, script
 
 from gpuenv.values.bootstrap import HeldFile, Located, MicromambaFile
 
@@ -35,9 +35,7 @@ def test_a_first_run_makes_what_is_asked_for_and_a_second_leaves_it_alone(machin
     assert machine.gpuenv() == [PAPER]
     venv = machine.place / "venv.new"
     assert f"-I -m venv {venv}" in machine.calls
-    assert any(
-        call.startswith("-I -m pip install") and call.endswith("gpuenv==1.2.3") for call in machine.calls
-    )
+    assert ["--require-hashes" in call for call in installs(machine)] == [True, False]
     assert machine.run(script())[::2] == (0, "`paper` is there and works\n")
     assert machine.gpuenv() == [PAPER, "verify paper --quiet"]
 
@@ -155,19 +153,118 @@ def test_indexes_are_tried_in_their_order_and_passwords_stay_out_of_the_log(mach
     assert "secret" not in (machine.place / "log").read_text()
 
 
+def installs(machine: ScriptMachine) -> list[str]:
+    """What pip was asked for: what gpuenv needs, then gpuenv itself."""
+    return [call.partition(" install ")[2] for call in machine.calls if " install --no-deps" in call]
+
+
 def test_wheels_beside_the_script_need_no_index(machine: ScriptMachine) -> None:
-    wheels = machine.root / "given" / "wheels"
-    (wheels / "gpuenv-1.2.3-py3-none-any.whl").touch()
+    wheel = machine.root / "given" / "wheels" / NEEDED.filename
+    wheel.write_bytes(b"idna")
     assert machine.run(script(indexes=("https://one.example.com/simple",)))[0] == 0
-    (install,) = (call for call in machine.calls if "-m pip install" in call)
-    assert f"--find-links {wheels} --find-links {wheels.parent} --no-index gpuenv==1.2.3" in install
+    first, own = installs(machine)
+    assert f"--no-index --find-links {machine.place}/scratch/wheels --require-hashes" in first
+    assert f"--no-index {machine.place}/scratch/gpuenv-1.2.3-py3-none-any.whl" in own
 
 
-def test_a_wheel_that_is_named_has_to_be_there(machine: ScriptMachine) -> None:
-    named = script(wheel="gpuenv-9-py3-none-any.whl")
-    assert machine.run(named)[0] == 2
-    (machine.root / "given" / "gpuenv-9-py3-none-any.whl").touch()
-    assert machine.run(named)[0] == 0
+def test_a_wheel_that_happens_to_lie_beside_the_script_is_not_used(machine: ScriptMachine) -> None:
+    """Another file under the name of one that is needed, a gpuenv, a pip: none is as the script says."""
+    hostile = [NEEDED.filename, "gpuenv-1.2.3-py3-none-any.whl", "pip-99-py3-none-any.whl"]
+    for name in hostile:
+        for folder in ("given", "given/wheels"):
+            (machine.root / folder / name).write_bytes(b"hostile")
+    status, _, err = machine.run(script(indexes=("https://one.example.com/simple",)))
+    assert status == 0, err
+    assert err.count("is not the file that this script was made with: it is passed over") == 2
+    first, own = installs(machine)
+    assert "--index-url https://one.example.com/simple" in first
+    assert f"--no-index {machine.place}/scratch/gpuenv-1.2.3-py3-none-any.whl" in own
+    assert not any("given" in call for call in machine.calls)
+
+
+def test_what_it_installs_is_what_it_carries_and_what_has_the_hash(machine: ScriptMachine) -> None:
+    other = needed("idna-3.11-py3-none-any.whl", b"later", ("2.7/linux-64",))
+    looking = """#!/bin/sh
+case "$*" in *' install --no-deps'*)
+    for word in "$@"; do case $word in
+        *.whl) cp "$word" "$FAKE/installed" ;;
+        */requirements) cp "$word" "$FAKE/required" ;;
+    esac; done ;;
+esac
+"""
+    usual = (machine.bin / "python3").read_text(encoding="utf-8").removeprefix("#!/bin/sh\n")
+    machine.program("python3", looking + usual)
+    status, _, err = machine.run(script(gpuenv=carried(b"\0\xff gpuenv" * 9999), wheels=(NEEDED, other)))
+    assert status == 0, err
+    assert (machine.fake / "installed").read_bytes() == b"\0\xff gpuenv" * 9999
+    digest = sha256(b"idna").hexdigest()
+    assert (machine.fake / "required").read_text() == f"idna==3.10 --hash=sha256:{digest}\n"
+
+
+def test_a_script_that_was_damaged_installs_nothing(machine: ScriptMachine) -> None:
+    given = script(gpuenv=carried(b"gpuenv's own"))
+    damaged = given.replace("Z3B1ZW52", "Z3B1ZW53")
+    assert damaged != given
+    status, _, err = machine.run(damaged)
+    assert status == 5
+    assert "the gpuenv in this script is damaged" in err
+    assert installs(machine) == []
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o757])
+def test_a_folder_that_others_may_write_is_refused(machine: ScriptMachine, mode: int) -> None:
+    """What was made there before is not run, not even to look."""
+    place = machine.root / "shared"
+    assert machine.run(script(), GPUENV_HOME=str(place))[0] == 0
+    calls = machine.calls
+    place.chmod(mode)
+    for words in ((), ("--dry-run",), ("--uninstall", "--yes")):
+        status, _, err = machine.run(script(), *words, GPUENV_HOME=str(place))
+        assert status == 2
+        assert f"error: others may write in `{place}`" in err
+        assert f"hint: chmod go-w {place}" in err
+    assert machine.calls == calls
+    place.chmod(0o755)
+    data = machine.home / ".local/share/gpuenv"
+    data.chmod(0o777)
+    assert machine.run(script(), GPUENV_HOME=str(place))[0] == 2
+    data.chmod(0o755)
+    assert machine.run(script(), GPUENV_HOME=str(place))[0] == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_folder_of_another_user_is_refused(machine: ScriptMachine) -> None:
+    place = machine.root / "another's"
+    place.mkdir()
+    os.chown(place, 12345, 12345)
+    status, _, err = machine.run(script(), GPUENV_HOME=str(place))
+    assert status == 2
+    assert "belongs to somebody else" in err
+    assert machine.calls == []
+
+
+def test_what_it_makes_nobody_else_may_write(machine: ScriptMachine) -> None:
+    before = os.umask(0)
+    try:
+        assert machine.run(script())[0] == 0
+    finally:
+        os.umask(before)
+    made = [path for path in machine.home.rglob("*") if not path.is_symlink()]
+    assert [path for path in made if path.stat().st_mode & 0o022] == []
+
+
+def test_the_folder_one_stands_in_decides_nothing(machine: ScriptMachine) -> None:
+    """Neither its programs, where PATH has `.`, nor what tools read of the current folder."""
+    for name in ("python3.14", "uv", "curl", "tar", "flock"):
+        program = machine.root / name
+        program.write_text(f"#!/bin/sh\necho {name} >>'{machine.fake}/hostile'\n", encoding="utf-8")
+        program.chmod(0o755)
+    usual = (machine.bin / "python3").read_text(encoding="utf-8").removeprefix("#!/bin/sh\n")
+    machine.program("python3", f'#!/bin/sh\npwd >>"$FAKE/folders"\n{usual}')
+    assert machine.run(script(), PATH=f":.:{machine.bin}:given/..:")[0] == 0
+    assert not (machine.fake / "hostile").exists()
+    folders = set((machine.fake / "folders").read_text(encoding="utf-8").split())
+    assert folders == {f"{machine.place}/scratch"}
 
 
 def test_a_gpuenv_whose_python_is_gone_is_installed_again(machine: ScriptMachine) -> None:
@@ -197,9 +294,12 @@ def test_a_python_that_lacks_ensurepip_does_with_a_pip_that_is_there(machine: Sc
     machine.says("no-pip")
     assert machine.run(script())[0] == 3
     wheel = machine.root / "given" / "wheels" / "pip-26-py3-none-any.whl"
-    wheel.touch()
-    assert machine.run(script())[0] == 0
-    assert any(f"{wheel}/pip install" in call for call in machine.calls)
+    with_pip = script(wheels=(NEEDED, needed(wheel.name, b"pip")))
+    wheel.write_bytes(b"hostile")
+    assert machine.run(with_pip)[0] == 3
+    wheel.write_bytes(b"pip")
+    assert machine.run(with_pip)[0] == 0
+    assert any(f"scratch/wheels/{wheel.name}/pip install" in call for call in machine.calls)
     machine.run(script(), "--uninstall", "--yes")
     machine.program("uv", '#!/bin/sh\n[ "$1" != venv ] || { mkdir -p "$4/bin"; cp "$3" "$4/bin/python"; }\n')
     calls = len(machine.calls)
@@ -263,6 +363,68 @@ def test_a_python_is_brought_by_the_micromamba_with_the_right_digest(machine: Sc
     assert all("--override-channels -c https://" in call for call in asked)
     machine.run(given)
     assert (machine.fake / "micromamba").read_text().splitlines() == asked
+
+
+def test_a_micromamba_whose_hash_nothing_can_check_is_not_run(machine: ScriptMachine) -> None:
+    given = brings(machine)
+    machine.says("old")
+    (machine.bin / "sha256sum").unlink()
+    (machine.bin / "python3").unlink()
+    status, _, err = machine.run(given)
+    assert status == 3
+    assert "no program here can check the hash of micromamba" in err
+    assert not (machine.fake / "fetched").exists()
+    assert not (machine.fake / "micromamba").exists()
+
+
+def test_curl_is_not_led_from_https_to_http(machine: ScriptMachine) -> None:
+    given = brings(machine)
+    machine.program(
+        "curl", '#!/bin/sh\nprintf "%s\\n" "$*" >>"$FAKE/curls"\n' + CURL.removeprefix("#!/bin/sh\n")
+    )
+    machine.says("old")
+    assert machine.run(given)[0] == 0
+    for call in (machine.fake / "curls").read_text(encoding="utf-8").splitlines():
+        assert "--proto =https --proto-redir =https" in call
+    machine.run(given, "--uninstall", "--yes")
+    machine.says("old")
+    assert machine.run(given.replace("https://good", "http://good"))[0] == 0
+    assert (
+        "--proto-redir =http,https" in (machine.fake / "curls").read_text(encoding="utf-8").splitlines()[-1]
+    )
+
+
+WGET = """#!/bin/sh
+[ "$1" != --version ] || exit 0
+while [ $# -gt 1 ]; do
+    if [ "$1" = -O ]; then file=$2; fi
+    shift
+done
+echo "$1" >>"$FAKE/fetched"
+case $1 in
+    */moved) cp "$FAKE/good.example.com" "$file" ;;
+    https://good.example.com/*)
+        printf '  HTTP/1.1 302 Found\\r\\n  Location: %s\\r\\n' "$(cat "$FAKE/led")" >&2
+        exit 8
+        ;;
+    *) exit 8 ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("led", "status"), [("http://a.example.com/moved", 4), ("https://a.example.com/moved", 0), ("/moved", 0)]
+)
+def test_wget_is_not_led_from_https_to_http(machine: ScriptMachine, led: str, status: int) -> None:
+    given = brings(machine)
+    (machine.bin / "curl").unlink()
+    machine.program("wget", WGET)
+    machine.says("old")
+    machine.says("led", led)
+    ended, _, err = machine.run(given)
+    assert ended == status, err
+    asked = (machine.fake / "fetched").read_text(encoding="utf-8").splitlines()
+    assert all(url.startswith("https://") for url in asked)
 
 
 def test_a_release_that_is_asked_for_is_brought_beside_a_python_that_is_there(machine: ScriptMachine) -> None:

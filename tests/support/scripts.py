@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
 from gpuenv.core import render
 from gpuenv.core.render.bootstrap import TEMPLATE, render_bootstrap
-from gpuenv.values.bootstrap import Bootstrap, ScriptEnvironment, Word
+from gpuenv.values.bootstrap import Bootstrap, CarriedWheel, LockedWheel, ScriptEnvironment, Word
+
+TARGETS = tuple(
+    f"3.{minor}/{platform}" for platform in ("linux-64", "linux-aarch64") for minor in range(10, 16)
+)
 
 
 def template() -> str:
@@ -18,10 +23,24 @@ def environment(name: str, *arguments: Word, **facts: Any) -> ScriptEnvironment:
     return ScriptEnvironment(name, arguments, **facts)
 
 
+def carried(content: bytes = b"gpuenv's own", version: str = "1.2.3") -> CarriedWheel:
+    """Return a wheel of gpuenv's for a script to carry."""
+    name = f"gpuenv-{version}-py3-none-any.whl"
+    return CarriedWheel(name, version, sha256(content).hexdigest(), content, ())
+
+
+def needed(filename: str, content: bytes = b"", targets: tuple[str, ...] = TARGETS) -> LockedWheel:
+    """Return a wheel that gpuenv needs, by the hash of its content."""
+    return LockedWheel(filename, sha256(content).hexdigest(), len(content), targets)
+
+
+NEEDED = needed("idna-3.10-py3-none-any.whl", b"idna")
+
+
 def asked(*environments: ScriptEnvironment, **facts: Any) -> Bootstrap:
     """Return what a script for some environments is made of: `paper`, with torch, if none is given."""
     given: dict[str, Any] = {
-        "made_by": "gpuenv 1.2.3", "gpuenv": "gpuenv==1.2.3", "wheel": None, "indexes": (), "channels": (),
+        "made_by": "gpuenv 1.2.3", "gpuenv": carried(), "wheels": (NEEDED,), "indexes": (), "channels": (),
         "micromamba": (), "pythons": ("3.12",), "asked": (), "launcher": False, **facts,
     }  # fmt: skip
     return Bootstrap(environments=environments or (environment("paper", "torch==2.14.*"),), **given)

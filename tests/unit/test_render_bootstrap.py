@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from hashlib import sha256
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scripts import asked, environment, script, template
+from scripts import asked, carried, environment, needed, script, template
 
 from gpuenv.core.render.bootstrap import quote, render_bootstrap
 from gpuenv.values.bootstrap import HeldFile, Located, MicromambaFile
@@ -22,7 +23,13 @@ FULL = asked(
         Located("beside", "our wheels"), "--no-verify", verified=False,
         files=(HeldFile("2.environment.yml", "name: course\nEND_OF_FILE\n"),),
     ),
-    wheel="gpuenv-1.2.3-py3-none-any.whl",
+    gpuenv=carried(bytes(range(100))),
+    wheels=(
+        needed(
+            "idna-3.10-py3-none-any.whl", b"idna", ("3.9/linux-64", "3.12/linux-64", "3.12/linux-aarch64")
+        ),
+        needed("uv-1-py3-none-manylinux2014_x86_64.whl", b"uv", ("3.12/linux-64",)),
+    ),
     indexes=("https://one.example.com/simple", ""),
     channels=("https://one.example.com/conda-forge", "https://two.example.com/conda-forge"),
     micromamba=(MicromambaFile("linux-64", "micromamba-2.8.1-0.tar.bz2", "ab" * 16),),
@@ -33,8 +40,9 @@ FULL = asked(
 )  # fmt: skip
 FILLED = r"""# >>> what is asked for
 made_by='gpuenv 1.2.3'
-wanted_gpuenv=gpuenv==1.2.3
+wanted_gpuenv='gpuenv 1.2.3'
 gpuenv_wheel=gpuenv-1.2.3-py3-none-any.whl
+gpuenv_sha256=bce0aff19cf5aa6a7469a30d61d04e4376e4bbf6381052ee9e7f33925c954d52
 wanted_pythons='3.9 3.12'
 asked_pythons=3.9
 indexes_named=yes
@@ -57,6 +65,14 @@ digest_of() {
     case $1 in
         1) echo a1e8efeb31bb166a ;;
         2) echo 2f0f0798ad2b15c3 ;;
+    esac
+}
+
+pythons_of() {
+    case $1 in
+        linux-64) echo '3.12 3.9' ;;
+        linux-aarch64) echo 3.12 ;;
+        *) return 1 ;;
     esac
 }
 
@@ -83,12 +99,37 @@ END_OF_FILE_
 }
 # <<< what is asked for
 """
+BROUGHT = r"""# >>> what it brings
+wheels_needed() { # SHA256 FILE PYTHON/PLATFORM...
+    cat <<'END_OF_WHEELS'
+IDNA idna-3.10-py3-none-any.whl 3.9/linux-64 3.12/linux-64 3.12/linux-aarch64
+UV uv-1-py3-none-manylinux2014_x86_64.whl 3.12/linux-64
+END_OF_WHEELS
+}
+
+gpuenv_in_base64() {
+    cat <<'END_OF_GPUENV'
+AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+P0BBQkNERUZHSElKS0xNTk9QUVJTVFVWV1hZ
+WltcXV5fYGFiYw==
+END_OF_GPUENV
+}
+# <<< what it brings
+"""
+BROUGHT = BROUGHT.replace("IDNA ", sha256(b"idna").hexdigest() + " ").replace(
+    "UV ", sha256(b"uv").hexdigest() + " "
+)
 
 
 def test_the_whole_script_is_the_template_with_what_is_asked_for() -> None:
     text = template()
     before, after = text.partition("# >>>")[0], text.partition("# <<< what is asked for\n")[2]
-    assert render_bootstrap(FULL, text) == before + FILLED + after
+    between, after = after.partition("# >>>")[0], after.partition("# <<< what it brings\n")[2]
+    assert render_bootstrap(FULL, text) == before + FILLED + between + BROUGHT + after
+
+
+def test_a_wheel_whose_name_would_break_out_is_refused() -> None:
+    with pytest.raises(UsageError):
+        script(wheels=(needed("a\nEND_OF_WHEELS\n}\nrm -rf x-1-py3-none-any.whl"),))
 
 
 def test_an_environment_that_is_asked_for_otherwise_has_another_digest() -> None:

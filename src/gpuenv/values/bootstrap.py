@@ -53,18 +53,48 @@ class MicromambaFile:
 
 
 @dataclass(frozen=True, slots=True)
+class CarriedWheel:
+    """The wheel of gpuenv that a script holds; `requires` are its requirements (PEP 508), without extras."""
+
+    filename: str
+    version: str
+    sha256: str
+    content: bytes
+    requires: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LockedWheel:
+    """A wheel that gpuenv needs on some targets, such as `3.12/linux-64`.
+
+    `url` is where it was listed when the script was made, None where nobody was asked.
+    """
+
+    filename: str
+    sha256: str
+    size: int | None
+    targets: tuple[str, ...]
+    url: str | None = None
+
+    @property
+    def project(self) -> str:
+        """Its project, as the name of the file spells it."""
+        return self.filename.partition("-")[0]
+
+
+@dataclass(frozen=True, slots=True)
 class Bootstrap:
     """All that a script is made of.
 
-    `gpuenv` is the requirement to install, `wheel` an address or the name of a file beside the script that is
-    installed in its place. `indexes` are those of the mirrors named, in order, with an empty text for the
-    installer's own default; `channels` are the addresses of conda-forge. `pythons` (MAJOR.MINOR) are brought
-    where there is none to run gpuenv with, and the first that can runs it; `asked` are brought in any case.
+    `gpuenv` is what it installs, `wheels` are those that gpuenv needs, each by its hash. `indexes` are those
+    of the mirrors named, in order, with an empty text for the installer's own default; `channels` are the
+    addresses of conda-forge. `pythons` (MAJOR.MINOR) are brought where there is none to run gpuenv with, and
+    the first that can runs it; `asked` are brought in any case.
     """
 
     made_by: str
-    gpuenv: str
-    wheel: str | None
+    gpuenv: CarriedWheel
+    wheels: tuple[LockedWheel, ...]
     indexes: tuple[str, ...]
     channels: tuple[str, ...]
     micromamba: tuple[MicromambaFile, ...]

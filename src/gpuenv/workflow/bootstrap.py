@@ -18,15 +18,26 @@ from gpuenv.core.render.bootstrap import TEMPLATE, render_bootstrap
 from gpuenv.core.render.pylock import render_pylock
 from gpuenv.core.render.toml import document, tables
 from gpuenv.core.request import parse_cuda_option, parse_python
+from gpuenv.environments.own_wheel import named_wheel, own_wheel
 from gpuenv.managers import CONDA_MANAGERS
-from gpuenv.values.bootstrap import Bootstrap, HeldFile, Located, ScriptEnvironment, Word
+from gpuenv.values.bootstrap import (
+    Bootstrap,
+    CarriedWheel,
+    HeldFile,
+    Located,
+    LockedWheel,
+    ScriptEnvironment,
+    Word,
+)
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.plan import Warn
 from gpuenv.values.python import PythonOffer
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.values.userinfo import redact
-from gpuenv.workflow.bootstrap_sources import PLATFORMS, find_indexes, find_micromamba
+from gpuenv.workflow.bootstrap_resolve import PLATFORMS
+from gpuenv.workflow.bootstrap_sources import find_indexes, find_micromamba
+from gpuenv.workflow.bootstrap_wheels import find_wheels
 from gpuenv.workflow.conda_choice import conda_pythons
 from gpuenv.workflow.lab import Lab, check_no_path, is_anywhere, lock_of, with_lab
 from gpuenv.workflow.lock import read_lock
@@ -38,7 +49,6 @@ from gpuenv.workflow.read import read_text
 from gpuenv.workflow.requirements import gather_requirements, with_files_read
 
 _PROJECT = "gpuenv"
-_LEAST_PYTHON = (3, 10)
 _RELEASE = re.compile(r"(3\.\d+)(?:\.\d+)?")
 _TARGET = ".venv"
 _CONFIGURATION = "config.toml"
@@ -50,7 +60,8 @@ class BootstrapOptions:
     """What a script is asked for beside the options of its environments.
 
     `name` is that of the one environment, of a lab's file the one to take; `pin` decides here what is
-    installed there; `version` is the gpuenv to install, such as `0.1.0` or `>=0.1`.
+    installed there; `version` is what the gpuenv that makes it must be, such as `0.1.0` or `>=0.1`; `carried`
+    tells that what the script needs will lie beside it.
     """
 
     name: str | None
@@ -58,13 +69,19 @@ class BootstrapOptions:
     version: str | None
     launcher: bool
     verify: bool
+    carried: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script, the names of its environments, and what to tell of it."""
+    """A script, the names of its environments, and what to tell of it.
+
+    `gpuenv` is what it carries, `wheels` what that needs.
+    """
 
     text: str
+    gpuenv: CarriedWheel
+    wheels: tuple[LockedWheel, ...]
     names: tuple[str, ...]
     warnings: tuple[Warn, ...]
 
@@ -108,16 +125,19 @@ def make_bootstrap(
         _check(one, chosen)
     made = tuple(_make(one, number, chosen, environ) for number, one in enumerate(wanted, 1))
     first = _everywhere(typed, lab)
+    indexes = tuple(dict.fromkeys(find_indexes(first.mirrors, mirrors)))
+    gpuenv = _gpuenv(chosen.version, lab)
+    needed = find_wheels(gpuenv.requires, indexes, first, mirrors, environ, carried=chosen.carried)
     channels, micromamba, unread = find_micromamba(first, mirrors, environ)
     asked = tuple(dict.fromkeys(one.python for one in made if one.python))
     script = Bootstrap(
         made_by=f"{_PROJECT} {__version__}",
-        gpuenv=_requirement(chosen.version or (lab.file.version if lab else None)),
-        wheel=lab.file.wheel if lab and not chosen.version else None,
-        indexes=tuple(dict.fromkeys(find_indexes(first.mirrors, mirrors))),
+        gpuenv=gpuenv,
+        wheels=needed.wheels,
+        indexes=indexes,
         channels=channels,
         micromamba=micromamba,
-        pythons=_pythons(asked),
+        pythons=_pythons(asked, needed.wheels),
         asked=asked if first.mirrors else (),
         launcher=chosen.launcher or bool(lab and lab.file.launcher),
         environments=tuple(one.environment for one in made),
@@ -125,7 +145,8 @@ def make_bootstrap(
     )
     text = render_bootstrap(script, (files(render) / TEMPLATE).read_text(encoding="utf-8"))
     secret = () if redact(str(script)) == str(script) else (_with_password(),)
-    return Script(text, tuple(one.name for one in wanted), (*told, *unread, *secret))
+    names = tuple(one.name for one in wanted)
+    return Script(text, gpuenv, needed.wheels, names, (*told, *needed.warnings, *unread, *secret))
 
 
 def _wanted(typed: PlanOptions, chosen: BootstrapOptions, lab: Lab | None) -> Iterator[_Wanted]:
@@ -231,18 +252,37 @@ def _beside(place: str) -> Word:
     return place if is_anywhere(place) else Located("beside", place)
 
 
-def _requirement(version: str | None) -> str:
-    """Return the requirement of gpuenv: this very one, since it knows the options in the script."""
-    if version is None:
-        return f"{_PROJECT}=={__version__}"
+def _gpuenv(typed: str | None, lab: Lab | None) -> CarriedWheel:
+    """Return the gpuenv that the script carries: this very one, since it knows the options in the script.
+
+    A lab may name the wheel of another, which lies beside its file. Raises UsageError where this one is not
+    the version that is asked for: no index can vouch for another.
+    """
+    if lab and lab.file.wheel and not typed:
+        return named_wheel(lab.path.parent / lab.file.wheel)
+    version = typed or (lab.file.version if lab else None)
+    if version is not None and not _is_wanted(version):
+        raise UsageError(
+            tr("the script carries gpuenv {version}, which makes it, and {wanted} is asked for",
+               version=__version__, wanted=version),
+            code="another-gpuenv",
+            fixes=(
+                Fix(tr("make it with that gpuenv")),
+                Fix(tr("or name its wheel in lab.toml, as `wheel` of `[gpuenv]`")),
+            ),
+        )  # fmt: skip
+    return own_wheel()
+
+
+def _is_wanted(version: str) -> bool:
     try:
-        wanted = f"=={Version(version)}" if version[:1].isdigit() else str(SpecifierSet(version))
+        wanted = SpecifierSet(f"=={Version(version)}" if version[:1].isdigit() else version)
     except (InvalidSpecifier, InvalidVersion):
         raise UsageError(
             tr("`{version}` is no version of gpuenv, such as 0.1.0 or '>=0.1'", version=version),
             code="bad-version",
         ) from None
-    return f"{_PROJECT}{wanted}"
+    return wanted.contains(__version__, prereleases=True)
 
 
 def _asked_python(options: PlanOptions) -> str | None:
@@ -262,10 +302,13 @@ def _usual_pythons() -> tuple[PythonOffer, ...]:
     return tuple(one for one in conda_pythons(PLATFORMS[0]) if not one.free_threaded)
 
 
-def _pythons(asked: tuple[str, ...]) -> tuple[str, ...]:
+def _pythons(asked: tuple[str, ...], wheels: tuple[LockedWheel, ...]) -> tuple[str, ...]:
     """Return what is brought where there is no Python: what is asked for, and one that can run gpuenv."""
-    can_run = any(tuple(map(int, release.split("."))) >= _LEAST_PYTHON for release in asked)
-    return asked if can_run else (*asked, _usual_pythons()[0].short)
+    can_run = {target.partition("/")[0] for wheel in wheels for target in wheel.targets}
+    if can_run & set(asked):
+        return asked
+    usual = tuple(one.short for one in _usual_pythons())
+    return (*asked, next((one for one in usual if one in can_run), usual[0]))
 
 
 def _configuration(

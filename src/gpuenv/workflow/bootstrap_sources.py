@@ -12,17 +12,16 @@ from gpuenv.http import HttpClient
 from gpuenv.indexes.addresses import is_remote
 from gpuenv.indexes.conda_repodata import read_channels
 from gpuenv.values.bootstrap import MicromambaFile
-from gpuenv.values.build import Platform
 from gpuenv.values.conda import ChannelListing, CondaChannel
 from gpuenv.values.plan import Warn
 from gpuenv.values.text import tr
+from gpuenv.workflow.bootstrap_resolve import PLATFORMS
 from gpuenv.workflow.conda_choice import FORGE, locate_channel
 from gpuenv.workflow.listings import configuration_for
 from gpuenv.workflow.mirror_choice import named_source
 from gpuenv.workflow.mirrors import Mirrors, unknown_mirror
 from gpuenv.workflow.options import PlanOptions
 
-PLATFORMS: tuple[Platform, ...] = ("linux-64", "linux-aarch64")
 _MICROMAMBA = "micromamba"
 _ANY = ("auto", "official")  # words of --mirror: the installer's own index
 

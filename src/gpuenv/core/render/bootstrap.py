@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import shlex
+from base64 import b64encode
 from collections.abc import Iterable
 from hashlib import sha256
 
-from gpuenv.values.bootstrap import Bootstrap, HeldFile, Located, MicromambaFile, ScriptEnvironment, Word
+from gpuenv.values.bootstrap import (
+    Bootstrap,
+    HeldFile,
+    Located,
+    LockedWheel,
+    MicromambaFile,
+    ScriptEnvironment,
+    Word,
+)
 from gpuenv.values.errors import UsageError
 from gpuenv.values.text import tr
 
 TEMPLATE = "bootstrap.sh"
 _BEGIN = "# >>> what is asked for\n"
 _END = "# <<< what is asked for\n"
+_BEGIN_BROUGHT = "# >>> what it brings\n"
+_END_BROUGHT = "# <<< what it brings\n"
+_WIDTH = 120
 _BASES = {"beside": "$beside", "files": "$place/files"}
 _DIGITS = 16
 
@@ -22,17 +34,23 @@ def render_bootstrap(script: Bootstrap, template: str) -> str:
 
     Raises UsageError for text with characters that do not print, which would not stay in its place.
     """
-    before, _, rest = template.partition(_BEGIN)
-    after = rest.partition(_END)[2]
-    filled = "\n".join(_lines(script))
-    return f"{before}{_BEGIN}{filled}\n{_END}{after}"
+    text = _filled(template, _BEGIN, _END, _lines(script))
+    return _filled(text, _BEGIN_BROUGHT, _END_BROUGHT, _brought(script))
+
+
+def _filled(text: str, begin: str, end: str, lines: Iterable[str]) -> str:
+    before, _, rest = text.partition(begin)
+    after = rest.partition(end)[2]
+    filled = "\n".join(lines)
+    return f"{before}{begin}{filled}\n{end}{after}"
 
 
 def _lines(script: Bootstrap) -> Iterable[str]:
     numbers = range(1, len(script.environments) + 1)
     yield f"made_by={quote(script.made_by)}"
-    yield f"wanted_gpuenv={quote(script.gpuenv)}"
-    yield f"gpuenv_wheel={quote(script.wheel or '')}"
+    yield f"wanted_gpuenv={quote(f'gpuenv {script.gpuenv.version}')}"
+    yield f"gpuenv_wheel={quote(script.gpuenv.filename)}"
+    yield f"gpuenv_sha256={quote(script.gpuenv.sha256)}"
     yield f"wanted_pythons={quote(' '.join(script.pythons))}"
     yield f"asked_pythons={quote(' '.join(script.asked))}"
     yield f"indexes_named={'yes' if script.indexes else 'no'}"
@@ -41,6 +59,7 @@ def _lines(script: Bootstrap) -> Iterable[str]:
     yield from _environments(script.environments)
     yield from _verified(script.environments)
     yield from _digests(script)
+    yield from _pythons(script.wheels)
     yield from _each("index", script.indexes)
     yield from _each("channel", script.channels)
     yield from _micromamba(script.micromamba)
@@ -85,6 +104,28 @@ def _digests(script: Bootstrap) -> Iterable[str]:
         text = "\n".join((_call(one), *(file.text for file in one.files)))
         yield f"        {number}) echo {sha256(text.encode()).hexdigest()[:_DIGITS]} ;;"
     yield from ("    esac", "}")
+
+
+def _pythons(wheels: tuple[LockedWheel, ...]) -> Iterable[str]:
+    """Write which Pythons the wheels are for, on each platform, the newest first."""
+    known = {tuple(target.split("/")) for wheel in wheels for target in wheel.targets}
+    yield from ("", "pythons_of() {", "    case $1 in")
+    for platform in sorted({platform for _, platform in known}):
+        releases = (release for release, where in known if where == platform)
+        newest_first = sorted(releases, key=lambda one: tuple(map(int, one.split("."))), reverse=True)
+        yield f"        {platform}) echo {quote(' '.join(newest_first))} ;;"
+    yield from ("        *) return 1 ;;", "    esac", "}")
+
+
+def _brought(script: Bootstrap) -> Iterable[str]:
+    """Write gpuenv itself, and the hashes of what it needs."""
+    rows = [f"{one.sha256} {one.filename} {' '.join(one.targets)}" for one in script.wheels]
+    yield from ("wheels_needed() { # SHA256 FILE PYTHON/PLATFORM...", "    cat <<'END_OF_WHEELS'")
+    yield from (row for row in rows if quote(row))
+    yield from ("END_OF_WHEELS", "}", "", "gpuenv_in_base64() {", "    cat <<'END_OF_GPUENV'")
+    encoded = b64encode(script.gpuenv.content).decode()
+    yield from (encoded[start : start + _WIDTH] for start in range(0, len(encoded), _WIDTH))
+    yield from ("END_OF_GPUENV", "}")
 
 
 def _each(name: str, addresses: tuple[str, ...]) -> Iterable[str]:

@@ -11,8 +11,9 @@ set -euf
 
 # >>> what is asked for
 made_by='gpuenv 0.0.0'
-wanted_gpuenv='gpuenv'
-gpuenv_wheel=''
+wanted_gpuenv='gpuenv 0.0.0'
+gpuenv_wheel='gpuenv-0.0.0-py3-none-any.whl'
+gpuenv_sha256=''
 wanted_pythons='3.12'
 asked_pythons=''
 indexes_named=no
@@ -31,6 +32,8 @@ environment() {
 is_verified() { [ "$1" != 0 ]; }
 
 digest_of() { echo "$1"; }
+
+pythons_of() { return 1; }
 
 each_index() { return 1; }
 
@@ -225,6 +228,43 @@ interrupted() {
 
 # --- where things are
 
+# what others may write could be theirs to run
+check_folder() { # DIRECTORY
+    facts=$(ls -ldn -- "$1/." 2>/dev/null) || return 0
+    # shellcheck disable=SC3067 # dash, bash and busybox know it
+    if [ ! -O "$1/." ]; then
+        hint "set GPUENV_HOME to a directory of your own" "请把 GPUENV_HOME 设为你自己的目录"
+        fail 2 "\`$1\` belongs to somebody else" "\`$1\` 属于其他用户"
+    fi
+    # shellcheck disable=SC2086 # words
+    set -- "$1" $facts
+    case $2 in
+        ????????w*) ;;
+        ?????w*) if [ "$4" != "$5" ]; then others_write "$1"; fi && return ;; # a group of the user's own
+        *) return ;;
+    esac
+    others_write "$1"
+}
+
+others_write() { # DIRECTORY
+    hint "chmod go-w $(quoted "$1")" "chmod go-w $(quoted "$1")"
+    hint "or set GPUENV_HOME to another directory" "或把 GPUENV_HOME 设为别的目录"
+    fail 2 "others may write in \`$1\`: what this script runs from there could be theirs" \
+        "其他用户可以写入 \`$1\`：本脚本从那里运行的程序可能被他们替换"
+}
+
+# where programs are found: never in the folder one stands in
+clean_path() {
+    given=$PATH:
+    clean=''
+    while [ -n "$given" ]; do
+        case $given in /*) clean=$clean${clean:+:}${given%%:*} ;; esac
+        given=${given#*:}
+    done
+    PATH=$clean
+    export PATH
+}
+
 choose_places() {
     [ -n "${HOME:-}${GPUENV_HOME:-}" ] || fail 2 "there is no HOME: set GPUENV_HOME to a directory" \
         "没有 HOME：请把 GPUENV_HOME 设为一个目录"
@@ -251,6 +291,7 @@ prepare() {
     make_directory "$place"
     lock
     make_scratch
+    cd -- "$scratch" # what lies in the folder one stands in decides nothing
     make_directory "$data"
     printf '%s\n' "$data" | write "$place/data-directory"
     rm -rf -- "$place/files" # of an earlier script
@@ -286,22 +327,48 @@ settle() {
 
 # --- the network
 
-fetch() { # URL FILE
+fetch() { # URL FILE: what is named by https comes by https, wherever it is redirected to
     rm -f -- "$2.part"
+    case $1 in https://*) protocols='=https' ;; *) protocols='=http,https' ;; esac
     if has curl; then
-        logged curl -fsSL --connect-timeout 20 --retry 2 -o "$2.part" "$1" || return
+        logged curl -fsSL --proto "$protocols" --proto-redir "$protocols" --connect-timeout 20 --retry 2 \
+            -o "$2.part" "$1" || return
     elif wget --version >/dev/null 2>&1; then
-        logged wget -q -T 30 -t 3 -O "$2.part" "$1" || return
-    elif has wget; then # busybox', which crashes on a time limit
+        fetch_by_wget "$1" "$2.part" || return
+    elif has_python3; then
+        logged python3 -I -c 'import shutil, sys, urllib.request as r
+class Redirect(r.HTTPRedirectHandler):
+    def redirect_request(self, req, fp, code, msg, headers, newurl):
+        if req.full_url.startswith("https:") and not newurl.startswith("https:"):
+            raise OSError("redirected to plain http")
+        return r.HTTPRedirectHandler.redirect_request(self, req, fp, code, msg, headers, newurl)
+with r.build_opener(Redirect).open(sys.argv[1], timeout=60) as page, open(sys.argv[2], "wb") as file:
+    shutil.copyfileobj(page, file)' "$1" "$2.part" || return
+    elif has wget; then # busybox', which crashes on a time limit, and follows wherever it is led: the hash decides
         logged wget -q -O "$2.part" "$1" || return
-    elif has python3; then
-        logged python3 -c 'import sys, urllib.request as r; r.urlretrieve(sys.argv[1], sys.argv[2])' \
-            "$1" "$2.part" || return
     else
         fail 3 "none of curl, wget and python3 is there" "curl、wget 和 python3 都没有"
     fi
     mv -f -- "$2.part" "$2"
 }
+
+fetch_by_wget() { # URL FILE: it would follow from https to http, so that each step is taken here
+    address=$1
+    for _ in 1 2 3 4 5 6; do
+        printf '$ %s\n' "wget $address" | sed 's|://[^/@ ]*@|://***@|g' >>"$log"
+        if run wget -nv -S --max-redirect=0 -T 30 -t 3 -O "$2" "$address" 2>"$scratch/answer"; then return; fi
+        cat "$scratch/answer" >>"$log"
+        next=$(sed -n 's/^ *[Ll]ocation: *\([^ ]*\).*/\1/p' "$scratch/answer" | tail -n 1 | tr -d '\r')
+        case $address,$next in
+            https:*,https:* | http:*,http:* | http:*,https:*) address=$next ;;
+            *,/*) address=$(printf '%s\n' "$address" | sed 's|^\([a-z]*://[^/]*\).*|\1|')$next ;;
+            *) return 1 ;;
+        esac
+    done
+    return 1
+}
+
+has_python3() { has python3 && python3 -I -c 'import hashlib, ssl' >/dev/null 2>&1; }
 
 sha256_of() { # FILE; nothing where no program can tell
     if has sha256sum; then
@@ -310,16 +377,18 @@ sha256_of() { # FILE; nothing where no program can tell
         shasum -a 256 "$1" | cut -d ' ' -f 1
     elif has openssl; then
         openssl dgst -sha256 "$1" | sed 's/.*= *//'
-    elif has python3; then
-        python3 -c 'import hashlib, sys; print(hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest())' "$1"
+    elif has_python3; then
+        python3 -I -c 'import hashlib, sys; print(hashlib.sha256(open(sys.argv[1], "rb").read()).hexdigest())' "$1"
     fi
 }
 
 # --- a Python to run gpuenv with
 
-is_usable() { # PYTHON
+is_usable() { # PYTHON: one that this script has gpuenv for
     "$1" -I -c 'import sys, venv
-sys.exit(sys.version_info < (3, 10) or sys.implementation.name != "cpython")' >/dev/null 2>&1
+release = "%d.%d" % sys.version_info[:2]
+plain = sys.implementation.name == "cpython" and "t" not in sys.abiflags and sys.maxsize > 2**32
+sys.exit(release not in sys.argv[1].split() or not plain)' "$(pythons_of "$(platform)" || :)" >/dev/null 2>&1
 }
 
 find_python() {
@@ -371,6 +440,9 @@ bring_pythons() {
     package=$(micromamba_of "$(platform)" || :)
     if [ -z "$package" ]; then
         no_python "this script knows no micromamba for $(uname -m)" "本脚本不知道 $(uname -m) 的 micromamba"
+    elif ! has sha256sum && ! has shasum && ! has openssl && ! has_python3; then
+        no_python "no program here can check the hash of micromamba" \
+            "这里没有程序能检查 micromamba 的校验和"
     elif [ ! -e /lib64/ld-linux-x86-64.so.2 ] && [ ! -e /lib/ld-linux-aarch64.so.1 ]; then
         no_python "conda packages need glibc, which is not there" "conda 包需要 glibc，而这里没有"
     fi
@@ -430,8 +502,12 @@ fetch_micromamba() { # FILE SHA256 CHANNEL
     fetch "$3/$(platform)/$1" "$scratch/$1" || return
     digest=$(sha256_of "$scratch/$1")
     if [ -z "$digest" ]; then
-        note "no program here can check the hash of $1" "这里没有程序能检查 $1 的校验和"
+        rm -f -- "$scratch/$1"
+        note "no program here can check the hash of $1: it is not used" \
+            "这里没有程序能检查 $1 的校验和：不使用它"
+        return 1
     elif [ "$digest" != "$2" ]; then
+        rm -f -- "$scratch/$1"
         note "$3 has another file in the place of $1: it is passed over" \
             "$3 上的 $1 不是应有的文件：已跳过"
         return 1
@@ -459,6 +535,8 @@ network_hint() {
 
 no_python() { # ENGLISH CHINESE: why none can be brought
     note "  $1" "  $2"
+    note "  it would be one of these: Python $(pythons_of "$(platform)" || :)" \
+        "  可用的版本：Python $(pythons_of "$(platform)" || :)"
     hint "install Python 3.10 or newer with venv: \`apt install python3-venv\`, \`dnf install python3.11\`" \
         "请安装带 venv 的 Python 3.10 或更新版本：\`apt install python3-venv\`，\`dnf install python3.11\`"
     hint "or name one: --python PATH" "或指定一个：--python PATH"
@@ -469,7 +547,7 @@ no_python() { # ENGLISH CHINESE: why none can be brought
 # --- gpuenv itself
 
 has_gpuenv() { # FOLDER: it has the one that is asked for, and its Python still runs
-    [ "$(cat "$place/$1/whole" 2>/dev/null)" = "$wanted_gpuenv$gpuenv_wheel" ] &&
+    [ "$(cat "$place/$1/whole" 2>/dev/null)" = "$gpuenv_sha256" ] &&
         "$place/$1/bin/python" -I -c 'import gpuenv' >/dev/null 2>&1
 }
 
@@ -487,7 +565,7 @@ install_gpuenv() {
         fi
         note "installing gpuenv into $place" "正在把 gpuenv 安装到 $place"
         install_into_venv || not_installed
-        printf '%s\n' "$wanted_gpuenv$gpuenv_wheel" | write "$place/venv.new/whole"
+        printf '%s\n' "$gpuenv_sha256" | write "$place/venv.new/whole"
     fi
     rm -rf -- "$place/venv.old"
     if [ -e "$place/venv" ]; then mv -- "$place/venv" "$place/venv.old"; fi
@@ -514,72 +592,131 @@ make_venv() { # sets what installs into it
     logged "$python" -I -m venv --without-pip "$new" || return
     if "$python" -I -m pip --version >/dev/null 2>&1; then
         installer='other pip'
-    elif wheel=$(find_beside 'pip-*.whl'); then
+    elif wheel=$(find_pip); then
         installer='pip wheel'
     else
         return 1
     fi
 }
 
-find_beside() { # PATTERN: the last such file beside this script or in the wheels folder
-    found=''
+find_pip() { # a wheel of pip's that lies beside this script, and is the one that was meant
+    collect >/dev/null || return
     set +f
-    for file in "$beside"/$1 "$beside"/wheels/$1; do
-        if [ -n "$beside" ] && [ -f "$file" ]; then found=$file; fi
+    for file in "$scratch"/wheels/pip-*.whl; do
+        set -f
+        [ -f "$file" ] || return
+        printf '%s\n' "$file"
     done
-    set -f
-    [ -n "$found" ] && printf '%s\n' "$found"
+}
+
+# Writes what to install, by hash, to `requirements`, and copies what lies beside this script into `wheels` if it is
+# what was meant. Prints `beside` where all is there.
+collect() {
+    rm -rf -- "$scratch/wheels"
+    mkdir -- "$scratch/wheels"
+    wheels_needed | "$python" -I -c 'import hashlib, os, shutil, sys
+platform, scratch, beside = sys.argv[1:]
+target = "%d.%d/%s" % (sys.version_info[0], sys.version_info[1], platform)
+def digest_of(path):
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        for chunk in iter(lambda: file.read(1 << 20), b""):
+            digest.update(chunk)
+    return digest.hexdigest()
+def is_copied(name, digest):
+    for folder in (os.path.join(beside, "wheels"), beside) if beside else ():
+        source, copy = os.path.join(folder, name), os.path.join(scratch, "wheels", name)
+        if os.path.isfile(source):
+            shutil.copyfile(source, copy)
+            if digest_of(copy) == digest:
+                return True
+            os.remove(copy)
+            sys.stderr.write(source + "\n")
+    return False
+digests, copied = {}, set()
+for line in sys.stdin:
+    digest, name, *targets = line.split()
+    if target in targets:
+        project, version = name.split("-")[:2]
+        wanted = project + "==" + version
+        if is_copied(name, digest):
+            copied.add(wanted)
+        if project != "pip":
+            digests.setdefault(wanted, []).append(digest)
+with open(os.path.join(scratch, "requirements"), "w") as file:
+    for wanted, known in digests.items():
+        file.write(" ".join([wanted] + ["--hash=sha256:" + one for one in known]) + "\n")
+print("beside" if digests and copied.issuperset(digests) else "")
+' "$(platform)" "$scratch" "$beside" 2>"$scratch/others"
+    while read -r file; do
+        note "$file is not the file that this script was made with: it is passed over" \
+            "$file 不是生成本脚本时的那个文件：已跳过"
+    done <"$scratch/others"
+}
+
+unpack_gpuenv() { # to FILE
+    gpuenv_in_base64 | "$python" -I -c 'import base64, hashlib, sys
+content = base64.b64decode(sys.stdin.read())
+if hashlib.sha256(content).hexdigest() != sys.argv[2]:
+    sys.exit("the gpuenv in this script is damaged")
+with open(sys.argv[1], "wb") as file:
+    file.write(content)' "$1" "$gpuenv_sha256" 2>>"$log"
 }
 
 install_into_venv() {
-    what=$wanted_gpuenv
-    case $gpuenv_wheel in
-        '') ;;
-        *://*) what="gpuenv @ $gpuenv_wheel" ;;
-        /*) what=$gpuenv_wheel ;;
-        *)
-            what=$beside/$gpuenv_wheel
-            [ -f "$what" ] || fail 2 "$gpuenv_wheel is not beside this script" "$gpuenv_wheel 不在本脚本旁边"
-            ;;
-    esac
-    if find_beside '*.whl' >/dev/null; then
-        if install --no-index "$what"; then return; fi
-    fi
-    if [ "$indexes_named" = yes ]; then
-        each_index install_from "$what"
+    unpack_gpuenv "$scratch/$gpuenv_wheel" || return
+    if [ "$(collect)" = beside ]; then
+        install --no-index --find-links "$scratch/wheels" --require-hashes -r "$scratch/requirements" || return
+    elif [ "$indexes_named" = yes ]; then
+        each_index install_from || return
     else
-        install "$what"
+        install_from '' || return
     fi
+    install --no-index "$scratch/$gpuenv_wheel"
 }
 
-install_from() { # WHAT INDEX
-    case $installer:$2 in
-        *:) install "$1" ;; # the installer's own
-        uv:*) install --default-index "$2" "$1" ;;
-        *) install --index-url "$2" "$1" ;;
+install_from() { # INDEX; an empty text is the installer's own
+    set -- "$1" --find-links "$scratch/wheels" --require-hashes -r "$scratch/requirements"
+    case $installer:$1 in
+        *:) shift && install "$@" ;;
+        uv:*) install --default-index "$@" ;;
+        *) install --index-url "$@" ;;
     esac
 }
 
-install() { # OPTION... WHAT
-    if [ -n "$beside" ]; then
-        set -- --find-links "$beside" "$@"
-        if [ -d "$beside/wheels" ]; then set -- --find-links "$beside/wheels" "$@"; fi
-    fi
+# no variable of the user's may let other files in, or stand against the hashes
+without_others() { # COMMAND...
+    unset PIP_CONSTRAINT PIP_BUILD_CONSTRAINT PIP_REQUIREMENT PIP_NO_BINARY PIP_ONLY_BINARY PIP_REQUIRE_HASHES PIP_PRE
+    unset PIP_NO_DEPS PIP_DRY_RUN UV_CONSTRAINT UV_BUILD_CONSTRAINT UV_OVERRIDE UV_NO_BINARY UV_ONLY_BINARY
+    unset UV_NO_VERIFY_HASHES UV_REQUIRE_HASHES UV_EXCLUDE_NEWER UV_TORCH_BACKEND
+    exec "$@"
+}
+
+install() { # OPTION... [FILE]: these files and no others
+    set -- install --no-deps --only-binary :all: "$@"
     case $installer in
-        uv) logged uv pip install --python "$new/bin/python" "$@" ;;
-        'other pip') logged "$python" -I -m pip --python "$new/bin/python" install --no-input "$@" ;;
-        'pip wheel') logged "$new/bin/python" -I "$wheel/pip" install --no-input "$@" ;;
-        *) logged "$new/bin/python" -I -m pip install --no-input --disable-pip-version-check "$@" ;;
+        uv)
+            shift
+            logged without_others uv pip install --python "$new/bin/python" "$@"
+            ;;
+        'other pip') logged without_others "$python" -I -m pip --python "$new/bin/python" "$@" --no-input ;;
+        'pip wheel') logged without_others "$new/bin/python" -I "$wheel/pip" "$@" --no-input ;;
+        *) logged without_others "$new/bin/python" -I -m pip "$@" --no-input --disable-pip-version-check ;;
     esac
 }
 
 not_installed() {
     show_log
+    if grep -qE 'DO NOT MATCH THE HASHES|[Hh]ash mismatch' "$log"; then
+        note "an index has another file than the one that this script was made with: it was not used" \
+            "某个 index 上的文件不是生成本脚本时的那个：没有使用它"
+    fi
     # as pip, then as uv says it
     if grep -qiE 'ConnectionError|NameResolution|ConnectTimeout|ReadTimeout|ProxyError' "$log" ||
         grep -qiE 'dns error|error sending request|connection refused|unreachable' "$log"; then
         network_hint
-        fail 4 "gpuenv can't be fetched: no index answers" "无法下载 gpuenv：没有一个 index 应答"
+        fail 4 "what gpuenv needs can't be fetched: no index answers" \
+            "无法下载 gpuenv 所需的包：没有一个 index 应答"
     fi
     fail 5 "gpuenv can't be installed" "无法安装 gpuenv"
 }
@@ -758,8 +895,8 @@ dry_run() {
         else
             tell "finds no usable Python 3.10 or newer, and can bring none" "没有可用的 Python 3.10 或更新版本，也无法自动获取"
         fi
-        what=${gpuenv_wheel:-$wanted_gpuenv}
-        tell "would install $what into $place" "将把 $what 安装到 $place"
+        tell "would install $wanted_gpuenv, which this script carries, into $place" \
+            "将把本脚本自带的 $wanted_gpuenv 安装到 $place"
     fi
     for one in $chosen; do environment "$one" show_create; done
 }
@@ -784,6 +921,7 @@ uninstall() {
     check_others
     if [ "$assume_yes" != yes ]; then confirm "$marks"; fi
     make_scratch
+    cd -- "$scratch"
     settle
     for name in $marks; do remove_environment "$name"; done # a name has no blanks
     rm -rf -- "$place/environments"
@@ -792,6 +930,7 @@ uninstall() {
         rm -rf -- "${place:?}/$part"
     done
     scratch=''
+    cd /
     remove_directories
     note "removed" "已删除"
     exit 0
@@ -863,7 +1002,15 @@ choose_environments() { # NAME...: their numbers
     chosen=${chosen:-$environments}
 }
 
+# >>> what it brings
+wheels_needed() { :; }
+
+gpuenv_in_base64() { :; }
+# <<< what it brings
+
 main() {
+    umask go-w
+    clean_path
     child='' scratch='' holds_link=no gpu_told=no asked_python='' assume_yes=no task=make
     choose_language
     choose_places
@@ -889,12 +1036,15 @@ main() {
         shift
     done
     case $language in en | zh) ;; *) language=en && fail 2 "--lang is en or zh" "--lang 只能是 en 或 zh" ;; esac
+    case $asked_python in '' | /*) ;; */*) asked_python=$PWD/$asked_python ;; esac
     choose_environments "$@"
     if [ "$assume_yes" = yes ] && [ "$launcher" = ask ]; then launcher=no; fi
     if [ "$task" = help ]; then help && exit 0; fi
     [ "$(uname -s)" = Linux ] || fail 3 "this script is for Linux; elsewhere \`pip install .\` in a clone of gpuenv" \
         "本脚本只用于 Linux；其他系统请在 gpuenv 的 clone 中运行 \`pip install .\`"
     [ -n "$(platform)" ] || fail 3 "there is no CUDA build of torch for $(uname -m)" "torch 没有 $(uname -m) 的 CUDA 版"
+    check_folder "$place"
+    check_folder "$data"
     if [ "$task" = dry-run ]; then dry_run && exit 0; fi
     trap clean_up EXIT
     trap interrupted INT TERM HUP

@@ -1,0 +1,115 @@
+"""`gpuenv bootstrap -o DIR/`: the script with every file that it needs beside it, for machines without an index."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuenv.environments.room import check_room
+from gpuenv.http import HttpClient, HttpProblem
+from gpuenv.http.download import Expected, download
+from gpuenv.http.patience import Watch
+from gpuenv.http.ranges import BrokenFileError
+from gpuenv.indexes.addresses import is_remote, local_path
+from gpuenv.values.bootstrap import BesideFile
+from gpuenv.values.errors import Because, Fix, Unreachable, UsageError
+from gpuenv.values.system_words import reason_of
+from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
+from gpuenv.workflow.bootstrap import Script
+from gpuenv.workflow.write import make_folder, write_file
+
+WHEELS = "wheels"
+SCRIPT = "bootstrap.sh"
+_CHUNK = 1 << 20
+_MAY_RUN = 0o111
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """How writing a folder is followed: what is to come (files, bytes), each file, the bytes received."""
+
+    begin: Callable[[int, int], None] = lambda _, __: None
+    file: Callable[[str], None] = lambda _: None
+    received: Callable[[int], None] = lambda _: None
+
+
+def write_folder(
+    folder: Path, script: Script, environ: Mapping[str, str], ca_bundle: str | None, follow: Follow
+) -> None:
+    """Write the script and all it needs; what is there already and has its hash is kept.
+
+    The script comes last, so that a folder that has it is whole. Raises UsageError for the disk, Unreachable
+    where a file can be had from none of its places.
+    """
+    wheels = folder / WHEELS
+    make_folder(wheels)
+    try:
+        missing = tuple(one for one in script.beside if not _has(wheels / one.filename, one.sha256))
+        size = sum(one.size or 0 for one in missing)
+        follow.begin(len(missing), size)
+        check_room(wheels, size, tr("name another folder with -o"))
+        _replace(wheels / script.gpuenv.filename, script.gpuenv.content)
+        with HttpClient(environ, ca_bundle=ca_bundle) as client:
+            for one in missing:
+                follow.file(one.filename)
+                _fetch(one, wheels, client, Watch(follow.received))
+    except OSError as error:
+        raise UsageError(
+            tr("{path} can't be written: {reason}", path=wheels, reason=reason_of(error)),
+            code="unwritable",
+            fixes=(Fix(tr("name another folder with -o")),),
+        ) from None
+    write_file(folder / SCRIPT, script.text)
+    written = folder / SCRIPT
+    written.chmod(written.stat().st_mode | _MAY_RUN)
+
+
+def _has(path: Path, sha256: str) -> bool:
+    if not path.is_file():
+        return False
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest() == sha256
+
+
+def _replace(path: Path, content: bytes) -> None:
+    part = path.with_name(f"{path.name}.part")
+    part.write_bytes(content)
+    os.replace(part, path)  # noqa: PTH105 - which also replaces on Windows
+
+
+def _fetch(one: BesideFile, wheels: Path, client: HttpClient, watch: Watch) -> None:
+    part = wheels / f"{one.filename}.part"
+    tried: list[Because] = []
+    for url in one.urls:
+        try:
+            if is_remote(url):
+                download(client, url, part, Expected(one.sha256, one.size), watch=watch)
+            else:
+                part.write_bytes(Path(local_path(url)).read_bytes())
+            if _has(part, one.sha256):
+                os.replace(part, wheels / one.filename)  # noqa: PTH105 - which also replaces on Windows
+                return
+            tried.append(Because(tr("another file than the one that is meant"), redact(url)))
+            part.unlink(missing_ok=True)
+        except HttpProblem as problem:
+            tried.append(Because(problem.reason, redact(url)))
+        except BrokenFileError as problem:
+            tried.append(Because(str(problem), redact(url)))
+    raise Unreachable(
+        tr("`{name}` can be had from no index", name=one.filename),
+        code="index-unreachable",
+        because=tuple(tried),
+        fixes=(Fix(tr("name an index that has it with --mirror, and run the same again: what came is kept")),),
+    )
+
+
+def remaining(script: Script) -> Iterator[str]:
+    """Yield the environments whose own files are not in the folder: they are decided on the machine."""
+    yield from (name for name in script.names if name not in script.pinned)

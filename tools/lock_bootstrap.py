@@ -1,0 +1,61 @@
+"""Write src/gpuenv/workflow/bootstrap_wheels.json: what gpuenv needs on each Python and platform, by hash.
+
+    python tools/lock_bootstrap.py
+
+To be run after a change of `dependencies` in pyproject.toml, and before a release. It asks PyPI's pages; a
+bootstrap script of this gpuenv takes these files and no others from any copy of PyPI.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from gpuenv.indexes.installer import default_index
+from gpuenv.own_metadata import metadata_text, requires_of
+from gpuenv.values.bootstrap import LockedWheel
+from gpuenv.workflow.bootstrap_resolve import resolve, targets
+from gpuenv.workflow.bootstrap_wheels import SHIPPED
+
+
+def main() -> int:
+    """Resolve, and write the file unless a target has nothing."""
+    requires = requires_of(metadata_text())
+    index = default_index(os.environ)
+    if index is None:
+        print("neither uv nor pip tells the default index", file=sys.stderr)
+        return 1
+    found = resolve(requires, index, os.environ, None)
+    for problem in found.problems:
+        print(problem, file=sys.stderr)
+    missing = {f"{python}/{platform}" for python, platform in targets()} - {
+        target for wheel in found.wheels for target in wheel.targets
+    }
+    if missing and "--partial" not in sys.argv:
+        print(f"nothing for {', '.join(sorted(missing))} (--partial: leave them out)", file=sys.stderr)
+        return 1
+    write(SHIPPED, requires, found.wheels)
+    print(f"{len(found.wheels)} files, {sum(one.size or 0 for one in found.wheels)} bytes")
+    return 0
+
+
+def write(path: Path, requires: tuple[str, ...], wheels: tuple[LockedWheel, ...]) -> None:
+    """Write one wheel a line, so that differences can be read."""
+    rows = ",\n".join(f"  {json.dumps(_row(wheel))}" for wheel in wheels)
+    head = json.dumps(list(requires), indent=1)
+    path.write_text(f'{{"requires": {head},\n "wheels": [\n{rows}\n]}}\n', encoding="utf-8")
+
+
+def _row(wheel: LockedWheel) -> dict[str, object]:
+    return {
+        "filename": wheel.filename,
+        "sha256": wheel.sha256,
+        "size": wheel.size,
+        "targets": list(wheel.targets),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
