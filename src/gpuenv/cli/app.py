@@ -123,7 +123,8 @@ def plan(
     if format_name is o.FormatName.bootstrap:
         from gpuenv.cli.commands import bootstrap  # noqa: PLC0415
 
-        return bootstrap.bootstrap(wanted, o.BootstrapArguments(pin=True), None, output, common)
+        written = None if output is None else str(output)
+        return bootstrap.bootstrap(wanted, o.BootstrapArguments(pin=True), None, written, common)
     from gpuenv.cli.commands import plan as command  # noqa: PLC0415
 
     return command.plan(wanted, format_name.value, output, common)
@@ -203,9 +204,13 @@ def create(
 def bootstrap(
     lab: o.LabFile = None,
     output: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", envvar="GPUENV_OUTPUT", help="Write the script to FILE."
+            "-o",
+            "--output",
+            metavar="FILE|DIR/",
+            envvar="GPUENV_OUTPUT",
+            help="Write the script to FILE, or into DIR/ with all that it needs, for use without an index.",
         ),
     ] = None,
     *,

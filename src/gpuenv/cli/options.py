@@ -538,7 +538,7 @@ class BootstrapArguments:
             "--gpuenv",
             metavar="VERSION",
             envvar="GPUENV_BOOTSTRAP_GPUENV",
-            help="The gpuenv that the script installs, such as 0.1.0 or '>=0.1'; this one if left out.",
+            help="What the gpuenv that the script carries, this one, has to be: 0.1.0, '>=0.1'.",
         ),
     ] = None
     launcher: Annotated[

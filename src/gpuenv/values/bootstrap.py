@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from gpuenv.values.build import Platform
@@ -59,7 +59,7 @@ class CarriedWheel:
     filename: str
     version: str
     sha256: str
-    content: bytes
+    content: bytes = field(repr=False)
     requires: tuple[str, ...]
 
 
@@ -80,6 +80,16 @@ class LockedWheel:
     def project(self) -> str:
         """Its project, as the name of the file spells it."""
         return self.filename.partition("-")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class BesideFile:
+    """A file that lies beside a script: `urls` are where it may be had, the best first."""
+
+    filename: str
+    sha256: str
+    size: int | None
+    urls: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

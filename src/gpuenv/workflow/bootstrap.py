@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
 
 from gpuenv import __version__
 from gpuenv.core import render
@@ -18,28 +14,27 @@ from gpuenv.core.render.bootstrap import TEMPLATE, render_bootstrap
 from gpuenv.core.render.pylock import render_pylock
 from gpuenv.core.render.toml import document, tables
 from gpuenv.core.request import parse_cuda_option, parse_python
-from gpuenv.environments.own_wheel import named_wheel, own_wheel
-from gpuenv.managers import CONDA_MANAGERS
 from gpuenv.values.bootstrap import (
+    BesideFile,
     Bootstrap,
     CarriedWheel,
     HeldFile,
     Located,
-    LockedWheel,
     ScriptEnvironment,
     Word,
 )
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.plan import Warn
-from gpuenv.values.python import PythonOffer
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.values.userinfo import redact
-from gpuenv.workflow.bootstrap_resolve import PLATFORMS
+from gpuenv.workflow.bootstrap_files import files_of_lock, files_of_plan
+from gpuenv.workflow.bootstrap_gpuenv import choose_gpuenv
+from gpuenv.workflow.bootstrap_pythons import asked_python, fitting_python, pythons_to_bring
 from gpuenv.workflow.bootstrap_sources import find_indexes, find_micromamba
 from gpuenv.workflow.bootstrap_wheels import find_wheels
-from gpuenv.workflow.conda_choice import conda_pythons
 from gpuenv.workflow.lab import Lab, check_no_path, is_anywhere, lock_of, with_lab
+from gpuenv.workflow.listings import configuration_for
 from gpuenv.workflow.lock import read_lock
 from gpuenv.workflow.locking import lock_plan
 from gpuenv.workflow.mirrors import Mirrors, load_mirrors, own_tables
@@ -49,9 +44,9 @@ from gpuenv.workflow.read import read_text
 from gpuenv.workflow.requirements import gather_requirements, with_files_read
 
 _PROJECT = "gpuenv"
-_RELEASE = re.compile(r"(3\.\d+)(?:\.\d+)?")
 _TARGET = ".venv"
 _CONFIGURATION = "config.toml"
+_FROM_BESIDE: tuple[Word, ...] = ("--find-links", Located("beside", "wheels"), "--offline")
 _DESCRIBING = ("machines", "machine_folder", "driver", "gpus", "platform", "glibc")
 
 
@@ -76,12 +71,15 @@ class BootstrapOptions:
 class Script:
     """A script, the names of its environments, and what to tell of it.
 
-    `gpuenv` is what it carries, `wheels` what that needs.
+    `gpuenv` is what it carries. `beside` are the files that it needs from elsewhere: those of gpuenv's, and
+    those of the environments `pinned`, which are not decided on the machine.
     """
 
     text: str
     gpuenv: CarriedWheel
-    wheels: tuple[LockedWheel, ...]
+    beside: tuple[BesideFile, ...]
+    pinned: tuple[str, ...]
+    ca_bundle: str | None
     names: tuple[str, ...]
     warnings: tuple[Warn, ...]
 
@@ -99,10 +97,11 @@ class _Wanted:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """One environment of the script's, and the release of Python that it asks for."""
+    """One environment of the script's, the release of Python it asks for, and its files if they are known."""
 
     environment: ScriptEnvironment
     python: str | None
+    beside: tuple[BesideFile, ...] | None = None
 
 
 DEFAULT_NAME = "torch"
@@ -126,7 +125,7 @@ def make_bootstrap(
     made = tuple(_make(one, number, chosen, environ) for number, one in enumerate(wanted, 1))
     first = _everywhere(typed, lab)
     indexes = tuple(dict.fromkeys(find_indexes(first.mirrors, mirrors)))
-    gpuenv = _gpuenv(chosen.version, lab)
+    gpuenv = choose_gpuenv(chosen.version, lab)
     needed = find_wheels(gpuenv.requires, indexes, first, mirrors, environ, carried=chosen.carried)
     channels, micromamba, unread = find_micromamba(first, mirrors, environ)
     asked = tuple(dict.fromkeys(one.python for one in made if one.python))
@@ -137,7 +136,7 @@ def make_bootstrap(
         indexes=indexes,
         channels=channels,
         micromamba=micromamba,
-        pythons=_pythons(asked, needed.wheels),
+        pythons=pythons_to_bring(asked, needed.wheels),
         asked=asked if first.mirrors else (),
         launcher=chosen.launcher or bool(lab and lab.file.launcher),
         environments=tuple(one.environment for one in made),
@@ -146,7 +145,13 @@ def make_bootstrap(
     text = render_bootstrap(script, (files(render) / TEMPLATE).read_text(encoding="utf-8"))
     secret = () if redact(str(script)) == str(script) else (_with_password(),)
     names = tuple(one.name for one in wanted)
-    return Script(text, gpuenv, needed.wheels, names, (*told, *needed.warnings, *unread, *secret))
+    needs = (BesideFile(it.filename, it.sha256, it.size, (it.url,) if it.url else ()) for it in needed.wheels)
+    pinned = tuple(it for it in made if it.beside is not None)
+    every = (*needs, *(file for it in pinned for file in it.beside or ()))
+    beside = tuple({file.filename: file for file in every}.values())
+    own = tuple(it.environment.name for it in pinned)
+    bundle = configuration_for(first, environ).ca_bundle
+    return Script(text, gpuenv, beside, own, bundle, names, (*told, *needed.warnings, *unread, *secret))
 
 
 def _wanted(typed: PlanOptions, chosen: BootstrapOptions, lab: Lab | None) -> Iterator[_Wanted]:
@@ -186,13 +191,15 @@ def _check(one: _Wanted, chosen: BootstrapOptions) -> None:
 
 
 def _make(one: _Wanted, number: int, chosen: BootstrapOptions, environ: Mapping[str, str]) -> _Made:
+    beside = None
     if chosen.pin or one.lock:
-        held, words, python = _locked(one, number, environ)
+        held, words, python, beside = _locked(one, number, environ)
     else:
         held, words = _decided_there(one, number)
-        python = _asked_python(one.options)
-    arguments = (*words, *_options(one), *(() if one.verify else ("--no-verify",)))
-    return _Made(ScriptEnvironment(one.name, arguments, one.verify, held), python)
+        python = asked_python(one.options)
+    carried = _FROM_BESIDE if chosen.carried and beside is not None else ()
+    arguments = (*words, *_options(one), *carried, *(() if one.verify else ("--no-verify",)))
+    return _Made(ScriptEnvironment(one.name, arguments, one.verify, held), python, beside)
 
 
 def _decided_there(one: _Wanted, number: int) -> tuple[tuple[HeldFile, ...], tuple[Word, ...]]:
@@ -207,16 +214,18 @@ def _decided_there(one: _Wanted, number: int) -> tuple[tuple[HeldFile, ...], tup
 
 def _locked(
     one: _Wanted, number: int, environ: Mapping[str, str]
-) -> tuple[tuple[HeldFile, ...], tuple[Word, ...], str | None]:
-    """Return a lock that the script holds, the lab's own or that of a plan made here, and its Python."""
+) -> tuple[tuple[HeldFile, ...], tuple[Word, ...], str | None, tuple[BesideFile, ...]]:
+    """Return a lock that the script holds, the lab's own or of a plan made here, its Python and its files."""
     name = f"{number}.pylock.toml"
     words = ("--from-lock", Located("files", name))
     if one.lock:
-        asked = read_lock(one.lock).document.requires_python
-        python = _fitting(asked) if asked else _asked_python(one.options)
-        return (_held(one.lock, name),), words, python
+        document = read_lock(one.lock).document
+        asked = document.requires_python
+        python = fitting_python(asked) if asked else asked_python(one.options)
+        return (_held(one.lock, name),), words, python, tuple(files_of_lock(document))
     plan = make_plan(one.options, environ, target=_TARGET)
-    return (HeldFile(name, render_pylock(lock_plan(plan, one.options, environ))),), words, plan.python
+    locked = lock_plan(plan, one.options, environ)
+    return (HeldFile(name, render_pylock(locked)),), words, plan.python, tuple(files_of_plan(locked))
 
 
 def _held(path: Path, name: str) -> HeldFile:
@@ -250,65 +259,6 @@ def _options(one: _Wanted) -> Iterator[Word]:
 def _beside(place: str) -> Word:
     """A relative folder lies beside the script."""
     return place if is_anywhere(place) else Located("beside", place)
-
-
-def _gpuenv(typed: str | None, lab: Lab | None) -> CarriedWheel:
-    """Return the gpuenv that the script carries: this very one, since it knows the options in the script.
-
-    A lab may name the wheel of another, which lies beside its file. Raises UsageError where this one is not
-    the version that is asked for: no index can vouch for another.
-    """
-    if lab and lab.file.wheel and not typed:
-        return named_wheel(lab.path.parent / lab.file.wheel)
-    version = typed or (lab.file.version if lab else None)
-    if version is not None and not _is_wanted(version):
-        raise UsageError(
-            tr("the script carries gpuenv {version}, which makes it, and {wanted} is asked for",
-               version=__version__, wanted=version),
-            code="another-gpuenv",
-            fixes=(
-                Fix(tr("make it with that gpuenv")),
-                Fix(tr("or name its wheel in lab.toml, as `wheel` of `[gpuenv]`")),
-            ),
-        )  # fmt: skip
-    return own_wheel()
-
-
-def _is_wanted(version: str) -> bool:
-    try:
-        wanted = SpecifierSet(f"=={Version(version)}" if version[:1].isdigit() else version)
-    except (InvalidSpecifier, InvalidVersion):
-        raise UsageError(
-            tr("`{version}` is no version of gpuenv, such as 0.1.0 or '>=0.1'", version=version),
-            code="bad-version",
-        ) from None
-    return wanted.contains(__version__, prereleases=True)
-
-
-def _asked_python(options: PlanOptions) -> str | None:
-    """Return the release that an environment of wheels asks for; a conda tool brings its own."""
-    text = (options.python or "").strip()
-    if not text or options.manager in CONDA_MANAGERS:
-        return None
-    found = _RELEASE.fullmatch(text)
-    return found[1] if found else _fitting(parse_python(text))
-
-
-def _fitting(asked: SpecifierSet) -> str | None:
-    return next((one.short for one in _usual_pythons() if asked.contains(f"{one.short}.99")), None)
-
-
-def _usual_pythons() -> tuple[PythonOffer, ...]:
-    return tuple(one for one in conda_pythons(PLATFORMS[0]) if not one.free_threaded)
-
-
-def _pythons(asked: tuple[str, ...], wheels: tuple[LockedWheel, ...]) -> tuple[str, ...]:
-    """Return what is brought where there is no Python: what is asked for, and one that can run gpuenv."""
-    can_run = {target.partition("/")[0] for wheel in wheels for target in wheel.targets}
-    if can_run & set(asked):
-        return asked
-    usual = tuple(one.short for one in _usual_pythons())
-    return (*asked, next((one for one in usual if one in can_run), usual[0]))
 
 
 def _configuration(

@@ -1,10 +1,9 @@
-"""`gpuenv bootstrap -o DIR/`: the script with every file that it needs beside it, for machines without an index."""
+"""`gpuenv bootstrap -o DIR/`: the script with all that it needs beside it, for machines without an index."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,16 +29,13 @@ _MAY_RUN = 0o111
 
 @dataclass(frozen=True, slots=True)
 class Follow:
-    """How writing a folder is followed: what is to come (files, bytes), each file, the bytes received."""
+    """How writing a folder is followed: what is to come (files, bytes), and the bytes that came."""
 
     begin: Callable[[int, int], None] = lambda _, __: None
-    file: Callable[[str], None] = lambda _: None
     received: Callable[[int], None] = lambda _: None
 
 
-def write_folder(
-    folder: Path, script: Script, environ: Mapping[str, str], ca_bundle: str | None, follow: Follow
-) -> None:
+def write_folder(folder: Path, script: Script, environ: Mapping[str, str], follow: Follow) -> None:
     """Write the script and all it needs; what is there already and has its hash is kept.
 
     The script comes last, so that a folder that has it is whole. Raises UsageError for the disk, Unreachable
@@ -53,9 +49,8 @@ def write_folder(
         follow.begin(len(missing), size)
         check_room(wheels, size, tr("name another folder with -o"))
         _replace(wheels / script.gpuenv.filename, script.gpuenv.content)
-        with HttpClient(environ, ca_bundle=ca_bundle) as client:
+        with HttpClient(environ, ca_bundle=script.ca_bundle) as client:
             for one in missing:
-                follow.file(one.filename)
                 _fetch(one, wheels, client, Watch(follow.received))
     except OSError as error:
         raise UsageError(
@@ -81,35 +76,40 @@ def _has(path: Path, sha256: str) -> bool:
 def _replace(path: Path, content: bytes) -> None:
     part = path.with_name(f"{path.name}.part")
     part.write_bytes(content)
-    os.replace(part, path)  # noqa: PTH105 - which also replaces on Windows
+    part.replace(path)
 
 
 def _fetch(one: BesideFile, wheels: Path, client: HttpClient, watch: Watch) -> None:
     part = wheels / f"{one.filename}.part"
     tried: list[Because] = []
     for url in one.urls:
-        try:
-            if is_remote(url):
-                download(client, url, part, Expected(one.sha256, one.size), watch=watch)
-            else:
-                part.write_bytes(Path(local_path(url)).read_bytes())
-            if _has(part, one.sha256):
-                os.replace(part, wheels / one.filename)  # noqa: PTH105 - which also replaces on Windows
-                return
-            tried.append(Because(tr("another file than the one that is meant"), redact(url)))
-            part.unlink(missing_ok=True)
-        except HttpProblem as problem:
-            tried.append(Because(problem.reason, redact(url)))
-        except BrokenFileError as problem:
-            tried.append(Because(str(problem), redact(url)))
+        reason = _read(url, one, part, client, watch)
+        if reason is None:
+            part.replace(wheels / one.filename)
+            return
+        tried.append(Because(reason, redact(url)))
     raise Unreachable(
         tr("`{name}` can be had from no index", name=one.filename),
         code="index-unreachable",
         because=tuple(tried),
-        fixes=(Fix(tr("name an index that has it with --mirror, and run the same again: what came is kept")),),
+        fixes=(
+            Fix(tr("name an index that has it with --mirror, and run the same again: what came is kept")),
+        ),
     )
 
 
-def remaining(script: Script) -> Iterator[str]:
-    """Yield the environments whose own files are not in the folder: they are decided on the machine."""
-    yield from (name for name in script.names if name not in script.pinned)
+def _read(url: str, one: BesideFile, part: Path, client: HttpClient, watch: Watch) -> str | None:
+    """Read a file into `part`; return why it is not the one that is meant."""
+    try:
+        if is_remote(url):
+            download(client, url, part, Expected(one.sha256, one.size), watch=watch)
+        else:
+            part.write_bytes(local_path(url).read_bytes())
+    except HttpProblem as problem:
+        return problem.reason
+    except BrokenFileError as problem:
+        return str(problem)
+    if _has(part, one.sha256):
+        return None
+    part.unlink()
+    return tr("it is another file than the one that is meant")

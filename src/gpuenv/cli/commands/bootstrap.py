@@ -3,44 +3,84 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
+from gpuenv.cli.commands.create_fetching import following
 from gpuenv.cli.commands.plan import options_of
 from gpuenv.cli.options import BootstrapArguments, Common, PlanArguments
 from gpuenv.cli.output import envelope, note, print_file, print_json, print_warnings, working
+from gpuenv.core.render.text import render_size
 from gpuenv.values.text import tr
-from gpuenv.workflow.bootstrap import BootstrapOptions, make_bootstrap
+from gpuenv.workflow.bootstrap import BootstrapOptions, Script, make_bootstrap
+from gpuenv.workflow.bootstrap_folder import SCRIPT, WHEELS, Follow, write_folder
 from gpuenv.workflow.lab import read_lab
 from gpuenv.workflow.write import write_file
 
 _MAY_RUN = 0o111
+_SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
 
 
 def bootstrap(
     wanted: PlanArguments,
     asked: BootstrapArguments,
     lab: Path | None,
-    output: Path | None,
+    output: str | None,
     common: Common,
 ) -> int:
-    """Print the script, or write it so that it can be run; `-` as the output is stdout."""
-    output = None if str(output) == "-" else output
+    """Print the script, write it so that it can be run, or with all it needs into a folder; `-` is stdout."""
+    written = None if output in (None, "-") else Path(str(output))
+    is_folder = written is not None and (str(output).endswith(_SEPARATORS) or written.is_dir())
     options = options_of(wanted, ("gpuenv", "bootstrap"))
     chosen = BootstrapOptions(asked.name, asked.pin, asked.version, asked.launcher, asked.verify)
     with working(tr("reading indexes"), quiet=common.quiet):
-        script = make_bootstrap(options, chosen, read_lab(lab) if lab else None, os.environ)
-    if output is not None:
-        write_file(output, script.text)
-        if output.is_file():
-            output.chmod(output.stat().st_mode | _MAY_RUN)
+        read = read_lab(lab) if lab else None
+        script = make_bootstrap(options, replace(chosen, carried=is_folder), read, os.environ)
+    if written is not None and is_folder:
+        _write_folder(written, script, common)
+        written /= SCRIPT
+    elif written is not None:
+        write_file(written, script.text)
+        if written.is_file():
+            written.chmod(written.stat().st_mode | _MAY_RUN)
     if common.as_json:
         data = {"script": script.text, "environments": list(script.names)}
         print_json(envelope("bootstrap", data, warnings=script.warnings))
         return 0
     if not common.quiet:
         print_warnings(script.warnings)
-    if output is None:
+    if written is None:
         print_file(script.text)
     elif not common.quiet:
-        note(tr("wrote {file}", file=output))
+        note(tr("wrote {file}", file=written))
     return 0
+
+
+def _write_folder(folder: Path, script: Script, common: Common) -> None:
+    """Write the folder; what is to be fetched is told first."""
+    received = size = 0
+
+    def begin(files: int, to_come: int) -> None:
+        nonlocal size
+        size = to_come
+        if common.quiet:
+            return
+        told = {"count": files, "size": render_size(to_come), "folder": folder / WHEELS}
+        note(tr("{count} files, {size} to fetch into {folder}", **told))
+        others = ", ".join(f"`{name}`" for name in script.names if name not in script.pinned)
+        if others:
+            note(
+                tr(
+                    "without the packages of {names}, which each machine decides: --pin decides here",
+                    names=others,
+                )
+            )
+
+    with following(common) as show:
+
+        def count(more: int) -> None:
+            nonlocal received
+            received += more
+            show(received, size)
+
+        write_folder(folder, script, os.environ, Follow(begin, count))
