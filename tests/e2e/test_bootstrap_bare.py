@@ -24,7 +24,9 @@ from installed_wheels import write_wheels
 from micromamba import Micromamba, write_micromamba
 from running import make_program
 from serving import Site, serve
-from tiny_wheels import tiny_torch, tiny_torchvision
+from tiny_wheels import tiny_torch, tiny_torchvision, tiny_wheel
+
+from gpuenv import __version__
 
 pytest.importorskip("rattler")
 _LACKING = lacking()
@@ -64,7 +66,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     tool = write_micromamba(_folder(folder / "micromamba"), folder / "micromamba" / "root")
     with serve_indexes() as index, serve() as site:
         for wheel in write_wheels(_folder(folder / "house")):
-            index.publish(wheel, "pypi")
+            if not wheel.name.startswith("gpuenv-"):
+                index.publish(wheel, "pypi")
+        index.publish(_hostile(folder / "hostile"), "pypi")
         index.publish(tiny_torch(folder / "torch", f"{TORCH}+cpu"), "pytorch", "cpu")
         index.publish(tiny_torchvision(folder / "torch", "0.29.1+cpu"), "pytorch", "cpu")
         ChannelServer(site).publish("conda-forge", _channel(tool), under="/anaconda/cloud")
@@ -80,6 +84,14 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 def _folder(path: Path) -> Path:
     path.mkdir()
     return path
+
+
+def _hostile(folder: Path) -> Path:
+    """Return what somebody put onto the index under gpuenv's name, as the very version that is wanted."""
+    ends = "import sys\nsys.exit('a stranger was here')\n"
+    return tiny_wheel(
+        folder, "gpuenv", __version__, files={"gpuenv/__init__.py": ends, "gpuenv/__main__.py": ends}
+    )
 
 
 def _lab_toml(index: IndexServer, site: Site) -> str:
@@ -143,12 +155,16 @@ def torch_of(bare: BareRoot) -> str:
 
 
 def test_a_machine_without_a_python_gets_what_the_lab_asks_for(lab: Lab, tmp_path: Path) -> None:
-    """A second run changes nothing and asks nobody; what was made goes without a trace."""
+    """A second run changes nothing and asks nobody; what was made goes without a trace.
+
+    The index has a gpuenv of the same version: nobody asks for it.
+    """
     bare = machine(lab, tmp_path)
     before = bare.files()
     told = bootstrap(bare, lab.script, "--launcher")
     assert told.splitlines()[-1] == "paper: /home/student/.local/bin/gpuenv run paper -- python"
     assert torch_of(bare) == f"{TORCH}+cpu"
+    assert not any("gpuenv" in path for _, path, _ in lab.index.asked)
     made = bare.files()
     lab.forget()
     assert bootstrap(bare, lab.script).splitlines()[0] == "`paper` is there and works"
@@ -227,11 +243,42 @@ def test_an_old_python_is_passed_over_and_wheels_beside_the_script_are_enough(
     old.chmod(0o755)
     before = bare.files()
     shutil.copytree(lab.folder.parent / "house", lab.folder / "wheels")
+    shutil.copy(
+        lab.folder.parent / "hostile" / f"gpuenv-{__version__}-py3-none-any.whl", lab.folder / "wheels"
+    )
     try:
         bootstrap(bare, lab.pinned)
     finally:
         shutil.rmtree(lab.folder / "wheels")
-    assert "/simple/gpuenv/" not in lab.index.count()
+    assert not any(path.startswith(("/simple/gpuenv/", "/simple/typer/")) for path in lab.index.count())
     assert torch_of(bare) == f"{TORCH}+cpu"
     bootstrap(bare, lab.pinned, "--uninstall", "--yes")
+    assert bare.files() == before
+
+
+def test_a_folder_with_all_in_it_needs_no_index(lab: Lab, tmp_path: Path) -> None:
+    """What is there already and right is not fetched again, what is not right is replaced."""
+    folder = lab.folder / "everything"
+    program = make_program(tmp_path / "user")
+    asked = ("bootstrap", "--from", lab.folder / "lab.toml", "--pin", "-o", f"{folder}/")
+    done = program.run(*asked)
+    assert done.status == 0, done.err
+    assert f"to fetch into {folder}/wheels\n" in done.err
+    (folder / "bootstrap.sh").unlink()
+    (wheel,) = (folder / "wheels").glob("torch-*.whl")
+    right = wheel.read_bytes()
+    wheel.write_bytes(b"half of i")
+    kept = {path: path.stat().st_mtime_ns for path in (folder / "wheels").iterdir()}
+    assert program.run(*asked).status == 0
+    assert wheel.read_bytes() == right
+    again = {path for path, then in kept.items() if path.stat().st_mtime_ns != then}
+    assert {path.name.partition("-")[0] for path in again} == {"torch", "gpuenv"}
+    unreachable = {"no_proxy": "", "NO_PROXY": ""}  # the proxy leads nowhere
+    bare = machine(lab, tmp_path / "bare", variables=unreachable)
+    (bare.bin / f"python{RUNNING}").symlink_to(sys.executable)
+    before = bare.files()
+    bootstrap(bare, folder / "bootstrap.sh")
+    assert torch_of(bare) == f"{TORCH}+cpu"
+    assert (lab.index.asked, lab.channel.asked) == ([], [])
+    bootstrap(bare, folder / "bootstrap.sh", "--uninstall", "--yes")
     assert bare.files() == before

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
+from base64 import b64decode
+from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from conda_mirror import serve_mirror, with_mirror
 from conda_packages import RUNNING, CondaPackage
 from index_server import IndexServer
+from installed_wheels import write_wheels
 from running import Done, Program
-from tiny_wheels import tiny_torch
+from tiny_wheels import tiny_torch, tiny_wheel
+
+from gpuenv import __version__
 
 TORCH = "2.14.1"
 VICIOUS = "/srv/a'b; rm -rf $HOME `id` \\"
@@ -75,14 +83,99 @@ def test_it_is_written_so_that_it_can_be_run(program: Program) -> None:
     assert [one["code"] for one in asked.envelope["warnings"]] == ["no-micromamba"]
 
 
-def test_the_newest_micromamba_that_tar_unpacks_is_in_the_script(program: Program) -> None:
+@pytest.fixture(scope="module")
+def needs(server: IndexServer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Let the copy of PyPI have what gpuenv needs, as it is installed here; return its address."""
+    for wheel in write_wheels(tmp_path_factory.mktemp("needs")):
+        if not wheel.name.startswith("gpuenv-"):
+            server.publish(wheel, "pypi")
+    return server.pypi
+
+
+def carried(script: str) -> bytes:
+    """The gpuenv that a script holds."""
+    start = "    cat <<'END_OF_GPUENV'\n"
+    return b64decode(script.partition(start)[2].partition("END_OF_GPUENV")[0])
+
+
+def needed(script: str) -> dict[str, str]:
+    """The hashes of the wheels that a script takes, by name."""
+    rows = script.partition("    cat <<'END_OF_WHEELS'\n")[2].partition("END_OF_WHEELS")[0].splitlines()
+    return {name: digest for digest, name, *_ in (row.split(" ") for row in rows)}
+
+
+def test_it_carries_gpuenv_itself_the_same_bytes_each_time(program: Program) -> None:
+    first, again = (program.run("bootstrap", "--offline").out for _ in range(2))
+    assert first == again
+    with ZipFile(BytesIO(carried(first))) as wheel:
+        names = wheel.namelist()
+        assert wheel.testzip() is None
+        assert f"Version: {__version__}\n" in wheel.read(f"gpuenv-{__version__}.dist-info/METADATA").decode()
+    assert {"gpuenv/__init__.py", "gpuenv/matrices/data/torch.json"} <= set(names)
+    assert f"gpuenv_sha256={sha256(carried(first)).hexdigest()}\n" in first
+
+
+def test_offline_what_it_needs_is_known_by_hash_for_every_python(program: Program) -> None:
+    wheels = needed(program.run("bootstrap", "--offline").out)
+    assert any(name.startswith("uv-") and "aarch64" in name for name in wheels)
+    assert {"cp310", "cp314"} <= {part for name in wheels for part in name.split("-")}
+
+
+def test_what_an_index_has_of_its_own_is_locked_from_there(program: Program, needs: str) -> None:
+    done = program.run("bootstrap", "--mirror", needs)
+    assert done.status == 0, done.err
+    wheels = needed(done.out)
+    assert any(name.startswith("uv-") for name in wheels)
+    assert not any(name.startswith("gpuenv-") for name in wheels)
+    assert f"linux-64) echo {RUNNING} ;;" in done.out or f"echo '{RUNNING}" in done.out
+
+
+def test_an_index_that_lacks_what_gpuenv_needs_is_refused(program: Program, server: IndexServer) -> None:
+    """It would fail on each machine: nothing is written."""
+    file = program.root / "work" / "boot.sh"
+    asked = ("bootstrap", "--mirror", f"{server.url}/empty", "-o", file, "--json")
+    done = program.run(*asked)
+    assert (done.status, done.error["code"]) == (3, "gpuenv-needs")
+    assert "or put the files beside the script: -o DIR/" in [one["text"] for one in done.error["fixes"]]
+    assert not file.exists()
+
+
+def test_an_index_that_can_not_be_read_is_no_index(program: Program) -> None:
+    for words in ((), ("--mirror", "http://127.0.0.1:1/simple")):
+        done = program.run("bootstrap", *words, "--json")
+        assert (done.status, done.error["code"]) == (4, "index-unreachable")
+        assert any("--offline" in one["text"] for one in done.error["fixes"])
+    assert program.run("bootstrap", "--mirror", "http://127.0.0.1:1/simple", "--offline").status == 0
+
+
+def test_a_gpuenv_that_is_not_this_one_is_not_taken_from_anywhere(program: Program, tmp_path: Path) -> None:
+    done = program.run("bootstrap", "--gpuenv", "99", "--offline", "--json")
+    assert (done.status, done.error["code"]) == (2, "another-gpuenv")
+    assert program.run("bootstrap", "--gpuenv", __version__, "--offline").status == 0
+    lab = tmp_path / "lab.toml"
+    lab.write_text('[gpuenv]\nwheel = "gpuenv-99-py3-none-any.whl"\n[environments.one]\n', encoding="utf-8")
+    gone = program.run("bootstrap", "--from", lab, "--offline", "--json")
+    assert (gone.status, gone.error["code"]) == (2, "bad-wheel")
+    own = program.run("bootstrap", "--offline").out
+    with ZipFile(BytesIO(carried(own))) as archive:
+        metadata = archive.read(f"gpuenv-{__version__}.dist-info/METADATA").decode()
+    requires = re.findall(r"^Requires-Dist: ((?!.*extra ==).*)$", metadata, re.MULTILINE)
+    wheel = tiny_wheel(tmp_path, "gpuenv", "99", requires=tuple(requires), files={"gpuenv/__init__.py": ""})
+    named = program.run("bootstrap", "--from", lab, "--offline")
+    assert named.status == 0, named.err
+    assert carried(named.out) == wheel.read_bytes()
+
+
+def test_the_newest_micromamba_that_tar_unpacks_is_in_the_script(program: Program, needs: str) -> None:
     def package(version: str, subdir: str = "linux-64", ending: str = ".tar.bz2") -> CondaPackage:
         return CondaPackage("micromamba", version, "0", subdir=subdir, ending=ending)
 
     newest = package("2.10.0")
     packages = (package("2.9.1"), newest, package("2.11.0", ending=".conda"), package("1.5", "linux-aarch64"))
     with serve_mirror({"conda-forge": packages}) as site:
-        done = with_mirror(program, site).run("bootstrap", "--mirror", "lab", "--python", "3.9")
+        done = with_mirror(program, site).run(
+            "bootstrap", "--mirror", "lab", "--mirror", needs, "--python", "3.9"
+        )
         url = site.url
     assert (done.status, done.err) == (0, "")
     assert f"linux-64) echo 'micromamba-2.10.0-0.tar.bz2 {newest.entry['sha256']}'" in done.out
@@ -105,6 +198,7 @@ def torch(server: IndexServer, tmp_path: Path) -> str:
     return TORCH
 
 
+@pytest.mark.usefixtures("needs")
 def test_pinned_it_holds_the_lock_of_a_plan(
     program: Program, mirrors: tuple[str, ...], server: IndexServer, torch: str
 ) -> None:
@@ -206,7 +300,7 @@ def test_a_labs_script_has_all_its_environments_and_what_they_need(program: Prog
     assert held(done.out, "2.environment.yml") == (lab.parent / "course.yml").read_text(encoding="utf-8")
     assert held(done.out, "3.pylock.toml") == (lab.parent / "pylock.toml").read_text(encoding="utf-8")
     assert 'name = "lab"' in held(done.out, "config.toml")
-    assert "wanted_gpuenv='gpuenv>=0.1'\n" in done.out
+    assert f"wanted_gpuenv='gpuenv {__version__}'\n" in done.out
     assert "launcher=yes\n" in done.out
     one = program.run("bootstrap", "--from", lab, "--name", "paper", "torch", "--offline", "--python", "3.10")
     assert commands(one.out, program.home) == [

@@ -121,7 +121,7 @@ def _not_as_installed(changed: list[str]) -> UsageError:
     shown = ", ".join(f"`{name}`" for name in changed[:_SHOWN]) + (", ..." if changed[_SHOWN:] else "")
     because = (Because(tr("not as they were installed: {files}", files=shown), "RECORD"),) if changed else ()
     return UsageError(
-        tr("a script carries gpuenv itself, and the files of this one are not those that were installed"),
+        tr("the script carries gpuenv itself, but this gpuenv's files were changed after it was installed"),
         code="gpuenv-changed",
         because=because,
         fixes=(Fix(tr("install gpuenv again, then make the script")),),

@@ -89,7 +89,7 @@ def _fetch(one: BesideFile, wheels: Path, client: HttpClient, watch: Watch) -> N
             return
         tried.append(Because(reason, redact(url)))
     raise Unreachable(
-        tr("`{name}` can be had from no index", name=one.filename),
+        tr("`{name}` could not be fetched from any index", name=one.filename),
         code="index-unreachable",
         because=tuple(tried),
         fixes=(

@@ -24,11 +24,11 @@ def choose_gpuenv(typed: str | None, lab: Lab | None) -> CarriedWheel:
     version = typed or (lab.file.version if lab else None)
     if version is not None and not _is_wanted(version):
         raise UsageError(
-            tr("the script carries gpuenv {version}, which makes it, and {wanted} is asked for",
+            tr("the script would carry this gpuenv, {version}, but {wanted} is required",
                version=__version__, wanted=version),
             code="another-gpuenv",
             fixes=(
-                Fix(tr("make it with that gpuenv")),
+                Fix(tr("make the script with that gpuenv")),
                 Fix(tr("or name its wheel in lab.toml, as `wheel` of `[gpuenv]`")),
             ),
         )  # fmt: skip

@@ -65,9 +65,9 @@ def find_wheels(
     if options.offline:
         if not known:
             raise Unreachable(
-                tr("what gpuenv {requires} needs is known from an index only", requires=" ".join(requires)),
+                tr("offline the hashes of {requires} are not known", requires=" ".join(requires)),
                 code="offline",
-                fixes=(Fix(tr("without --offline an index is asked")),),
+                fixes=(Fix(tr("run it without --offline: then an index is read")),),
             )
         return Needed(known)
     bundle = configuration_for(options, environ).ca_bundle
@@ -174,13 +174,13 @@ def _not_to_be_had(
     )
     if any(one.problem is None for one in answers):
         return Refused(
-            tr("no index of this script has what gpuenv itself needs"),
+            tr("no index of this script has the packages that gpuenv itself needs"),
             code="gpuenv-needs",
             because=because,
             fixes=fixes,
         )
     return Unreachable(
-        tr("no index could be read that has what gpuenv itself needs"),
+        tr("no index could be read, and so what gpuenv itself needs could not be tested"),
         code="index-unreachable",
         because=because,
         fixes=(fixes[0], Fix(tr("or write the script untested, with the hashes known: --offline"))),
