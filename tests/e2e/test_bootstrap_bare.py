@@ -279,6 +279,6 @@ def test_a_folder_with_all_in_it_needs_no_index(lab: Lab, tmp_path: Path) -> Non
     before = bare.files()
     bootstrap(bare, folder / "bootstrap.sh")
     assert torch_of(bare) == f"{TORCH}+cpu"
-    assert (lab.index.asked, lab.channel.asked) == ([], [])
+    assert (lab.index.asked, lab.channel.asked) == ([], [])  # nor would they have been reached
     bootstrap(bare, folder / "bootstrap.sh", "--uninstall", "--yes")
     assert bare.files() == before

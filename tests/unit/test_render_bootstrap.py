@@ -61,6 +61,8 @@ environment() {
 
 is_verified() { case $1 in 2) return 1 ;; esac; }
 
+is_carried() { return 1; }
+
 digest_of() {
     case $1 in
         1) echo a1e8efeb31bb166a ;;

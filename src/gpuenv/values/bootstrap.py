@@ -34,12 +34,14 @@ class HeldFile:
 class ScriptEnvironment:
     """An environment that a script makes: `arguments` are those of `gpuenv create NAME`, without the name.
 
-    `verified` tells that it has to pass `gpuenv verify` to be left alone.
+    `verified` tells that it has to pass `gpuenv verify` to be left alone, `carried` that all its files lie
+    beside the script.
     """
 
     name: str
     arguments: tuple[Word, ...]
     verified: bool = True
+    carried: bool = False
     files: tuple[HeldFile, ...] = ()
 
 

@@ -197,9 +197,12 @@ def _make(one: _Wanted, number: int, chosen: BootstrapOptions, environ: Mapping[
     else:
         held, words = _decided_there(one, number)
         python = asked_python(one.options)
-    carried = _FROM_BESIDE if chosen.carried and beside is not None else ()
-    arguments = (*words, *_options(one), *carried, *(() if one.verify else ("--no-verify",)))
-    return _Made(ScriptEnvironment(one.name, arguments, one.verify, held), python, beside)
+    carried = chosen.carried and beside is not None
+    if carried:
+        one = replace(one, options=replace(one.options, mirrors=(), offline=False), links=())
+    where = _FROM_BESIDE if carried else ()
+    arguments = (*words, *_options(one), *where, *(() if one.verify else ("--no-verify",)))
+    return _Made(ScriptEnvironment(one.name, arguments, one.verify, carried, held), python, beside)
 
 
 def _decided_there(one: _Wanted, number: int) -> tuple[tuple[HeldFile, ...], tuple[Word, ...]]:

@@ -58,6 +58,7 @@ def _lines(script: Bootstrap) -> Iterable[str]:
     yield f"environments={quote(' '.join(map(str, numbers)))}"
     yield from _environments(script.environments)
     yield from _verified(script.environments)
+    yield from _carried(script.environments)
     yield from _digests(script)
     yield from _pythons(script.wheels)
     yield from _each("index", script.indexes)
@@ -95,6 +96,12 @@ def _verified(environments: tuple[ScriptEnvironment, ...]) -> Iterable[str]:
     unverified = [str(number) for number, one in enumerate(environments, 1) if not one.verified]
     body = f"case $1 in {' | '.join(unverified)}) return 1 ;; esac" if unverified else ":"
     yield from ("", f"is_verified() {{ {body}; }}")
+
+
+def _carried(environments: tuple[ScriptEnvironment, ...]) -> Iterable[str]:
+    carried = [str(number) for number, one in enumerate(environments, 1) if one.carried]
+    body = f"case $1 in {' | '.join(carried)}) ;; *) return 1 ;; esac" if carried else "return 1"
+    yield from ("", f"is_carried() {{ {body}; }}")
 
 
 def _digests(script: Bootstrap) -> Iterable[str]:

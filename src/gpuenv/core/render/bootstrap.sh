@@ -31,6 +31,8 @@ environment() {
 
 is_verified() { [ "$1" != 0 ]; }
 
+is_carried() { [ "$1" = 0 ]; }
+
 digest_of() { echo "$1"; }
 
 pythons_of() { return 1; }
@@ -800,7 +802,11 @@ make_anew() { # NUMBER ENGLISH CHINESE
 make() { # NUMBER [--force]
     tell_of_gpu
     echo begun | write "$mark" # so that --uninstall knows of it, whatever comes
-    environment "$1" create "${2:-}" || return
+    if is_carried "$1"; then export PIP_NO_INDEX=1; fi # gpuenv heeds it, whoever installs
+    code=0
+    environment "$1" create "${2:-}" || code=$?
+    if is_carried "$1"; then unset PIP_NO_INDEX; fi
+    if [ "$code" != 0 ]; then return "$code"; fi
     found=$(look_up "$name") || found=' unknown'
     printf '%s\n' "$digest ${found#* }" | write "$mark"
 }
