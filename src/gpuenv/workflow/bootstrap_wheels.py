@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from packaging.utils import canonicalize_name
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from gpuenv.core.mirror_names import mirror_of_url
 from gpuenv.http import HttpClient
@@ -82,14 +84,50 @@ def find_wheels(
 
 
 def shipped_wheels(requires: tuple[str, ...]) -> tuple[LockedWheel, ...]:
-    """Return the wheels that ship by name and hash, none where they are for other requirements."""
+    """Return the wheels that ship by name and hash, none where they do not satisfy the requirements."""
     document = json.loads(SHIPPED.read_text(encoding="utf-8"))
-    if set(document["requires"]) != set(requires):
-        return ()
-    return tuple(
+    wheels = tuple(
         LockedWheel(row["filename"], row["sha256"], row["size"], tuple(row["targets"]))
         for row in document["wheels"]
     )
+    locked = {_with_extras(one) for one in map(Requirement, document["requires"])}
+    every = tuple(map(Requirement, requires))
+    new = any(one.extras and _with_extras(one) not in locked for one in every)
+    return () if new or not all(_has_all(every, wheels, target) for target in _targets(wheels)) else wheels
+
+
+def _with_extras(asked: Requirement) -> tuple[str, frozenset[str]]:
+    return canonicalize_name(asked.name), frozenset(asked.extras)
+
+
+def _targets(wheels: tuple[LockedWheel, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(target for wheel in wheels for target in wheel.targets))
+
+
+def _has_all(requires: tuple[Requirement, ...], wheels: tuple[LockedWheel, ...], target: str) -> bool:
+    """Whether the wheels of a target have a release that fits each requirement there."""
+    names = (parse_wheel_filename(one.filename) for one in wheels if target in one.targets)
+    releases = {name: version for name, version, *_ in names}
+    around = _environment_of(target)
+    return all(
+        (release := releases.get(canonicalize_name(one.name))) is not None and release in one.specifier
+        for one in requires
+        if one.marker is None or one.marker.evaluate(around)
+    )
+
+
+def _environment_of(target: str) -> dict[str, str | AbstractSet[str]]:
+    """Return what markers read of a target, such as `3.12/linux-aarch64`."""
+    python, platform = target.split("/")
+    machine = "aarch64" if platform.endswith("aarch64") else "x86_64"
+    return {
+        "python_version": python,
+        "python_full_version": f"{python}.0",
+        "platform_machine": machine,
+        "platform_system": "Linux",
+        "sys_platform": "linux",
+        "os_name": "posix",
+    }
 
 
 def _places(
