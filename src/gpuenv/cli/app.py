@@ -123,8 +123,7 @@ def plan(
     if format_name is o.FormatName.bootstrap:
         from gpuenv.cli.commands import bootstrap  # noqa: PLC0415
 
-        written = None if output is None else str(output)
-        return bootstrap.bootstrap(wanted, o.BootstrapArguments(pin=True), None, written, common)
+        return bootstrap.bootstrap(wanted, o.BootstrapArguments(pin=True), None, output, common)
     from gpuenv.cli.commands import plan as command  # noqa: PLC0415
 
     return command.plan(wanted, format_name.value, output, common)

@@ -25,7 +25,7 @@ def bootstrap(
     wanted: PlanArguments,
     asked: BootstrapArguments,
     lab: Path | None,
-    output: str | None,
+    output: str | Path | None,
     common: Common,
 ) -> int:
     """Print the script, write it so that it can be run, or with all it needs into a folder; `-` is stdout."""
