@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpuenv.core.matrix_text import COMPANIONS
-
 CONSTRAINTS_HEAD = "# The torch stack of this environment, as gpuenv installed it."
 _PIP_HEAD = "# gpuenv: keeps the torch stack; see constraints.txt beside this file"
-HELD = ("torch", *COMPANIONS, "triton", "pytorch-triton")
+HELD = (
+    "torch", "torchvision", "torchaudio", "torchtext", "torchdata", "xformers", "triton", "pytorch-triton"
+)  # fmt: skip
 
 
 def held_pins(installed: Mapping[str, str]) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from importlib.metadata import distributions
 from pathlib import Path
 
 from gpuenv.core.held import (
@@ -14,9 +13,8 @@ from gpuenv.core.held import (
     render_constraints,
     render_pip_configuration,
 )
-from gpuenv.environments.check import site_packages
 from gpuenv.environments.record import replace_file
-from gpuenv.managers.active_hold import without_active_hold
+from gpuenv.indexes.active_hold import without_active_hold
 
 CONSTRAINTS = "constraints.txt"
 PIP_CONFIGURATION = "pip.ini" if os.name == "nt" else "pip.conf"
@@ -47,6 +45,10 @@ def is_ours(configuration: Path) -> bool:
 
 def _installed_stack(root: Path) -> dict[str, str]:
     """Return the versions of the torch stack; the metadata of nothing else is read."""
+    from importlib.metadata import distributions  # noqa: PLC0415 - `run` needs neither
+
+    from gpuenv.environments.check import site_packages  # noqa: PLC0415
+
     places = [str(path) for path in site_packages(root)]
     versions: dict[str, str] = {}
     for name in HELD:

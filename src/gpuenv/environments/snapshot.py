@@ -18,7 +18,6 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from gpuenv.environments.dists import parse_record
 from gpuenv.environments.record import FILE_NAME, replace_file
 from gpuenv.environments.trees import remove_tree
 from gpuenv.machine.executables import read_text
@@ -183,6 +182,8 @@ def _files_of(root: Path, places: tuple[str, ...], names: Iterable[str]) -> Iter
 
 def _recorded(root: Path, place: Path, info: Path) -> Iterator[Path]:
     text = read_text(info / "RECORD", _RECORD) or ""
+    from gpuenv.environments.dists import parse_record  # noqa: PLC0415 - `run` only looks for a snapshot
+
     listed = [place / path for path, _ in islice(parse_record(text), _MOST)]
     beside = [path for path in info.rglob("*") if not path.is_dir()]
     for path in dict.fromkeys(Path(os.path.normpath(path)) for path in (*listed, *beside)):

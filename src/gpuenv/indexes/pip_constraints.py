@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpuenv.indexes.parse_pip_configuration import parse_pip_configuration
 from gpuenv.indexes.places import Places
 
 
@@ -25,6 +24,11 @@ def configured_constraints(places: Places) -> tuple[str, ...]:
 
 def _read(path: Path) -> Mapping[str, str]:
     try:
-        return parse_pip_configuration(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if "constraint" not in text:
+            return {}
+        from gpuenv.indexes.parse_pip_configuration import parse_pip_configuration  # noqa: PLC0415 - seldom
+
+        return parse_pip_configuration(text)
     except (OSError, ValueError):
         return {}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from gpuenv import process
-from gpuenv.managers.active_hold import without_active_hold
+from gpuenv.indexes.active_hold import without_active_hold
 from gpuenv.managers.manager import MISLEADING, Wanted, installed_offers, without
 from gpuenv.values.machine import FoundPython
 from gpuenv.values.plan import Sources, Step

@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 from gpuenv import process
+from gpuenv.indexes.active_hold import without_active_hold
 from gpuenv.indexes.uv_settings import uv_variables
-from gpuenv.managers.active_hold import without_active_hold
 from gpuenv.managers.manager import MISLEADING, Wanted, installed_offers, sort_offers, without
 from gpuenv.surroundings import find_executable
 from gpuenv.uv_binary import find_embedded_uv

@@ -14,14 +14,14 @@ from gpuenv import process
 from gpuenv.environments.inside import constraints_url
 from gpuenv.environments.record import Record
 from gpuenv.environments.usage import mark_used
-from gpuenv.managers.active_hold import own_constraints
+from gpuenv.indexes.active_hold import own_constraints
 from gpuenv.values.activation import Activation
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.workflow.environments import existing, foreign
+from gpuenv.workflow.own_constraints import own_pip_constraints
 from gpuenv.workflow.proof_age import outdated_proof
-from gpuenv.workflow.settle import own_pip_constraints
 
 _BIN = "Scripts" if os.name == "nt" else "bin"
 _CONDA_BIN = ("", "Library/bin", "Scripts") if os.name == "nt" else ("bin",)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from gpuenv.environments import apply, elsewhere
-from gpuenv.environments.check import installed_versions, torch_cuda
 from gpuenv.environments.conda_meta import installed_names, is_conda_environment
 from gpuenv.environments.conda_registry import unregister_environment
 from gpuenv.environments.journal import pending_places
@@ -40,6 +39,8 @@ def list_foreign(environ: Mapping[str, str], root: Path = Path("/")) -> tuple[Pa
 
 def render_foreign(path: Path) -> dict[str, Any]:
     """Return an environment that gpuenv did not make as data of `gpuenv list`."""
+    from gpuenv.environments.check import installed_versions, torch_cuda  # noqa: PLC0415 - not for `run`
+
     versions = installed_versions(path)
     python = installed_names(path).get("python")
     cuda = torch_cuda(path)

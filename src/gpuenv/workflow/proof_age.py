@@ -16,7 +16,6 @@ from gpuenv.core.proof_age import (
     render_proof,
 )
 from gpuenv.environments.record import Record
-from gpuenv.machine.proc_driver import read_proc_driver
 from gpuenv.values.text import tr
 
 _ROOT = Path("/")
@@ -42,6 +41,10 @@ def proven(record: Record, data: dict[str, Any] | None, *, ok: bool, root: Path 
 
 def read_driver_facts(root: Path = _ROOT) -> DriverFacts:
     """Read what the kernel's driver tells of itself and its GPUs."""
+    if not (root / "proc/driver/nvidia/version").exists():
+        return DriverFacts(None, ())
+    from gpuenv.machine.proc_driver import read_proc_driver  # noqa: PLC0415 - only where there is a driver
+
     reading = read_proc_driver(root)
     if reading is None:
         return DriverFacts(None, ())

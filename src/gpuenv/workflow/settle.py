@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from gpuenv.environments.inside import hold_stack, without_hold
 from gpuenv.environments.seed_pip import seed_pip
 from gpuenv.environments.store import Place, is_path
-from gpuenv.indexes.pip_constraints import configured_constraints
-from gpuenv.indexes.places import Places
-from gpuenv.managers.active_hold import own_constraints, without_active_hold
 from gpuenv.values.plan import Plan
 from gpuenv.values.text import tr
+from gpuenv.workflow.own_constraints import own_pip_constraints
 
 
 def settle(place: Place, plan: Plan, environ: Mapping[str, str], tell: Callable[[str], None]) -> None:
@@ -36,12 +32,3 @@ def lifted(environ: Mapping[str, str], root: Path) -> dict[str, str]:
     What constraints the user has configured pip with still count.
     """
     return without_hold(environ, root, own_pip_constraints(environ, root))
-
-
-def own_pip_constraints(environ: Mapping[str, str], root: Path) -> tuple[str, ...]:
-    """Return the constraints that the user's own pip is configured with, none of gpuenv's environments'."""
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
-    configured = configured_constraints(
-        Places(without_active_hold(environ), home, Path("/"), root, sys.platform)
-    )
-    return own_constraints(" ".join(configured))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
+from urllib.parse import unquote, urlsplit
 
 from gpuenv.core.held import CONSTRAINTS_HEAD
 
@@ -30,8 +30,9 @@ def _is_an_environment_s(word: str) -> bool:
     parts = urlsplit(word)
     if parts.scheme != "file":
         return False
-    try:
-        with open(url2pathname(parts.path), encoding="utf-8") as file:  # noqa: PTH123 - a text, as it stands there
+    path = unquote(parts.path, errors="surrogateescape")
+    try:  # Windows: file:///C:/...
+        with open(path.lstrip("/") if os.name == "nt" else path, encoding="utf-8") as file:  # noqa: PTH123
             return file.readline().rstrip("\n") == CONSTRAINTS_HEAD
     except (OSError, ValueError):
         return False
