@@ -223,6 +223,29 @@ def test_auto_keeps_the_usual_and_has_living_mirrors_to_turn_to(word: str) -> No
     assert chosen.named == ()
 
 
+@pytest.mark.parametrize(
+    ("around", "expected"),
+    [
+        (AROUND, True),
+        (configured("https://pypi.org/simple"), True),
+        (configured(simple("tuna"), simple("nju")), True),
+        (configured("https://own.example/simple"), False),
+        (configured(simple("tuna"), "https://own.example/simple"), False),
+        (configured(simple("douban")), False),
+        (configured("/opt/packages/simple"), False),
+        (configured(simple("tuna"), no_index=True), False),
+    ],
+)
+def test_mirrors_stand_in_by_themselves_only_where_all_that_is_configured_is_public(
+    around: Circumstances, expected: bool
+) -> None:
+    chosen = choose((), around, by_itself=True)
+    assert bool(chosen.later) is chosen.unasked is expected
+    assert chosen.sources == choose((), around).sources
+    for words in (("official",), ("nju",)):
+        assert not choose(words, around, by_itself=True).later
+
+
 def test_a_mirror_named_beside_auto_goes_before_the_usual_and_is_not_turned_to_again() -> None:
     chosen = choose(("nju", "auto"), AROUND)
     assert urls(chosen.sources) == [*folders("nju"), simple("nju"), PYPI, WHEELS]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from gpuenv.core.mirror_names import correction, find_mirror, is_bogus, mirror_of_url
+from gpuenv.core.mirror_names import correction, find_mirror, host_of, is_bogus, mirror_of_url
 from gpuenv.indexes.addresses import Role, guess_source, is_remote
 from gpuenv.indexes.installer import default_index
 from gpuenv.values.errors import Fix, UsageError
@@ -75,12 +75,14 @@ def _may_stand_in(around: Circumstances) -> bool:
     """Whether all that is configured is public: nothing, the official indexes, or mirrors that are known."""
     configured = around.configuration
     named = (*((configured.index_url,) if configured.index_url else ()), *configured.extra_index_urls)
-    known = around.mirrors.all
-    return not configured.no_index and all(_is_public(source.url, known) for source in named)
+    return not configured.no_index and all(_is_public(source.url, around) for source in named)
 
 
-def _is_public(url: str, mirrors: tuple[Mirror, ...]) -> bool:
-    mirror = _mirror_of(url, mirrors)
+def _is_public(url: str, around: Circumstances) -> bool:
+    default = default_index(around.environ)
+    if default and is_remote(url) and host_of(url) == host_of(default):
+        return True
+    mirror = _mirror_of(url, around.mirrors.all)
     return mirror is not None and mirror.status != "retired" and not mirror.intranet
 
 
