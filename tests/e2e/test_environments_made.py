@@ -189,6 +189,18 @@ def test_where_nobody_can_answer_the_plan_is_shown_before_the_way_to_go_on(
     assert left_behind(program) == []
 
 
+def test_all_files_are_known_before_the_yes(program: Program, server: IndexServer, tmp_path: Path) -> None:
+    """What the installer would fetch and no more: the tiny torch brings none of what the matrix lists."""
+    tiny_torch(tmp_path, "2.14.1+cpu")
+    near = program.with_(PIP_INDEX_URL=server.pypi, PIP_FIND_LINKS=str(tmp_path))
+    download = near.run("create", "trial", *CPU, "--dry-run", "--json").data["download"]
+    assert (download["local_files"], download["files"], download["bytes"]) == (1, 0, 0)
+    assert download["exact"] is True
+    assert download["free_bytes"] > download["installed_bytes"] > 0
+    assert "1 local file, nothing to fetch, " in near.run("create", "trial", *CPU, "--dry-run").out
+    assert left_behind(program) == []
+
+
 def test_where_nobody_can_answer_a_refusal_comes_first(program: Program, mirrors: tuple[str, ...]) -> None:
     done = program.run("create", "trial", "torch==99", *CPU, "--json", *mirrors)
     assert done.status == 3

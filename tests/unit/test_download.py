@@ -95,6 +95,14 @@ def test_a_size_that_no_index_tells_is_the_matrixs_and_not_exact() -> None:
     assert (download.size, download.exact) == (806, False)
 
 
+def test_what_the_installer_has_in_its_cache_is_not_to_fetch_and_takes_no_more_room() -> None:
+    files = (*torch_alone().packages, package("sympy", "1.14.0", None, size=6))
+    cached = frozenset({str(files[0].filename)})
+    download = estimate(torch_alone(packages=files), KNOWN, cached=cached)
+    assert (download.cached, download.files, download.size) == (1, 1, 6)
+    assert (download.installed, download.fresh) == (1618, 18)
+
+
 def test_files_of_this_machine_are_not_to_fetch() -> None:
     local = replace(torch_alone().packages[0], url="/wheels/torch.whl", index="/wheels")
     download = estimate(torch_alone(packages=(local,)), KNOWN)
@@ -124,9 +132,9 @@ def test_it_is_said_in_one_line_with_what_is_free() -> None:
         "  from torch.example.com, 2 local files, about 33 files, 4.1 GB to fetch, "
         "9.0 GB on disk, 99.0 GB free"
     )
-    exact = replace(download, local=0, cached=30, exact=True)
+    exact = replace(download, local=0, cached=3, exact=True)
     assert render_text(plan(download=exact)).splitlines()[2] == (
-        "  from torch.example.com, 33 files, 4.1 GB to fetch, 30 of them in the installer's cache, "
+        "  from torch.example.com, 3 files in the installer's cache, 33 files, 4.1 GB to fetch, "
         "9.0 GB on disk, 99.0 GB free"
     )
     nothing = Download(0, 0, 9_000, local=3, exact=True)

@@ -25,27 +25,39 @@ class _Part:
     size: WheelSize
     local: bool = False
     sure: bool = False
+    cached: bool = False
 
 
-def estimate(plan: Plan, known: Dependencies, *, free: int | None = None) -> Download:
+def estimate(
+    plan: Plan,
+    known: Dependencies,
+    *,
+    whole: bool = False,
+    free: int | None = None,
+    cached: frozenset[str] = frozenset(),
+) -> Download:
     """Return what a plan of wheels brings, without asking anybody.
 
-    Where no resolver ran, what the stack depends on is taken from the matrix: `exact` is false then. `free`
-    are the bytes free where the environment goes.
+    Where no resolver ran (`whole`: one did), what the stack depends on is the matrix's, and not `exact`.
+    `free` are the bytes free where the environment goes, `cached` names files that the installer has in its
+    cache.
     """
     platform = platform_of(plan.machines[0])
-    parts = [_planned(package, plan, known, platform) for package in plan.packages]
-    required = None if plan.is_whole else _required(plan, known, platform)
+    parts = [_planned(package, plan, known, platform, cached) for package in plan.packages]
+    whole = whole or plan.is_whole
+    required = None if whole else _required(plan, known, platform)
     parts += _depended_on(plan, known, platform, required or ())
-    fetched = [part for part in parts if not part.local]
+    fetched = [part for part in parts if not (part.local or part.cached)]
     return Download(
         files=len(fetched),
         size=_total(part.size.packed for part in fetched),
         installed=_total(part.size.unpacked for part in parts),
-        local=len(parts) - len(fetched),
+        fresh=_total(part.size.unpacked for part in parts if not part.cached),
+        local=sum(part.local for part in parts),
+        cached=sum(part.cached for part in parts),
         free=free,
-        exact=plan.is_whole and all(part.sure for part in fetched),
-        least=any(part.size.packed is None for part in fetched) or (required is None and not plan.is_whole),
+        exact=whole and all(part.sure for part in fetched),
+        least=any(part.size.packed is None for part in fetched) or (required is None and not whole),
     )
 
 
@@ -53,7 +65,9 @@ def _total(sizes: Iterable[int | None]) -> int:
     return sum(size for size in sizes if size)
 
 
-def _planned(package: PlannedPackage, plan: Plan, known: Dependencies, platform: Platform) -> _Part:
+def _planned(
+    package: PlannedPackage, plan: Plan, known: Dependencies, platform: Platform, cached: frozenset[str]
+) -> _Part:
     local = bool(package.url) and not str(package.url).startswith(_REMOTE)
     version = Version(package.version) if package.version else None
     if package.name == "torch" and version is not None:
@@ -63,7 +77,8 @@ def _planned(package: PlannedPackage, plan: Plan, known: Dependencies, platform:
         size = known.size_of(package.name, wanted, platform, package.size)
         if package.size is None and version is not None and package.variant not in (None, "cpu"):
             size = WheelSize(None, None)  # a row of another variant's wheel says little
-    return _Part(size, local, sure=package.size is not None)
+    in_cache = not local and package.filename in cached
+    return _Part(size, local, sure=package.size is not None, cached=in_cache)
 
 
 def _kind(version: Version) -> IndexKind:

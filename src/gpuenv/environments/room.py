@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gpuenv.values.errors import Because, Fix, InstallFailed
+from gpuenv.values.plan import Download
 from gpuenv.values.text import tr
 
 
@@ -38,6 +39,24 @@ def free_bytes(path: Path) -> int | None:
         return shutil.disk_usage(existing_part(path)).free
     except OSError:
         return None
+
+
+def check_brought(path: Path, download: Download, needed: int) -> None:
+    """Raise InstallFailed `disk-full` when fewer than `needed` bytes are free where a path lies."""
+    free = free_bytes(path)
+    if free is None or needed <= free:
+        return
+    raise InstallFailed(
+        tr(
+            "{fetched:.1f} GB are to be fetched, {needed:.1f} GB are needed on disk, {free:.1f} GB are free",
+            fetched=download.size / 1e9,
+            needed=needed / 1e9,
+            free=free / 1e9,
+        ),
+        code="disk-full",
+        because=(Because(tr("{free} bytes are free", free=free), str(existing_part(path))),),
+        fixes=(Fix(tr("make room, or set GPUENV_DATA_DIR to a directory on a larger disk")),),
+    )
 
 
 def check_room(path: Path, needed: int, way_out: str) -> None:

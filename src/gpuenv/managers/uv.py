@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
+
+from packaging.utils import canonicalize_name
 
 from gpuenv import process
 from gpuenv.indexes.active_hold import without_active_hold
@@ -85,6 +88,30 @@ def find() -> str:
 def executables() -> Mapping[str, str]:
     """Return where `uv` of the steps is."""
     return {"uv": find()}
+
+
+def cache_directory(environ: Mapping[str, str]) -> Path | None:
+    """Return uv's cache, None where it does not tell."""
+    if environ.get("UV_NO_CACHE", "") not in {"", "0", "false"}:
+        return None
+    told = process.run((find(), "cache", "dir"), timeout_s=_LIST_LIMIT_S, environ=environ)
+    return Path(told.stdout.strip()) if told.ok and told.stdout.strip() else None
+
+
+def cached_wheels(filenames: Iterable[str], environ: Mapping[str, str]) -> frozenset[str]:
+    """Return those of the wheels that uv's cache holds, as far as it is laid out as it was up to uv 0.9.
+
+    wheels-v5/pypi/filelock/3.20.0-py3-none-any.http, wheels-v5/index/3c2f.../torch/2.9.1+cu126-cp312-....http
+    point to what is unpacked. What is laid out otherwise counts as not there.
+    """
+    cache = cache_directory(environ)
+    places = [] if cache is None else [*cache.glob("wheels-v*/pypi"), *cache.glob("wheels-v*/index/*")]
+    return frozenset(name for name in filenames if any(_pointer(place, name).is_file() for place in places))
+
+
+def _pointer(place: Path, filename: str) -> Path:
+    name, _, rest = filename.partition("-")
+    return place / canonicalize_name(name) / f"{rest.removesuffix('.whl')}.http"
 
 
 def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:

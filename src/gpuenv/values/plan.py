@@ -103,14 +103,15 @@ class Download:
     """How much a plan brings; sizes are in bytes.
 
     `files` and `size` are to be fetched, `local` counts files that are on this machine already, `cached`
-    those of `files` that the installer has in its cache. `installed` is what all take on disk, `free` what is
-    free there, None where that is not on this machine. `exact`: every file is known, and its size; `least`:
-    of some file nobody tells the size.
+    those that the installer has in its cache. `installed` is what all take on disk, `fresh` what those take
+    that are not in the cache; `free` is what is free there, None where that is not on this machine. `exact`:
+    every file is known, and its size; `least`: of some file nobody tells the size.
     """
 
     files: int
     size: int
     installed: int
+    fresh: int = 0
     local: int = 0
     cached: int = 0
     free: int | None = None

@@ -145,7 +145,8 @@ def _build(
     making: Making,
     verify: Verify | None,
 ) -> CreateResult:
-    check_space(place, sum(package.size or 0 for package in plan.packages))
+    if plan.download is None:  # what it brings was weighed before it was offered
+        check_space(place, sum(package.size or 0 for package in plan.packages))
     log = making.running.log
     if plan.conda is not None:
         make_conda_environment(plan, plan.conda, place, making)

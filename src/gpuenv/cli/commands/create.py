@@ -39,6 +39,7 @@ from gpuenv.workflow.prove import prove
 from gpuenv.workflow.request_digest import request_digest
 from gpuenv.workflow.trials import Trials
 from gpuenv.workflow.unproven import find_unproven
+from gpuenv.workflow.whole import check_disk, with_all_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def create_as_asked(
         options, mirrors, os.environ, target=str(place.path), tell=_teller(common), make=planning.make
     )
     with working(tr("reading indexes"), quiet=common.quiet):
-        plan = trials.plan()
+        plan = with_all_files(trials.plan(), trials.options, mirrors, os.environ, place.path)
     _offer(place, plan, chosen, common, planning)
     if chosen.dry_run:
         if common.as_json:
@@ -112,6 +113,7 @@ def create_as_asked(
         except (InstallFailed, StackNotFetchedError) as error:
             with working(tr("planning again"), quiet=common.quiet):
                 other = trials.again(error, plan)
+                other = with_all_files(other, trials.options, mirrors, os.environ, place.path)
         if (other.pins, other.python) != (plan.pins, plan.python):
             _offer(place, other, chosen, common, planning)
         plan = other
@@ -128,6 +130,8 @@ def _offer(place: Place, plan: Plan, chosen: CreateArguments, common: Common, pl
     """Show a plan and ask whether it may be carried out."""
     if not (common.quiet and chosen.yes):
         _show(plan, common, planning)
+    if not chosen.dry_run:
+        check_disk(plan, os.environ, place.path)
     if not (chosen.yes or chosen.dry_run):
         check_terminal(assume="--yes", data=render_plan_data(plan) | planning.more())
         confirm(tr("create {path}?", path=place.path), assume="--yes")

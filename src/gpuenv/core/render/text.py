@@ -98,6 +98,8 @@ def _origin(plan: Plan) -> str:
 def _brought(places: str, download: Download) -> str:
     """Say what is fetched, what all takes on disk and what is free; "about" where the matrix was asked."""
     parts = [_local_files(download.local)] if download.local else []
+    if download.cached:
+        parts.append(tr("{files} in the installer's cache", files=_files(download.cached)))
     if download.files:
         about = download.files > 1 and not download.exact
         files = _files(download.files)
@@ -105,8 +107,6 @@ def _brought(places: str, download: Download) -> str:
         parts.append(_to_fetch(download.size, least=download.least))
     else:
         parts.append(tr("nothing to fetch"))
-    if download.cached:
-        parts.append(tr("{count} of them in the installer's cache", count=download.cached))
     if download.installed:
         parts.append(tr("{size} on disk", size=render_size(download.installed)))
     if download.free is not None:
