@@ -483,6 +483,52 @@ def export(
     return command.export(name, format_name, output, options, common)
 
 
+@app.command()
+@o.grouped
+def info(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="An environment that gpuenv made.",
+            show_default=False,
+            autocompletion=o.complete_environment,
+        ),
+    ] = None,
+    *,
+    common: o.Common,
+) -> int:
+    """Print what a bug report needs: gpuenv, machine, variables, an environment's packages; no passwords."""
+    from gpuenv.cli.commands import info as command  # noqa: PLC0415
+
+    return command.info(name, common)
+
+
+@app.command()
+@o.grouped
+def version(
+    *,
+    common: o.Common,
+) -> int:
+    """Print gpuenv's version."""
+    from gpuenv.cli.commands import info as command  # noqa: PLC0415
+
+    return command.version(common)
+
+
+@app.command("help")
+def help_of_command(
+    context: typer.Context,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[COMMAND]...", help="Left out: all commands.", show_default=False),
+    ] = None,
+) -> None:
+    """Print the help of a command: gpuenv help mirrors use."""
+    root = context.find_root()
+    root.command.main([*(words or ()), "--help"], prog_name="gpuenv", standalone_mode=False)
+
+
 @matrix_app.command("show")
 @o.grouped
 def matrix_show(
