@@ -464,6 +464,12 @@ def test_condas_torch_keeps_its_cuda_where_that_works_and_becomes_a_wheel_where_
     assert [one.pip for one in changes if one.project.startswith("torch")] == [True, True]
 
 
+def test_what_stands_in_a_file_is_required() -> None:
+    request = request_of(left("torch", "torchvision", "numpy<2"), Asked((V100,), optional=True).request())
+    assert request.optional == ()
+    assert [one.name for one in request.to_resolve] == ["numpy"]
+
+
 def test_different_pins_of_one_project_are_refused_with_their_places() -> None:
     found = left("torch==1.7.1", "torch==1.8.0")
     with pytest.raises(UsageError, match="different releases of torch") as refused:

@@ -189,13 +189,14 @@ def request_of(left: Left, base: Request) -> Request:
     """Return the request for all that was left, in which torch and its companions, Python and CUDA, are free.
 
     `base` has the options of the command line: its Python and its variant hold. Other requirements stand as
-    they are. Raises UsageError where two lines ask for different releases of one project of the stack.
+    they are; all are required. Raises UsageError where two lines ask for different releases of one project
+    of the stack.
     """
     _refuse_contradiction(left)
     requirements = tuple(freed(one) if one.name in STACK else one for one in _requirements(left))
     if all(one.name != "torch" for one in requirements):
         requirements = (Requirement("torch"), *requirements)
-    return replace(base, requirements=requirements)
+    return replace(base, requirements=requirements, optional=())
 
 
 def _requirements(left: Left) -> Iterator[Requirement]:
