@@ -95,6 +95,8 @@ def test_an_environment_lives_from_create_to_remove(
     assert program.run("remove", "trial", "--yes", "--json").data["name"] == "trial"
     assert program.run("list", "--json").data["environments"] == []
     assert left_behind(program) == []
+    assert list((program.root / "data" / "logs").iterdir()) == []
+    assert list((program.root / "cache").rglob("sizes/*")) == []
 
 
 def test_what_a_person_sees_of_create(program: Program, mirrors: tuple[str, ...]) -> None:

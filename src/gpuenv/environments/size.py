@@ -34,6 +34,12 @@ def environment_size(place: Place, cache: Path | None) -> int | None:
     return size
 
 
+def forget_size(place: Place, cache: Path) -> None:
+    """Drop what was counted of an environment that is gone."""
+    with suppress(OSError):
+        (cache / "sizes" / f"{place.key}.json").unlink()
+
+
 def count_bytes(root: Path) -> int:
     """Return the bytes on disk of all that lies in a folder, links not followed; raise OSError."""
     total, linked, folders = 0, set(), [str(root)]

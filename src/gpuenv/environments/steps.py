@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -65,6 +66,13 @@ def new_log(place: Place, now: datetime | None = None) -> Path:
     """Return the file that a change to the place is logged in."""
     moment = (now or datetime.now(timezone.utc)).strftime("%Y%m%dT%H%M%SZ")
     return make_directory(place.store.logs) / f"{place.path.name}-{moment}-{place.key[:6]}.log"
+
+
+def remove_logs(place: Place) -> None:
+    """Remove the logs of a place: they go with its environment; what can't be removed stays."""
+    for log in place.store.logs.glob(f"*-{place.key[:6]}.log"):
+        with suppress(OSError):
+            log.unlink()
 
 
 def check_space(place: Place, needed: int) -> None:

@@ -16,8 +16,11 @@ from gpuenv.environments.kernels import kernels_of, remove_kernel
 from gpuenv.environments.listing import Environment, find_environment, list_environments, place_of
 from gpuenv.environments.lock import WAIT_S, busy, locked
 from gpuenv.environments.record import read_record
+from gpuenv.environments.size import forget_size
+from gpuenv.environments.steps import remove_logs
 from gpuenv.environments.store import Place, find_store, is_path
 from gpuenv.machine.conda_environments import find_conda_environments
+from gpuenv.surroundings import cache_root
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.plan import Warn
 from gpuenv.values.text import tr
@@ -134,6 +137,8 @@ def remove(name: str, environ: Mapping[str, str], *, wait_s: float = WAIT_S) -> 
                 remove_kernel(folder, place.path)
             unregister_environment(place.path, environ)
         elsewhere.forget(place)
+        forget_size(place, cache_root(environ))
+        remove_logs(place)
     return place
 
 
