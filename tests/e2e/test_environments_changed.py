@@ -464,3 +464,44 @@ def test_on_a_gpu_a_cpu_build_never_comes_in(program: Program, mirrors: tuple[st
     refused = change(lab, "install", "paper", "needsold")
     assert refused.status in {3, 4}
     assert installed(paper)["torch"] == "2.14.1+cu126"
+
+
+# --- conda's environments
+
+
+@pytest.fixture
+def condas(program: Program, paper: Path) -> Path:
+    """Let the environment look as one of micromamba's, in which conda has installed tinydep."""
+    assert change(program, "install", "paper", "tinydep<2").status == 0
+    kept = record(paper)
+    (paper / "gpuenv.json").write_text(json.dumps({**kept, "manager": "micromamba"}))
+    (info,) = paper.glob("lib/*/site-packages/tinydep-*.dist-info")
+    (info / "INSTALLER").write_text("conda\n")
+    (paper / "conda-meta").mkdir()
+    (paper / "conda-meta" / "history").write_text("")
+    (paper / "conda-meta" / "tinydep-1.0-py_0.json").write_text("{}")
+    return paper
+
+
+def test_what_conda_installed_stays_and_its_tool_is_named(program: Program, condas: Path) -> None:
+    assert change(program, "install", "paper", "mylib").status == 0
+    assert installed(condas)["tinydep"] == "1.0"
+    before = files(condas)
+    done = change(program, "install", "paper", "tinydep>=2")
+    assert (done.status, done.error["code"]) == (2, "condas-package")
+    assert done.error["fixes"][0]["command"] == f"micromamba install -p {condas} 'tinydep>=2'"
+    done = change(program, "uninstall", "paper", "tinydep")
+    assert (done.status, done.error["code"]) == (2, "condas-package")
+    assert change(program, "update", "paper").data["changes"] == []
+    assert files(condas) == before
+
+
+def test_a_conda_environment_is_exported_with_its_builds_and_its_wheels(
+    program: Program, condas: Path
+) -> None:
+    assert change(program, "install", "paper", "mylib").status == 0
+    done = program.run("export", "paper")
+    assert done.status == 0, done.err
+    lines = [line.strip() for line in done.out.splitlines()]
+    for wanted in ("- tinydep 1.0 py_0", "- torch==2.14.1+cpu", "- mylib==2.0"):
+        assert wanted in lines, done.out

@@ -127,6 +127,16 @@ def test_uvs_changes_are_told_by_name() -> None:
     )
 
 
+def test_uvs_changes_by_address_have_the_version_of_the_wheel() -> None:
+    wheel = "https://h.example/flash_attn-2.8.3%2Bcu12-cp312-cp312-linux_x86_64.whl#sha256=5d1f"
+    source = "git+https://h.example/x.git@5d1f"
+    assert parse_uv_changes(f" + flash-attn @ {wheel}\n + x @ {source}\n + y==1.0 (from {wheel})\n") == (
+        PackageChange("flash-attn", None, "2.8.3+cu12", wheel),
+        PackageChange("x", None, "?", source),
+        PackageChange("y", None, "1.0", wheel),
+    )
+
+
 def test_pips_report_is_told_by_name() -> None:
     text = json.dumps({"version": "1", "install": [{"metadata": {"name": "Torch", "version": "2.7.1"}}]})
     assert parse_pip_report(text, {"torch": "2.6"}) == (PackageChange("torch", "2.6", "2.7.1"),)

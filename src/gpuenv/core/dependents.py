@@ -46,14 +46,13 @@ def dependents(names: Iterable[str], needs: Needs) -> dict[str, tuple[str, ...]]
 
 def unneeded_without(names: Iterable[str], needs: Needs, keep: Iterable[str]) -> tuple[str, ...]:
     """Return what was installed for `names` alone: nothing that stays requires it, and `keep` lacks it."""
-    gone, kept = set(names), set(keep)
-    below = _below(gone, needs)
-    while True:
-        staying = {wanted for name, wants in needs.items() if name not in gone for wanted in wants}
-        more = {name for name in below - gone if name in needs and name not in staying | kept}
-        if not more:
-            return tuple(sorted(gone - set(names)))
-        gone |= more
+    gone = set(names)
+    free = (_below(gone, needs) & set(needs)) - gone - set(keep)
+    while True:  # from the most that may go: packages that need each other go together
+        needed = {wanted for name, wants in needs.items() if name not in gone | free for wanted in wants}
+        if not free & needed:
+            return tuple(sorted(free))
+        free -= needed
 
 
 def _below(names: set[str], needs: Needs) -> set[str]:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
 
-from packaging.utils import canonicalize_name
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
 from gpuenv.values.text import tr
 
-_LINE = re.compile(r"^\s*([-+~])\s+([A-Za-z0-9][\w.-]*)==(\S+)(?: \(from (\S+)\))?", re.MULTILINE)
+_LINE = re.compile(
+    r"^\s*([-+~])\s+([A-Za-z0-9][\w.-]*)(?:==(\S+)(?: \(from (\S+)\))?| @ (\S+))", re.MULTILINE
+)
+UNKNOWN = "?"  # the version of what has to be built to know it
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +37,31 @@ def parse_uv_changes(text: str) -> tuple[PackageChange, ...]:
     Sample:
          - torch==2.7.1+cpu
          + torch==2.7.1+cu126
+         + flash-attn @ https://example.org/flash_attn-2.8.3-cp312-cp312-linux_x86_64.whl#sha256=5d1f
     """
     before: dict[str, str] = {}
     after: dict[str, str] = {}
     urls: dict[str, str] = {}
-    for sign, name, version, url in _LINE.findall(text):
+    for sign, name, told, source, address in _LINE.findall(text):
+        version = told or _version_in(address)
         if sign in "-~":
             before[canonicalize_name(name)] = version
         if sign in "+~":
             after[canonicalize_name(name)] = version
-            urls[canonicalize_name(name)] = url
+            urls[canonicalize_name(name)] = source or address
     names = sorted({*before, *after})
     return tuple(
         PackageChange(name, before.get(name), after.get(name), urls.get(name) or None) for name in names
     )
+
+
+def _version_in(address: str) -> str:
+    """Return the version that a wheel's address tells, `?` for any other."""
+    name = unquote(urlsplit(address).path).rpartition("/")[2]
+    try:
+        return str(parse_wheel_filename(name)[1])
+    except InvalidWheelFilename:
+        return UNKNOWN
 
 
 def parse_pip_report(text: str, installed: dict[str, str]) -> tuple[PackageChange, ...]:

@@ -26,6 +26,7 @@ from gpuenv.environments.lock import WAIT_S, locked
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.steps import Running, check_space, new_log, run_steps
 from gpuenv.managers import get_manager, pip, uv
+from gpuenv.managers.dry_run import UNKNOWN
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.plan import Sources, Step
 from gpuenv.values.text import tr
@@ -171,6 +172,7 @@ def _check(planned: PlannedChange, variant: str | None, log: Path) -> None:
         else:
             wanted[one.name] = one.after
     found = _versions_in(root)
+    wanted |= {name: found.get(name, version) for name, version in wanted.items() if version == UNKNOWN}
     for name in sorted({*wanted, *found}):
         if found.get(name) != wanted.get(name):
             problem = tr(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from gpuenv.cli.output import (
     print_data,
     print_json,
     print_warnings,
+    without_passwords,
     working,
 )
 from gpuenv.core.render.changes import render_changes
@@ -28,6 +30,7 @@ from gpuenv.environments.steps import new_log
 from gpuenv.values.errors import Fix, Refused, UsageError, VerificationFailed
 from gpuenv.values.plan import Sources, Warn
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 from gpuenv.workflow.change import PlannedChange
 from gpuenv.workflow.change_apply import Changed, How, apply_change, change_steps
 from gpuenv.workflow.detect import detect
@@ -51,7 +54,7 @@ def install(name: str, words: list[str], files: list[Path], asked: ChangeArgumen
         raise UsageError(
             tr("nothing to install was named"),
             code="usage",
-            fixes=(Fix(tr("name it"), f"gpuenv install {name} REQ"),),
+            fixes=(Fix(tr("name it"), f"gpuenv install {shlex.quote(name)} REQ"),),
         )
     opened = open_environment(name, os.environ)
     options = _options(asked)
@@ -138,7 +141,7 @@ def _shown(planned: PlannedChange, *, verbose: bool) -> str:
     moved = planned.moved.packages[0].version if planned.moved else None
     lines = render_changes(planned.changes, torch=stack.get("torch"), moved=moved, why=planned.why)
     steps = change_steps(planned) if verbose else ()
-    return "\n".join((*lines, *(f"  $ {' '.join(step.argv)}" for step in steps)))
+    return "\n".join((*lines, *(f"  $ {redact(shlex.join(step.argv))}" for step in steps)))
 
 
 def _end(command: str, planned: PlannedChange, data: dict[str, Any], common: Common) -> int:
@@ -150,7 +153,7 @@ def _end(command: str, planned: PlannedChange, data: dict[str, Any], common: Com
 def _data(planned: PlannedChange) -> dict[str, Any]:
     place = planned.opened.place
     stack = planned.opened.stack.get("torch")
-    return {
+    data = {
         "environment": {"name": place.name, "path": str(place.path), "python": str(planned.opened.python)},
         "torch": {"before": stack, "after": planned.moved.packages[0].version if planned.moved else stack},
         "changes": [asdict(change) for change in planned.changes],
@@ -158,6 +161,7 @@ def _data(planned: PlannedChange) -> dict[str, Any]:
         "steps": [asdict(step) for step in change_steps(planned)],
         "why": list(planned.why),
     }
+    return dict(without_passwords(data))
 
 
 def _apply(planned: PlannedChange, asked: ChangeArguments, common: Common) -> Changed:
