@@ -279,6 +279,18 @@ def test_a_damaged_record_is_told(program: Program, paper: Path) -> None:
     assert (done.status, done.error["code"]) == (2, "record-unreadable")
 
 
+@pytest.mark.parametrize(
+    "garbage", [None, 3, [], ["", "not a requirement !", 3], {"requirements": [3, "a b"]}]
+)
+def test_garbage_in_a_record_is_passed_over(program: Program, paper: Path, garbage: object) -> None:
+    kept = record(paper)
+    for key in ("asked", "pins", "packages", "constraints", "requirements"):
+        kept["plan"][key] = garbage
+    (paper / "gpuenv.json").write_text(json.dumps(kept))
+    assert change(program, "install", "paper", "tinydep", "--no-verify").status == 0
+    assert program.run("export", "paper").status == 0
+
+
 def test_an_environment_that_was_moved_by_hand_grows_where_it_is(program: Program, paper: Path) -> None:
     elsewhere = program.root / "work" / "moved"
     paper.rename(elsewhere)

@@ -24,7 +24,7 @@ from gpuenv.values.plan import Plan, Sources, Warn
 from gpuenv.values.userinfo import without_userinfo
 from gpuenv.workflow.joint import planned_file
 from gpuenv.workflow.knowledge import load_knowledge
-from gpuenv.workflow.opened import Opened, texts_of
+from gpuenv.workflow.opened import Opened, requirements_of, texts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ def _rows(base: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _pins_after(planned: PlannedChange, base: dict[str, Any]) -> dict[str, str]:
     """Return the pins by name, torch's first: those of before that stay, and those of builds that come."""
-    before = {canonicalize_name(Requirement(pin).name): pin for pin in texts_of(base.get("pins"))}
+    before = {canonicalize_name(Requirement(pin).name): pin for pin in requirements_of(base.get("pins"))}
     come = {change.name for change in planned.changes if change.after}
     gone = {change.name for change in planned.changes if change.after is None}
     planned_pins = planned.wish.plan.pins if planned.wish.plan else ()

@@ -26,7 +26,7 @@ from gpuenv.values.plan import Plan, PlannedPackage, Sources, Warn
 from gpuenv.values.text import tr
 from gpuenv.workflow.detect import detect
 from gpuenv.workflow.joint import planned_file
-from gpuenv.workflow.opened import ChangeOptions, Opened, sources_of, texts_of
+from gpuenv.workflow.opened import ChangeOptions, Opened, requirements_of, sources_of, texts_of
 from gpuenv.workflow.plan import with_steps
 
 OF_CONDA = ("environment.yml", "text", "json")
@@ -122,7 +122,9 @@ def _comes_anyway(one: Installed, opened: Opened) -> bool:
 
 
 def _pinned(opened: Opened) -> frozenset[str]:
-    pins = (canonicalize_name(Requirement(pin).name) for pin in texts_of(opened.record.plan.get("pins")))
+    pins = (
+        canonicalize_name(Requirement(pin).name) for pin in requirements_of(opened.record.plan.get("pins"))
+    )
     return frozenset((*STACK, *pins))
 
 

@@ -98,7 +98,7 @@ class Opened:
     @property
     def constraints(self) -> tuple[str, ...]:
         """What known-bad combinations forbid beside this torch."""
-        return texts_of(self.record.plan.get("constraints"))
+        return requirements_of(self.record.plan.get("constraints"))
 
     @property
     def needs(self) -> Needs:
@@ -142,10 +142,10 @@ def _asked(plan: dict[str, Any]) -> Asked:
     asked = plan.get("asked")
     if not isinstance(asked, dict):
         names = (one.name for text in texts_of(plan.get("pins")) if (one := parse_recorded(text)))
-        return Asked((*names, *texts_of(plan.get("requirements"))))
+        return Asked((*names, *requirements_of(plan.get("requirements"))))
     devices = asked.get("devices")
     return Asked(
-        requirements=texts_of(asked.get("requirements")),
+        requirements=requirements_of(asked.get("requirements")),
         mirrors=texts_of(asked.get("mirrors")),
         find_links=texts_of(asked.get("find_links")),
         cuda=str(asked.get("cuda") or "auto"),
@@ -157,6 +157,11 @@ def _asked(plan: dict[str, Any]) -> Asked:
 def texts_of(value: Any) -> tuple[str, ...]:
     """Return the texts of a list in a record, none of anything else."""
     return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+
+
+def requirements_of(value: Any) -> tuple[str, ...]:
+    """Return the requirements of a list in a record; what is none was not written by gpuenv."""
+    return tuple(text for text in texts_of(value) if parse_recorded(text) is not None)
 
 
 def parse_recorded(text: str) -> Requirement | None:
