@@ -208,6 +208,7 @@ REFUSED = (
     ("null", "no mapping"),
     ("numpy", "no mapping"),
     ("- numpy\n", "no mapping"),
+    ("services:\n  web:\n    image: nginx\n", "dependencies"),
     ("dependencies: numpy\n", "`dependencies` is no list"),
     ("dependencies: {numpy: 1}\n", "`dependencies` is no list"),
     ("channels: conda-forge\n", "`channels` is no list"),

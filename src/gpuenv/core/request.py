@@ -5,12 +5,13 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.core.markers import marker_environment
+from gpuenv.values.bounds import check_bounds, shortened
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
@@ -166,10 +167,11 @@ def parse_named(texts: tuple[str, ...]) -> tuple[Requirement, ...]:
 
 def _parse_requirement(text: str) -> Requirement:
     try:
-        requirement = Requirement(text)
-    except InvalidRequirement as error:
+        requirement = Requirement(check_bounds(text))
+        _refuse_empty(requirement)
+    except ValueError as error:
         raise UsageError(
-            tr("`{text}` is no requirement: {error}", text=text, error=reason_of(error)),
+            tr("`{text}` is no requirement: {error}", text=shortened(text), error=reason_of(error)),
             code="bad-requirement",
             fixes=(Fix(tr("write it as `torch==2.7.1` or `numpy>=1.26`")),),
         ) from None
@@ -187,6 +189,12 @@ def _parse_requirement(text: str) -> Requirement:
     return requirement
 
 
+def _refuse_empty(requirement: Requirement) -> None:
+    """Raise ValueError for `torch===`, which the grammar lets pass."""
+    if any(not item.version for item in requirement.specifier):
+        raise ValueError(tr("a version is missing after `{operator}`", operator="==="))
+
+
 def _refuse_marker(text: str, requirement: Requirement) -> None:
     """Raise UsageError for a marker that compares what can't be compared: `os_name ~= 'posix'`."""
     try:
@@ -202,13 +210,13 @@ def _refuse_marker(text: str, requirement: Requirement) -> None:
 def parse_python(text: str) -> SpecifierSet:
     """Parse `3.11`, `3.11.4` or `>=3.10,<3.13`; raise UsageError for anything else."""
     try:
-        if text[:1].isdigit():
+        if check_bounds(text)[:1].isdigit():
             version = Version(text)
             return SpecifierSet(f"=={version}" if version.release[2:] else f"=={version}.*")
         return SpecifierSet(text)
-    except (InvalidVersion, InvalidSpecifier):
+    except ValueError:
         raise UsageError(
-            tr("`{text}` is no Python version", text=text),
+            tr("`{text}` is no Python version", text=shortened(text)),
             code="bad-python",
             fixes=(Fix(tr("write it as `3.11` or `>=3.10,<3.13`")),),
         ) from None

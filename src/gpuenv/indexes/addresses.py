@@ -26,9 +26,14 @@ def is_remote(url: str) -> bool:
     return _REMOTE.match(url) is not None
 
 
+def is_file_url(url: str) -> bool:
+    """Whether an address is a `file:` URL."""
+    return url.strip().lower().startswith("file:")
+
+
 def local_path(url: str) -> Path:
     """Turn a path or a `file:` URL into a path."""
-    if not url.lower().startswith("file:"):
+    if not is_file_url(url):
         return Path(url)
     parts = urlsplit(url)
     host = f"//{parts.netloc}" if parts.netloc not in ("", "localhost") else ""

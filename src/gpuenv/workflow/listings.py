@@ -18,7 +18,7 @@ from gpuenv.core.request import Request
 from gpuenv.core.target import Target
 from gpuenv.core.variants import builds_worth_asking
 from gpuenv.http import HttpClient, fetch_sizes
-from gpuenv.indexes.addresses import PAGE_ENDINGS, is_remote, local_path
+from gpuenv.indexes.addresses import PAGE_ENDINGS, is_file_url, is_remote, local_path
 from gpuenv.indexes.configuration import read_configuration, without_folders
 from gpuenv.indexes.wheel_files import is_variant
 from gpuenv.managers import CONDA_MANAGERS
@@ -74,7 +74,7 @@ def list_files(
     """
     projects = tuple(canonicalize_name(name) for name in ("torch", *request.companions))
     configuration = _with_wheelhouses(options, environ)
-    check_wheelhouses(options.find_links)
+    check_wheelhouses((*options.find_links, *filter(is_file_url, options.mirrors)))
     builds = builds_worth_asking(request, target, knowledge, others)
     around = Circumstances(
         mirrors=load_mirrors(environ),

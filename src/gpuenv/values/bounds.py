@@ -1,0 +1,29 @@
+"""What a text may hold before a parser is given it: parsers recurse into brackets and convert digits."""
+
+from __future__ import annotations
+
+import re
+
+from gpuenv.values.text import tr
+
+_MOST_DIGITS = 400  # CPython refuses to convert 4,300; the longest real versions have 14
+_MOST_BRACKETS = 50
+_LONGEST = 20_000  # letters
+_SHOWN = 200
+_DIGITS = re.compile(rf"\d{{{_MOST_DIGITS + 1}}}")
+
+
+def check_bounds(text: str) -> str:
+    """Return a text that may be parsed; raise ValueError for one that would keep a parser busy."""
+    if len(text) > _LONGEST:
+        raise ValueError(tr("it is longer than {count} characters", count=_LONGEST))
+    if _DIGITS.search(text):
+        raise ValueError(tr("it has a number of more than {count} digits", count=_MOST_DIGITS))
+    if text.count("(") > _MOST_BRACKETS:
+        raise ValueError(tr("its brackets are nested too deeply"))
+    return text
+
+
+def shortened(text: str) -> str:
+    """Return a text as a message quotes it."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}\N{HORIZONTAL ELLIPSIS}"
