@@ -106,7 +106,7 @@ def test_run_tells_its_own_errors_as_text(shared: Program) -> None:
     done = shared.run("run", "nope", "python", "--json")
     assert (done.status, done.out) == (2, "")
     assert "nope" in done.err
-    assert shared.run("run", "--json", "nope").error["code"] == "usage"
+    assert shared.run("run", "--json", "nope").error["code"] == "unknown-environment"
 
 
 def test_options_have_environment_variables(program: Program, server: IndexServer) -> None:

@@ -162,9 +162,9 @@ def test_what_has_no_wheel_for_any_python_that_can_be_had_is_built_and_told() ->
     assert [warn.code for warn in plan.warnings] == ["no-wheel"]
 
 
-def test_what_never_had_wheels_is_built_without_a_word() -> None:
+def test_what_never_had_wheels_is_built_and_that_is_told() -> None:
     plan = resolve_jointly(choices("2.14.1", pythons=PYTHONS), plan_for, Index("3.11"), wheels=False)
-    assert (plan.python, plan.warnings) == ("3.13", ())
+    assert (plan.python, [warn.code for warn in plan.warnings]) == ("3.13", ["built-for-metadata"])
 
 
 BROKEN = Unresolvable("error: Failed to build `vllm==0.1.0`: no CUDA_HOME", (), "vllm==0.1.0")

@@ -536,8 +536,8 @@ def matrix_show(
         str,
         typer.Argument(
             metavar="[TABLE]",
-            help="torch, cuda, gpus, companions, known-bad, libraries, mirrors, conda, signatures, checks, "
-            "images, pythons, ecosystem or api-changes.",
+            help="torch, cuda, gpus, companions, known-bad, dependencies, libraries, mirrors, conda, "
+            "signatures, checks, images, pythons, api-changes or ecosystem.",
         ),
     ] = "torch",
     html: Annotated[
