@@ -307,8 +307,10 @@ def _uv() -> str:
     return str(find_uv_bin())
 
 
-def test_another_requirement_decides_which_torch(program: Program, mirrors: tuple[str, ...]) -> None:
-    machine = ("--driver", "535.104.05", "--gpu", "9.0")
+def test_another_requirement_decides_which_torch(
+    program: Program, mirrors: tuple[str, ...], python: str
+) -> None:
+    machine = ("--driver", "535.104.05", "--gpu", "9.0", "--python", python)
     free = program.run("plan", "--json", TORCH.partition("=")[0], "mylib", *machine, *mirrors)
     assert free.torch == "2.14.1+cu126"
     assert free.package("tinydep")["version"] == "1.0"
@@ -330,9 +332,10 @@ def test_another_requirement_decides_which_torch(program: Program, mirrors: tupl
     ],
 )
 def test_what_goes_with_no_torch_is_refused_by_name(
-    program: Program, mirrors: tuple[str, ...], asked: tuple[str, ...], named: str
+    program: Program, mirrors: tuple[str, ...], asked: tuple[str, ...], named: str, python: str
 ) -> None:
-    done = program.run("plan", "--json", "--driver", "535.104.05", "--gpu", "9.0", *asked, *mirrors)
+    machine = ("--driver", "535.104.05", "--gpu", "9.0", "--python", python)
+    done = program.run("plan", "--json", *machine, *asked, *mirrors)
     assert done.status == 3
     assert named in json.dumps(done.error)
 
