@@ -60,9 +60,7 @@ def parse_environment_file(text: str, platform: Platform) -> EnvironmentFile:
     if not isinstance(document, Mapping):
         raise ValueError(tr("it is no mapping of keys"))
     _refuse_bomb(document)
-    if (
-        not {"dependencies", "channels", "name"} & document.keys()
-    ):  # a compose file, say
+    if not {"dependencies", "channels", "name"} & document.keys():  # a compose file, say
         raise ValueError(tr("it has neither `name` nor `channels` nor `dependencies`"))
     reading = _Reading(platform)
     for item in selected(_list_of(document, "dependencies"), platform, reading.tell_selector):
