@@ -329,6 +329,24 @@ def test_a_labs_environments_are_made_here_too(program: Program, lab: Path) -> N
     assert (taken.status, taken.error["code"]) == (2, "environment-exists")
 
 
+def test_what_an_interrupted_create_left_of_a_lab_is_verified(program: Program, lab: Path) -> None:
+    """Also where no environment is named; what its file does not want verified stays as it is."""
+    text = lab.read_text(encoding="utf-8").replace("verify = false", "verify = true")
+    exact = "[environments.exact]\n"
+    assert exact in text
+    lab.write_text(text.replace(exact, f"{exact}verify = false\n"), encoding="utf-8")
+    assert create(program, lab, "--no-verify").status == 0
+    done = create(program, lab)
+    assert done.status == 0, done.err
+    assert "`paper` is installed and was not verified yet\n" in done.err
+    assert "`exact` is there already\n" in done.err
+    rows = program.run("list", "--json").data["environments"]
+    verified = {row["name"]: row["verified"] for row in rows}
+    assert (verified["paper"], verified["exact"]) == (True, None)
+    again = create(program, lab)
+    assert "`paper` is there already\n" in again.err
+
+
 def test_what_is_typed_goes_before_what_the_lab_says(program: Program, lab: Path) -> None:
     planned = create(program, lab, "exact", f"torch=={TORCH}", "--dry-run", "--json")
     assert planned.status == 0, planned.out

@@ -207,9 +207,10 @@ def bootstrap(
         typer.Option(
             "-o",
             "--output",
-            metavar="FILE|DIR/",
+            metavar="FILE",
             envvar="GPUENV_OUTPUT",
-            help="Write the script to FILE, or into DIR/ with all that it needs, for use without an index.",
+            help="Write the script to FILE; with a slash at its end (DIR/) it is a folder that gets the script "
+            "and all that it needs, for use without an index.",
         ),
     ] = None,
     *,
@@ -402,7 +403,7 @@ def install(
         list[str] | None,
         typer.Argument(metavar="[REQ]...", help="PEP 508 requirements.", show_default=False),
     ] = None,
-    files: o.RequirementFiles = None,
+    requirement_files: o.RequirementFiles = None,
     *,
     asked: o.ChangeArguments,
     common: o.Common,
@@ -413,7 +414,7 @@ def install(
     """
     from gpuenv.cli.commands import change as command  # noqa: PLC0415
 
-    return command.install(name, requirements or [], files or [], asked, common)
+    return command.install(name, requirements or [], requirement_files or [], asked, common)
 
 
 @app.command()

@@ -85,7 +85,7 @@ def create_as_asked(
 ) -> int:
     """Do the same for options that are not only the command line's."""
     planning = planning or Planning()
-    options = replace(options, made_here=True)
+    options = _made_here(options)
     unproven = _unproven(name, options, chosen) if planning.make is None else None
     if unproven is not None:
         from gpuenv.cli.commands.create_resumed import create_resumed  # noqa: PLC0415 - rarely needed
@@ -117,6 +117,15 @@ def create_as_asked(
         if (other.pins, other.python) != (plan.pins, plan.python):
             _offer(place, other, chosen, common, planning)
         plan = other
+
+
+def is_resumed(name: str, options: PlanOptions, chosen: CreateArguments) -> bool:
+    """Tell whether `create_as_asked` would only verify what an interrupted one has left."""
+    return _unproven(name, _made_here(options), chosen) is not None
+
+
+def _made_here(options: PlanOptions) -> PlanOptions:
+    return replace(options, made_here=True)
 
 
 def _unproven(name: str, options: PlanOptions, chosen: CreateArguments) -> Environment | None:

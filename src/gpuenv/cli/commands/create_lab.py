@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from gpuenv.cli.commands.create import create_as_asked
+from gpuenv.cli.commands.create import create_as_asked, is_resumed
 from gpuenv.cli.commands.plan import options_of
 from gpuenv.cli.options import Common, CreateArguments, PlanArguments
 from gpuenv.cli.output import note
@@ -14,12 +14,13 @@ from gpuenv.environments.listing import find_environment
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import tr
 from gpuenv.workflow.lab import Lab, lock_of, read_lab, with_lab
+from gpuenv.workflow.options import PlanOptions
 
 
 def create_lab(
     path: Path, name: str | None, wanted: PlanArguments, chosen: CreateArguments, common: Common
 ) -> int:
-    """Make one environment of a lab's file, or all that are not there yet, one after the other."""
+    """Make one environment of a lab's file, or all that are not there (or not verified) yet, one by one."""
     if chosen.from_lock is not None:
         raise UsageError(
             tr("--from and --from-lock both say what is installed"),
@@ -29,7 +30,8 @@ def create_lab(
     lab = read_lab(path)
     os.environ.update(lab.variables({}))
     if name is not None:
-        return _create(lab, name, wanted, chosen, common)
+        options, verified = _asked(lab, name, wanted, chosen)
+        return create_as_asked(name, options, verified, common)
     if common.as_json:
         raise UsageError(
             tr("--json goes with one environment of {file}", file=path),
@@ -37,14 +39,18 @@ def create_lab(
             fixes=(Fix(tr("name one of {names}", names=", ".join(f"`{one}`" for one in lab.names))),),
         )
     for one in lab.names:
-        if not chosen.force and find_environment(one, os.environ) is not None:
-            note(tr("`{name}` is there already", name=one))
+        options, verified = _asked(lab, one, wanted, chosen)
+        if chosen.force or find_environment(one, os.environ) is None or is_resumed(one, options, verified):
+            create_as_asked(one, options, verified, common)
         else:
-            _create(lab, one, wanted, chosen, common)
+            note(tr("`{name}` is there already", name=one))
     return 0
 
 
-def _create(lab: Lab, name: str, wanted: PlanArguments, chosen: CreateArguments, common: Common) -> int:
+def _asked(
+    lab: Lab, name: str, wanted: PlanArguments, chosen: CreateArguments
+) -> tuple[PlanOptions, CreateArguments]:
+    """Return what the file and the command line ask of an environment."""
     asked = lab.asked(name)
     typed, folder = options_of(wanted, ("gpuenv", "create", name)), lab.path.parent
     options, lock = with_lab(typed, asked, folder), lock_of(typed, asked, folder)
@@ -52,5 +58,4 @@ def _create(lab: Lab, name: str, wanted: PlanArguments, chosen: CreateArguments,
         from gpuenv.workflow.from_lock import for_lock  # noqa: PLC0415 - only where there is a lock
 
         options = for_lock(options, lock)
-    verified = replace(chosen, verify=chosen.verify and asked.verify is not False)
-    return create_as_asked(name, options, verified, common)
+    return options, replace(chosen, verify=chosen.verify and asked.verify is not False)
