@@ -209,8 +209,8 @@ def bootstrap(
             "--output",
             metavar="FILE",
             envvar="GPUENV_OUTPUT",
-            help="Write the script to FILE; with a slash at its end (DIR/) it is a folder that gets the script "
-            "and all that it needs, for use without an index.",
+            help="Write the script to FILE; with a slash at its end (DIR/) it is a folder that gets the "
+            "script and all that it needs, for use without an index.",
         ),
     ] = None,
     *,
