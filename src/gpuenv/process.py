@@ -6,10 +6,12 @@ there.
 
 from __future__ import annotations
 
+import codecs
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,10 +19,13 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
+from gpuenv.process_output import Kept, Reader, drain, feed
 from gpuenv.surroundings import anchored, empty_folder, program_path
 from gpuenv.values.userinfo import redact
 
+LARGEST = 32 << 20  # bytes of what a process prints that are kept: the beginning and the end
 _GRACE_S = 5.0
+_LOOK_S = 0.05  # how often it is looked whether a process has ended that does not close its pipes
 _INTERRUPTED_S = 2.0  # micromamba finishes the download it is at before it heeds Ctrl-C
 
 
@@ -50,26 +55,42 @@ def run(
     environ: Mapping[str, str] | None = None,
     stdin: str | None = None,
     cwd: Path | None = None,
+    limit: int | None = None,
 ) -> Completed:
     """Run `argv` quietly and return what it printed, whatever it did; bytes that are no UTF-8 are replaced.
 
     It starts in `cwd`, left out: in an empty folder. Relative paths in variables are made absolute before.
-    The child and all its children are ended when the time limit (seconds) runs out or on Ctrl-C.
+    The child and all its children are ended when the time limit (seconds) runs out or on Ctrl-C, and what it
+    leaves in the background when it ends. Of what it prints `limit` bytes are kept of each stream.
     """
     given = subprocess.DEVNULL if stdin is None else subprocess.PIPE
     try:
         child = _start(argv, environ, cwd, given, subprocess.PIPE, subprocess.PIPE)
     except OSError as error:
         return Completed(None, "", "", error=str(error))
+    if child.stdin is not None:
+        feed(child.stdin, (stdin or "").encode())
+    printed = _Printed(child, limit)
     try:
-        stdout, stderr = child.communicate(stdin.encode() if stdin is not None else None, timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        stdout, stderr = _end(child)
-        return Completed(child.returncode, _decode(stdout), _decode(stderr), timed_out=True)
-    except BaseException:
-        _end(child)
-        raise
-    return Completed(child.returncode, _decode(stdout), _decode(stderr))
+        in_time = _wait(child, printed.readers, timeout_s)
+    finally:
+        _end(child, printed.readers)
+    return printed.completed(timed_out=not in_time)
+
+
+class _Printed:
+    """What a child prints to its two pipes."""
+
+    def __init__(self, child: subprocess.Popen[bytes], limit: int | None) -> None:
+        assert child.stdout is not None  # noqa: S101 - pipes were asked for
+        assert child.stderr is not None  # noqa: S101
+        self._child = child
+        self.kept = Kept(limit or LARGEST), Kept(limit or LARGEST)
+        self.readers = Reader(child.stdout, self.kept[0].take), Reader(child.stderr, self.kept[1].take)
+
+    def completed(self, *, timed_out: bool = False) -> Completed:
+        stdout, stderr = (_decode(kept.all()) for kept in self.kept)
+        return Completed(self._child.returncode, stdout, stderr, timed_out=timed_out)
 
 
 def stream(
@@ -91,13 +112,23 @@ def stream(
         sink.write(_shown(argv))
         sink.flush()
         start = sink.tell()
-        if show and sys.stderr.isatty() and os.name == "posix":
-            returncode, error = _stream_through_terminal(argv, environ, cwd, sink, keep_open)
-        else:
-            returncode, error = _stream_through_pipe(argv, environ, cwd, sink, keep_open, show=show)
+        try:
+            child, shown = _start_shown(
+                argv, environ, cwd, keep_open, on_terminal=show and sys.stderr.isatty()
+            )
+        except OSError as error:
+            return Completed(None, "", "", error=str(error))
+        kept = Kept(LARGEST, _writer(sink))
+        passing = _passing_on() if show else None
+        reader = Reader(shown, lambda block: _pass_on(block, kept, passing))
+        try:
+            _wait(child, (reader,))
+        finally:
+            _end(child, (reader,))
+        sink.write(kept.rest())
     with log.open("rb") as written:
         written.seek(start)
-        return Completed(returncode, _decode(written.read()), "", error=error)
+        return Completed(child.returncode, _decode(written.read(2 * LARGEST)), "")
 
 
 def attend(
@@ -119,18 +150,17 @@ def attend(
         child = _start(argv, environ, None, subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE, keep_open)
     except OSError as error:
         return Completed(None, "", "", error=str(error))
-    stdout, stderr = b"", b""
+    printed = _Printed(child, None)
     try:
-        while True:
-            with suppress(subprocess.TimeoutExpired):
-                stdout, stderr = child.communicate(timeout=every_s)
-                return Completed(child.returncode, _decode(stdout), _decode(stderr))
+        while not _wait(child, printed.readers, every_s):
             tick()
     except BaseException:
-        stdout, stderr = _interrupt(child)
+        _interrupt(child, printed.readers)
         raise
     finally:
-        _note(log, argv, stdout, stderr)
+        _end(child, printed.readers)
+        _note(log, argv, *(kept.all() for kept in printed.kept))
+    return printed.completed()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,17 +186,11 @@ def start_aside(
         return Aside(_start(argv, environ, None, given.fileno(), out.fileno(), err.fileno()))
 
 
-def _interrupt(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-    """Pass Ctrl-C on, then end the child; on Windows the console has passed it on already."""
-    try:
-        if os.name == "posix":
-            _signal_group(child, signal.SIGINT)
-        return child.communicate(timeout=_INTERRUPTED_S)
-    except subprocess.TimeoutExpired:
-        return _end(child)
-    except BaseException:  # a second Ctrl-C
-        _end(child)
-        raise
+def _interrupt(child: subprocess.Popen[bytes], readers: Sequence[Reader]) -> None:
+    """Pass Ctrl-C on, and wait a while; on Windows the console has passed it on already."""
+    if os.name == "posix":
+        _signal_group(child, signal.SIGINT)
+    _wait(child, readers, _INTERRUPTED_S)
 
 
 def _note(log: Path, argv: Sequence[str], *printed: bytes) -> None:
@@ -207,38 +231,25 @@ def _pass_to(child: subprocess.Popen[bytes]) -> Callable[[int, FrameType | None]
     return lambda number, _frame: child.send_signal(number)
 
 
-def _stream_through_pipe(
+def _start_shown(
     argv: Sequence[str],
     environ: Mapping[str, str] | None,
     cwd: Path | None,
-    sink: IO[bytes],
     keep_open: tuple[int, ...],
     *,
-    show: bool,
-) -> tuple[int | None, str | None]:
-    try:
-        child = _start(argv, environ, cwd, subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT, keep_open)
-    except OSError as error:
-        return None, str(error)
-    assert child.stdout is not None  # noqa: S101 - a pipe was asked for
-    try:
-        for line in child.stdout:
-            _pass_on(line, sink, show=show)
-        return child.wait(), None
-    except BaseException:
-        _end(child)
-        raise
-    finally:
-        child.stdout.close()
+    on_terminal: bool,
+) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
+    """Start `argv`; return it with what reads all that it prints, through a pipe or as a terminal does."""
+    if on_terminal and os.name == "posix":
+        return _start_on_terminal(argv, environ, cwd, keep_open)
+    child = _start(argv, environ, cwd, subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT, keep_open)
+    assert child.stdout is not None  # noqa: S101 - it was asked for
+    return child, child.stdout
 
 
-def _stream_through_terminal(
-    argv: Sequence[str],
-    environ: Mapping[str, str] | None,
-    cwd: Path | None,
-    sink: IO[bytes],
-    keep_open: tuple[int, ...],
-) -> tuple[int | None, str | None]:
+def _start_on_terminal(
+    argv: Sequence[str], environ: Mapping[str, str] | None, cwd: Path | None, keep_open: tuple[int, ...]
+) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
     import fcntl  # noqa: PLC0415 - these exist on POSIX only
     import pty  # noqa: PLC0415
     import termios  # noqa: PLC0415
@@ -248,36 +259,38 @@ def _stream_through_terminal(
         size = fcntl.ioctl(sys.stderr.fileno(), termios.TIOCGWINSZ, b"\0" * 8)
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, size)
         child = _start(argv, environ, cwd, subprocess.DEVNULL, theirs, theirs, keep_open)
-    except OSError as error:
+    except OSError:
         os.close(ours)
-        os.close(theirs)
-        return None, str(error)
-    os.close(theirs)
-    try:
-        while chunk := _read_terminal(ours):
-            _pass_on(chunk, sink, show=True)
-        return child.wait(), None
-    except BaseException:
-        _end(child)
         raise
     finally:
-        os.close(ours)
+        os.close(theirs)
+    return child, os.fdopen(ours, "rb", buffering=0)
 
 
-def _read_terminal(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 65536)
-    except OSError:  # Linux: EIO when the child has closed its end
-        return b""
+def _writer(sink: IO[bytes]) -> Callable[[bytes], None]:
+    def write(block: bytes) -> None:
+        sink.write(block)
+        sink.flush()
+
+    return write
 
 
-def _pass_on(data: bytes, sink: IO[bytes], *, show: bool) -> None:
-    sink.write(data)
-    sink.flush()
-    if show:
+def _passing_on() -> Callable[[bytes], None]:
+    """Return what shows bytes on stderr, letters that are cut between two blocks as wholes."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+
+    def show(block: bytes) -> None:
         with suppress(BrokenPipeError):  # nobody looks any more; the installer goes on
-            sys.stderr.write(_decode(data))
+            sys.stderr.write(decoder.decode(block))
             sys.stderr.flush()
+
+    return show
+
+
+def _pass_on(block: bytes, kept: Kept, show: Callable[[bytes], None] | None) -> None:
+    kept.take(block)
+    if show is not None:
+        show(block)
 
 
 def _start(
@@ -298,24 +311,84 @@ def _start(
         stderr=stderr,
         env={**anchored(given), "PWD": folder},
         cwd=folder,
+        bufsize=0,
         start_new_session=os.name == "posix",  # so that its children end with it
         pass_fds=keep_open if os.name == "posix" else (),
     )
 
 
-def _end(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-    """End the child and its children: politely first, so that an installer can clean up after itself."""
-    _signal_group(child, signal.SIGTERM)
+def _wait(child: subprocess.Popen[bytes], readers: Sequence[Reader], timeout_s: float | None = None) -> bool:
+    """Wait until the child has ended, whoever holds its pipes; tell whether it has within the seconds."""
+    until = None if timeout_s is None else time.monotonic() + timeout_s
+    pause = 0.0005
+    while not _has_ended(child):
+        left = _LOOK_S if until is None else until - time.monotonic()
+        if left <= 0:
+            return False
+        reading = next((one for one in readers if one.is_busy()), None)
+        if reading is not None:
+            reading.join(min(left, _LOOK_S))
+        else:
+            time.sleep(min(left, pause))
+            pause = min(2 * pause, _LOOK_S)
+        for one in readers:
+            if one.error is not None:
+                raise one.error
+    return True
+
+
+def _has_ended(child: subprocess.Popen[bytes]) -> bool:
+    """Tell whether the child has ended; where the system can, its number stays taken until `_end`."""
+    if child.returncode is not None:
+        return True
+    if not _KEEPS_NUMBER:
+        return child.poll() is not None
     try:
-        stdout, stderr = child.communicate(timeout=_GRACE_S)
-    except subprocess.TimeoutExpired:
+        return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:  # somebody has waited for all children
+        return child.poll() is not None
+
+
+_KEEPS_NUMBER = hasattr(os, "waitid")
+
+
+def _end(child: subprocess.Popen[bytes], readers: Sequence[Reader] = ()) -> None:
+    """End the child if it goes on, politely first so that an installer can clean up, and all it has begun.
+
+    What it has printed is read to the end, as far as nobody else keeps on writing.
+    """
+    try:
+        if not _has_ended(child):
+            _signal_group(child, signal.SIGTERM)
+            _give_time(child, readers)
+        if _has_ended(child):
+            drain(readers)
+        _kill_group(child)
+        _give_time(child, readers)  # but for one in uninterruptible sleep (a dead GPU), which is left behind
+        drain(readers)
+    except BaseException:  # a second Ctrl-C
+        _kill_group(child)
+        raise
+    finally:
+        for one in readers:
+            one.stop()
+        child.poll()
+
+
+def _give_time(child: subprocess.Popen[bytes], readers: Sequence[Reader]) -> None:
+    until = time.monotonic() + _GRACE_S
+    while not _has_ended(child) and time.monotonic() < until:
+        busy = next((one for one in readers if one.is_busy()), None)
+        if busy is not None:
+            busy.join(0.01)
+        else:
+            time.sleep(0.01)
+
+
+def _kill_group(child: subprocess.Popen[bytes]) -> None:
+    """Kill the child and its children, while its number is surely its own."""
+    if child.returncode is None:
         _signal_group(child, getattr(signal, "SIGKILL", signal.SIGTERM))
-        child.kill()
-        try:
-            stdout, stderr = child.communicate(timeout=_GRACE_S)
-        except subprocess.TimeoutExpired:  # in uninterruptible sleep (a dead GPU): leave it behind
-            stdout, stderr = b"", b""
-    return stdout or b"", stderr or b""
 
 
 def _signal_group(child: subprocess.Popen[bytes], number: int) -> None:

@@ -18,6 +18,7 @@ from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 _LIMIT_S = 20.0
+_LARGEST = 1 << 20  # bytes of an answer
 _MARK = "gpuenv-interpreter:"
 # -I and -S: no variable, .pth file or sitecustomize of the environment counts. From Python 3.6 on.
 # Without `site` sys.prefix is the base's before Python 3.14, and Debian's getsitepackages tells by it whether
@@ -51,7 +52,7 @@ def ask_interpreter(python: Path, root: Path | None, environ: Mapping[str, str])
         return _silent(python, root, gone)
     variables = {name: value for name, value in environ.items() if not name.startswith("PYTHON")}
     argv = [str(python), "-I", "-S", "-c", _QUESTION, prefix, _MARK]
-    done = process.run(argv, timeout_s=_LIMIT_S, environ=variables)
+    done = process.run(argv, timeout_s=_LIMIT_S, environ=variables, limit=_LARGEST)
     try:
         told = parse_answer(done.stdout)
     except ValueError:

@@ -16,6 +16,7 @@ _FIELDS = (
     "clocks_throttle_reasons.hw_thermal_slowdown",
 )  # fmt: skip
 _MOST = 256
+_LARGEST = 1 << 20  # bytes of an answer
 
 
 def read_states(environ: Mapping[str, str], root: Path) -> tuple[GpuState, ...]:
@@ -24,7 +25,7 @@ def read_states(environ: Mapping[str, str], root: Path) -> tuple[GpuState, ...]:
     if program is None:
         return ()
     argv = [str(program), f"--query-gpu={','.join(_FIELDS)}", "--format=csv,noheader,nounits"]
-    done = process.run(argv, timeout_s=_LIMIT_S, environ=environ)
+    done = process.run(argv, timeout_s=_LIMIT_S, environ=environ, limit=_LARGEST)
     try:
         return parse_states(done.stdout) if done.ok else ()
     except ValueError:

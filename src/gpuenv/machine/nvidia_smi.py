@@ -20,6 +20,7 @@ _WSL_PLACE = "usr/lib/wsl/lib/nvidia-smi"
 # A driver that refuses one of these refuses those after it as well: MIG came with 450, compute_cap with 510.
 _NEWEST_FIELDS = ("mig.mode.current", "compute_cap")
 _MOST_LINES = 2000
+_LARGEST = 4 << 20  # bytes of an answer
 _QUOTED = re.compile(r'"([^"\s]{1,64})"')
 _LIBRARY = re.compile(r"^NVML library version: [\d.]{1,20}", re.MULTILINE)
 
@@ -114,7 +115,9 @@ class _NvidiaSmi:
 
     def call(self, *arguments: str) -> process.Completed:
         left = max(self.deadline - time.monotonic(), 0.01)
-        return process.run([str(self.program), *arguments], timeout_s=left, environ=self.environ)
+        return process.run(
+            [str(self.program), *arguments], timeout_s=left, environ=self.environ, limit=_LARGEST
+        )
 
 
 def _query(smi: NvidiaSmi, fields: tuple[str, ...]) -> process.Completed:

@@ -18,6 +18,8 @@ from gpuenv.verification.report import ChildOutcome, Stop
 CHILD = Path(__file__).with_name("child.py")
 TIMEOUT_S = 300.0  # starting CUDA on a node with many GPUs takes long, compiling PTX for a new GPU longer
 _KEPT_LINES = 40
+_KEPT_BYTES = 1 << 20
+_LARGEST = 16 << 20  # bytes of what the child tells; 16 GPUs take 100 kB
 
 
 def run_verification(
@@ -40,7 +42,11 @@ def run_verification(
             (Path(place) / "start").mkdir()
             argv = [python, str(CHILD), str(result), *_options(devices, compile=compile, nccl=nccl)]
             ended = run(
-                argv, timeout_s=timeout_s, environ=_environ(python, environ), cwd=Path(place) / "start"
+                argv,
+                timeout_s=timeout_s,
+                environ=_environ(python, environ),
+                cwd=Path(place) / "start",
+                limit=_KEPT_BYTES,
             )
             return ChildOutcome(stop_of(ended, timeout_s), _read(result), _printed(ended))
     except OSError as error:  # the temporary directory
@@ -74,7 +80,8 @@ def stop_of(ended: Completed, timeout_s: float) -> Stop | None:
 
 def _read(result: Path) -> object | None:
     try:
-        return parse_document(result.read_text(encoding="utf-8", errors="replace"))
+        with result.open("rb") as file:
+            return parse_document(file.read(_LARGEST).decode("utf-8", errors="replace"))
     except (FileNotFoundError, ValueError):
         return None
 
