@@ -392,6 +392,28 @@ def remove(
     return command.remove(name, common, yes=yes)
 
 
+@app.command()
+@o.grouped
+def clone(
+    source: Annotated[str, typer.Argument(metavar="SRC", autocompletion=o.complete_environment)],
+    name: Annotated[str, typer.Argument(metavar="NEW", help="The copy's name, or a path.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", envvar="GPUENV_DRY_RUN", help="Only show what would be copied.")
+    ] = False,
+    yes: o.Yes = False,
+    verify: o.Verify = True,
+    *,
+    common: o.Common,
+) -> int:
+    """Copy an environment with all that is installed in it; nothing is fetched.
+
+    The two share no file: what is installed in one does not change the other. The copy is verified.
+    """
+    from gpuenv.cli.commands import clone as command  # noqa: PLC0415
+
+    return command.clone(source, name, common, yes=yes, dry_run=dry_run, prove=verify)
+
+
 _ChangedName = Annotated[str, typer.Argument(metavar="NAME", autocompletion=o.complete_environment)]
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from gpuenv.environments import in_place, snapshot
+from gpuenv.environments import in_place, renaming, snapshot
 from gpuenv.environments import journal as journals
 from gpuenv.environments.failures import not_undone, os_error_told, telling_os_errors
 from gpuenv.environments.journal import Journal
@@ -129,7 +129,9 @@ def _begin(place: Place) -> Change:
 
 def is_pending(place: Place) -> bool:
     """Tell whether a change at the place is under way, or was left by a killed gpuenv."""
-    return journals.journal_file(place).exists() or snapshot.is_taken(place.path)
+    return (
+        journals.journal_file(place).exists() or snapshot.is_taken(place.path) or renaming.is_left(place.path)
+    )
 
 
 def recover(place: Place) -> bool:
@@ -144,7 +146,8 @@ def recover(place: Place) -> bool:
     except OSError as error:
         if left is not None and left.state == "building":
             raise not_undone(place, error) from error
-    return in_place.restore(place.path) or left is not None
+    restored = in_place.restore(place.path)
+    return renaming.finish(place) or restored or left is not None
 
 
 def recover_if_idle(place: Place) -> bool:

@@ -15,8 +15,8 @@ from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
+LIST = ".gpuenv-kernels"
 _FILE = "kernel.json"
-_LIST = ".gpuenv-kernels"
 
 
 def jupyter_data(environ: Mapping[str, str], prefix: Path | None, platform: str = sys.platform) -> Path:
@@ -63,7 +63,7 @@ def write_kernel(folder: Path, text: str, root: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         replace_file(folder / _FILE, text)
-        replace_file(root / _LIST, json.dumps(sorted({*map(str, kernels_of(root)), str(folder)})) + "\n")
+        replace_file(root / LIST, json.dumps(sorted({*map(str, kernels_of(root)), str(folder)})) + "\n")
     except OSError as error:
         raise UsageError(
             tr("`{path}` can't be written: {error}", path=folder, error=reason_of(error)),
@@ -75,7 +75,7 @@ def write_kernel(folder: Path, text: str, root: Path) -> None:
 def kernels_of(root: Path) -> tuple[Path, ...]:
     """Return the kernels noted in an environment."""
     try:
-        listed = json.loads((root / _LIST).read_text(encoding="utf-8"))
+        listed = json.loads((root / LIST).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return ()
     return tuple(Path(one) for one in listed if isinstance(one, str)) if isinstance(listed, list) else ()
@@ -89,3 +89,22 @@ def remove_kernel(folder: Path, root: Path) -> bool:
         (folder / _FILE).unlink()
         folder.rmdir()
     return not (folder / _FILE).exists()
+
+
+def read_kernel(folder: Path) -> str:
+    """Return the text of a kernel; raise OSError or ValueError."""
+    return (folder / _FILE).read_text(encoding="utf-8")
+
+
+def move_kernel(before: Path, after: Path, text: str, roots: tuple[Path, ...]) -> None:
+    """Write a kernel into its new folder and remove the old one, which must be of one of the environments.
+
+    Raises OSError. It may be interrupted and be called again.
+    """
+    if not any(is_kernel_of(before, root) for root in roots):
+        return
+    after.mkdir(parents=True, exist_ok=True)
+    replace_file(after / _FILE, text)
+    if before != after:
+        for root in roots:
+            remove_kernel(before, root)

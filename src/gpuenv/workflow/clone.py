@@ -1,0 +1,118 @@
+"""`gpuenv clone`: another environment with the very same packages, from no index."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from gpuenv import interruption
+from gpuenv.environments import apply, renaming
+from gpuenv.environments.check import installed_versions
+from gpuenv.environments.copying import Tree, check_copied_room, copy_tree, read_tree
+from gpuenv.environments.elsewhere import remember
+from gpuenv.environments.failures import telling_os_errors
+from gpuenv.environments.kernels import kernels_of, remove_kernel
+from gpuenv.environments.listing import Environment
+from gpuenv.environments.lock import WAIT_S, locked
+from gpuenv.environments.record import Record
+from gpuenv.environments.store import Place, check_writable
+from gpuenv.values.errors import Because, Fix, InstallFailed
+from gpuenv.values.machine import Machine
+from gpuenv.values.text import tr
+from gpuenv.workflow.entering import python_of
+from gpuenv.workflow.relocating import both_locked, check_new, moved_files, new_place, source_environment
+from gpuenv.workflow.unproven import proof_interrupted
+from gpuenv.workflow.verify import VerifyOptions, VerifyResult, verify
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedClone:
+    """What is to be copied, and where to."""
+
+    source: Environment
+    place: Place
+    tree: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How to copy: tell what goes on, show the bytes copied and all of them, wait for locks."""
+
+    tell: Callable[[str], None] = lambda _: None
+    progress: Callable[[int, int], None] = lambda _, __: None
+    wait_s: float = WAIT_S
+
+
+def plan_clone(source: str, name: str, environ: Mapping[str, str]) -> PlannedClone:
+    """Look what there is to copy, and whether it can be; raise UsageError or InstallFailed early."""
+    found = source_environment(source, environ, lambda path: _by_conda(path, name))
+    place = new_place(name, found.place, environ)
+    check_writable(place.store)
+    with telling_os_errors(found.place):
+        tree = read_tree(found.place.path)
+    check_copied_room(tree, place.path)
+    return PlannedClone(found, place, tree)
+
+
+def _by_conda(path: str, name: str) -> Fix:
+    return Fix(tr("let conda copy it"), f"conda create --clone {shlex.quote(path)} -n {shlex.quote(name)}")
+
+
+def clone(planned: PlannedClone, how: How | None = None) -> Path:
+    """Make the copy and return its Python; whatever ends it before it is whole leaves nothing.
+
+    Raises UsageError (busy, or taken meanwhile) and InstallFailed.
+    """
+    how = how or How()
+    source, place = planned.source.place, planned.place
+    with interruption.heeded(), both_locked(source, place, wait_s=how.wait_s, tell=how.tell):
+        check_new(place)
+        with apply.changing(place, force=False) as change:
+            tree = read_tree(source.path)
+            copy_tree(source.path, tree, place.path, how.progress)
+            renaming.put_beside(place.path, moved_files(place.path, source, place, _fresh))
+            renaming.put_in_place(place.path)
+            renaming.discard(place.path)
+            _drop_kernels(source, place)
+            _check_same(source, place)
+            remember(place)
+            interruption.check()
+            change.commit()
+    return python_of(place.path)
+
+
+def _fresh(record: Record) -> Record:
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return replace(record, created=now, verified=None, verify=None, proof=None, request=None)
+
+
+def _drop_kernels(source: Place, place: Place) -> None:
+    """Kernels that lie in the environment itself are registered for the original."""
+    for kernel in kernels_of(source.path):
+        if kernel.is_relative_to(source.path):
+            remove_kernel(place.path / kernel.relative_to(source.path), place.path)
+
+
+def _check_same(source: Place, place: Place) -> None:
+    """Raise InstallFailed where a pip was at work on the original meanwhile."""
+    before, after = installed_versions(source.path), installed_versions(place.path)
+    different = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+    if different:
+        raise InstallFailed(
+            tr("`{name}` changed while it was copied", name=source.name),
+            code="environment-changed",
+            because=(Because(", ".join(different), str(source.path)),),
+            fixes=(Fix(tr("run the command again")),),
+        )
+
+
+def prove_clone(place: Place, python: Path, environ: Mapping[str, str], machine: Machine) -> VerifyResult:
+    """Verify the copy and record the result; raise ProofInterrupted on Ctrl-C: the copy stays."""
+    try:
+        with locked(place):
+            return verify(str(python), environ, machine=machine, options=VerifyOptions(trust=True))
+    except KeyboardInterrupt:
+        raise proof_interrupted(place.name, place.path, python) from None
