@@ -1,7 +1,7 @@
 """The one module that starts processes: by absolute paths, in an empty folder, never through a shell.
 
 The folder that gpuenv is started in may be a stranger's: only the user's own command (`hand_over`) runs
-there.
+there. No password of an index stands in arguments, which everybody on a machine can read.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-from gpuenv.process_output import Kept, Reader, drain, feed
+from gpuenv.process_output import Kept, Reader, Redacting, drain, feed
 from gpuenv.surroundings import anchored, empty_folder, program_path
-from gpuenv.values.userinfo import redact
+from gpuenv.values.userinfo import has_userinfo, redact, redact_bytes
 
 LARGEST = 32 << 20  # bytes of what a process prints that are kept: the beginning and the end
 _GRACE_S = 5.0
@@ -120,11 +120,13 @@ def stream(
             return Completed(None, "", "", error=str(error))
         kept = Kept(LARGEST, _writer(sink))
         passing = _passing_on() if show else None
-        reader = Reader(shown, lambda block: _pass_on(block, kept, passing))
+        redacting = Redacting()
+        reader = Reader(shown, lambda block: _pass_on(redacting.take(block), kept, passing))
         try:
             _wait(child, (reader,))
         finally:
             _end(child, (reader,))
+            _pass_on(redacting.rest(), kept, passing)
         sink.write(kept.rest())
     with log.open("rb") as written:
         written.seek(start)
@@ -196,7 +198,7 @@ def _interrupt(child: subprocess.Popen[bytes], readers: Sequence[Reader]) -> Non
 def _note(log: Path, argv: Sequence[str], *printed: bytes) -> None:
     with log.open("ab") as sink:
         sink.write(_shown(argv))
-        sink.writelines(printed)
+        sink.writelines(map(redact_bytes, printed))
 
 
 def _shown(argv: Sequence[str]) -> bytes:
@@ -303,6 +305,8 @@ def _start(
     keep_open: tuple[int, ...] = (),
 ) -> subprocess.Popen[bytes]:
     given = os.environ if environ is None else environ
+    if any(map(has_userinfo, argv)):
+        argv, given = _concealed(argv, given)
     folder = str(cwd or empty_folder())
     return subprocess.Popen(
         [program_path(argv[0], given), *argv[1:]],
@@ -315,6 +319,17 @@ def _start(
         start_new_session=os.name == "posix",  # so that its children end with it
         pass_fds=keep_open if os.name == "posix" else (),
     )
+
+
+def _concealed(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """Hand over what is secret in the arguments of uv and pip by variables and a private file."""
+    from gpuenv.private_files import write_private  # noqa: PLC0415 - only where there is a password
+    from gpuenv.values.concealed import conceal  # noqa: PLC0415
+
+    hidden = conceal(tuple(argv), environ)
+    lines = "".join(f"{line}\n" for line in hidden.requirements)
+    more = ("-r", write_private(lines, ".txt")) if lines else ()
+    return (*hidden.argv, *more), {**environ, **dict(hidden.variables)}
 
 
 def _wait(child: subprocess.Popen[bytes], readers: Sequence[Reader], timeout_s: float | None = None) -> bool:

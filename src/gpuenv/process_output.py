@@ -5,6 +5,7 @@ A program may print without end, and what it leaves in the background may keep i
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import deque
@@ -13,8 +14,11 @@ from contextlib import suppress
 from typing import IO
 
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact_bytes
 
 _BLOCK = 64 << 10
+_BEGUN_ADDRESS = re.compile(rb":/{0,2}\Z|://[^\s/?#]*\Z")
+_LONGEST_ADDRESS = 4096
 _QUIET_S = (
     0.3  # a pipe that stays open this long without a word after its process has ended is not waited for
 )
@@ -57,6 +61,25 @@ class Kept:
     def all(self) -> bytes:
         """Return what is kept in memory."""
         return b"".join(self._begun) + self.rest()
+
+
+class Redacting:
+    """Hides the passwords in what comes in blocks; an address that is cut between two is held back."""
+
+    def __init__(self) -> None:
+        """Begin with nothing held back."""
+        self._held = b""
+
+    def take(self, block: bytes) -> bytes:
+        """Return what may be handed on."""
+        data = self._held + block
+        begun = _BEGUN_ADDRESS.search(data[-_LONGEST_ADDRESS:])
+        self._held = begun[0] if begun else b""
+        return redact_bytes(data[: len(data) - len(self._held)])
+
+    def rest(self) -> bytes:
+        """Return what was held back to the end."""
+        return redact_bytes(self._held)
 
 
 class Reader:

@@ -10,6 +10,7 @@ Answers carry an ETag. A test may publish wheels of its own, break a part of the
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import html
 import json
@@ -123,9 +124,13 @@ class Page:
 
 @dataclass
 class IndexServer:
-    """The server; `asked` are the requests since `forget`, as (method, path, status)."""
+    """The server; `asked` are the requests since `forget`, as (method, path, status).
+
+    Paths that start with one of `logins` are served only to who gives its user name and password.
+    """
 
     url: str = ""
+    logins: dict[str, str] = field(default_factory=dict)
     files: dict[str, PublishedFile] = field(default_factory=lambda: dict(published()))
     asked: list[tuple[str, str, int]] = field(default_factory=list)
     faults: dict[str, Fault] = field(default_factory=dict)
@@ -236,7 +241,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path = urlsplit(self.path).path
         fault = self.index.fault_of(path)
-        if fault == "hang" and self.command == "GET":
+        if not self._is_let_in(path):
+            self._send(401, "text/plain", b"who is there?", WWW_Authenticate='Basic realm="wheels"')
+        elif fault == "hang" and self.command == "GET":
             self.index.asked.append((self.command, path, 0))
             self.index.closing.wait()
             self.close_connection = True
@@ -251,6 +258,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(path)
 
     do_HEAD = do_GET  # noqa: N815 - the name that http.server calls
+
+    def _is_let_in(self, path: str) -> bool:
+        given = self.headers.get("Authorization", "")
+        expected = [login for start, login in self.index.logins.items() if path.startswith(start)]
+        return all(given == f"Basic {base64.b64encode(login.encode()).decode()}" for login in expected)
 
     def _answer(self, path: str) -> None:
         file = self.index.files.get(quote(unquote(path), safe="/"))

@@ -155,7 +155,7 @@ class _Reporter:
         text = tr(
             "this is a defect of gpuenv ({kind}: {error}); a report was saved to {place}",
             kind=type(error).__name__,
-            error=str(error).splitlines()[0] if str(error) else "",
+            error=output.without_passwords(str(error).splitlines()[0] if str(error) else ""),
             place=place,
         )
         return self._say(DEFECT, "defect", text)
@@ -187,8 +187,8 @@ def _save_report(error: Exception) -> str:
         "gpuenv": __version__,
         "python": sys.version,
         "platform": sys.platform,
-        "arguments": sys.argv[1:],
-        "traceback": traceback.format_exception(error),
+        "arguments": output.without_passwords(sys.argv[1:]),
+        "traceback": output.without_passwords(traceback.format_exception(error)),
     }
     try:
         with tempfile.NamedTemporaryFile(
@@ -197,5 +197,5 @@ def _save_report(error: Exception) -> str:
             json.dump(document, file, indent=2)
             return file.name
     except OSError:
-        output.note("".join(traceback.format_exception(error)))
+        output.note("".join(document["traceback"]))
         return "stderr"

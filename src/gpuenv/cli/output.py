@@ -34,25 +34,33 @@ def envelope(
         "schema_version": SCHEMA_VERSION,
         "command": command,
         "ok": error is None,
-        "data": data,
-        "warnings": [asdict(warning) for warning in warnings],
+        "data": without_passwords(data),
+        "warnings": [without_passwords(asdict(warning)) for warning in warnings],
         "error": error,
     }
 
 
 def error_data(error: GpuenvError) -> dict[str, Any]:
-    """Return what the envelope says of an error: without passwords, but for commands that are to be run."""
+    """Return what the envelope says of an error, without passwords; commands keep their addresses."""
+    from gpuenv.values.userinfo import without_userinfo  # noqa: PLC0415 - only where something went wrong
+
     return {
         "code": error.code,
         "message": without_passwords(error.message),
         "because": [without_passwords(asdict(reason)) for reason in error.because],
-        "fixes": [{"text": without_passwords(fix.text), "command": fix.command} for fix in error.fixes],
+        "fixes": [
+            {
+                "text": without_passwords(fix.text),
+                "command": without_userinfo(fix.command) if fix.command else fix.command,
+            }
+            for fix in error.fixes
+        ],
     }
 
 
 def without_passwords(value: Any) -> Any:
     """Hide what is secret in addresses, in a text or all through a JSON value."""
-    from gpuenv.values.userinfo import redact  # noqa: PLC0415 - only where something went wrong
+    from gpuenv.values.userinfo import redact  # noqa: PLC0415 - `--version` needs none
 
     if isinstance(value, str):
         return redact(value)

@@ -54,7 +54,8 @@ def take(root: Path, places: tuple[str, ...], touched: Iterable[str]) -> Path:
     """
     folder = root / FOLDER
     remove_tree(folder)
-    (folder / _FILES).mkdir(parents=True)
+    folder.mkdir(mode=0o700, parents=True)  # a pip.conf with a password may be among the files
+    (folder / _FILES).mkdir()
     names = tuple(sorted({canonicalize_name(name) for name in touched}))
     own = (root / name for name in _OWN if (root / name).is_file())
     for file in (*_files_of(root, places, names), *own):

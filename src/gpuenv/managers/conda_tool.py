@@ -195,7 +195,8 @@ def write_condarc(wanted: CondaWanted, calling: Calling) -> str:
 
 def _write(path: Path, text: str) -> None:
     """Write a file that only its user can read (addresses hold passwords), in one step."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.parent.chmod(0o700)
     new = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         file.write(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
+import stat
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -14,6 +14,7 @@ from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 _LARGEST = 4 << 20
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 def read_bytes(path: Path) -> bytes | None:
@@ -51,20 +52,34 @@ def missing_folders(path: Path) -> tuple[Path, ...]:
     return tuple(one for one in (folder, *folder.parents) if not one.exists())
 
 
-def replace_bytes(path: Path, content: bytes) -> None:
-    """Put `content` at `path` in one step, through links, its mode kept; folders are made."""
+def keep_private(path: Path, content: bytes) -> None:
+    """Put what only its user may read at `path`, in a folder that no other user may enter."""
+    folder = path.parent
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)  # one of an older gpuenv, which others may look into
+    except OSError as error:
+        raise _unusable(path, reason_of(error)) from None
+    replace_bytes(path, content, private=True)
+
+
+def replace_bytes(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Put `content` at `path` in one step, through links, its mode kept; folders are made.
+
+    No other user can read it before it has its mode; `private`: nor afterwards.
+    """
     check_writable(path)
     target = path.resolve()
     made = missing_folders(path)
     beside = target.with_name(f".{target.name}-{secrets.token_hex(4)}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("xb") as sink:
+        with os.fdopen(os.open(beside, _NEW, 0o600), "wb") as sink:
             sink.write(content)
             sink.flush()
             os.fsync(sink.fileno())
-        if target.exists():
-            shutil.copymode(target, beside)
+        if not private:
+            beside.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else _usual_mode())
         beside.replace(target)
     except BaseException as error:
         with suppress(OSError):
@@ -73,6 +88,13 @@ def replace_bytes(path: Path, content: bytes) -> None:
         if isinstance(error, OSError):
             raise _unusable(path, reason_of(error)) from None
         raise
+
+
+def _usual_mode() -> int:
+    """Return the mode of a file that nothing special is said of."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def remove(path: Path) -> None:

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from gpuenv.settings.files import read_bytes, remove, replace_bytes
+from gpuenv.settings.files import keep_private, read_bytes, remove
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.mirror import Tool
 from gpuenv.values.system_words import reason_of
@@ -66,7 +66,7 @@ def keep(directory: Path, kept: Kept) -> None:
         "folders": [str(folder) for folder in kept.folders],
     }
     text = json.dumps(document, indent=2) + "\n"  # in ASCII: a path may hold bytes that are no text
-    replace_bytes(_file(directory, kept.path), text.encode("ascii"))
+    keep_private(_file(directory, kept.path), text.encode("ascii"))
 
 
 def forget(directory: Path, path: Path) -> None:

@@ -15,6 +15,7 @@ from gpuenv.values.findings import Findings
 from gpuenv.values.machine import Machine
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 from gpuenv.verification.locate import Located, locate
 from gpuenv.verification.owner import other_owner
 from gpuenv.verification.run import TIMEOUT_S
@@ -99,7 +100,7 @@ def judge(findings: Findings, environ: Mapping[str, str]) -> Diagnosis:
 def save_findings(findings: Findings, file: Path) -> None:
     """Write findings to a file, to be judged elsewhere; raise UsageError where that can't be done."""
     try:
-        file.write_text(json.dumps(render_findings(findings), indent=1) + "\n", encoding="utf-8")
+        file.write_text(redact(json.dumps(render_findings(findings), indent=1)) + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(
             tr("`{file}` can't be written: {error}", file=file, error=reason_of(error)),

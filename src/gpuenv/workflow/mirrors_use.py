@@ -34,6 +34,7 @@ from gpuenv.values.mirror import Mirror, PypiPart, Tool
 from gpuenv.values.plan import Warn
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import said, tr
+from gpuenv.values.userinfo import redact
 from gpuenv.workflow.mirrors import Mirrors, load_mirrors
 from gpuenv.workflow.mirrors_nearer import what_wins
 
@@ -53,9 +54,9 @@ class Change:
 
     @property
     def diff(self) -> str:
-        """The change as a unified diff."""
+        """The change as a unified diff, without the passwords in addresses: a terminal is looked at."""
         before, after = (
-            (side or b"").decode("utf-8", "replace").splitlines(keepends=True)
+            redact((side or b"").decode("utf-8", "replace")).splitlines(keepends=True)
             for side in (self.before, self.after)
         )
         lines = difflib.unified_diff(before, after, fromfile=str(self.path), tofile=str(self.path))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,7 +110,7 @@ def _keep(work: _Work) -> tuple[Path, bool]:
     for number in range(_MOST):
         path = work.path.with_name(f"{work.path.name}.orig{f'.{number}' if number else ''}")
         try:
-            _write_new(path, work.old)
+            _write_new(path, work.old, stat.S_IMODE(work.path.stat().st_mode))
         except FileExistsError:
             if path.is_file() and path.read_bytes() == work.old:
                 return path, False
@@ -119,12 +121,17 @@ def _keep(work: _Work) -> tuple[Path, bool]:
     raise _unwritable(work.path, tr("too many kept files are there"))
 
 
-def _write_new(path: Path, content: bytes) -> None:
-    """Write a file that is not there yet; raise FileExistsError. Half of it is not left behind."""
-    with path.open("xb") as sink:
+def _write_new(path: Path, content: bytes, mode: int) -> None:
+    """Write a file that is not there yet, never readable by more than `mode` lets; raise FileExistsError.
+
+    Half of it is not left behind.
+    """
+    new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, new, 0o600), "wb") as sink:
         try:
             sink.write(content)
             sink.flush()
+            path.chmod(mode)
         except BaseException:
             sink.close()
             remove(path)

@@ -25,12 +25,12 @@ from gpuenv.cli.output import (
     working,
 )
 from gpuenv.core.render.changes import render_changes
+from gpuenv.core.render.shown_step import shown_step
 from gpuenv.core.request import parse_named
 from gpuenv.environments.steps import new_log
 from gpuenv.values.errors import Fix, Refused, UsageError, VerificationFailed
 from gpuenv.values.plan import Sources, Warn
 from gpuenv.values.text import tr
-from gpuenv.values.userinfo import redact
 from gpuenv.workflow.change import PlannedChange
 from gpuenv.workflow.change_apply import Changed, How, apply_change, change_steps
 from gpuenv.workflow.detect import detect
@@ -141,7 +141,7 @@ def _shown(planned: PlannedChange, *, verbose: bool) -> str:
     moved = planned.moved.packages[0].version if planned.moved else None
     lines = render_changes(planned.changes, torch=stack.get("torch"), moved=moved, why=planned.why)
     steps = change_steps(planned) if verbose else ()
-    return "\n".join((*lines, *(f"  $ {redact(shlex.join(step.argv))}" for step in steps)))
+    return "\n".join((*lines, *(f"  $ {shlex.join(shown_step(step).argv)}" for step in steps)))
 
 
 def _end(command: str, planned: PlannedChange, data: dict[str, Any], common: Common) -> int:

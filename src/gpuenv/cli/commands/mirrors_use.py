@@ -18,6 +18,7 @@ from gpuenv.cli.output import (
 )
 from gpuenv.values.mirror import Tool
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 from gpuenv.workflow.mirrors_use import (
     Change,
     Changes,
@@ -87,7 +88,10 @@ def _print_only(planned: Changes, command: str, common: Common) -> int:
         print_warnings(planned.warnings)
     for change in planned.changes:
         print_data(f"# {change.path}")
-        print_file((change.after or b"").decode("utf-8", "replace").rstrip("\n"))
+        text = (change.after or b"").decode("utf-8", "replace").rstrip("\n")
+        if redact(text) != text and not common.quiet:
+            note(tr("{file} holds a password, which is shown as ****", file=change.path))
+        print_file(redact(text))
     return 0
 
 

@@ -14,6 +14,7 @@ from gpuenv.values.conda import CondaPlan
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.plan import Plan
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import without_userinfo
 
 _WIDTH = 100_000  # no line is broken: a spec is one line to people's eyes and to grep
 _FACTS = 12
@@ -35,7 +36,7 @@ def render_environment(plan: Plan) -> str:
             code="usage",
             fixes=(Fix(tr("choose one"), "gpuenv plan --manager conda --format environment.yml"),),
         )
-    pip = pip_lines(plan)
+    pip = [without_userinfo(line) for line in pip_lines(plan)]
     dependencies: list[Any] = list(plan.conda.specs)
     if pip:
         dependencies.append({"pip": pip})

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gpuenv.core.machine_json import render_machine
+from gpuenv.core.render.shown_step import shown_step
 from gpuenv.values.conda import CondaPlan
 from gpuenv.values.plan import Download, Plan, PlannedPackage, Sources
 from gpuenv.values.userinfo import without_userinfo
@@ -19,12 +20,12 @@ def render_plan_data(plan: Plan) -> dict[str, Any]:
         "variant": plan.variant,
         "manager": plan.manager,
         "packages": [render_package(package) for package in plan.packages],
-        "pins": list(plan.pins),
-        "requirements": list(plan.requirements),
-        "constraints": list(plan.constraints),
+        "pins": [without_userinfo(pin) for pin in plan.pins],
+        "requirements": [without_userinfo(text) for text in plan.requirements],
+        "constraints": [without_userinfo(text) for text in plan.constraints],
         "asked": asdict(plan.asked) if plan.asked else None,
         "sources": _sources(plan.sources),
-        "steps": [{"argv": list(step.argv), "why": step.why} for step in plan.steps],
+        "steps": [{"argv": list(step.argv), "why": step.why} for step in map(shown_step, plan.steps)],
         "why": [asdict(reason) for reason in plan.why],
         "rejected": [asdict(rejection) for rejection in plan.rejected],
         "advice": [asdict(advice) for advice in plan.advice],

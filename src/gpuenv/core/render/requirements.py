@@ -13,6 +13,7 @@ from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.locked import Locked, LockedFile
 from gpuenv.values.plan import Plan, Sources
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import has_userinfo, without_userinfo
 
 
 def render_requirements(plan: Plan) -> str:
@@ -26,7 +27,7 @@ def render_requirements(plan: Plan) -> str:
         )
     lines = [f"# {one_line(line)}" for line in summary(plan)]
     wanted = [*plan.pins, *plan.requirements, *plan.constraints]
-    return "\n".join([*lines, *source_lines(plan.sources), *wanted]) + "\n"
+    return _for_everybody([*lines, *source_lines(plan.sources), *wanted])
 
 
 def render_locked_requirements(locked: Locked) -> str:
@@ -36,7 +37,16 @@ def render_locked_requirements(locked: Locked) -> str:
     line.
     """
     lines = [f"# {one_line(line)}" for line in summary(locked.plan)]
-    return "\n".join([*lines, *source_lines(locked.sources), *hashed_lines(locked)]) + "\n"
+    return _for_everybody([*lines, *source_lines(locked.sources), *hashed_lines(locked)])
+
+
+def _for_everybody(lines: list[str]) -> str:
+    """Join the lines of a file that is shared: without passwords, and with where to put them."""
+    text = "\n".join(lines) + "\n"
+    if not has_userinfo(text):
+        return text
+    where = tr("an index wants a password: put it into ~/.netrc")
+    return f"# {one_line(where)}\n{without_userinfo(text)}"
 
 
 def hashed_lines(locked: Locked) -> list[str]:
