@@ -1,0 +1,97 @@
+"""What is secret in an address is hidden wherever it stands, and nothing else is."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpuenv.process_output import Redacting
+from gpuenv.values.concealed import conceal
+from gpuenv.values.userinfo import has_userinfo, redact, without_userinfo
+
+SECRET = "https://ada:hunter2@host.example/simple"
+PLAIN = "https://host.example/simple"
+
+
+@pytest.mark.parametrize(
+    ("text", "shared"),
+    [
+        (SECRET, PLAIN),
+        (f"mylib @ {SECRET}/mylib.whl", f"mylib @ {PLAIN}/mylib.whl"),
+        ("https://token@host.example/simple", PLAIN),
+        ("https://ada:p@ss@host.example/simple", PLAIN),
+        ("git+ssh://git@host.example/x.git", "git+ssh://git@host.example/x.git"),
+        ("git+ssh://git:hunter2@host.example/x.git", "git+ssh://git@host.example/x.git"),
+        ("mylib@1.0 https://host.example/a@b", "mylib@1.0 https://host.example/a@b"),
+    ],
+)
+def test_only_names_and_passwords_are_left_out(text: str, shared: str) -> None:
+    assert without_userinfo(text) == shared
+    assert has_userinfo(text) == (text != shared)
+    assert "hunter2" not in redact(text)
+
+
+@pytest.mark.parametrize("size", range(1, 60))
+def test_an_address_that_is_cut_between_blocks_is_hidden(size: int) -> None:
+    text = f"looking at {SECRET} and {PLAIN}: done\r50 %".encode()
+    redacting = Redacting()
+    blocks = [redacting.take(text[start : start + size]) for start in range(0, len(text), size)]
+    assert b"".join((*blocks, redacting.rest())) == redact(text.decode()).encode()
+
+
+def test_uv_is_given_a_name_and_variables_for_each_index_with_a_password() -> None:
+    second = "https://bob:p%40ss@host.example/other"
+    argv = (
+        "/bin/uv",
+        "pip",
+        "install",
+        "torch",
+        "--default-index",
+        SECRET,
+        "--index",
+        second,
+        "--index",
+        PLAIN,
+    )
+    hidden = conceal(argv, {})
+    variables = dict(hidden.variables)
+    names = [word.partition("=")[0] for word in hidden.argv if "=" in word]
+    assert hidden.argv[-6:] == (
+        "--default-index", f"{names[0]}={PLAIN}", "--index", f"{names[1]}=https://host.example/other",
+        "--index", PLAIN,
+    )  # fmt: skip
+    assert [
+        (variables[f"UV_INDEX_{name.upper()}_USERNAME"], variables[f"UV_INDEX_{name.upper()}_PASSWORD"])
+        for name in names
+    ] == [("ada", "hunter2"), ("bob", "p@ss")]
+
+
+def test_the_links_of_uv_go_together_as_it_reads_one_variable_or_the_options() -> None:
+    argv = ("/bin/uv", "pip", "install", "torch", "--find-links", "/opt/a,b", "--find-links", SECRET)
+    hidden = conceal(argv, {})
+    assert hidden.argv == ("/bin/uv", "pip", "install", "torch")
+    assert dict(hidden.variables) == {"UV_FIND_LINKS": f"file:///opt/a%2Cb,{SECRET}"}
+
+
+def test_pip_is_given_variables_beside_those_of_the_user() -> None:
+    argv = ("/bin/python", "-I", "-m", "pip", "install", "--index-url", SECRET, "--extra-index-url", PLAIN,
+            "--extra-index-url", SECRET)  # fmt: skip
+    hidden = conceal(argv, {"PIP_EXTRA_INDEX_URL": "https://own.example/simple"})
+    assert hidden.argv == (*argv[:5], "--extra-index-url", PLAIN)
+    assert dict(hidden.variables) == {
+        "PIP_INDEX_URL": SECRET,
+        "PIP_EXTRA_INDEX_URL": f"https://own.example/simple {SECRET}",
+    }
+
+
+@pytest.mark.parametrize("start", [("/bin/uv", "pip"), ("/bin/python", "-m", "pip")])
+def test_what_is_asked_for_by_an_address_with_a_password_goes_into_a_file(start: tuple[str, ...]) -> None:
+    wanted = f"mylib @ {SECRET}/mylib-1.0-py3-none-any.whl"
+    hidden = conceal((*start, "install", "torch", wanted), {})
+    assert hidden.argv == (*start, "install", "torch")
+    assert hidden.requirements == (wanted,)
+
+
+def test_a_command_without_passwords_is_left_as_it_is() -> None:
+    argv = ("/bin/uv", "pip", "install", "x @ git+ssh://git@host.example/x.git", "--index", PLAIN)
+    assert conceal(argv, {}).argv == argv
+    assert conceal(argv, {}).variables == ()
