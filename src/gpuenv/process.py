@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
+from gpuenv import cache_use
 from gpuenv.process_output import Kept, Reader, Redacting, drain, feed
 from gpuenv.surroundings import anchored, empty_folder, program_path
 from gpuenv.values.userinfo import has_userinfo, redact, redact_bytes
@@ -212,6 +213,7 @@ def hand_over(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     Ctrl-C is the child's business; SIGTERM and SIGHUP are passed on. A child ended by signal N returns 128+N,
     as in a shell. Raises OSError when it can't be started.
     """
+    cache_use.let_go()
     # Windows would look for the program on our PATH, not on the one it is given.
     program = program_path(argv[0], environ)
     child = subprocess.Popen([program, *argv[1:]], env=dict(environ))
@@ -317,7 +319,7 @@ def _start(
         cwd=folder,
         bufsize=0,
         start_new_session=os.name == "posix",  # so that its children end with it
-        pass_fds=keep_open if os.name == "posix" else (),
+        pass_fds=(*keep_open, *cache_use.descriptors()) if keep_open and os.name == "posix" else (),
     )
 
 

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from gpuenv.cache_use import hold
+
 _ENDINGS = (".exe", ".bat") if sys.platform == "win32" else ("",)
 _EMPTY = "empty"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # not a drive's single letter
@@ -160,6 +162,7 @@ def cache_root(environ: Mapping[str, str]) -> Path:
 
 def _kept(name: str) -> Path | None:
     folder = Path(os.path.abspath(cache_root(os.environ) / name))  # noqa: PTH100 - a link must stay one
+    hold(folder.parent)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder if _is_ours(folder) else None

@@ -27,6 +27,7 @@ COMMANDS = (
     ("matrix",), ("matrix", "show"), ("matrix", "check"), ("matrix", "inspect"), ("matrix", "refresh"),
     ("mirrors",), ("mirrors", "list"), ("mirrors", "check"), ("mirrors", "use"), ("mirrors", "reset"),
     ("fleet",), ("fleet", "detect"), ("fleet", "plan"), ("fleet", "create"), ("fleet", "verify"),
+    ("cache",), ("cache", "dir"), ("cache", "size"), ("cache", "clean"), ("self",), ("self", "version"),
 )  # fmt: skip
 
 
@@ -74,7 +75,7 @@ def test_help_tells_every_command(program: Program) -> None:
         told = program.run(*command, "--help")
         assert told.status == 0
         assert told.out.startswith(f"Usage: gpuenv {' '.join(command)}")
-    for group in ("matrix", "mirrors", "fleet"):
+    for group in ("matrix", "mirrors", "fleet", "cache", "self"):
         told = program.run(group, "--help")
         assert commands_of(told.out) == {name for first, *rest in COMMANDS if first == group for name in rest}
     bare = program.run()

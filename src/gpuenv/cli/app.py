@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from gpuenv.cli import options as o
 from gpuenv.cli.fleet_app import fleet_app
+from gpuenv.cli.house_app import cache_app, self_app
 
 
 class Interrupted(Exception):  # noqa: N818 - a signal, no error
@@ -51,6 +52,8 @@ mirrors_app = typer.Typer(
 )
 app.add_typer(mirrors_app, name="mirrors")
 app.add_typer(fleet_app, name="fleet")
+app.add_typer(cache_app, name="cache")
+app.add_typer(self_app, name="self")
 
 
 def _version(value: bool) -> None:

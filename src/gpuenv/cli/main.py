@@ -24,7 +24,7 @@ from gpuenv.values.text import ENGLISH, spoken, tr
 
 DEFECT = 70
 INTERRUPTED = 130
-_GROUPS = ("matrix", "mirrors", "fleet")  # commands that have commands
+_GROUPS = ("matrix", "mirrors", "fleet", "cache", "self")  # commands that have commands
 _YES = ("1", "true", "t", "yes", "y", "on")
 
 

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from filelock import FileLock, Timeout
 
+from gpuenv.cache_use import hold
 from gpuenv.environments.trees import remove_tree
 from gpuenv.http.patience import StoppedError, Watch
 from gpuenv.values.errors import Fix, InstallFailed, UsageError
@@ -38,6 +39,7 @@ class WheelStore:
     def __init__(self, cache: Path) -> None:
         self.root = cache / "wheels"
         self._parts = self.root / "parts"
+        hold(cache)
         try:
             self._parts.mkdir(parents=True, exist_ok=True)
         except OSError as error:

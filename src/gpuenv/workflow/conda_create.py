@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
+from gpuenv.cache_use import hold
 from gpuenv.core.conda_plan import Tool
 from gpuenv.core.render.text import render_size
 from gpuenv.environments.conda_run import CondaRunning, create_environment
@@ -116,6 +117,7 @@ def _names(wanted: CondaWanted) -> str:
 def _calling(
     environ: Mapping[str, str], ca_bundle: str | None, tell: Callable[[str], None] = lambda _: None
 ) -> Calling:
+    hold(cache_directory(environ))
     return Calling(environ, cache_directory(environ), ca_bundle=ca_bundle, tell=tell)
 
 

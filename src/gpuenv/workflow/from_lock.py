@@ -11,6 +11,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from gpuenv.cache_use import hold
 from gpuenv.core.assemble import assemble
 from gpuenv.core.knowledge import Knowledge
 from gpuenv.core.read_lock import UnfitError, select_files
@@ -281,6 +282,7 @@ def _holds(constraint: Requirement, versions: Mapping[str, str]) -> bool:
 
 def _kept(text: str, environ: Mapping[str, str]) -> Path:
     """Keep the file in the cache, by what is in it: the steps name it."""
+    hold(cache_directory(environ))
     path = cache_directory(environ) / "locks" / f"{sha256(text.encode()).hexdigest()[:32]}.txt"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,64 @@
+"""`gpuenv self version`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from gpuenv import __version__
+from gpuenv.cli.options import Common
+from gpuenv.cli.output import envelope, note, print_data, print_json, working
+from gpuenv.values.text import tr
+from gpuenv.workflow.own_version import OnIndex, ask_indexes, is_newer, newest
+
+
+def own_version(common: Common, *, check: bool, offline: bool) -> int:
+    """Print gpuenv's version; ask the user's indexes for a newer one only where that was said."""
+    indexes: tuple[OnIndex, ...] = ()
+    if check:
+        with working(tr("reading indexes"), quiet=common.quiet):
+            indexes = ask_indexes(os.environ, offline=offline)
+    if common.as_json:
+        print_json(envelope("self version", _data(indexes, check=check)))
+        return 0
+    print_data(f"gpuenv {__version__}")
+    for line in _lines(indexes) if check else ():
+        note(line)
+    return 0
+
+
+def _data(indexes: tuple[OnIndex, ...], *, check: bool) -> dict[str, Any]:
+    best = newest(indexes)
+    return {
+        "version": __version__,
+        "checked": check,
+        "newest": str(best.newest) if best else None,
+        "newer": is_newer(best.newest) if best else None,
+        "indexes": [
+            {"url": one.url, "newest": str(one.newest) if one.newest else None, "problem": one.problem}
+            for one in indexes
+        ],
+    }
+
+
+def _lines(indexes: tuple[OnIndex, ...]) -> Iterator[str]:
+    best = newest(indexes)
+    for one in indexes:
+        if one.problem is not None:
+            yield tr("{url} could not be read: {problem}", url=one.url, problem=one.problem)
+    read = [one.url for one in indexes if one.problem is None]
+    if best is not None and is_newer(best.newest):
+        yield tr("{url} lists gpuenv {version}, which is newer", url=best.url, version=best.newest)
+        yield tr(
+            "hint: {fix}",
+            fix=tr(
+                "gpuenv's authors have published it on no index so far: see who has before you install it"
+            ),
+        )
+    elif best is not None:
+        yield tr("no newer one is listed: {url} has {version}", url=best.url, version=best.newest)
+    elif read:
+        yield tr("gpuenv is not listed on {urls}", urls=", ".join(read))
+    else:
+        yield tr("whether there is a newer one is not known: no index could be asked")
