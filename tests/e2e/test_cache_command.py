@@ -42,6 +42,8 @@ def test_what_commands_keep_is_listed_and_removed(
     assert program.run(*PLAN, *mirrors).status == 0
     wheel = store(cache)
     assert program.run("cache", "dir").out == f"{cache}\n"
+    (cache / "private").mkdir(exist_ok=True)
+    (cache / "private" / "tmpab_cd123.toml").write_text("left by a kill")
     told = program.run("cache", "size", "--json").data
     sizes = {part["name"]: part["size"] for part in told["parts"]}
     assert sizes["wheels"] == 5000

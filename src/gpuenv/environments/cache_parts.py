@@ -53,6 +53,8 @@ PARTS = (
     Part("environments", marked("sizes of environments"), ("sizes",)),
     Part("uv", marked("uv's configuration, its cache where it has no other"), ("uv",),
          r"[0-9a-f]{32}\.toml(\.\d+)?|[a-z-]+-v\d+|CACHEDIR\.TAG|\.gitignore|\.lock|\.git", guarded=True),
+    Part("private", marked("configuration with passwords, of a gpuenv that was killed"), ("private",),
+         rf"{_TEMPORARY}\S*", guarded=True),
     Part("leftovers", marked("what an interrupted `cache clean` left"), guarded=True),
 )  # fmt: skip
 
