@@ -227,3 +227,15 @@ def test_credentials_are_kept_for_fetching(tmp_path: Path) -> None:
 def test_other_systems_have_other_places(tmp_path: Path, platform: str, place: str, text: str) -> None:
     write(tmp_path / place, text)
     assert urls(configuration(tmp_path, platform=platform))[0] == "https://example.com/x"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no /dev/zero")
+@pytest.mark.parametrize("variable", ["PIP_CONFIG_FILE", "UV_CONFIG_FILE"])
+def test_a_file_without_end_is_read_up_to_a_limit(tmp_path: Path, variable: str) -> None:
+    read = configuration(tmp_path, {variable: "/dev/zero"})
+    assert [one for one in read.warnings if "/dev/zero" in one and "larger" in one]
+
+
+def test_a_large_file_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
+    write(tmp_path / "home/.config/uv/uv.toml", "# \n" * (2 << 20))
+    assert [one for one in configuration(tmp_path).warnings if "uv.toml" in one and "4 MB" in one]

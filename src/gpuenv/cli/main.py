@@ -25,6 +25,7 @@ from gpuenv.values.text import ENGLISH, spoken, tr
 DEFECT = 70
 INTERRUPTED = 130
 _GROUPS = ("matrix", "mirrors", "fleet", "cache", "self")  # commands that have commands
+_TOO_MANY_DIGITS = "integer string conversion"  # in CPython's words
 _YES = ("1", "true", "t", "yes", "y", "on")
 
 
@@ -54,7 +55,22 @@ def _run(arguments: list[str]) -> int:
     except typer.TyperException as error:
         return reporter.report_usage(error)
     except Exception as error:  # noqa: BLE001 - a defect of gpuenv, told in one line
-        return reporter.defect(error)
+        beyond = beyond_limits(error)
+        return reporter.report(beyond) if beyond else reporter.defect(error)
+
+
+def beyond_limits(error: Exception) -> UsageError | None:
+    """Return the error for a text that no parser can take: most are checked where they are read."""
+    if isinstance(error, RecursionError):
+        reason = tr("what was read is nested too deeply")
+    elif isinstance(error, MemoryError):
+        reason = tr("there is not enough memory for what was read")
+    elif _TOO_MANY_DIGITS in str(error):
+        reason = tr("a number in what was read has too many digits")
+    else:
+        return None
+    fix = Fix(tr("look at the files and indexes that the command reads"))
+    return UsageError(reason, code="input-too-large", fixes=(fix,))
 
 
 def _run_app(arguments: list[str]) -> int:

@@ -22,6 +22,7 @@ from gpuenv.indexes.parse_uv_configuration import (
     parse_uv_configuration,
 )
 from gpuenv.indexes.places import Places
+from gpuenv.reading import read_limited_text
 from gpuenv.values.index import IndexConfiguration, IndexSource
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
@@ -171,7 +172,7 @@ def _take_uv(read: UvConfiguration, origin: str | None, base: Path, found: _Foun
 
 def _read_file(path: Path, parse: Callable[[str], T], found: _Found) -> T | None:
     try:
-        return parse(path.read_text(encoding="utf-8"))
+        return parse(read_limited_text(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpuenv.indexes.places import Places
+from gpuenv.reading import read_limited_text
 
 
 def configured_constraints(places: Places) -> tuple[str, ...]:
@@ -24,7 +25,7 @@ def configured_constraints(places: Places) -> tuple[str, ...]:
 
 def _read(path: Path) -> Mapping[str, str]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_limited_text(path)
         if "constraint" not in text:
             return {}
         from gpuenv.indexes.parse_pip_configuration import parse_pip_configuration  # noqa: PLC0415 - seldom

@@ -18,6 +18,7 @@ from typing import Any
 
 from gpuenv.indexes.addresses import is_remote
 from gpuenv.indexes.places import Places
+from gpuenv.reading import read_limited_text
 from gpuenv.surroundings import private_folder
 
 if sys.version_info >= (3, 11):
@@ -102,7 +103,7 @@ def _quoted(text: str) -> str:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    table = tomllib.loads(path.read_text(encoding="utf-8").removeprefix("\ufeff"))
+    table = tomllib.loads(read_limited_text(path).removeprefix("\ufeff"))
     anchored = _anchored(table, path.absolute().parent)
     assert isinstance(anchored, dict)  # noqa: S101 - as the table is
     return anchored

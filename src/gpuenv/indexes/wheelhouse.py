@@ -13,6 +13,7 @@ from gpuenv.indexes.link import Link
 from gpuenv.indexes.parse_html import parse_html
 from gpuenv.indexes.torch_wheel import read_torch_variant
 from gpuenv.indexes.wheel_files import is_variant, select_wheels
+from gpuenv.reading import read_limited
 from gpuenv.values.build import WheelFile
 from gpuenv.values.index import IndexSource, Listing
 from gpuenv.values.system_words import reason_of
@@ -66,9 +67,7 @@ def _place_of(root: Path, project: NormalizedName) -> Path:
 def _links_at(place: Path) -> tuple[Link, ...]:
     if place.is_dir() or not place.exists():
         return tuple(Link(path.as_uri(), path.name, size=path.stat().st_size) for path in _wheels_in(place))
-    if place.stat().st_size > _LARGEST_PAGE:
-        raise ValueError(tr("is larger than {size} MB", size=_LARGEST_PAGE >> 20))
-    page = parse_html(place.read_text(encoding="utf-8", errors="replace"), place.as_uri())
+    page = parse_html(read_limited(place, _LARGEST_PAGE).decode("utf-8", errors="replace"), place.as_uri())
     return tuple(_sized(link) for link in page.links)
 
 

@@ -9,23 +9,21 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
+from gpuenv.reading import read_limited
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
-_LARGEST = 4 << 20
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 def read_bytes(path: Path) -> bytes | None:
     """Return what a file holds, None if there is none; UsageError for one that can't be read."""
     try:
-        if path.is_file() and path.stat().st_size > _LARGEST:
-            raise _unusable(path, tr("it is larger than {size} MB", size=_LARGEST >> 20))
-        return path.read_bytes()
+        return read_limited(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise _unusable(path, reason_of(error)) from None
 
 

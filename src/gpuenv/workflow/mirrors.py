@@ -12,6 +12,7 @@ from pathlib import Path
 from gpuenv import matrices
 from gpuenv.core.mirror_names import check_words, find_mirror, near_names
 from gpuenv.core.mirror_rows import parse_mirror, parse_own_mirror
+from gpuenv.reading import read_limited_text
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.mirror import Mirror
 from gpuenv.values.system_words import reason_of
@@ -74,7 +75,9 @@ def load_mirrors(environ: Mapping[str, str]) -> Mirrors:
 
 def own_tables(environ: Mapping[str, str], names: frozenset[str]) -> tuple[Mapping[str, object], ...]:
     """Return the tables of some of the user's own mirrors as they stand in the file."""
-    entries = load_toml(configuration_file(environ).read_text(encoding="utf-8-sig")).get("mirror", [])
+    entries = load_toml(read_limited_text(configuration_file(environ)).removeprefix("\ufeff")).get(
+        "mirror", []
+    )
     return tuple(entry for entry in entries if entry["name"] in names)
 
 
@@ -94,7 +97,7 @@ def unknown_mirror(name: str, mirrors: tuple[Mirror, ...]) -> UsageError:
 
 def _own(file: Path, shipped: tuple[Mirror, ...], *, required: bool) -> tuple[Mirror, ...]:
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text = read_limited_text(file).removeprefix("\ufeff")
         entries = load_toml(text).get("mirror", [])
     except (FileNotFoundError, NotADirectoryError):
         if required:

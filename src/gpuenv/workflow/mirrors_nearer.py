@@ -8,6 +8,7 @@ from typing import Any
 
 from gpuenv.core.mirror_settings import FORMATS
 from gpuenv.indexes.places import Places, Scope
+from gpuenv.reading import read_limited_text
 from gpuenv.values.mirror import Tool
 from gpuenv.values.plan import Warn
 from gpuenv.values.text import tr
@@ -53,7 +54,7 @@ def _nearer(tool: Tool, file: Path, scope: Scope, places: Places) -> Iterator[Pa
 
 def _text_of(path: Path) -> str | None:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_limited_text(path)
     except (OSError, ValueError):
         return None
 
