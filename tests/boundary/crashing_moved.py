@@ -1,23 +1,31 @@
-"""Kill a clone before each of its changes to the disk; see what the next command finds."""
+"""Kill a clone or a renaming before each of its changes to the disk; see what the next command finds."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from datetime import datetime, timezone
 from pathlib import Path
 
 from crashing import kill_before_change
 
 from gpuenv.environments.elsewhere import remember
+from gpuenv.environments.kernels import is_kernel_of, kernels_of
 from gpuenv.environments.record import Record, write_record
+from gpuenv.environments.steps import new_log
 from gpuenv.environments.store import find_place
 from gpuenv.workflow.clone import clone, plan_clone
+from gpuenv.workflow.entering import Entry
 from gpuenv.workflow.environments import existing, list_all
+from gpuenv.workflow.kernel import plan_kernel, register
+from gpuenv.workflow.rename import rename
 
 OLD, NEW = "paper", "thesis"
+MOMENT = datetime(2026, 11, 22, 10, tzinfo=timezone.utc)
 
 
-def make(environ: dict[str, str], name: str) -> None:
+def make(environ: dict[str, str], name: str, kernels: Path) -> None:
     place = find_place(name, environ)
     info = place.path / "lib" / "python3.12" / "site-packages" / "tool-1.0.dist-info"
     info.mkdir(parents=True)
@@ -36,31 +44,48 @@ def make(environ: dict[str, str], name: str) -> None:
         place.path, Record(place.name, "2026-11-22T10:00:00+00:00", "uv", {"steps": [str(place.path)]})
     )
     remember(place)
+    new_log(place, MOMENT).touch()
+    kernel = plan_kernel(Entry(name, place.path, None), {"JUPYTER_DATA_DIR": str(kernels.parent)}, None)
+    register(Entry(name, place.path, None), kernel, {})
 
 
-def check_whole(root: Path, name: str) -> None:
+def check_whole(root: Path, name: str, environ: dict[str, str]) -> None:
     """All that names a path names this one, and nothing that was under way is left."""
+    place = existing(name, environ).place
+    assert place.path == root
     for program in ("tool", "other"):
         assert (root / "bin" / program).read_text() == f"#!{root}/bin/python\n", (root, program)
-    assert str(root) in (root / "gpuenv.json").read_text()
+    assert json.loads((root / "gpuenv.json").read_text())["plan"] == {"steps": [str(root)]}
+    assert existing(name, environ).record.name == name
     assert (root / "inner").readlink() == root / "bin"
-    assert not [path for path in root.iterdir() if path.name.startswith(".gpuenv-")]
-    record = existing(name, {"GPUENV_DATA_DIR": str(root.parents[1])}).record
-    assert record.name == name
+    assert not [path for path in root.iterdir() if path.name in {".gpuenv-renaming", ".gpuenv-building"}]
+    kernels = kernels_of(root)
+    assert all(is_kernel_of(kernel, root) for kernel in kernels)
+    assert len(kernels) == (0 if root.name == NEW and name in CLONED else 1)
+
+
+CLONED: set[str] = set()
 
 
 def act(scenario: str, environ: dict[str, str]) -> None:
-    assert scenario == "clone"
-    clone(plan_clone(OLD, NEW, environ))
+    if scenario == "clone":
+        clone(plan_clone(OLD, NEW, environ))
+    else:
+        old, new = names(scenario, environ)
+        rename(old, new, environ)
 
 
-ALLOWED = {"clone": ({OLD}, {OLD, NEW})}
+def names(scenario: str, environ: dict[str, str]) -> tuple[str, str]:
+    """Return what the environment is called before and afterwards."""
+    beside = str(Path(environ["GPUENV_DATA_DIR"]).parent / "elsewhere")
+    return (f"{beside}/{OLD}", f"{beside}/{NEW}") if scenario == "elsewhere" else (OLD, NEW)
 
 
 def attempt(root: Path, scenario: str, number: int) -> bool:
     """Return whether it got through."""
-    environ = {"GPUENV_DATA_DIR": str(root / "data"), "PATH": ""}
-    make(environ, OLD)
+    environ = {"GPUENV_DATA_DIR": str(root / "data"), "GPUENV_CACHE_DIR": str(root / "cache"), "PATH": ""}
+    old, new = names(scenario, environ)
+    make(environ, old, root / "kernels")
     child = os.fork()
     if child == 0:
         kill_before_change(number)
@@ -70,11 +95,20 @@ def attempt(root: Path, scenario: str, number: int) -> bool:
     through = os.WIFEXITED(status)
     assert not through or os.WEXITSTATUS(status) == 0
     found = {one.place.name: one.place.path for one in list_all(environ)}
-    assert set(found) in ALLOWED[scenario], (number, found)
-    assert {path.name for path in (root / "data" / "envs").iterdir()} == set(found), number
-    assert not through or set(found) == ALLOWED[scenario][-1]
+    both, last = {old, new}, {old, new} if scenario == "clone" else {new}
+    assert set(found) in ({old}, last), (number, found)
+    beside = find_place(old, environ).path.parent
+    assert set(beside.iterdir()) == set(found.values()), number
+    assert not through or set(found) == last
+    CLONED.update(both & {new} if scenario == "clone" else ())
     for name, path in found.items():
-        check_whole(path, name)
+        check_whole(path, name, environ)
+    kernels = {path.name for path in (root / "kernels").iterdir() if (path / "kernel.json").exists()}
+    assert len(kernels) == 1, (number, kernels)
+    assert len(list((root / "data" / "elsewhere").glob("[!.]*"))) <= len(found)
+    assert not through or scenario == "clone" or "thesis" in kernels.pop()
+    logs = [log.name for log in (root / "data" / "logs").glob("*.log")]
+    assert logs == [new_log(find_place(next(iter(found)), environ), MOMENT).name], (number, logs)
     return through
 
 

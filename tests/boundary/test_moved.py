@@ -1,4 +1,4 @@
-"""Cloning: killed at any point it leaves environments that are whole, or nothing."""
+"""Cloning and renaming: killed at any point it leaves environments that are whole, or nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="environments hold their path on Windows")
 
 
-@pytest.mark.parametrize("scenario", ["clone"])
+@pytest.mark.parametrize("scenario", ["clone", "rename", "elsewhere"])
 def test_a_kill_before_any_change_to_the_disk_leaves_whole_environments(
     tmp_path: Path, scenario: str
 ) -> None:

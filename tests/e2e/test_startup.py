@@ -23,7 +23,7 @@ _AROUND = {"_distutils_hack", "sitecustomize", "usercustomize", "org", "coverage
 COMMANDS = (
     ("detect",), ("plan",), ("create",), ("verify",), ("doctor",), ("explain",), ("list",), ("run",),
     ("activate",), ("shell",), ("kernel",), ("remove",), ("install",), ("uninstall",), ("update",),
-    ("export",), ("clone",), ("dockerfile",), ("bootstrap",), ("info",), ("version",), ("help",),
+    ("export",), ("clone",), ("rename",), ("dockerfile",), ("bootstrap",), ("info",), ("version",), ("help",),
     ("matrix",), ("matrix", "show"), ("matrix", "check"), ("matrix", "inspect"), ("matrix", "refresh"),
     ("mirrors",), ("mirrors", "list"), ("mirrors", "check"), ("mirrors", "use"), ("mirrors", "reset"),
     ("fleet",), ("fleet", "detect"), ("fleet", "plan"), ("fleet", "create"), ("fleet", "verify"),

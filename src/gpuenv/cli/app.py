@@ -417,6 +417,20 @@ def clone(
     return command.clone(source, name, common, yes=yes, dry_run=dry_run, prove=verify)
 
 
+@app.command()
+@o.grouped
+def rename(
+    old: Annotated[str, typer.Argument(metavar="OLD", autocompletion=o.complete_environment)],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The new name, or a path.")],
+    *,
+    common: o.Common,
+) -> int:
+    """Give an environment another name, or another path on the same disk; its kernels and logs follow."""
+    from gpuenv.cli.commands import rename as command  # noqa: PLC0415
+
+    return command.rename(old, new, common)
+
+
 _ChangedName = Annotated[str, typer.Argument(metavar="NAME", autocompletion=o.complete_environment)]
 
 

@@ -9,6 +9,7 @@ import json
 import re
 from typing import Any
 
+from gpuenv.core.relocated import Move, replaced
 from gpuenv.values.activation import Activation
 
 _MARK = "gpuenv"
@@ -51,3 +52,17 @@ def kernel_environment(text: str) -> str | None:
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return environment if isinstance(environment, str) else None
+
+
+def moved_kernel(text: str, move: Move) -> str:
+    """Return a kernel.json of gpuenv's for the environment's new path; what was added to it stays."""
+    document: Any = json.loads(replaced(text.encode(), move).decode())
+    before, after = (display_name(name) for name in move.called)
+    if document.get("display_name") == before:
+        document["display_name"] = after
+    return json.dumps(document, indent=1) + "\n"
+
+
+def display_name(environment: str) -> str:
+    """Return what notebooks call the kernel of an environment."""
+    return f"Python ({environment})"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuenv.core.kernel_spec import kernel_name, render_kernel
+from gpuenv.core.kernel_spec import display_name, kernel_name, render_kernel
 from gpuenv.environments.check import site_packages
 from gpuenv.environments.kernels import check_free, jupyter_data, kernels_of, remove_kernel, write_kernel
 from gpuenv.environments.listing import place_of
@@ -31,7 +31,7 @@ def plan_kernel(entry: Entry, environ: Mapping[str, str], prefix: Path | None) -
     """Return where the kernel goes; raise UsageError where something else lies there."""
     bare = is_path(entry.name)
     name = kernel_name(entry.root.name, place_of(entry.name, environ).key[:8] if bare else "")
-    kernel = Kernel(name, jupyter_data(environ, prefix) / "kernels" / name, f"Python ({entry.root.name})")
+    kernel = Kernel(name, jupyter_data(environ, prefix) / "kernels" / name, display_name(entry.root.name))
     check_free(kernel.folder, entry.root)
     return kernel
 
