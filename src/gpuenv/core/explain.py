@@ -1,7 +1,8 @@
 """What the errors in a text mean: pure, and quick on logs of many megabytes.
 
 Only what a page has the words for is tried (see `tools/matrix_tables/regex_words.py`), and only around those
-words: no text, however hostile, is given whole to a regular expression.
+words: no text, however hostile, is given whole to a regular expression. A text that has the words of all is
+searched for as long as its budget lasts: its last page first, for what tells most first.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ _LINES = 5  # told of a match
 _WIDEST = 200  # letters of a line that are told
 _SURE, _LIKELY, _SAID = 90, 60, 24  # priorities: the text settles the cause; one of several; only its kind
 _RAISED = re.compile(r"\w(?:error|exception)\b|\bremoved\b|no longer|\bwas a deprecated\b")
+_BUDGET_S = 1.5  # of CPU for a text; logs of 10 MB take a third
 _ROOTS = 2  # that come before the error that the text ends with
 
 
@@ -64,6 +66,27 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
+class Examined:
+    """What was found in a text, and whether all of it could be looked through."""
+
+    matches: tuple[Match, ...]
+    whole: bool = True
+
+
+@dataclass(slots=True)
+class _Budget:
+    """What the search of a text may cost; `spent` tells the seconds of CPU that the process has had."""
+
+    spent: Callable[[], float]
+    until: float
+    is_gone: bool = False
+
+    def lasts(self) -> bool:
+        self.is_gone = self.is_gone or self.spent() > self.until
+        return not self.is_gone
+
+
+@dataclass(frozen=True, slots=True)
 class _Hit:
     """Where a signature was found."""
 
@@ -85,23 +108,32 @@ class _Found:
 
 def explain(text: str, signatures: Iterable[Signature]) -> tuple[Match, ...]:
     """Return what the errors in a text mean: the root first, then what follows; nothing where unknown."""
+    return examine(text, signatures, lambda: 0.0).matches
+
+
+def examine(text: str, signatures: Iterable[Signature], spent: Callable[[], float]) -> Examined:
+    """Return what the errors in a text mean, as far as its budget goes; `spent` tells seconds of CPU."""
     known = tuple(signatures)
+    budget = _Budget(spent, spent() + _BUDGET_S)
     text = as_written(text)
     hits: dict[str, list[_Hit]] = {}
     tried = 0
     for number, page in enumerate(reversed(tuple(pages(text)))):
-        if number >= _LEAST_PAGES and tried > _MOST_PLACES:
+        if (number >= _LEAST_PAGES and tried > _MOST_PLACES) or not budget.lasts():
             break
         sought = [one for one in known if len(hits.get(one.id, ())) < _PAGES]
-        told, places = _on_page(page, sought)
+        told, places = _on_page(page, sought, budget)
         tried += places
         for signature, hit in told:
             hits.setdefault(signature.id, []).append(hit)
     found = [_Found(one, tuple(reversed(hits[one.id]))) for one in known if one.id in hits]
-    return tuple(_match(one) for one in _with_broader(_in_order(found), known))
+    matches = tuple(_match(one) for one in _with_broader(_in_order(found), known))
+    return Examined(matches, whole=not budget.is_gone)
 
 
-def _on_page(page: Page, sought: list[Signature]) -> tuple[list[tuple[Signature, _Hit]], int]:
+def _on_page(
+    page: Page, sought: list[Signature], budget: _Budget
+) -> tuple[list[tuple[Signature, _Hit]], int]:
     """Return what a page tells, and in how many places it was looked for."""
     vocabulary = vocabulary_of(page)
     tried = [(one, patterns) for one in sought if (patterns := _to_try(one.patterns, vocabulary))]
@@ -112,9 +144,16 @@ def _on_page(page: Page, sought: list[Signature]) -> tuple[list[tuple[Signature,
     found, places = [], 0
     for signature, patterns in tried:
         places += sum(min(count(_rarest(way, count)), _PLACES) for _, ways in patterns for way in ways)
-        matches = [match for pattern, ways in patterns if (match := _find(pattern, ways, words, count))]
-        if matches and not any(_find(*one, words, count) for one in _to_try(signature.unless, vocabulary)):
-            found.append((signature, _hit(signature, max(matches, key=lambda match: match.end()), words)))
+        matches = [
+            match for pattern, ways in patterns if (match := _find(pattern, ways, words, count, budget))
+        ]
+        if matches and not any(
+            _find(*one, words, count, budget) for one in _to_try(signature.unless, vocabulary)
+        ):
+            last = max(matches, key=lambda match: match.end())
+            found.append((signature, _hit(last, words, signature.reads if budget.lasts() else ())))
+        elif budget.is_gone:
+            break
     return found, places
 
 
@@ -125,7 +164,7 @@ def _to_try(patterns: tuple[Pattern, ...], vocabulary: Vocabulary) -> list[tuple
 
 
 def _find(
-    pattern: Pattern, ways: list[Way], words: Words, count: Callable[[str], int]
+    pattern: Pattern, ways: list[Way], words: Words, count: Callable[[str], int], budget: _Budget
 ) -> re.Match[str] | None:
     """Return the last match on a page, whose words `count` counts."""
     found: re.Match[str] | None = None
@@ -134,6 +173,8 @@ def _find(
             start, end = max(place - _BEFORE, 0), place + _AFTER
             if any(words.lower.find(word, start, end) < 0 for word in way.words):
                 continue
+            if not budget.lasts():
+                return found
             match = pattern.compiled.search(words.text, start, end)
             if match:
                 found = match if found is None or match.end() > found.end() else found
@@ -155,10 +196,10 @@ def _places(word: str, lower: str) -> Iterator[int]:
         yield place
 
 
-def _hit(signature: Signature, match: re.Match[str], words: Words) -> _Hit:
+def _hit(match: re.Match[str], words: Words, reads: tuple[str, ...]) -> _Hit:
     lines = words.lines_of(match.start(), match.end())
     told = tuple(Line(number, text[:_WIDEST]) for number, text in lines[-_LINES:])
-    return _Hit(lines[-1][0], told, read_facts(match, words, signature.reads))
+    return _Hit(lines[-1][0], told, read_facts(match, words, reads))
 
 
 def _in_order(found: list[_Found]) -> list[_Found]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from gpuenv import matrices
-from gpuenv.core.explain import Match, explain
+from gpuenv.core.explain import Examined, Match, examine
 from gpuenv.core.signatures import Language, Signature, parse_signature
 from gpuenv.values.errors import UsageError
 from gpuenv.values.plan import Warn
@@ -32,9 +33,10 @@ def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
     Plans are decided from what is known offline, else from the indexes. Raises UsageError where the
     signatures can't be read.
     """
-    matches = find_matches(text)
+    examined = _examine(text)
+    matches = examined.matches
     commands: dict[str, str] = {}
-    warnings: dict[Warn, None] = {}
+    warnings: dict[Warn, None] = {} if examined.whole else {_not_whole(): None}
     for match in matches[:_REPAIRED]:
         made = _repair(match, environ)
         if isinstance(made, str):
@@ -46,7 +48,16 @@ def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
 
 def find_matches(text: str) -> tuple[Match, ...]:
     """Return what the errors in a text mean, the root first; raise UsageError as `explain_text` does."""
-    return explain(text, load_signatures("zh" if spoken() == "zh" else "en"))
+    return _examine(text).matches
+
+
+def _examine(text: str) -> Examined:
+    return examine(text, load_signatures("zh" if spoken() == "zh" else "en"), time.process_time)
+
+
+def _not_whole() -> Warn:
+    message = tr("some lines were not examined, as the search took too long: give the lines around the error")
+    return Warn("not-all-examined", message)
 
 
 @cache
