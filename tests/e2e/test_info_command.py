@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from index_server import IndexServer
@@ -34,6 +35,15 @@ def test_a_bug_report_names_packages_and_no_secret(program: Program, mirrors: tu
     assert told["environment"]["verified"] is True
     assert told["machine"]["gpus"] == []
     assert program.run("info", "--json").data["environment"] is None
+    lines = private.run("info", "trial").out.splitlines()
+    assert "no NVIDIA GPU, linux" in "\n".join(lines)
+    assert any(re.fullmatch(r"PIP_INDEX_URL +https://\S*pypi.example.com/simple", line) for line in lines)
+    assert any(re.fullmatch(r"torch +2\.14\.1\+cpu \(cpu\), Python [\d.]+, uv", line) for line in lines)
+    assert any(re.fullmatch(r"torch +2\.14\.1\+cpu", line) for line in lines[lines.index("") :])
+    assert not any(line.startswith(("{", ' "')) for line in lines)  # no JSON to read through
+    failed = program.with_(FAKE_TORCH=json.dumps({"faults": [["matmul", "cpu", "wrong"]]}))
+    assert failed.run("verify", "trial").status == 6
+    assert '"matmul"' in private.run("info", "trial").out
     assert program.run("info", "none", "--json").error["code"] == "unknown-environment"
 
 

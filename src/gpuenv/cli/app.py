@@ -564,7 +564,7 @@ def help_of_command(
         typer.Argument(metavar="[COMMAND]...", help="Left out: all commands.", show_default=False),
     ] = None,
 ) -> None:
-    """Print the help of a command: gpuenv help mirrors use."""
+    """Print the help of a command: `gpuenv help mirrors use`."""
     root = context.find_root()
     root.command.main([*(words or ()), "--help"], prog_name="gpuenv", standalone_mode=False)
 

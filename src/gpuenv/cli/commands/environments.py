@@ -44,11 +44,12 @@ def list_environments(common: Common, *, everything: bool) -> int:
     if not rows and not common.quiet:
         note(tr("no environments yet: `gpuenv create NAME` makes one"))
     if rows:
-        print_data(render_table([_shown(row) for row in rows], _COLUMNS))
+        print_data(render_table([shown_environment(row) for row in rows], _COLUMNS))
     return 0
 
 
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
+def shown_environment(row: dict[str, Any]) -> dict[str, Any]:
+    """Return an environment's data with sizes and moments as a person reads them."""
     verified = [tr(_WORDS[row["verified"]]), ago(row.get("verified_at"))]
     driver = row.get("verified_driver")
     verified += [tr("driver {version}", version=driver)] if driver else []

@@ -4,29 +4,73 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from typing import Any
 
 from gpuenv import __version__
+from gpuenv.cli.commands.environments import shown_environment
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, print_data, print_json, working
-from gpuenv.values.text import tr
+from gpuenv.cli.table import render_table, text_width
+from gpuenv.core.machine_json import parse_machine
+from gpuenv.core.render.machine import render_machine_text
+from gpuenv.values.text import marked, tr
 from gpuenv.workflow.info import info as read_info
+
+_PACKAGES = {"name": marked("package"), "version": marked("version")}
 
 
 def info(name: str | None, common: Common) -> int:
-    """Print what a bug report needs."""
+    """Print what a bug report needs; `-v` adds where each fact was read, and what the last verify said."""
     with working(tr("examining"), quiet=common.quiet):
         told = read_info(name, os.environ)
     if common.as_json:
         print_json(envelope("info", told))
-    else:  # to be pasted: the report's readers want all of it, and the same from everybody
-        print_data("\n".join(f"{key}: {_shown(value)}" for key, value in told.items() if value is not None))
+    else:
+        print_data("\n\n".join(block for block in _blocks(told, verbose=common.verbose) if block))
     return 0
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, (dict, list)):
-        return json.dumps(value, indent=1, ensure_ascii=False)
-    return str(value)
+def _blocks(told: dict[str, Any], *, verbose: bool) -> Iterator[str]:
+    """Return what is told in blocks, from data that is redacted already."""
+    version, python, folder = (told[name] for name in ("gpuenv", "python", "installed_in"))
+    own = {
+        "gpuenv": tr(
+            "{version}, Python {python}, in {folder}", version=version, python=python, folder=folder
+        ),
+        tr("data"): told["data_dir"] or tr("no home directory"),
+        tr("cache"): told["cache_dir"],
+    }
+    yield _aligned(own)
+    machine = parse_machine(told["machine"])
+    problems = (tr("warning: {message}", message=problem.message) for problem in machine.problems)
+    yield "\n".join((render_machine_text(machine, verbose=verbose).rstrip("\n"), *problems))
+    yield _aligned(told["variables"])
+    if told["environment"] is not None:
+        yield from _environment_blocks(told["environment"], verbose=verbose)
+
+
+def _environment_blocks(told: dict[str, Any], *, verbose: bool) -> Iterator[str]:
+    row = {
+        name: tr("not known") if value is None else value for name, value in shown_environment(told).items()
+    }
+    size, created, used = (row[name] for name in ("size", "created", "last_used"))
+    lines = {
+        row["name"]: row["path"],
+        "torch": f"{row['torch']} ({row['variant']}), Python {row['python']}, {row['manager']}",
+        tr("verified"): row["verified"],
+        tr("size"): tr("{size}, created {created}, last used {used}", size=size, created=created, used=used),
+    }
+    yield _aligned(lines) + (f"\n{told['outdated']}" if told["outdated"] else "")
+    if told["verify"] is not None and (verbose or not told["verified"]):
+        yield json.dumps(told["verify"], indent=1, ensure_ascii=False)
+    packages = [{"name": name, "version": version} for name, version in told["packages"].items()]
+    yield render_table(packages, _PACKAGES)
+
+
+def _aligned(pairs: dict[str, str]) -> str:
+    width = max(map(text_width, pairs), default=0)
+    return "\n".join(f"{name}{' ' * (width - text_width(name))}  {value}" for name, value in pairs.items())
 
 
 def version(common: Common) -> int:
