@@ -95,3 +95,15 @@ def test_a_command_without_passwords_is_left_as_it_is() -> None:
     argv = ("/bin/uv", "pip", "install", "x @ git+ssh://git@host.example/x.git", "--index", PLAIN)
     assert conceal(argv, {}).argv == argv
     assert conceal(argv, {}).variables == ()
+
+
+@pytest.mark.parametrize(
+    "start", ["https://conda.example/", "http://localhost:8080/a/", "conda.example.com/"]
+)
+def test_the_token_of_a_channel_is_hidden(start: str) -> None:
+    assert redact(f"{start}t/tk-0123456789/lab/linux-64") == f"{start}t/****/lab/linux-64"
+
+
+def test_what_is_no_address_stays_as_it_is() -> None:
+    for text in ("UEsDBBQAAAAIAA/t/0123456789abcdef/AAA=", "sed 's|://[^/@ ]*@|://***@|g'"):
+        assert redact(text) == text

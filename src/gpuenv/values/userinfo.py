@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 
-_USERINFO = re.compile(r"(?<=://)[^/?#\s\"']*@")
-_TOKEN = re.compile(r"(?<=/t/)[A-Za-z0-9_-]{8,}(?=/)")  # of a conda channel: https://HOST/t/TOKEN/CHANNEL
+_USERINFO = re.compile(r"(?<=://)(?!\*+@)[^/?#\s\"']*@")  # not what is hidden already
+# of a conda channel: https://HOST/t/TOKEN/CHANNEL; `/t/` alone stands in base64, too
+_TOKEN = re.compile(
+    r"((?:://[^\s\"'/]{1,255}|[\w-]{1,63}\.[\w.-]{1,255})(?:/[^\s\"'/]{1,200}){0,6}?/t/)"
+    r"[A-Za-z0-9_-]{8,}(?=/)"
+)
 # `git+ssh://git@HOST/...`: the name is no secret there, and nothing is reached without it
 _NOT_SSH = re.compile(r"(?<=://)(?<!ssh://)[^/?#\s\"']*@")
 _SSH_PASSWORD = re.compile(r"(?<=ssh://)([^:/?#@\s\"']*):[^/?#\s\"']*@")
@@ -13,7 +17,7 @@ _SSH_PASSWORD = re.compile(r"(?<=ssh://)([^:/?#@\s\"']*):[^/?#\s\"']*@")
 
 def redact(text: str) -> str:
     """Hide user names, passwords and conda's tokens in every address in a text."""
-    return _TOKEN.sub("****", _USERINFO.sub("****@", text))
+    return _TOKEN.sub(r"\1****", _USERINFO.sub("****@", text))
 
 
 def redact_bytes(data: bytes) -> bytes:
