@@ -1,4 +1,4 @@
-"""Digests that a page leaves out are taken from where the very same file is known, and from nowhere else."""
+"""What is known of a file outvotes a page, and no mirror's word counts for another's file."""
 
 from __future__ import annotations
 
@@ -7,54 +7,68 @@ from hypothesis import given
 from hypothesis import strategies as st
 from published import wheel
 
-from gpuenv.core.digests import lacks_digests, with_digests
-from gpuenv.values.index import Listing
+from gpuenv.core.digests import Contradiction, warn_of_contradictions, with_known_digests
+from gpuenv.values.index import IndexSource, Listing
 
 LOCAL = "torch-2.7.1+cu126-cp312-cp312-manylinux_2_28_x86_64.whl"
 PLAIN = "torch-2.7.1-cp312-cp312-manylinux_2_28_x86_64.whl"
-A, B = "a" * 64, "b" * 64
+A, B, C = "a" * 64, "b" * 64, "c" * 64
 
 
 def page(*files: tuple[str, str | None], kind: str = "pytorch") -> Listing:
     return listing(*(wheel(name, sha256=digest) for name, digest in files), kind=kind)
 
 
+def nobody(_: IndexSource) -> bool:
+    return False
+
+
+def settled(*pages: Listing, known: dict[str, str] | None = None) -> list[str | None]:
+    return digests(with_known_digests(pages, known or {}, nobody)[0])
+
+
 def digests(listings: tuple[Listing, ...]) -> list[str | None]:
     return [file.sha256 for one in listings for file in one.files]
 
 
-def test_a_page_without_digests_is_told_only_for_files_with_a_local_version() -> None:
-    assert lacks_digests((page((LOCAL, A)), page((LOCAL, None))))
-    assert not lacks_digests((page((LOCAL, A)), page((PLAIN, None))))
-    assert not lacks_digests(())
+def test_a_digest_that_is_known_helps_a_page_that_tells_none() -> None:
+    assert settled(page((LOCAL, None)), known={LOCAL: A}) == [A]
 
 
-def test_a_digest_that_another_page_tells_holds() -> None:
-    assert digests(with_digests((page((LOCAL, None)), page((LOCAL, A))), {})) == [A, A]
-    assert digests(with_digests((page((LOCAL, A)), page((LOCAL, None))), {})) == [A, A]
+def test_a_mirror_s_word_never_counts_for_another_s_file() -> None:
+    assert settled(page((LOCAL, None)), page((LOCAL, B))) == [None, B]
+    assert settled(page((LOCAL, A)), page((LOCAL, B))) == [A, B]
 
 
-def test_a_digest_that_is_known_holds_where_no_page_tells_one() -> None:
-    assert digests(with_digests((page((LOCAL, None)),), {LOCAL: A})) == [A]
-    assert digests(with_digests((page((LOCAL, None)), page((LOCAL, B))), {LOCAL: A})) == [B, B]
+def test_a_page_that_contradicts_what_is_known_is_passed_over_and_named() -> None:
+    good, bad = page((LOCAL, A)), page((LOCAL, B), (LOCAL.replace("cp312", "cp313"), B))
+    left, contradictions = with_known_digests((bad, good), {LOCAL: A}, nobody)
+    assert digests(left) == [B, A]
+    assert contradictions == (Contradiction(bad.source, LOCAL),)
+    (warning,) = warn_of_contradictions(contradictions)
+    assert warning.code == "digest-contradicted"
+    assert LOCAL in warning.message
+    assert (bad.source.name or bad.source.url) in warning.message
 
 
-def test_what_a_page_says_itself_is_never_changed() -> None:
-    pages = (page((LOCAL, A)), page((LOCAL, B)))
-    assert with_digests(pages, {LOCAL: "c" * 64}) == pages
+def test_a_digest_in_capitals_is_the_same() -> None:
+    assert settled(page((LOCAL, A.upper())), known={LOCAL: A}) == [A.upper()]
 
 
-def test_files_of_one_name_that_may_differ_get_no_digest_from_each_other() -> None:
+def test_the_official_index_knows_better_than_what_ships() -> None:
+    official, mirror = page((LOCAL, B)), page((LOCAL, C))
+
+    def is_official(source: IndexSource) -> bool:
+        return source is official.source
+
+    left, contradictions = with_known_digests((official, mirror), {LOCAL: A}, is_official)
+    assert digests(left) == [B]
+    assert [one.source for one in contradictions] == [mirror.source]
+
+
+def test_files_of_one_name_that_may_differ_tell_nothing_of_each_other() -> None:
     # PyPI's build and an old build of the PyTorch index had the same name and other bytes
-    assert digests(with_digests((page((PLAIN, None)), page((PLAIN, A), kind="pypi")), {PLAIN: A})) == [
-        None,
-        A,
-    ]
-
-
-def test_a_file_that_nobody_knows_stays_without() -> None:
-    other = LOCAL.replace("cp312", "cp313")
-    assert digests(with_digests((page((LOCAL, None), (other, A)),), {})) == [None, A]
+    assert settled(page((PLAIN, None)), page((PLAIN, A), kind="pypi"), known={PLAIN: B}) == [None, A]
 
 
 NAMES = st.sampled_from([LOCAL, LOCAL.replace("126", "118"), PLAIN])
@@ -63,15 +77,11 @@ PAGES = st.lists(st.lists(st.tuples(NAMES, DIGESTS), max_size=4).map(lambda file
 
 
 @given(PAGES.map(tuple), st.dictionaries(NAMES, st.sampled_from([A, B])))
-def test_digests_are_added_once_and_nothing_else_changes(
-    pages: tuple[Listing, ...], known: dict[str, str]
-) -> None:
-    filled = with_digests(pages, known)
-    assert with_digests(filled, known) == filled
-    assert [[file.filename for file in one.files] for one in filled] == [
-        [file.filename for file in one.files] for one in pages
-    ]
-    for before, after in zip(digests(pages), digests(filled), strict=True):
-        assert before is None or after == before
-    if not lacks_digests(pages):
-        assert filled == pages
+def test_each_file_is_kept_helped_out_or_named(pages: tuple[Listing, ...], known: dict[str, str]) -> None:
+    left, contradictions = with_known_digests(pages, known, nobody)
+    assert with_known_digests(left, known, nobody) == (left, ())
+    assert sum(len(one.files) for one in pages) == sum(len(one.files) for one in left) + len(contradictions)
+    for one in left:
+        for file in one.files:
+            if file.version.local is not None and file.filename in known:
+                assert file.sha256 == known[file.filename]

@@ -29,11 +29,10 @@ def stack_of(files: tuple[Found, ...], listings: tuple[Listing, ...]) -> tuple[S
 
 
 def _places(found: Found, listings: tuple[Listing, ...]) -> tuple[FilePlace, ...]:
-    """A place whose page tells no digest takes the one that another page tells."""
+    """What one page says of its file says nothing of another's: that has its own digest, or a known one."""
     pairs = ((found.listing, found.file), *_alike(found.file, listings))
-    known = next((file.sha256 for _, file in pairs if file.sha256), None)
     return tuple(
-        FilePlace(listing.source.url, listing.page, file.url, file.sha256 or known, file.size)
+        FilePlace(listing.source.url, listing.page, file.url, file.sha256, file.size)
         for listing, file in pairs
     )
 

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuenv.environments.wheel_store import WheelStore, key_of, plain_digest
+from gpuenv.environments.wheel_store import WheelStore, digest_of, key_of, plain_digest
 from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.download import Expected, download
 from gpuenv.http.patience import Patience, Watch
 from gpuenv.http.ranges import BrokenFileError
+from gpuenv.indexes.addresses import is_remote, local_path
 from gpuenv.values.plan import FilePlace, StackFile
+from gpuenv.values.text import tr
 
 _ANY_PACE = Patience(slow_bytes=0)
 
@@ -88,6 +90,8 @@ def _fetch(
     follow: Follow,
 ) -> tuple[Path, str]:
     told = plain_digest(place.sha256)
+    if not is_remote(place.url):
+        return _check_here(local_path(place.url), told, watch)
     key = key_of(told, place.url)
     with store.locked(key, watch, lambda: follow.waits(file)):
         there = store.find(told, file.filename, watch) if told else None
@@ -102,6 +106,17 @@ def _fetch(
             watch.received(-counted.received)  # the next place counts anew what is kept
             raise
         return store.keep(part, digest, file.filename), digest
+
+
+def _check_here(path: Path, told: str | None, watch: Watch) -> tuple[Path, str]:
+    """Return a file of a wheelhouse with its digest; raise BrokenFileError for one that is another's."""
+    path = path.absolute()
+    digest = digest_of(path, watch)
+    if told is not None and digest != told:
+        raise BrokenFileError(
+            tr("is another file: its hash is {digest}…, not {told}…", digest=digest[:12], told=told[:12])
+        )
+    return path, digest
 
 
 class _Counted:

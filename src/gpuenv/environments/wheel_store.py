@@ -56,7 +56,7 @@ class WheelStore:
         path = self.folder(digest) / filename
         if not path.is_file():
             return None
-        if _digest_of(path, watch) != digest:
+        if digest_of(path, watch) != digest:
             watch.received(-path.stat().st_size)
             remove_tree(path.parent)
             return None
@@ -147,7 +147,8 @@ def is_plain(filename: str) -> bool:
     return len(names) == 1 and filename.endswith(".whl") and "\0" not in filename
 
 
-def _digest_of(path: Path, watch: Watch) -> str:
+def digest_of(path: Path, watch: Watch) -> str:
+    """Return the sha256 of a file, told to `watch` as it is read."""
     digest = sha256()
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):

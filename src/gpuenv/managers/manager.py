@@ -10,7 +10,7 @@ from typing import Protocol
 
 from gpuenv.values.conda import CondaWanted
 from gpuenv.values.machine import FoundPython
-from gpuenv.values.plan import Sources, Step
+from gpuenv.values.plan import CheckedStack, Sources, Step
 from gpuenv.values.python import PythonOffer
 from gpuenv.values.text import tr
 
@@ -22,7 +22,8 @@ class Wanted:
     `python` is MAJOR.MINOR (`3.13t`: free-threaded), `python_path` the interpreter to use where one is there.
     `target` is where the environment goes; `system` is linux, windows or macos. `hashed` is a requirements
     file that has the hash of every file, and stands for all else that is asked for. `release` is the
-    MAJOR.MINOR.PATCH that the manager is to bring, where a patch release was asked for.
+    MAJOR.MINOR.PATCH that the manager is to bring, where a patch release was asked for. `checked` are files
+    on this disk that are installed first, by their hashes.
     """
 
     pins: tuple[str, ...]
@@ -35,6 +36,7 @@ class Wanted:
     system: str
     hashed: str | None = None
     release: str | None = None
+    checked: CheckedStack | None = None
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -65,6 +67,20 @@ class Wanted:
     def target_python(self) -> str:
         """The interpreter of the environment to be made."""
         return environment_python(self.target, self.system)
+
+
+def checked_arguments(checked: CheckedStack) -> tuple[str, ...]:
+    """Return what pip and uv take to install checked files, and no others whatever they are configured for.
+
+    By hash, not by path: for a path they would record in the environment where the file lay.
+    """
+    folders = (word for folder in checked.folders for word in ("--find-links", folder))
+    return ("--no-deps", "--no-index", "--require-hashes", "-r", checked.listed, *folders)
+
+
+def why_checked() -> str:
+    """Say why the torch stack is installed by itself."""
+    return tr("install torch and its companions from the files that were checked")
 
 
 class Manager(Protocol):

@@ -7,9 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 from gpuenv import process
 from gpuenv.indexes.active_hold import without_active_hold
-from gpuenv.managers.manager import MISLEADING, Wanted, installed_offers, without
+from gpuenv.managers.manager import (
+    MISLEADING,
+    Wanted,
+    checked_arguments,
+    installed_offers,
+    why_checked,
+    without,
+)
 from gpuenv.values.machine import FoundPython
-from gpuenv.values.plan import Sources, Step
+from gpuenv.values.plan import CheckedStack, Sources, Step
 from gpuenv.values.python import PythonOffer
 from gpuenv.values.text import tr
 
@@ -39,8 +46,15 @@ def steps(wanted: Wanted) -> tuple[Step, ...]:
             tr("make an environment with Python {version}", version=wanted.python),
         ),
         *_upgrade(wanted, install, options),
+        *((checked_step(wanted.checked, wanted.target_python),) if wanted.checked else ()),
         Step((*install, *wanted.packages, *options), wanted.why),
     )
+
+
+def checked_step(checked: CheckedStack, python: str, *, anew: bool = False) -> Step:
+    """Return the command that installs the files that were checked; `anew`: over those that are there."""
+    head = (python, "-I", "-m", "pip", "install", *(("--force-reinstall",) if anew else ()))
+    return Step((*head, *checked_arguments(checked)), why_checked())
 
 
 def _upgrade(wanted: Wanted, install: tuple[str, ...], options: tuple[str, ...]) -> tuple[Step, ...]:

@@ -15,12 +15,20 @@ from packaging.utils import canonicalize_name
 from gpuenv import process
 from gpuenv.indexes.active_hold import without_active_hold
 from gpuenv.indexes.uv_settings import uv_variables
-from gpuenv.managers.manager import MISLEADING, Wanted, installed_offers, sort_offers, without
+from gpuenv.managers.manager import (
+    MISLEADING,
+    Wanted,
+    checked_arguments,
+    installed_offers,
+    sort_offers,
+    why_checked,
+    without,
+)
 from gpuenv.surroundings import find_executable
 from gpuenv.uv_binary import find_embedded_uv
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.machine import FoundPython
-from gpuenv.values.plan import Sources, Step
+from gpuenv.values.plan import CheckedStack, Sources, Step
 from gpuenv.values.python import PythonOffer
 from gpuenv.values.text import tr
 
@@ -40,8 +48,20 @@ def steps(wanted: Wanted) -> tuple[Step, ...]:
             ("uv", "venv", "--python", python, wanted.target),
             tr("make an environment with Python {version}", version=wanted.python),
         ),
-        install_step(wanted, wanted.target),
+        *install_steps(wanted, wanted.target),
     )
+
+
+def install_steps(wanted: Wanted, environment: str) -> tuple[Step, ...]:
+    """Return the commands that install into an environment, what was checked first."""
+    checked = (checked_step(wanted.checked, environment),) if wanted.checked else ()
+    return (*checked, install_step(wanted, environment))
+
+
+def checked_step(checked: CheckedStack, environment: str, *, anew: bool = False) -> Step:
+    """Return the command that installs the files that were checked; `anew`: over those that are there."""
+    head = ("uv", "pip", "install", "--python", environment, *(("--reinstall",) if anew else ()))
+    return Step((*head, *checked_arguments(checked)), why_checked())
 
 
 def install_step(wanted: Wanted, environment: str) -> Step:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from gpuenv.values.build import Evidence
@@ -57,6 +58,34 @@ class StackFile:
     name: str
     filename: str
     places: tuple[FilePlace, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    """A wheel on this disk whose digest was compared with what is known, or made from it."""
+
+    name: str
+    version: str
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedStack:
+    """Files of the torch stack on this disk, and `listed`: a requirements file that has their hashes."""
+
+    files: tuple[CheckedFile, ...]
+    listed: str
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Where they lie."""
+        return tuple(dict.fromkeys(os.path.dirname(file.path) for file in self.files))  # noqa: PTH120 - no IO
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Which projects they are of."""
+        return frozenset(file.name for file in self.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +191,8 @@ class Plan:
     file: then that is installed, and nothing else. `python_release` is the MAJOR.MINOR.PATCH that the manager
     is to bring, where a patch release was asked for. `compatibility` are those of `why` that say how a build
     for a newer CUDA than the driver's runs. `asked` is what was asked for, where it is known. `download` is
-    how much it brings, where that was looked up.
+    how much it brings, where that was looked up. `checked` are files of the stack that are on this disk: the
+    installer gets these by their hashes, before anything else.
     """
 
     machines: tuple[Machine, ...]
@@ -187,6 +217,7 @@ class Plan:
     compatibility: tuple[Because, ...] = ()
     asked: Asked | None = None
     download: Download | None = None
+    checked: CheckedStack | None = None
 
     @property
     def is_whole(self) -> bool:

@@ -32,7 +32,8 @@ def _lies_without_hash(file: StackFile, mirrors: Mirrors) -> bool:
 
 def _with_hash(file: StackFile, hashes: Mapping[str, str | None]) -> FilePlace:
     place = file.places[0]
-    return replace(place, sha256=place.sha256 or hashes.get(file.name))
+    told = (other.sha256 for other in file.places if other.sha256)
+    return replace(place, sha256=place.sha256 or hashes.get(file.name) or next(told, None))
 
 
 def _address_of(pin: str, files: Mapping[str, FilePlace]) -> str | None:

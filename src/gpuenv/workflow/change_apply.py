@@ -25,10 +25,11 @@ from gpuenv.environments.installed import read_installed
 from gpuenv.environments.lock import WAIT_S, locked
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.steps import Running, check_space, new_log, run_steps
+from gpuenv.environments.wheel_check import check_files
 from gpuenv.managers import get_manager, pip, uv
 from gpuenv.managers.dry_run import UNKNOWN
 from gpuenv.values.errors import Fix, UsageError
-from gpuenv.values.plan import Sources, Step
+from gpuenv.values.plan import CheckedStack, Sources, Step
 from gpuenv.values.text import tr
 from gpuenv.workflow.change import PlannedChange, changed_plan, exact
 from gpuenv.workflow.opened import Opened
@@ -41,6 +42,14 @@ Verify = Callable[[Path], VerifyResult]
 
 
 @dataclass(frozen=True, slots=True)
+class Provision:
+    """Where the installer looks, and the files of torch that are on this disk and checked."""
+
+    sources: Sources
+    checked: CheckedStack | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class How:
     """How to apply: show the installer's output, tell what goes on, prove; where the files of torch lie."""
 
@@ -48,7 +57,7 @@ class How:
     tell: Callable[[str], None] = lambda _: None
     verify: Verify | None = None
     log: Path | None = None
-    sources: Sources | None = None
+    provision: Provision | None = None
     wait_s: float = WAIT_S
 
 
@@ -70,12 +79,17 @@ def installer_of(opened: Opened) -> str:
     return "pip" if opened.record.manager == "pip" and "pip" in opened.versions else "uv"
 
 
-def change_steps(planned: PlannedChange, sources: Sources | None = None) -> tuple[Step, ...]:
+def change_steps(planned: PlannedChange, provision: Provision | None = None) -> tuple[Step, ...]:
     """Return the commands that make the change: the very versions that were shown, and nothing with them."""
+    provision = provision or Provision(planned.wish.sources)
+    checked = provision.checked
     opened, wish = planned.opened, planned.wish
     python, is_pip = str(opened.python), installer_of(opened) == "pip"
     out = tuple(one.name for one in planned.changes if one.after is None)
-    come = tuple(exact(one, wish) for one in planned.changes if one.after is not None)
+    first = checked.names if checked else frozenset[str]()
+    come = tuple(
+        exact(one, wish) for one in planned.changes if one.after is not None and one.name not in first
+    )
     steps = []
     if out:
         argv = (
@@ -84,23 +98,29 @@ def change_steps(planned: PlannedChange, sources: Sources | None = None) -> tupl
             else ("uv", "pip", "uninstall", "--python", python)
         )
         steps.append(Step((*argv, *out), tr("remove {count} packages", count=len(out))))
+    if checked:
+        steps.append((pip if is_pip else uv).checked_step(checked, python, anew=True))
     if come:
         steps.append(
             Step(
-                _install(planned, sources or wish.sources, come),
+                _install(planned, provision.sources, come, first),
                 tr("install {count} packages", count=len(come)),
             )
         )
     return tuple(steps)
 
 
-def _install(planned: PlannedChange, sources: Sources, come: tuple[str, ...]) -> tuple[str, ...]:
+def _install(
+    planned: PlannedChange, sources: Sources, come: tuple[str, ...], first: frozenset[str]
+) -> tuple[str, ...]:
+    """`first` are the projects that are there already, from checked files."""
     python = str(planned.opened.python)
-    again = tuple(one.name for one in planned.changes if one.after and one.before == one.after)
+    changes = tuple(one for one in planned.changes if one.name not in first)
+    again = tuple(one.name for one in changes if one.after and one.before == one.after)
     if installer_of(planned.opened) == "pip":
         force = ("--force-reinstall",) if again or planned.moved else ()
         return (python, "-m", "pip", "install", "--no-deps", *force, *come, *pip.source_options(sources))
-    anew = tuple(one.name for one in planned.changes if one.after and one.before) if planned.moved else again
+    anew = tuple(one.name for one in changes if one.after and one.before) if planned.moved else again
     options = tuple(word for name in anew for word in ("--reinstall-package", name))
     offline = ("--offline",) if planned.wish.offline else ()
     head = ("uv", "pip", "install", "--python", python, "--no-deps", *offline, *options)
@@ -136,8 +156,10 @@ def apply_change(planned: PlannedChange, environ: Mapping[str, str], how: How) -
         places = tuple(map(str, site_packages(place.path)))
         variant = torch_cuda(place.path)
         with changing_in_place(place.path, places, (one.name for one in planned.changes)) as change:
-            run_steps(change_steps(planned, how.sources), running, lambda: None)
+            run_steps(change_steps(planned, how.provision), running, lambda: None)
             _check(planned, variant, log)
+            if how.provision and how.provision.checked:
+                check_files(how.provision.checked.files, place.path, log)
             if (place.path / CONSTRAINTS).exists():
                 hold_stack(place.path, opened.word)
             write_record(place.path, record)

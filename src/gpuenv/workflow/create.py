@@ -18,6 +18,7 @@ from gpuenv.environments.lock import WAIT_S, locked
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.steps import Running, check_space, new_log, run_steps
 from gpuenv.environments.store import Place, find_place
+from gpuenv.environments.wheel_check import check_files
 from gpuenv.managers import conda_calls, get_manager
 from gpuenv.managers.manager import environment_python
 from gpuenv.values.errors import InstallFailed
@@ -154,6 +155,8 @@ def _build(
         run_steps(plan.steps, making.running, change.mark)
     python = _interpreter(place, plan, log)
     check_installed(plan, place.path, log)
+    if plan.checked:
+        check_files(plan.checked.files, place.path, log)
     settle(place, plan, making.running.environ, making.running.tell)
     record = replace(record, created=_now())
     write_record(place.path, record)

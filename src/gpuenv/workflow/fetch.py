@@ -1,4 +1,4 @@
-"""Fetch the torch stack of a plan from mirrors, so that each file is checked before an installer sees it."""
+"""Fetch the torch stack of a plan, so that each file is checked before an installer sees it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name, parse_wheel_filename
+
 from gpuenv.environments.failures import os_error_told
 from gpuenv.environments.fetched import Fetched, Follow, Missed, NotFetchedError, fetch_file
 from gpuenv.environments.wheel_store import WheelStore, is_plain, plain_digest
@@ -17,9 +20,18 @@ from gpuenv.http import HttpClient, HttpProblem, cache_directory
 from gpuenv.http.patience import Watch
 from gpuenv.http.turns import in_turns
 from gpuenv.indexes.addresses import is_remote
-from gpuenv.values.plan import FilePlace, Plan, PlannedPackage, StackFile, Warn
+from gpuenv.values.plan import (
+    CheckedFile,
+    CheckedStack,
+    FilePlace,
+    Plan,
+    PlannedPackage,
+    StackFile,
+    Warn,
+)
 from gpuenv.values.text import tr
 from gpuenv.values.userinfo import redact
+from gpuenv.workflow.hash_files import keep_hashes
 from gpuenv.workflow.mirror_labels import is_mirror, label_of
 from gpuenv.workflow.mirrors import Mirrors
 from gpuenv.workflow.options import PlanOptions
@@ -81,13 +93,14 @@ def fetch_stack(
     *,
     target: str,
 ) -> Provided:
-    """Fetch the files of the torch stack that come from mirrors; return what the installer is to be told.
+    """Fetch the files of the torch stack and check them; return what the installer is to be told.
 
-    What comes from official indexes, from those that the user's configuration names and from wheelhouses is
-    left to the installer. `target` is where the environment goes. Raises StackNotFetchedError, UsageError
-    (the cache can't be written) and InstallFailed (the disk is full).
+    Files of wheelhouses are checked where they lie. What an index of the user's does not hand to gpuenv (it
+    may ask for a password that only the installer can come by) is left to the installer. `target` is where
+    the environment goes. Raises StackNotFetchedError, UsageError (the cache can't be written) and
+    InstallFailed (the disk is full).
     """
-    wanted = () if options.offline else tuple(_wanted(plan, options, mirrors))
+    wanted = tuple(_wanted(plan, offline=options.offline))
     if not wanted:
         return Provided(plan, plan)
     store = WheelStore(cache_directory(environ))
@@ -95,18 +108,19 @@ def fetch_stack(
     sizes = tuple(_size(file, plan) for file in wanted)
     watcher.begin(len(wanted), sum(sizes) if all(sizes) else None)
     try:
-        fetched = _fetch_all(store, plan, wanted, mirrors, environ, watcher)
+        fetched = _fetch_all(store, plan, wanted, options, mirrors, environ, watcher)
     except OSError as error:
         raise os_error_told(store.root, error) from error
     store.prune()
-    return Provided(_told(plan, fetched, mirrors), _local(plan, fetched, store, target))
+    return Provided(_told(plan, fetched, mirrors), _local(plan, fetched, environ, target))
 
 
-def _wanted(plan: Plan, options: PlanOptions, mirrors: Mirrors) -> Iterator[StackFile]:
+def _wanted(plan: Plan, *, offline: bool) -> Iterator[StackFile]:
+    """Yield the files to check; those that the user names by address the installer has from there."""
+    named = {canonicalize_name(one.name) for one in map(Requirement, plan.pins) if one.url}
     for file in plan.stack:
-        first = file.places[0]
-        places = tuple(place for place in file.places if is_remote(place.url))
-        if places[:1] == (first,) and is_plain(file.filename) and is_mirror(first.index, options, mirrors):
+        places = tuple(place for place in file.places if not (offline and is_remote(place.url)))
+        if places and is_plain(file.filename) and canonicalize_name(file.name) not in named:
             yield replace(file, places=places)
 
 
@@ -119,15 +133,24 @@ def _fetch_all(
     store: WheelStore,
     plan: Plan,
     wanted: tuple[StackFile, ...],
+    options: PlanOptions,
     mirrors: Mirrors,
     environ: Mapping[str, str],
     watcher: Watcher,
 ) -> tuple[Fetched, ...]:
+    def fetch(file: StackFile) -> Fetched | None:
+        try:
+            return fetch_file(store, client, file, watch, follow)
+        except NotFetchedError as error:
+            if any(one.wrong or is_mirror(one.place.index, options, mirrors) for one in error.missed):
+                raise
+            return None
+
     watch = Watch(watcher.received, threading.Event())
     follow = _follow(watcher, mirrors)
-    fetched: dict[int, Fetched] = {}
+    fetched: dict[int, Fetched | None] = {}
     with HttpClient(environ, ca_bundle=plan.sources.ca_bundle) as client:
-        jobs = [partial(fetch_file, store, client, file, watch, follow) for file in wanted]
+        jobs = [partial(fetch, file) for file in wanted]
         try:
             for number, answer in in_turns(jobs, at_a_time=_AT_A_TIME, limit_s=math.inf):
                 if isinstance(answer, HttpProblem):  # no limit, so none is given up
@@ -138,7 +161,7 @@ def _fetch_all(
         finally:
             if watch.stop is not None:
                 watch.stop.set()
-    return tuple(fetched[number] for number in range(len(wanted)))
+    return tuple(one for number in range(len(wanted)) if (one := fetched[number]) is not None)
 
 
 def _follow(watcher: Watcher, mirrors: Mirrors) -> Follow:
@@ -197,14 +220,29 @@ def _had(package: PlannedPackage, fetched: Fetched | None) -> PlannedPackage:
     )
 
 
-def _local(plan: Plan, fetched: tuple[Fetched, ...], store: WheelStore, target: str) -> Plan:
-    """Return the plan whose installer finds the files on this disk, not on the mirrors' pages."""
-    folders = tuple(str(store.folder(one.sha256)) for one in fetched)
+def _local(plan: Plan, fetched: tuple[Fetched, ...], environ: Mapping[str, str], target: str) -> Plan:
+    """Return the plan whose installer gets the files on this disk, whatever the pages of others list."""
+    checked = _checked(fetched, environ)
     needed = {place.page for file in _left_out(plan, fetched) for place in file.places[:1]}
-    pages = {one.file.places[0].page for one in fetched} - needed
+    pages = {one.file.places[0].page for one in fetched if is_remote(one.file.places[0].page)} - needed
     links = tuple(link for link in plan.sources.find_links if link not in pages)
-    sources = replace(plan.sources, find_links=(*folders, *links))
-    return with_steps(replace(plan, sources=sources), target)
+    folders = checked.folders if checked else ()
+    sources = replace(plan.sources, find_links=tuple(dict.fromkeys((*folders, *links))))
+    listed = None if plan.hashed else checked  # a lock has hashes of its own
+    return with_steps(replace(plan, sources=sources, checked=listed), target)
+
+
+def _checked(fetched: tuple[Fetched, ...], environ: Mapping[str, str]) -> CheckedStack | None:
+    if not fetched:
+        return None
+    files = tuple(_checked_file(one) for one in fetched)
+    lines = (f"{file.name}==={file.version} --hash=sha256:{file.sha256}\n" for file in files)
+    return CheckedStack(files, str(keep_hashes("".join(lines), environ)))
+
+
+def _checked_file(fetched: Fetched) -> CheckedFile:
+    version = str(parse_wheel_filename(fetched.file.filename)[1])
+    return CheckedFile(fetched.file.name, version, str(fetched.path), fetched.sha256)
 
 
 def _left_out(plan: Plan, fetched: tuple[Fetched, ...]) -> tuple[StackFile, ...]:

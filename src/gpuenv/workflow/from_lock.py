@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from gpuenv.cache_use import hold
 from gpuenv.core.assemble import assemble
 from gpuenv.core.knowledge import Knowledge
 from gpuenv.core.read_lock import UnfitError, select_files
@@ -20,9 +18,6 @@ from gpuenv.core.request import STACK, Request, parse_cuda_option, parse_python
 from gpuenv.core.resolve import Decision, Question, ask, decide
 from gpuenv.core.rules.python import admitted
 from gpuenv.core.target import Target, choose_target
-from gpuenv.environments.record import replace_file
-from gpuenv.environments.wheel_store import unwritable
-from gpuenv.http import cache_directory
 from gpuenv.indexes.installer import default_index
 from gpuenv.managers import WHEEL_MANAGERS
 from gpuenv.values.errors import Because, Fix, Refused, UsageError
@@ -33,6 +28,7 @@ from gpuenv.values.python import PythonOffer
 from gpuenv.values.text import marked, tr
 from gpuenv.values.variant import Variant
 from gpuenv.workflow.asked import asked_of
+from gpuenv.workflow.hash_files import keep_hashes
 from gpuenv.workflow.joint import planned_file
 from gpuenv.workflow.knowledge import load_knowledge, overlay_warnings
 from gpuenv.workflow.listings import configuration_for, list_files, with_sizes
@@ -269,7 +265,7 @@ def _hashed(plan: Plan, files: tuple[LockedFile, ...], indexes: Indexes, environ
     warnings = tuple(Warn("lock-known-bad", tr(told, constraint=text)) for text in bad)
     return replace(
         plan,
-        hashed=str(_kept("\n".join(lines) + "\n", environ)),
+        hashed=str(keep_hashes("\n".join(lines) + "\n", environ)),
         constraints=(),
         warnings=(*plan.warnings, *warnings),
     )
@@ -278,15 +274,3 @@ def _hashed(plan: Plan, files: tuple[LockedFile, ...], indexes: Indexes, environ
 def _holds(constraint: Requirement, versions: Mapping[str, str]) -> bool:
     version = versions.get(canonicalize_name(constraint.name))
     return version is None or constraint.specifier.contains(version, prereleases=True)
-
-
-def _kept(text: str, environ: Mapping[str, str]) -> Path:
-    """Keep the file in the cache, by what is in it: the steps name it."""
-    hold(cache_directory(environ))
-    path = cache_directory(environ) / "locks" / f"{sha256(text.encode()).hexdigest()[:32]}.txt"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, text)
-    except OSError as error:
-        raise unwritable(path, error) from None
-    return path

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from packaging.utils import canonicalize_name
 
 from gpuenv.core.case import Case, release_of
-from gpuenv.core.digests import lacks_digests, with_digests
+from gpuenv.core.digests import Contradiction, warn_of_contradictions, with_known_digests
 from gpuenv.core.knowledge import Knowledge
 from gpuenv.core.mirror_notes import strayed_last, warn_of_strays
 from gpuenv.core.request import Request
@@ -98,17 +98,27 @@ def list_files(
     if options.offline:
         shipped = (listing for listing in known() if _is_carried(listing, chosen))
         listings = (*(listing for listing in listings if not listing.problem), *shipped)
-    ordered = strayed_last(with_digests(listings, known_digests()) if lacks_digests(listings) else listings)
+    listings, contradictions = _agreeing(listings, around)
+    ordered = strayed_last(listings)
     only_others = bool(chosen.named) and not any(one.kind == "official" for one in chosen.named)
     return Listed(
         listings=ordered,
         configurations=_for_installer(configuration, chosen, listings),
-        warnings=(*chosen.warnings, *warn_of_strays(listings)),
+        warnings=(*chosen.warnings, *warn_of_strays(listings), *warn_of_contradictions(contradictions)),
         named=chosen.named,
         official=known() if only_others and not options.offline else (),
         stood_in=turned.answered,
         silent=turned.silent,
     )
+
+
+def _agreeing(
+    listings: tuple[Listing, ...], around: Circumstances
+) -> tuple[tuple[Listing, ...], tuple[Contradiction, ...]]:
+    """Return what agrees with what is known; what ships is not even read where all pages are official."""
+    if all(around.is_official(listing.source) for listing in listings if listing.files):
+        return listings, ()
+    return with_known_digests(listings, known_digests(), around.is_official)
 
 
 def _is_carried(listing: Listing, chosen: Chosen) -> bool:

@@ -54,6 +54,11 @@ class Circumstances:
     excluding: frozenset[str] = frozenset()
     conda: bool = False  # whether a conda tool installs, so that a mirror of conda's channels alone serves
 
+    def is_official(self, source: IndexSource) -> bool:
+        """Tell whether a page is the official index's own."""
+        mirror = mirror_of_url(source.url, self.mirrors.all) if is_remote(source.url) else None
+        return mirror is not None and mirror.kind == _OFFICIAL
+
 
 def choose(words: tuple[str, ...], around: Circumstances, *, by_itself: bool = False) -> Chosen:
     """Return what to read for the words of --mirror; raise UsageError for one that names nothing.

@@ -13,6 +13,7 @@ from gpuenv.beside import Beside
 from gpuenv.core.assemble import assemble
 from gpuenv.core.by_address import refuse_building
 from gpuenv.core.conda_plan_part import wheels_beside, with_conda_python
+from gpuenv.core.digests import CONTRADICTED
 from gpuenv.core.environment_file import EnvironmentFile
 from gpuenv.core.mirror_notes import (
     none_answered,
@@ -35,7 +36,7 @@ from gpuenv.managers import (
 )
 from gpuenv.managers.manager import Wanted
 from gpuenv.values.conda import CondaChannel, CondaPlan, CondaWanted
-from gpuenv.values.errors import Fix, Refused, Unreachable
+from gpuenv.values.errors import Because, Fix, Refused, Unreachable
 from gpuenv.values.index import IndexConfiguration
 from gpuenv.values.machine import Machine
 from gpuenv.values.plan import Plan, PlannedPackage, Warn
@@ -147,13 +148,19 @@ def plan_of(
     decision = decide(question)
     if not decision.choices:
         refusal = refuse(question, decision)
-        refusal.because += none_answered(listed.silent)
+        refusal.because += none_answered(listed.silent) + _contradicted(listed)
         raise refusal
     best, configuration = decision.choices[0], listed.configurations[0]
     question = with_numpy(question, best, configuration, wish.options, environ)
     question = replace(question, cpu_index=_cpu_index(wish.mirrors))
     plan = _decided(question, decision, listed, wish.options, environ)
     return completed(plan, question, decision, listed, wish, environ, target=target)
+
+
+def _contradicted(listed: Listed) -> tuple[Because, ...]:
+    """Name the pages whose files were left out for what is known of them."""
+    told = (warning for warning in listed.warnings if warning.code == CONTRADICTED)
+    return tuple(Because(warning.message, "matrix wheels.json") for warning in told)
 
 
 def _cpu_index(mirrors: Mirrors) -> str | None:
@@ -360,13 +367,14 @@ def with_steps(plan: Plan, target: str) -> Plan:
         system=plan.machines[0].system.os,
         hashed=plan.hashed,
         release=plan.python_release,
+        checked=plan.checked,
     )
     if plan.conda is None:
         return replace(plan, steps=get_manager(plan.manager).steps(wanted))
     steps = get_conda_manager(plan.manager).steps(conda_wanted(_by_address(plan.conda), target))
     steps = tuple(replace(step, why=redact(step.why)) for step in steps)
     if has_pip_part(plan):
-        steps += (uv.install_step(wanted, conda_calls.environment_python(target, wanted.system)),)
+        steps += uv.install_steps(wanted, conda_calls.environment_python(target, wanted.system))
     return replace(plan, steps=steps)
 
 

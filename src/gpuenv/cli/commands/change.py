@@ -29,10 +29,10 @@ from gpuenv.core.render.shown_step import shown_step
 from gpuenv.core.request import parse_named
 from gpuenv.environments.steps import new_log
 from gpuenv.values.errors import Fix, Refused, UsageError, VerificationFailed
-from gpuenv.values.plan import Sources, Warn
+from gpuenv.values.plan import Warn
 from gpuenv.values.text import tr
 from gpuenv.workflow.change import PlannedChange
-from gpuenv.workflow.change_apply import Changed, How, apply_change, change_steps
+from gpuenv.workflow.change_apply import Changed, How, Provision, apply_change, change_steps
 from gpuenv.workflow.detect import detect
 from gpuenv.workflow.fetch import StackNotFetchedError, fetch_stack
 from gpuenv.workflow.install import plan_install
@@ -187,13 +187,13 @@ def _apply(planned: PlannedChange, asked: ChangeArguments, common: Common) -> Ch
         tell=(lambda _: None) if common.quiet else note,
         verify=prove if asked.verify else None,
         log=log,
-        sources=_fetched(planned, log, common) if log else None,
+        provision=_fetched(planned, log, common) if log else None,
     )
     return apply_change(planned, os.environ, how)
 
 
-def _fetched(planned: PlannedChange, log: Path, common: Common) -> Sources | None:
-    """Fetch the files of the torch stack that mirrors serve, each checked; return where they lie then."""
+def _fetched(planned: PlannedChange, log: Path, common: Common) -> Provision | None:
+    """Fetch the files of the torch stack, each checked; return where they lie then."""
     plan = planned.wish.plan
     coming = {change.name for change in planned.changes if change.after}
     if plan is None or not coming & set(planned.wish.pins):
@@ -209,7 +209,8 @@ def _fetched(planned: PlannedChange, log: Path, common: Common) -> Sources | Non
         except StackNotFetchedError as error:
             raise error.logged(log) from None
     links = (*provided.local.sources.find_links, *planned.wish.sources.find_links)
-    return replace(planned.wish.sources, find_links=tuple(dict.fromkeys(links)))
+    sources = replace(planned.wish.sources, find_links=tuple(dict.fromkeys(links)))
+    return Provision(sources, provided.local.checked)
 
 
 def _undone(error: VerificationFailed, data: dict[str, Any]) -> VerificationFailed:

@@ -1,0 +1,182 @@
+"""No index, folder, cache or installer puts another file in the place of the torch that was planned."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from index_server import IndexServer, serve_indexes
+from running import Done, Program
+from tiny_stack import installed
+from tiny_wheels import TAG, tiny_wheel
+
+from gpuenv.uv_binary import find_embedded_uv
+
+TORCH = "2.14.1+cpu"
+CPU = ("--cuda", "cpu", "--python", f"{sys.version_info[0]}.{sys.version_info[1]}")
+BOTH = pytest.mark.parametrize("manager", ["uv", "pip"])
+EVIL = "EVIL = True\n"
+
+
+def evil_torch(folder: Path, version: str = TORCH) -> Path:
+    """A torch of the same file name, with other bytes."""
+    return tiny_wheel(
+        folder, "torch", version, tag=TAG,
+        files={
+            "torch/__init__.py": EVIL,
+            "torch/version.py": f"__version__ = {version!r}\ncuda = None\n",
+        },
+    )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _with_pip(request: pytest.FixtureRequest) -> None:
+    if "pip" in request.node.name:
+        pytest.importorskip("ensurepip")
+
+
+@pytest.fixture
+def strange_index(tmp_path: Path) -> Iterator[IndexServer]:
+    """An index that has its own torch beside the lab's package that people have it for."""
+    with serve_indexes() as index:
+        index.publish(evil_torch(tmp_path / "evil"), "pypi")
+        index.publish(tiny_wheel(tmp_path / "lab", "labtool", "1.0"), "pypi")
+        yield index
+
+
+def create(program: Program, server: IndexServer, manager: str, *words: str | Path) -> Done:
+    mirrors = ("--mirror", server.pytorch, *(() if "--offline" in words else ("--mirror", server.pypi)))
+    return program.run(
+        "create", "trial", "torch==2.14.1", *CPU, "--manager", manager, "--yes", "--no-verify", "--json",
+        *mirrors, *words,
+    )  # fmt: skip
+
+
+def check_genuine(program: Program) -> None:
+    path = program.environments / "trial"
+    assert installed(path)["torch"] == TORCH
+    (module,) = path.glob("lib/*/site-packages/torch/__init__.py")
+    assert "EVIL" not in module.read_text(encoding="utf-8")
+
+
+def check_nothing_kept(program: Program, done: Done) -> None:
+    assert done.status == 5, (done.out, done.err)
+    assert not (program.environments / "trial").exists()
+
+
+def configure(program: Program, manager: str, **settings: str) -> Program:
+    """Write the user's own configuration of the installer; an underscore stands for a hyphen."""
+    if manager == "pip":
+        file = program.home / "pip.conf"
+        lines = [f"{key.replace('_', '-')} = {value}\n" for key, value in settings.items()]
+        file.write_text("[global]\n" + "".join(lines), encoding="utf-8")
+        return program.with_(PIP_CONFIG_FILE=str(file))
+    file = program.home / ".config" / "uv" / "uv.toml"
+    file.parent.mkdir(parents=True)
+    lines = [
+        f"{key.replace('_', '-')} = {value!r}\n"
+        if key == "index_url"
+        else f"{key.replace('_', '-')} = [{value!r}]\n"
+        for key, value in settings.items()
+    ]
+    file.write_text("".join(lines), encoding="utf-8")
+    return program
+
+
+@BOTH
+def test_an_extra_index_puts_no_torch_of_its_own_in(
+    program: Program, server: IndexServer, strange_index: IndexServer, manager: str
+) -> None:
+    user = configure(program, manager, index_url=server.pypi, extra_index_url=strange_index.pypi)
+    done = user.run(
+        "create", "trial", "torch==2.14.1", "labtool", *CPU, "--manager", manager, "--yes", "--no-verify",
+        "--json", "--mirror", server.pytorch,
+    )  # fmt: skip
+    assert done.status == 0, (done.out[-3000:], done.err[-2000:])
+    check_genuine(program)
+    assert installed(program.environments / "trial")["labtool"] == "1.0"
+
+
+@BOTH
+def test_a_folder_of_the_configuration_puts_no_torch_of_its_own_in(
+    program: Program, server: IndexServer, tmp_path: Path, manager: str
+) -> None:
+    folder = evil_torch(tmp_path / "evil").parent
+    user = configure(program, manager, find_links=str(folder))
+    environ = {"PIP_FIND_LINKS": str(folder)} if manager == "pip" else {"UV_FIND_LINKS": str(folder)}
+    done = create(user.with_(**environ), server, manager)
+    if done.status:
+        check_nothing_kept(program, done)
+    else:
+        check_genuine(program)
+
+
+@BOTH
+def test_a_variable_does_not_bring_another_torch(program: Program, server: IndexServer, manager: str) -> None:
+    """As pip is told by whoever wants everything anew."""
+    user = program.with_(PIP_FORCE_REINSTALL="1", PIP_IGNORE_INSTALLED="1", UV_REINSTALL="1")
+    done = create(user, server, manager)
+    assert done.status == 0, (done.out[-3000:], done.err[-2000:])
+    check_genuine(program)
+
+
+def test_a_file_that_was_changed_in_the_cache_of_uv_is_not_kept(
+    program: Program, server: IndexServer, tmp_path: Path
+) -> None:
+    user = program.with_(UV_CACHE_DIR=str(tmp_path / "uv"), UV_LINK_MODE="copy")
+    assert create(user, server, "uv").status == 0
+    cached = list((tmp_path / "uv").rglob("torch/__init__.py"))
+    assert cached
+    for path in cached:
+        path.write_text(EVIL, encoding="utf-8")
+    done = create(user, server, "uv", "--force")
+    assert done.status == 5, (done.out, done.err)
+    assert done.error["code"] == "not-as-planned"
+    check_genuine(program)
+
+
+def test_a_wheel_that_was_changed_in_the_cache_of_gpuenv_is_fetched_again(
+    program: Program, server: IndexServer, tmp_path: Path
+) -> None:
+    assert create(program, server, "uv").status == 0
+    (kept,) = Path(program.environ["GPUENV_CACHE_DIR"]).glob("wheels/*/torch-*.whl")
+    kept.write_bytes(evil_torch(tmp_path / "evil").read_bytes())
+    done = create(program, server, "uv", "--force")
+    assert done.status == 0, (done.out[-3000:], done.err[-2000:])
+    check_genuine(program)
+
+
+LIAR = """#!/bin/sh
+# does what it is told, then puts another file in
+{uv} "$@" || exit $?
+for file in {envs}/trial/lib/*/site-packages/{victim}; do
+    [ -e "$file" ] && {damage}
+done
+exit 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("victim", "damage"),
+    [
+        ("torch/__init__.py", 'echo "EVIL = True" > "$file"'),
+        ("torch/version.py", '/bin/rm "$file"'),
+        ("torch-2.14.1+cpu.dist-info/METADATA", 'echo "Requires-Dist: evil" >> "$file"'),
+    ],
+)
+def test_what_an_installer_put_in_besides_is_not_kept(
+    program: Program, server: IndexServer, victim: str, damage: str
+) -> None:
+    package = program.root / "site" / "uv"
+    package.mkdir(parents=True)
+    liar = package / "liar"
+    (package / "__init__.py").write_text(f"def find_uv_bin(): return {str(liar)!r}\n", encoding="utf-8")
+    text = LIAR.format(uv=find_embedded_uv(), envs=program.environments, victim=victim, damage=damage)
+    liar.write_text(text, encoding="utf-8")
+    liar.chmod(0o755)
+    places = (str(package.parent), program.environ.get("PYTHONPATH"))
+    done = create(program.with_(PYTHONPATH=os.pathsep.join(filter(None, places))), server, "uv")
+    check_nothing_kept(program, done)
