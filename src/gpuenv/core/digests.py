@@ -81,7 +81,7 @@ def warn_of_contradictions(contradictions: Iterable[Contradiction]) -> tuple[War
         Warn(
             CONTRADICTED,
             tr(
-                "`{place}` lists {file} with another hash than the known one; {count} of its files were ignored",
+                "`{place}` lists {file} with another hash than is known; {count} of its files were ignored",
                 place=place,
                 file=names[0],
                 count=len(names),
