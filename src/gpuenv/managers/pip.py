@@ -58,7 +58,11 @@ def checked_step(checked: CheckedStack, python: str, *, anew: bool = False) -> S
 
 
 def _upgrade(wanted: Wanted, install: tuple[str, ...], options: tuple[str, ...]) -> tuple[Step, ...]:
-    if wanted.sources.no_index or PythonOffer(wanted.python.rstrip("t")).minor >= _FIRST_WITH_NEW_PIP:
+    if (
+        wanted.sources.no_index
+        or wanted.sources.offline
+        or PythonOffer(wanted.python.rstrip("t")).minor >= _FIRST_WITH_NEW_PIP
+    ):
         return ()
     why = tr(
         "the pip that comes with Python {version} may be too old for today's wheels", version=wanted.python
@@ -73,11 +77,15 @@ def _interpreter(wanted: Wanted) -> tuple[str, ...]:
 
 
 def source_options(sources: Sources) -> tuple[str, ...]:
-    """Return the options that tell pip where to look; extra indexes are the user's own, never torch's."""
-    options: list[str] = ["--no-index"] if sources.no_index else []
-    if sources.index_url and not sources.no_index:
+    """Return the options that tell pip where to look; extra indexes are the user's own, never torch's.
+
+    pip asks an index even for what it has in its cache: offline there is none.
+    """
+    no_index = sources.no_index or sources.offline
+    options: list[str] = ["--no-index"] if no_index else []
+    if sources.index_url and not no_index:
         options += ["--index-url", sources.index_url]
-    for url in () if sources.no_index else sources.extra_index_urls:
+    for url in () if no_index else sources.extra_index_urls:
         options += ["--extra-index-url", url]
     for place in sources.find_links:
         options += ["--find-links", place]

@@ -121,13 +121,13 @@ Compile = Callable[[Question], Resolved | Unresolvable]
 
 
 def compile_requirements(
-    question: Question, environ: Mapping[str, str], *, uv: str | None = None
+    question: Question, environ: Mapping[str, str], *, uv: str | None = None, limit_s: float = LIMIT_S
 ) -> Resolved | Unresolvable:
     """Resolve the requirements beside the pins; nothing that a requirement names by address is built.
 
     Raises Unreachable when an index could not be read, InstallFailed when uv failed in another way.
     """
-    return without_building(question, lambda asked: _compile(asked, environ, uv))
+    return without_building(question, lambda asked: _compile(asked, environ, uv, limit_s))
 
 
 def without_building(question: Question, compile_one: Compile) -> Resolved | Unresolvable:
@@ -153,11 +153,13 @@ def _leaving_out(requirements: tuple[str, ...], outcome: Resolved | Unresolvable
     return replace(outcome, left_out=requirements) if isinstance(outcome, Resolved) else outcome
 
 
-def _compile(question: Question, environ: Mapping[str, str], uv: str | None) -> Resolved | Unresolvable:
+def _compile(
+    question: Question, environ: Mapping[str, str], uv: str | None, limit_s: float
+) -> Resolved | Unresolvable:
     asked = "\n".join((*question.pins, *question.requirements, *question.constraints)) + "\n"
     answer = process.run(
         (uv or uv_manager.find(), *compile_arguments(question)),
-        timeout_s=LIMIT_S,
+        timeout_s=limit_s,
         environ=uv_manager.environment(environ, question.sources),
         stdin=asked,
     )

@@ -142,6 +142,8 @@ def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
     variables = uv_variables(without(without_active_hold(environ), _MISLEADING))
     if sources.ca_bundle:
         variables.setdefault("SSL_CERT_FILE", sources.ca_bundle)
+    if sources.offline:
+        variables["UV_OFFLINE"] = "1"
     variables.setdefault("UV_HTTP_TIMEOUT", variables.get("UV_REQUEST_TIMEOUT", _TIMEOUT_S))
     return variables
 

@@ -152,7 +152,7 @@ class Download:
 class Sources:
     """Where the installer is told to look: `index_url` serves everything but the torch stack.
 
-    With `only_binary` nothing is built.
+    With `only_binary` nothing is built, with `offline` no request is sent.
     """
 
     index_url: str | None  # None: the installer's own default
@@ -161,6 +161,7 @@ class Sources:
     no_index: bool = False
     ca_bundle: str | None = None
     only_binary: bool = False
+    offline: bool = False
 
 
 @dataclass(frozen=True, slots=True)

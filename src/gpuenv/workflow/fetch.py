@@ -26,6 +26,7 @@ from gpuenv.values.plan import (
     FilePlace,
     Plan,
     PlannedPackage,
+    Sources,
     StackFile,
     Warn,
 )
@@ -100,6 +101,8 @@ def fetch_stack(
     the environment goes. Raises StackNotFetchedError, UsageError (the cache can't be written) and
     InstallFailed (the disk is full).
     """
+    if options.offline:
+        plan = with_steps(replace(plan, sources=_offline(plan.sources)), target)
     wanted = tuple(_wanted(plan, offline=options.offline))
     if not wanted:
         return Provided(plan, plan)
@@ -122,6 +125,12 @@ def _wanted(plan: Plan, *, offline: bool) -> Iterator[StackFile]:
         places = tuple(place for place in file.places if not (offline and is_remote(place.url)))
         if places and is_plain(file.filename) and canonicalize_name(file.name) not in named:
             yield replace(file, places=places)
+
+
+def _offline(sources: Sources) -> Sources:
+    """Return the sources without pages that nobody may read."""
+    links = tuple(link for link in sources.find_links if not is_remote(link))
+    return replace(sources, find_links=links, offline=True)
 
 
 def _size(file: StackFile, plan: Plan) -> int:

@@ -42,6 +42,7 @@ from gpuenv.values.machine import Machine
 from gpuenv.values.plan import Plan, PlannedPackage, Warn
 from gpuenv.values.text import tr
 from gpuenv.values.userinfo import redact
+from gpuenv.workflow import wheelhouses
 from gpuenv.workflow.along import with_numpy
 from gpuenv.workflow.asked import asked_of
 from gpuenv.workflow.bound import with_bound_pages
@@ -278,7 +279,7 @@ def _jointly(
     def compile_plan(plan: Plan, wheels_only: tuple[str, ...]) -> resolver.Resolved | resolver.Unresolvable:
         named = by_address(plan, load_mirrors(environ))
         asked = replace(resolver_question(named, question.target, options), wheels_only=wheels_only)
-        return only_fitting(resolver.compile_requirements(asked, environ), question.target)
+        return only_fitting(wheelhouses.compile_requirements(asked, environ), question.target)
 
     pages = Pages(configuration, environ, offline=options.offline)
     try:

@@ -23,7 +23,8 @@ from gpuenv.workflow.machines import is_here
 from gpuenv.workflow.mirror_labels import is_mirror
 from gpuenv.workflow.mirrors import Mirrors
 from gpuenv.workflow.options import PlanOptions
-from gpuenv.workflow.plan import resolver_question
+from gpuenv.workflow.plan import resolver_question, with_steps
+from gpuenv.workflow.wheelhouses import compile_requirements, from_wheelhouses
 
 
 def with_all_files(
@@ -33,6 +34,9 @@ def with_all_files(
     if plan.conda is not None or plan.manager not in WHEEL_MANAGERS or not is_here(options, plan.machines):
         return plan
     whole = plan if plan.is_whole else _resolved(plan, options, mirrors, environ)
+    local = from_wheelhouses(whole) if whole and plan.hashed is None else None
+    if local is not None and local is not whole:
+        plan = with_steps(replace(plan, sources=local.sources), str(target))
     told = whole or plan
     names = tuple(package.filename for package in told.packages if package.filename)
     cached = uv.cached_wheels(names, environ) if plan.manager == uv.NAME else frozenset()
@@ -47,9 +51,7 @@ def _resolved(plan: Plan, options: PlanOptions, mirrors: Mirrors, environ: Mappi
         return None  # some mirrors hand out whole files only: uv would fetch a wheel to read its METADATA
     try:
         place = choose_target(plan.machines, options.devices, cpu=plan.variant == "cpu")
-        outcome = resolver.compile_requirements(
-            resolver_question(by_address(plan, mirrors), place, options), environ
-        )
+        outcome = compile_requirements(resolver_question(by_address(plan, mirrors), place, options), environ)
     except GpuenvError:
         return None  # the installer will say it, with all that it tried
     if isinstance(outcome, resolver.Unresolvable):
