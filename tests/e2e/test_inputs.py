@@ -101,6 +101,19 @@ def test_a_person_reads_an_error_and_a_hint_on_stderr(shared: Program, arguments
     assert done.err.count("error: ") == 1
 
 
+def test_an_error_is_one_document_where_the_file_of_save_can_not_be_written(shared: Program) -> None:
+    done = shared.run("doctor", sys.executable, "--json", "--save", f"{NO_SUCH_PLACE}/findings.json")
+    assert (done.status, done.error["code"]) == (2, "output-unwritable")
+    assert done.envelope["command"] == "doctor"
+
+
+@pytest.mark.parametrize("command", ["list", "detect", "plan"])
+def test_json_that_is_typed_too_late_still_gives_one_document(shared: Program, command: str) -> None:
+    done = shared.run(command, "--", "--json")
+    assert done.status == 2
+    assert "--json" in done.error["message"]
+
+
 def test_run_tells_its_own_errors_as_text(shared: Program) -> None:
     """What follows the name belongs to the command that is run, `--json` too."""
     done = shared.run("run", "nope", "python", "--json")

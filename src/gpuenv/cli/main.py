@@ -25,6 +25,7 @@ from gpuenv.values.text import ENGLISH, spoken, tr
 DEFECT = 70
 INTERRUPTED = 130
 _GROUPS = ("matrix", "mirrors", "fleet", "cache", "self")  # commands that have commands
+_PASSING_ON = ("run",)  # what follows the name belongs to the command that is run
 _TOO_MANY_DIGITS = "integer string conversion"  # in CPython's words
 _YES = ("1", "true", "t", "yes", "y", "on")
 
@@ -139,13 +140,13 @@ class _Reporter:
         command = " ".join(positional[: 2 if positional[:1] and positional[0] in _GROUPS else 1])
         return cls(
             command,
-            as_json="--json" in words.own
+            as_json="--json" in (words.own if command in _PASSING_ON else arguments)
             or (command != "run" and environ.get("GPUENV_JSON", "").strip().lower() in _YES),
             verbose=bool({"-v", "--verbose"} & set(words.own)),
         )
 
     def report(self, error: GpuenvError) -> int:
-        if self.as_json and error.code != output.UNWRITABLE:
+        if self.as_json and not isinstance(error, output.UnwritableOutput):
             data = output.without_passwords(error.data)
             return self._print_json(error.exit_code, data, output.error_data(error))
         if isinstance(error, ProofInterrupted):  # it was the user who did it

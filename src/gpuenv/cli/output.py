@@ -19,7 +19,10 @@ if TYPE_CHECKING:  # `detect` has no plan, and a machine is read sooner than wha
     from gpuenv.values.plan import Warn
 
 SCHEMA_VERSION = 1
-UNWRITABLE = "output-unwritable"  # the error that can't be told on stdout
+
+
+class UnwritableOutput(UsageError):  # noqa: N818 - as the errors of values.errors are named
+    """The error that can't be told on stdout, as it is stdout that takes no more."""
 
 
 def envelope(
@@ -107,10 +110,11 @@ def print_script(text: str) -> None:
         raise unwritable(error) from None
 
 
-def unwritable(error: OSError) -> UsageError:
+def unwritable(error: OSError) -> UnwritableOutput:
     """Return the error of a stdout that takes no more; what is still to come goes nowhere."""
     _turn_to_nothing(sys.stdout)
-    return UsageError(tr("the output can't be written: {error}", error=reason_of(error)), code=UNWRITABLE)
+    message = tr("the output can't be written: {error}", error=reason_of(error))
+    return UnwritableOutput(message, code="output-unwritable")
 
 
 def note(text: str) -> None:
