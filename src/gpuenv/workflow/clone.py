@@ -18,7 +18,7 @@ from gpuenv.environments.kernels import kernels_of, remove_kernel
 from gpuenv.environments.listing import Environment
 from gpuenv.environments.lock import WAIT_S, locked
 from gpuenv.environments.record import Record
-from gpuenv.environments.store import Place, check_writable
+from gpuenv.environments.store import Place, check_writable, is_path
 from gpuenv.values.errors import Because, Fix, InstallFailed
 from gpuenv.values.machine import Machine
 from gpuenv.values.text import tr
@@ -58,7 +58,10 @@ def plan_clone(source: str, name: str, environ: Mapping[str, str]) -> PlannedClo
 
 
 def _by_conda(path: str, name: str) -> Fix:
-    return Fix(tr("let conda copy it"), f"conda create --clone {shlex.quote(path)} -n {shlex.quote(name)}")
+    option = "-p" if is_path(name) else "-n"
+    return Fix(
+        tr("let conda copy it"), f"conda create --clone {shlex.quote(path)} {option} {shlex.quote(name)}"
+    )
 
 
 def clone(planned: PlannedClone, how: How | None = None) -> Path:
