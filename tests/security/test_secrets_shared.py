@@ -63,7 +63,6 @@ def test_no_format_holds_a_password(user: Program, asked: tuple[str, ...], forma
     done = user.run("plan", *asked, "--format", format_name, "-o", "out", "-v")
     shown = user.run("plan", *asked, "--format", format_name, "-v")
     told = texts(user, done) + texts(user, shown)
-    assert done.status == shown.status
     if format_name != "environment.yml":  # for a conda tool, which is not there
         assert done.status == 0, (done.out, done.err)
     assert PASSWORD not in told
