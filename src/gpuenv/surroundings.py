@@ -160,6 +160,17 @@ def cache_root(environ: Mapping[str, str]) -> Path:
         return Path(os.devnull, "gpuenv")
 
 
+def writable_cache(environ: Mapping[str, str]) -> Path:
+    """Return gpuenv's cache directory, or a folder that goes with this process where the home is read-only.
+
+    One that the user has named is returned as it is.
+    """
+    cache = cache_root(environ)
+    there = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
+    usable = os.access(there, os.W_OK | os.X_OK) or bool(environ.get("GPUENV_CACHE_DIR"))
+    return cache if usable else private_folder("cache")
+
+
 def _kept(name: str) -> Path | None:
     folder = Path(os.path.abspath(cache_root(os.environ) / name))  # noqa: PTH100 - a link must stay one
     hold(folder.parent)

@@ -57,7 +57,11 @@ class Wanted:
         """Say what is installed, and why what was not asked for."""
         if self.hashed is not None:
             return tr("install the files that the lock names, each checked by its hash")
-        why = tr("install torch from where its build lies, everything else from the index")
+        why = (
+            tr("install everything else from the index")
+            if self.checked
+            else tr("install torch from where its build lies, everything else from the index")
+        )
         if not self.constraints:
             return why
         constraints = " ".join(self.constraints)

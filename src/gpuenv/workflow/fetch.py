@@ -16,10 +16,11 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 from gpuenv.environments.failures import os_error_told
 from gpuenv.environments.fetched import Fetched, Follow, Missed, NotFetchedError, fetch_file
 from gpuenv.environments.wheel_store import WheelStore, is_plain, plain_digest
-from gpuenv.http import HttpClient, HttpProblem, cache_directory
+from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.patience import Watch
 from gpuenv.http.turns import in_turns
 from gpuenv.indexes.addresses import is_remote
+from gpuenv.surroundings import writable_cache
 from gpuenv.values.plan import (
     CheckedFile,
     CheckedStack,
@@ -106,10 +107,11 @@ def fetch_stack(
     wanted = tuple(_wanted(plan, offline=options.offline))
     if not wanted:
         return Provided(plan, plan)
-    store = WheelStore(cache_directory(environ))
+    store = WheelStore(writable_cache(environ))
     store.check_space(tuple((plain_digest(file.places[0].sha256), _size(file, plan)) for file in wanted))
-    sizes = tuple(_size(file, plan) for file in wanted)
-    watcher.begin(len(wanted), sum(sizes) if all(sizes) else None)
+    sizes = tuple(_size(file, plan) for file in wanted if is_remote(file.places[0].url))
+    if sizes:  # what lies here is only checked
+        watcher.begin(len(sizes), sum(sizes) if all(sizes) else None)
     try:
         fetched = _fetch_all(store, plan, wanted, options, mirrors, environ, watcher)
     except OSError as error:

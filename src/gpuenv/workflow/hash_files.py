@@ -9,13 +9,14 @@ from pathlib import Path
 from gpuenv.cache_use import hold
 from gpuenv.environments.record import replace_file
 from gpuenv.environments.wheel_store import unwritable
-from gpuenv.http import cache_directory
+from gpuenv.surroundings import writable_cache
 
 
 def keep_hashes(text: str, environ: Mapping[str, str]) -> Path:
     """Keep the file by what is in it; raise UsageError where the cache can't be written."""
-    hold(cache_directory(environ))
-    path = cache_directory(environ) / "locks" / f"{sha256(text.encode()).hexdigest()[:32]}.txt"
+    cache = writable_cache(environ)
+    hold(cache)
+    path = cache / "locks" / f"{sha256(text.encode()).hexdigest()[:32]}.txt"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, text)
