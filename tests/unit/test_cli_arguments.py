@@ -34,7 +34,7 @@ WORDS = st.lists(
         (["matrix", "--json"], "matrix", True),
         (["mirrors", "use", "tuna", "--json"], "mirrors use", True),
         (["mirrors", "--json", "list"], "mirrors list", True),
-        (["plan", "--", "--json"], "plan", False),
+        (["plan", "--", "--json"], "plan", True),
         (["run", "trial", "--json"], "run", False),
         (["run", "--json", "trial", "x"], "run", True),
         (["run", "trial", "--", "x", "--json"], "run", False),

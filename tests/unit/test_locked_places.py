@@ -72,7 +72,8 @@ def test_no_password_is_in_a_place() -> None:
 
 @given(st.text("abc:@/?#. "), st.text("abc:@/?#. "))
 def test_taking_a_password_out_never_fails_and_keeps_the_rest(user: str, rest: str) -> None:
-    assert without_userinfo(f"https://h/{rest}") == f"https://h/{rest}"
+    path = rest.replace("://", ":")  # an address within an address has secrets of its own
+    assert without_userinfo(f"https://h/{path}") == f"https://h/{path}"
     assert "@" not in without_userinfo(f"https://{user.translate(str.maketrans('/?# ', '____'))}@h/x")
 
 

@@ -111,16 +111,23 @@ def decide(question: Question) -> Decision:
     """Judge every build of the kind in question.
 
     Where there is no GPU and no CPU build, builds for CUDA that are listed are in question: they run on the
-    CPU too.
+    CPU too. Not where a CPU build lacks nothing but a companion that was asked for.
     """
     decision = _decide(question)
     if decision.choices or question.request.variant is not None or question.target.gpus:
+        return decision
+    if any(_lacks_companions_alone(judged) for judged in decision.rejected):
         return decision
     request = replace(question.request, runs_cuda_on_cpu=True)
     listed = tuple(
         choice for choice in _decide(question.with_request(request)).choices if not choice.torch.file.assumed
     )
     return replace(decision, choices=listed)
+
+
+def _lacks_companions_alone(judged: Judged) -> bool:
+    rules = {failure.rule for failure in judged.failures}
+    return judged.case.variant.is_cpu and rules == {"companion"}
 
 
 def _decide(question: Question) -> Decision:
