@@ -318,21 +318,18 @@ def test_no_half_of_a_kept_file_stays(
 ) -> None:
     left, files = two_files(folder)
     before = held(folder)
-    opened = Path.open
+    opened = os.fdopen
 
     class Full(io.BytesIO):
         def write(self, _: object) -> int:
             raise error
 
-    def open_full(path: Path, mode: str = "r", **more: Any) -> Any:
-        file = opened(path, mode, **more)
-        if mode != "xb":
-            return file
-        file.close()
+    def open_full(descriptor: int, *how: Any, **more: Any) -> Any:
+        opened(descriptor, *how, **more).close()
         return Full()
 
     with monkeypatch.context() as patched_open:
-        patched_open.setattr(Path, "open", open_full)
+        patched_open.setattr(os, "fdopen", open_full)
         with pytest.raises((UsageError, KeyboardInterrupt)):
             write_files(left, files)
     assert held(folder) == before
