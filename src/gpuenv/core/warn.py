@@ -19,7 +19,7 @@ def warn(question: Question, choice: Choice) -> tuple[Warn, ...]:
         *_assumed(choice),
         *_system(question),
         *_indexes(question),
-        *_python(question, choice),
+        *_python(choice),
     )
 
 
@@ -135,9 +135,8 @@ def _unreadable(question: Question) -> list[Warn]:
     return list(told.values())
 
 
-def _python(question: Question, choice: Choice) -> list[Warn]:
-    """Tell that a Python will be downloaded; of a machine described by hand no Python is known anyway."""
-    if choice.python.installed or not any(machine.pythons for machine in question.target.machines):
+def _python(choice: Choice) -> list[Warn]:
+    if choice.python.installed:
         return []
     return [
         Warn(

@@ -40,8 +40,13 @@ def is_here(options: PlanOptions, machines: tuple[Machine, ...]) -> bool:
     A driver or GPUs that were described are another machine's, unless the environment is made here for it.
     """
     saved = options.machines or options.machine_folder
-    described = (options.driver or options.gpus) and not options.made_here
-    return not (saved or described) and options.container is None and bool(machines[0].pythons)
+    elsewhere = saved or is_described(options)
+    return not elsewhere and options.container is None and bool(machines[0].pythons)
+
+
+def is_described(options: PlanOptions) -> bool:
+    """Whether the machine was described by its driver or GPUs: nobody looked which Pythons it has."""
+    return bool(options.driver or options.gpus) and not options.made_here
 
 
 def machine_files(options: PlanOptions) -> tuple[Path, ...]:

@@ -59,7 +59,7 @@ from gpuenv.workflow.folder_settings import warn_of_folder
 from gpuenv.workflow.joint import only_fitting, resolve_jointly
 from gpuenv.workflow.knowledge import load_knowledge, overlay_warnings
 from gpuenv.workflow.listings import Listed, configuration_for, list_files, with_sizes
-from gpuenv.workflow.machines import choose_machines, is_here
+from gpuenv.workflow.machines import choose_machines, is_described, is_here
 from gpuenv.workflow.mirrors import Mirrors, load_mirrors
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.project_pages import Pages
@@ -189,9 +189,11 @@ def completed(
 
 def finished(plan: Plan, wish: Wish, environ: Mapping[str, str], target: str) -> Plan:
     """Return a plan with what there is to tell of the wish, and with its steps."""
+    described = is_described(wish.options)  # then nobody has looked for a Python
+    told = tuple(one for one in plan.warnings if not (described and one.code == "python-download"))
     plan = replace(
         plan,
-        warnings=(*plan.warnings, *wish.told, *overlay_warnings(environ), *warn_of_folder(environ)),
+        warnings=(*told, *wish.told, *overlay_warnings(environ), *warn_of_folder(environ)),
         asked=asked_of(wish.options, _what_came(wish.request, plan)),
     )
     if plan.conda is not None:
