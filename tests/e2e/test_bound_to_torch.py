@@ -118,34 +118,34 @@ def test_a_wheelhouse_of_the_user_s_counts(user: Program, shop: Shop, mirrors: t
 def test_an_environment_is_made_with_the_wheel(
     user: Program, shop: Shop, server: IndexServer, mirrors: tuple[str, ...], tmp_path: Path
 ) -> None:
-    server.publish(tiny_torch(tmp_path, "2.8.0+cpu"), "pytorch", "cpu")
-    name = f"torch_scatter-2.1.2+pt28cpu-{PYTHON}-{PYTHON}-linux_{platform.machine()}.whl"
-    shop.pages["https://data.pyg.org/whl/torch-2.8.0+cpu.html"] = (name,)
-    words = ("torch==2.8.0", "torch-scatter", "--cuda", "cpu", "--python", f"{PYTHON[2]}.{PYTHON[3:]}")
+    server.publish(tiny_torch(tmp_path, "2.12.0+cpu"), "pytorch", "cpu")
+    name = f"torch_scatter-2.1.2+pt212cpu-{PYTHON}-{PYTHON}-linux_{platform.machine()}.whl"
+    shop.pages["https://data.pyg.org/whl/torch-2.12.0+cpu.html"] = (name,)
+    words = ("torch==2.12.0", "torch-scatter", "--cuda", "cpu", "--python", f"{PYTHON[2]}.{PYTHON[3:]}")
     done = user.run("create", "graphs", *words, "--yes", "--no-verify", *UV, *mirrors)
     assert done.status == 0, done.err
-    (installed,) = (user.environments / "graphs").rglob("torch_scatter-2.1.2+pt28cpu.dist-info")
+    (installed,) = (user.environments / "graphs").rglob("torch_scatter-2.1.2+pt212cpu.dist-info")
     assert (installed / "direct_url.json").is_file()
 
 
 def test_a_wheel_made_for_the_torch_that_is_there_is_installed_later(
     user: Program, shop: Shop, server: IndexServer, mirrors: tuple[str, ...], tmp_path: Path
 ) -> None:
-    server.publish(tiny_torch(tmp_path, "2.8.0+cpu"), "pytorch", "cpu")
-    name = f"torch_scatter-2.1.2+pt28cpu-{PYTHON}-{PYTHON}-linux_{platform.machine()}.whl"
-    shop.pages["https://data.pyg.org/whl/torch-2.8.0+cpu.html"] = (name,)
-    words = ("torch==2.8.0", "--cuda", "cpu", "--python", f"{PYTHON[2]}.{PYTHON[3:]}")
+    server.publish(tiny_torch(tmp_path, "2.12.0+cpu"), "pytorch", "cpu")
+    name = f"torch_scatter-2.1.2+pt212cpu-{PYTHON}-{PYTHON}-linux_{platform.machine()}.whl"
+    shop.pages["https://data.pyg.org/whl/torch-2.12.0+cpu.html"] = (name,)
+    words = ("torch==2.12.0", "--cuda", "cpu", "--python", f"{PYTHON[2]}.{PYTHON[3:]}")
     assert user.run("create", "graphs", *words, "--yes", "--no-verify", *UV, *mirrors).status == 0
     done = user.run("install", "graphs", "torch-scatter", "--yes", "--no-verify", "--json")
     assert done.status == 0, done.out
     assert [one["name"] for one in done.data["changes"]] == ["torch-scatter"], done.out
-    (installed,) = (user.environments / "graphs").rglob("torch_scatter-2.1.2+pt28cpu.dist-info")
+    (installed,) = (user.environments / "graphs").rglob("torch_scatter-2.1.2+pt212cpu.dist-info")
     assert (installed / "direct_url.json").is_file()
     kept = json.loads((user.environments / "graphs" / "gpuenv.json").read_text())["plan"]
     assert [Requirement(pin).name for pin in kept["pins"]] == ["torch", "torch-scatter"]
     exported = user.run("export", "graphs", "--offline")
     assert f"{shop.url}" in exported.out
-    assert "torch_scatter-2.1.2%2Bpt28cpu" in exported.out
+    assert "torch_scatter-2.1.2%2Bpt212cpu" in exported.out
     none = user.run("install", "graphs", "flash-attn", "--yes", "--json")
     assert none.status == 3, none.out
 

@@ -141,7 +141,7 @@ def test_requirements_with_hashes_are_the_same_set(
 @pytest.mark.parametrize(
     ("layout", "manager", "came_from"),
     [
-        (None, "uv", {"r2", "pypi_files"}),
+        (None, "uv", {"official", "pypi_files"}),
         ("aliyun", "uv", {"aliyun", "tuna"}),
         ("nju", "pip", {"nju", "tuna"}),
     ],
