@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
+import tiny_stack
 from replica_network import Network
 from replica_server import Fault
 from running import Done, Program
@@ -37,8 +37,7 @@ def create(user: Program, *mirrors: str, more: tuple[str, ...] = ()) -> Done:
 
 
 def installed(user: Program) -> dict[str, str]:
-    places = [str(path) for path in (user.environments / "trial").glob("lib/*/site-packages")]
-    return {str(item.metadata["Name"]): item.version for item in distributions(path=places)}
+    return tiny_stack.installed(user.environments / "trial")
 
 
 def told(done: Done, network: Network, mirror: str, *words: str) -> bool:
