@@ -32,18 +32,18 @@ def _wheels(server: IndexServer, tmp_path_factory: pytest.TempPathFactory) -> No
     here = tmp_path_factory.mktemp("wheels")
     server.publish(tiny_torch(here, "2.14.1+cpu"), "pytorch", "cpu")
     server.publish(tiny_torch(here, "2.15.0+cpu"), "pytorch", "cpu")
-    server.publish(tiny_torch(here, "2.13.0+cpu"), "pytorch", "cpu")
+    server.publish(tiny_torch(here, "2.12.0+cpu"), "pytorch", "cpu")
     server.publish(tiny_torch(here, "2.14.1+cu126", cuda="12.6"), "pytorch", "cu126")
     server.publish(tiny_torch(here / "newer", "2.15.0"), "pypi")
     server.publish(tiny_torchvision(here, "0.29.1+cpu"), "pytorch", "cpu")
     server.publish(tiny_torchvision(here, "0.29.2+cpu"), "pytorch", "cpu")
-    server.publish(tiny_torchvision(here, "0.28.0+cpu"), "pytorch", "cpu")
+    server.publish(tiny_torchvision(here, "0.27.0+cpu"), "pytorch", "cpu")
     server.publish(tiny_torchvision(here, "0.29.1"), "pypi")
     server.publish(tiny_wheel(here, "tinydep", "1.0"), "pypi")
     server.publish(tiny_wheel(here, "tinydep", "2.0"), "pypi")
     server.publish(tiny_wheel(here, "mylib", "2.0", requires=("tinydep>=1", "torch>=2")), "pypi")
     server.publish(tiny_wheel(here, "seeing", "1.0", requires=("torchvision", "torch")), "pypi")
-    server.publish(tiny_wheel(here, "needsold", "1.0", requires=("torch==2.13.0",)), "pypi")
+    server.publish(tiny_wheel(here, "needsold", "1.0", requires=("torch==2.12.0",)), "pypi")
     server.publish(tiny_wheel(here, "wrapsold", "1.0", requires=("needsold",)), "pypi")
     server.publish(tiny_wheel(here, "needsnone", "1.0", requires=("torch==9.9.9",)), "pypi")
     server.publish(tiny_wheel(here, "oldfriend", "1.0", requires=("tinydep<2",)), "pypi")
@@ -147,21 +147,21 @@ def test_a_companion_that_a_package_brings_is_the_right_build_too(program: Progr
     assert installed(paper) == {"torch": "2.14.1+cpu", "torchvision": "0.29.1+cpu", "seeing": "1.0"}
 
 
-@pytest.mark.parametrize("wanted", ["needsold", "wrapsold", "torch==2.13.0"])
+@pytest.mark.parametrize("wanted", ["needsold", "wrapsold", "torch==2.12.0"])
 def test_what_needs_another_torch_is_refused_with_the_command_that_moves_it(
     program: Program, paper: Path, wanted: str
 ) -> None:
     before = files(paper)
     done = change(program, "install", "paper", wanted)
     assert (done.status, done.error["code"]) == (3, "torch-held"), done.out
-    assert "2.13.0" in done.error["because"][0]["text"]
+    assert "2.12.0" in done.error["because"][0]["text"]
     assert done.error["fixes"][0]["command"] == f"gpuenv install paper {wanted} --torch"
     assert files(paper) == before
     moved = change(program, "install", "paper", wanted, "--torch")
     assert moved.status == 0, moved.err
-    assert installed(paper)["torch"] == "2.13.0+cpu"
-    assert moved.data["torch"] == {"before": "2.14.1+cpu", "after": "2.13.0+cpu"}
-    assert record(paper)["plan"]["pins"] == ["torch==2.13.0+cpu"]
+    assert installed(paper)["torch"] == "2.12.0+cpu"
+    assert moved.data["torch"] == {"before": "2.14.1+cpu", "after": "2.12.0+cpu"}
+    assert record(paper)["plan"]["pins"] == ["torch==2.12.0+cpu"]
     assert record(paper)["verified"] is True
 
 
@@ -169,7 +169,7 @@ def test_moving_torch_moves_its_companions_and_keeps_the_rest(program: Program, 
     assert change(program, "install", "paper", "torchvision", "tinydep<2").status == 0
     assert change(program, "install", "paper", "needsold", "--torch").status == 0
     assert installed(paper) == {
-        "torch": "2.13.0+cpu", "torchvision": "0.28.0+cpu", "tinydep": "1.0", "needsold": "1.0"
+        "torch": "2.12.0+cpu", "torchvision": "0.27.0+cpu", "tinydep": "1.0", "needsold": "1.0"
     }  # fmt: skip
 
 
@@ -366,13 +366,13 @@ def test_newer_versions_come_within_what_was_asked_for(program: Program, paper: 
 def test_torch_is_updated_only_where_that_is_said(
     program: Program, mirrors: tuple[str, ...], tmp_path: Path
 ) -> None:
-    old = ("torch==2.13.0", "torchvision", *CPU[1:])
+    old = ("torch==2.12.0", "torchvision", *CPU[1:])
     assert program.run("create", "paper", *old, "--yes", "--json", *mirrors).status == 0
     paper = program.environments / "paper"
     assert program.run("update", "paper").out == "nothing to change\n"
     pinned = program.run("update", "paper", "--torch")
     assert pinned.out == "nothing to change\n"
-    assert "torch==2.13.0" in pinned.err
+    assert "torch==2.12.0" in pinned.err
     assert change(program, "install", "paper", "torch<2.15").status == 0
     done = change(program, "update", "paper", "--torch")
     assert done.status == 0, done.err
@@ -387,7 +387,7 @@ def test_the_constraints_inside_follow_torch_and_hold_nothing_back(program: Prog
     assert "torch==2.14.1+cpu" in (paper / "constraints.txt").read_text().splitlines()
     active = program.with_(UV_CONSTRAINT=(paper / "constraints.txt").as_uri())
     assert change(active, "install", "paper", "needsold", "--torch").status == 0
-    assert "torch==2.13.0+cpu" in (paper / "constraints.txt").read_text().splitlines()
+    assert "torch==2.12.0+cpu" in (paper / "constraints.txt").read_text().splitlines()
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ensurepip") is None, reason="this Python has no pip")
@@ -401,7 +401,7 @@ def test_an_environment_of_pip_s_is_changed_by_pip(program: Program, mirrors: tu
     moved = change(program, "install", "paper", "needsold", "--torch")
     assert moved.status == 0, moved.err
     assert installed(paper) == {
-        "torch": "2.13.0+cpu", "torchvision": "0.28.0+cpu", "mylib": "2.0", "tinydep": "2.0",
+        "torch": "2.12.0+cpu", "torchvision": "0.27.0+cpu", "mylib": "2.0", "tinydep": "2.0",
         "needsold": "1.0",
     }  # fmt: skip
     assert change(program, "uninstall", "paper", "mylib", "--prune").status == 0
@@ -409,10 +409,10 @@ def test_an_environment_of_pip_s_is_changed_by_pip(program: Program, mirrors: tu
 
 
 def test_another_torch_is_offered_on_a_terminal(program: Program, paper: Path) -> None:
-    for answer, torch in (("n", "2.14.1+cpu"), ("y", "2.13.0+cpu")):
+    for answer, torch in (("n", "2.14.1+cpu"), ("y", "2.12.0+cpu")):
         shown = on_terminal(program, answer, "install", "paper", "needsold", "--no-verify")
-        assert "torch moves from 2.14.1+cpu to 2.13.0+cpu" in shown
-        assert "needsold==1.0 needs torch==2.13.0" in shown or "needsold needs torch==2.13.0" in shown
+        assert "torch moves from 2.14.1+cpu to 2.12.0+cpu" in shown
+        assert "needsold==1.0 needs torch==2.12.0" in shown or "needsold needs torch==2.12.0" in shown
         assert installed(paper)["torch"] == torch
 
 

@@ -111,16 +111,13 @@ def with_gpu() -> list[Table]:
     return [one for one in tables() if one.machine.gpus]
 
 
-def test_tsinghua_alone_offers_a_machine_without_gpu_the_cuda_build_and_never_takes_it_unasked(
+def test_tsinghua_alone_gives_a_machine_without_gpu_the_cuda_build_and_says_so(
     planner: Planner, network: Network
 ) -> None:
     """PyPI has no CPU build for Linux; its build for CUDA runs without a GPU too, and is gigabytes larger."""
     one = table("table-21-no-gpu")
-    refused = planner.outcome(one, "tuna")
-    assert isinstance(refused, Refused)
-    offered = " ".join(fix.command or "" for fix in refused.fixes)
-    variant = offered.partition("--cuda ")[2].split()[0]
-    plan = planner.plan(one, "tuna", cuda=variant)
+    plan = planner.plan(one, "tuna")
+    assert "cuda-build-on-cpu" in [warning.code for warning in plan.warnings]
     assert judge(plan, one, network, "tuna") == []
 
 
