@@ -34,7 +34,7 @@ def install_extra(extra: str) -> str:
     asked = map(_parse, HeaderParser().parsestr(every).get_all("Requires-Dist") or ())
     of_extra = (one for one in asked if one.marker and "extra" in str(one.marker))
     wanted = (one for one in of_extra if one.marker and one.marker.evaluate({"extra": extra}))
-    return shlex.join(("pip", "install", *(f"{one.name}{one.specifier}" for one in wanted)))
+    return shlex.join(("pip", "install", *sorted(f"{one.name}{one.specifier}" for one in wanted)))
 
 
 def metadata_text() -> str:

@@ -339,7 +339,7 @@ def test_without_the_extra_it_says_how_to_have_it(
         with pytest.raises(UsageError) as told:
             rattler.solve(wanted(tmp_path, channel), calling)
         assert told.value.code == "manager-missing"
-        assert told.value.fixes[0].command == "pip install 'py-rattler<0.29,>=0.28' certifi"
+        assert told.value.fixes[0].command == "pip install certifi 'py-rattler<0.29,>=0.28'"
 
 
 def test_its_steps_can_be_pasted(tmp_path: Path, channel: CondaChannel) -> None:
