@@ -2,7 +2,9 @@
 
 A handler that raises can be called inside a callback (of a weak reference that goes, of an import) in which
 Python prints "Exception ignored in ..." and goes on. So the signal is kept: an exception that was ignored is
-raised once more, and `check` raises it before something is changed for good.
+raised once more, and `check` raises it before something is changed for good. Where an exception between two
+instructions would leave something half-done (a child that nobody knows of, a change that is half undone),
+signals are `held`: only kept, and raised at points that are chosen.
 https://docs.python.org/3/library/signal.html#note-on-signal-handlers-and-exceptions
 """
 
@@ -22,9 +24,11 @@ _SOON_S = 0.01
 
 
 class _Received:
-    """The signal that came last; None before."""
+    """The signal that came last, None before; whether it is still to be raised; how deep signals are held."""
 
     number: int | None = None
+    pending = False
+    depth = 0
 
 
 @contextmanager
@@ -34,10 +38,10 @@ def heeded() -> Iterator[None]:
     Afterwards their handlers are what they were. Inside another such block, and in threads, nothing changes.
     """
     numbers = [one for one in _NUMBERS if signal.getsignal(one) not in (signal.SIG_IGN, _receive)]
-    if not numbers or threading.current_thread() is not threading.main_thread():
+    if not numbers or not _is_main():
         yield
         return
-    _Received.number = None
+    _Received.number, _Received.pending = None, False
     hook, sys.unraisablehook = sys.unraisablehook, _raising_again(sys.unraisablehook)
     handlers = {number: signal.signal(number, _receive) for number in numbers}
     try:
@@ -56,12 +60,56 @@ def came() -> bool:
 def check() -> None:
     """Raise KeyboardInterrupt where such a signal came."""
     if came():
-        raise KeyboardInterrupt(_Received.number)
+        _raise()
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Keep the signals that come within, and raise KeyboardInterrupt at the end of the outermost such block.
+
+    What waits within calls `heed` again and again. In threads, where no signal arrives, nothing changes.
+    """
+    if not _is_main():
+        yield
+        return
+    _Received.depth += 1
+    try:
+        yield
+    except BaseException:
+        _Received.pending = _Received.pending and _Received.depth > 1  # it ends already
+        raise
+    finally:
+        _Received.depth -= 1
+    if not _Received.depth:
+        heed()
+
+
+def is_pending() -> bool:
+    """Whether a signal is kept that was not raised yet."""
+    return _Received.pending
+
+
+def heed() -> None:
+    """Raise KeyboardInterrupt where a signal was kept; in a thread: where any came, as the program ends."""
+    if _Received.pending if _is_main() else came():
+        _raise()
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _raise() -> None:
+    _Received.pending = False
+    raise KeyboardInterrupt(_Received.number)
 
 
 def _receive(number: int, _frame: FrameType | None) -> None:
     _Received.number = number
-    raise KeyboardInterrupt(number)
+    if _Received.depth:
+        _Received.pending = True
+    else:
+        raise KeyboardInterrupt(number)
 
 
 def _raising_again(report: Callable[[Any], object]) -> Callable[[Any], None]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-from gpuenv import cache_use
+from gpuenv import cache_use, guardian, interruption
 from gpuenv.process_output import Kept, Reader, Redacting, drain, feed
 from gpuenv.surroundings import anchored, empty_folder, program_path
 from gpuenv.values.userinfo import has_userinfo, redact, redact_bytes
@@ -65,17 +65,18 @@ def run(
     leaves in the background when it ends. Of what it prints `limit` bytes are kept of each stream.
     """
     given = subprocess.DEVNULL if stdin is None else subprocess.PIPE
-    try:
-        child = _start(argv, environ, cwd, given, subprocess.PIPE, subprocess.PIPE)
-    except OSError as error:
-        return Completed(None, "", "", error=str(error))
-    if child.stdin is not None:
-        feed(child.stdin, (stdin or "").encode())
-    printed = _Printed(child, limit)
-    try:
-        in_time = _wait(child, printed.readers, timeout_s)
-    finally:
-        _end(child, printed.readers)
+    with interruption.held():
+        try:
+            child = _start(argv, environ, cwd, given, subprocess.PIPE, subprocess.PIPE)
+        except OSError as error:
+            return Completed(None, "", "", error=str(error))
+        if child.stdin is not None:
+            feed(child.stdin, (stdin or "").encode())
+        printed = _Printed(child, limit)
+        try:
+            in_time = _wait(child, printed.readers, timeout_s)
+        finally:
+            _end(child, printed.readers)
     return printed.completed(timed_out=not in_time)
 
 
@@ -109,7 +110,7 @@ def stream(
     the system has one), so that bars stay bars. Ctrl-C ends the child and its children before it is raised.
     On POSIX the child inherits the descriptors in `keep_open`, and with them the locks they hold.
     """
-    with log.open("ab") as sink:
+    with interruption.held(), log.open("ab") as sink:
         sink.write(_shown(argv))
         sink.flush()
         start = sink.tell()
@@ -149,20 +150,23 @@ def attend(
     its children, as installers clean up after it; those that go on are ended before it is raised. On POSIX
     the child inherits the descriptors in `keep_open`, and with them the locks they hold.
     """
-    try:
-        child = _start(argv, environ, None, subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE, keep_open)
-    except OSError as error:
-        return Completed(None, "", "", error=str(error))
-    printed = _Printed(child, None)
-    try:
-        while not _wait(child, printed.readers, every_s):
-            tick()
-    except BaseException:
-        _interrupt(child, printed.readers)
-        raise
-    finally:
-        _end(child, printed.readers)
-        _note(log, argv, *(kept.all() for kept in printed.kept))
+    with interruption.held():
+        try:
+            child = _start(
+                argv, environ, None, subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE, keep_open
+            )
+        except OSError as error:
+            return Completed(None, "", "", error=str(error))
+        printed = _Printed(child, None)
+        try:
+            while not _wait(child, printed.readers, every_s):
+                tick()
+        except BaseException:
+            _interrupt(child, printed.readers)
+            raise
+        finally:
+            _end(child, printed.readers)
+            _note(log, argv, *(kept.all() for kept in printed.kept))
     return printed.completed()
 
 
@@ -174,11 +178,15 @@ class Aside:
 
     def ended(self) -> int | None:
         """Return its exit status, None while it runs."""
+        if not _has_ended(self._child):
+            return None
+        guardian.forget(self._child.pid)
         return self._child.poll()
 
     def end(self) -> None:
         """End it and its children."""
-        _end(self._child)
+        with interruption.held():
+            _end(self._child)
 
 
 def start_aside(
@@ -310,7 +318,8 @@ def _start(
     if any(map(has_userinfo, argv)):
         argv, given = _concealed(argv, given)
     folder = str(cwd or empty_folder())
-    return subprocess.Popen(
+    guardian.prepare()
+    child = subprocess.Popen(
         [program_path(argv[0], given), *argv[1:]],
         stdin=stdin,
         stdout=stdout,
@@ -321,6 +330,8 @@ def _start(
         start_new_session=os.name == "posix",  # so that its children end with it
         pass_fds=(*keep_open, *cache_use.descriptors()) if keep_open and os.name == "posix" else (),
     )
+    guardian.watch(child.pid)
+    return child
 
 
 def _concealed(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[tuple[str, ...], Mapping[str, str]]:
@@ -339,6 +350,7 @@ def _wait(child: subprocess.Popen[bytes], readers: Sequence[Reader], timeout_s: 
     until = None if timeout_s is None else time.monotonic() + timeout_s
     pause = 0.0005
     while not _has_ended(child):
+        interruption.heed()
         left = _LOOK_S if until is None else until - time.monotonic()
         if left <= 0:
             return False
@@ -372,7 +384,8 @@ _KEEPS_NUMBER = hasattr(os, "waitid")
 def _end(child: subprocess.Popen[bytes], readers: Sequence[Reader] = ()) -> None:
     """End the child if it goes on, politely first so that an installer can clean up, and all it has begun.
 
-    What it has printed is read to the end, as far as nobody else keeps on writing.
+    What it has printed is read to the end, as far as nobody else keeps on writing. A second Ctrl-C, which is
+    raised later, ends it at once.
     """
     try:
         if not _has_ended(child):
@@ -383,18 +396,19 @@ def _end(child: subprocess.Popen[bytes], readers: Sequence[Reader] = ()) -> None
         _kill_group(child)
         _give_time(child, readers)  # but for one in uninterruptible sleep (a dead GPU), which is left behind
         drain(readers)
-    except BaseException:  # a second Ctrl-C
-        _kill_group(child)
-        raise
     finally:
         for one in readers:
             one.stop()
+        _kill_group(child)
+        guardian.forget(child.pid)
         child.poll()
 
 
 def _give_time(child: subprocess.Popen[bytes], readers: Sequence[Reader]) -> None:
     until = time.monotonic() + _GRACE_S
     while not _has_ended(child) and time.monotonic() < until:
+        if interruption.is_pending():
+            return
         busy = next((one for one in readers if one.is_busy()), None)
         if busy is not None:
             busy.join(0.01)

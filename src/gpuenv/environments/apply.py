@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+from gpuenv import interruption
 from gpuenv.environments import in_place, renaming, snapshot
 from gpuenv.environments import journal as journals
 from gpuenv.environments.failures import not_undone, os_error_told, telling_os_errors
@@ -72,11 +73,12 @@ class Change:
 def changing(place: Place, *, force: bool) -> Iterator[Change]:
     """Begin a change; undo it unless it was committed. The place must be locked and recovered.
 
+    Signals are held: they end what waits, never a roll-back.
     Raises UsageError `environment-exists` without `force`, or where what is there is no environment. OSError
     on the way is raised as InstallFailed.
     """
     check_free(place, force=force)
-    with telling_os_errors(place):
+    with interruption.held(), telling_os_errors(place):
         change = _begin(place)
         try:
             change.make_directory()
@@ -139,15 +141,16 @@ def recover(place: Place) -> bool:
 
     The place must be locked.
     """
-    left = journals.read_journal(place)
-    try:
-        if left is not None:
-            journals.undo_or_finish(place, left)
-    except OSError as error:
-        if left is not None and left.state == "building":
-            raise not_undone(place, error) from error
-    restored = in_place.restore(place.path)
-    return renaming.finish(place) or restored or left is not None
+    with interruption.held():
+        left = journals.read_journal(place)
+        try:
+            if left is not None:
+                journals.undo_or_finish(place, left)
+        except OSError as error:
+            if left is not None and left.state == "building":
+                raise not_undone(place, error) from error
+        restored = in_place.restore(place.path)
+        return renaming.finish(place) or restored or left is not None
 
 
 def recover_if_idle(place: Place) -> bool:
@@ -164,7 +167,7 @@ def recover_if_idle(place: Place) -> bool:
 
 def remove(place: Place) -> None:
     """Remove an environment; a crash on the way leaves all of it or, after the next command, nothing."""
-    with telling_os_errors(place):
+    with interruption.held(), telling_os_errors(place):
         journal = replace(journals.new_journal(place, replaces=True), state="committed")
         journals.write_journal(place, journal)
         assert journal.old is not None  # noqa: S101 - it replaces

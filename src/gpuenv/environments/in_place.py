@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from gpuenv import interruption
 from gpuenv.environments import snapshot
 from gpuenv.environments.failures import os_error_told
 from gpuenv.values.errors import Because, Fix, InstallFailed
@@ -28,22 +29,24 @@ class ChangeInPlace:
 def changing_in_place(root: Path, places: tuple[str, ...], touched: Iterable[str]) -> Iterator[ChangeInPlace]:
     """Begin a change to the distributions named, in the directories `places`; undo it unless it is kept.
 
+    Signals are held: they end what waits, never a roll-back.
     The environment must be locked and recovered. What a kill leaves is undone by `apply.recover`. Raises
     InstallFailed where what was there can't be kept aside, or not be brought back.
     """
-    try:
-        snapshot.take(root, places, touched)
-    except OSError as error:
-        snapshot.discard(root)
-        raise os_error_told(root, error) from error
-    change = ChangeInPlace()
-    try:
-        yield change
-    finally:
-        if change.kept:
+    with interruption.held():
+        try:
+            snapshot.take(root, places, touched)
+        except OSError as error:
             snapshot.discard(root)
-        else:
-            restore(root)
+            raise os_error_told(root, error) from error
+        change = ChangeInPlace()
+        try:
+            yield change
+        finally:
+            if change.kept:
+                snapshot.discard(root)
+            else:
+                restore(root)
 
 
 def restore(root: Path) -> bool:
@@ -51,7 +54,8 @@ def restore(root: Path) -> bool:
     if not snapshot.is_taken(root):
         return False
     try:
-        snapshot.put_back(root)
+        with interruption.held():
+            snapshot.put_back(root)
     except (OSError, ValueError) as error:
         raise _not_undone(root, error) from error
     return True

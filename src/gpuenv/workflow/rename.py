@@ -67,11 +67,12 @@ def rename(
         source_environment(old, environ, lambda path: _by_conda(path, new))  # it may have gone meanwhile
         check_new(target)
         _check_one_disk(source, target)
-        with telling_os_errors(source):
-            kernels = _prepare(source, target)
-            forget_size(source, cache_root(environ))
-            _move(source, target)
-        _finish(target)
+        with interruption.held():
+            with telling_os_errors(source):
+                kernels = _prepare(source, target)
+                forget_size(source, cache_root(environ))
+                _move(source, target)
+            renaming.finish(target)  # a kill leaves it to the next command
     stale = tuple(Path(one.before) for one in kernels if is_kernel_of(Path(one.before), source.path))
     return Renamed(
         source,
@@ -148,15 +149,6 @@ def _move(source: Place, target: Place) -> None:
             renaming.finish(source)
         if isinstance(error, OSError) and error.errno == errno.EXDEV:
             raise _other_disk(source, target) from None
-        raise
-
-
-def _finish(target: Place) -> None:
-    """Put all in place; Ctrl-C does not keep it from being done, and a kill leaves it to the next command."""
-    try:
-        renaming.finish(target)
-    except KeyboardInterrupt:
-        renaming.finish(target)
         raise
 
 
