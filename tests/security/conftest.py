@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import variants
+from attacks import Succeeded
 from index_server import IndexServer, serve_indexes
 from running import Program, make_program
 from strangers import Stranger, serve_stranger
@@ -18,6 +21,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.path.parent == Path(__file__).parent:
                 item.add_marker(pytest.mark.skip(reason="the fakes on the PATH are shell scripts"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    """Let an attack succeed where gpuenv runs without the mend, and only there."""
+    undone = getattr(pyfuncitem, "funcargs", {}).get("undone")
+    try:
+        answer = yield
+    except Succeeded:
+        if not undone:
+            raise
+        return True
+    if undone:
+        pytest.fail(f"held off without the mend as well ({undone}): the check shows nothing")
+    return answer
+
+
+@pytest.fixture
+def undone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return which mends are undone in the runs of gpuenv, and undo them in this process."""
+    names = str(getattr(request, "param", ""))
+    variants.undo(names, monkeypatch.setattr)
+    return names
 
 
 @pytest.fixture
@@ -39,9 +65,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexServer]:
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> Program:
+def program(tmp_path: Path, undone: str) -> Program:
     """Run gpuenv as somebody whose configuration files count."""
-    return make_program(tmp_path / "user").with_(UV_NO_CONFIG=None)
+    made = make_program(tmp_path / "user").with_(UV_NO_CONFIG=None)
+    return replace(made, start_as=(variants.__file__, undone)) if undone else made
 
 
 @pytest.fixture

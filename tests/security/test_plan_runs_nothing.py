@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import io
+import os
+import shutil
+import subprocess
 import tarfile
 from pathlib import Path
 
 import pytest
+from attacks import attack, held_off
 from index_server import IndexServer
 from running import Program
 from tiny_wheels import tiny_wheel
@@ -60,12 +64,29 @@ def archive(program: Program, sources: Path) -> Path:
     return path
 
 
-def codes(program: Program, *words: str | Path) -> list[str]:
+def in_version_control(program: Program, sources: Path) -> Program:
+    """Make the sources a repository, and let gpuenv find git."""
+    git = shutil.which("git")
+    if git is None:
+        pytest.skip("no git is here")
+    said = ("-c", "user.name=a", "-c", "user.email=a@b.example")
+    for words in (("init", "-q"), ("add", "."), (*said, "commit", "-q", "-m", "x")):
+        subprocess.run([git, "-C", sources, *words], check=True, env=program.environ)
+    return program.with_(PATH=os.pathsep.join((program.environ["PATH"], "/usr/bin", "/bin")))
+
+
+def codes(program: Program, *words: str | Path, marker: Path | None = None) -> list[str]:
     done = program.run("plan", *words, "--json")
+    held_off(marker is None or not marker.exists())
     assert done.status == 0, (done.out, done.err)
     return [one["code"] for one in done.envelope["warnings"]]
 
 
+@attack(
+    "names an archive, a folder or a repository in requirements.txt",
+    "their build back end run by `plan -r`",
+    without="builds-what-is-named",
+)
 @pytest.mark.parametrize("kind", ["archive", "folder", "git"])
 def test_what_a_requirements_file_names_by_address_is_not_built(
     program: Program,
@@ -76,40 +97,51 @@ def test_what_a_requirements_file_names_by_address_is_not_built(
     marker: Path,
     kind: str,
 ) -> None:
+    if kind == "git":
+        program = in_version_control(program, sources)
     url = {"archive": archive.as_uri(), "folder": sources.as_uri(), "git": f"git+{sources.as_uri()}"}[kind]
     (checkout / "requirements.txt").write_text(f"evil @ {url}\n", encoding="utf-8")
-    assert "not-resolved" in codes(program, *asked, "-r", "requirements.txt")
-    assert not marker.exists()
+    shown = codes(program, *asked, "-r", "requirements.txt", marker=marker)
+    assert "not-resolved" in shown
 
 
+@attack(
+    "names an archive in environment.yml",
+    "their build back end run by `plan -f`",
+    without="builds-what-is-named",
+)
 def test_what_an_environment_yml_names_by_address_is_not_built(
     program: Program, checkout: Path, server: IndexServer, archive: Path, marker: Path
 ) -> None:
     text = f"dependencies:\n- pip:\n  - torch==2.14.1\n  - evil @ {archive.as_uri()}\n"
     (checkout / "environment.yml").write_text(text, encoding="utf-8")
     mirrors = ("--mirror", server.pytorch, "--mirror", server.pypi, "--cuda", "cpu")
-    assert "not-resolved" in codes(program, "-f", "environment.yml", *mirrors)
-    assert not marker.exists()
+    assert "not-resolved" in codes(program, "-f", "environment.yml", *mirrors, marker=marker)
 
 
 def test_what_a_left_project_names_by_address_is_not_built(
     program: Program, checkout: Path, server: IndexServer, archive: Path, marker: Path
 ) -> None:
-    (checkout / "requirements.txt").write_text(
-        f"torch==2.14.1\nevil @ {archive.as_uri()}\n", encoding="utf-8"
-    )
+    place = server.publish(archive, "pypi")
+    text = f"torch==2.14.1\nevil @ {server.url}{place.path}\n"
+    (checkout / "requirements.txt").write_text(text, encoding="utf-8")
     mirrors = ("--mirror", server.pytorch, "--mirror", server.pypi, "--cuda", "cpu")
     program.run("plan", "--adapt", ".", *mirrors, "--json")
     assert not marker.exists()
 
 
+@attack(
+    "names a wheel whose metadata names an archive",
+    "their build back end run by `plan`",
+    without="builds-what-is-named",
+)
 def test_a_wheel_by_address_leads_to_nothing_that_is_built(
     program: Program, checkout: Path, asked: tuple[str, ...], archive: Path, marker: Path
 ) -> None:
     wheel = tiny_wheel(program.root / "wheels", "trap", "1.0", requires=(f"evil @ {archive.as_uri()}",))
     (checkout / "requirements.txt").write_text(f"trap @ {wheel.as_uri()}\n", encoding="utf-8")
-    assert "not-resolved" in codes(program, *asked, "-r", "requirements.txt")
-    assert not marker.exists()
+    shown = codes(program, *asked, "-r", "requirements.txt", marker=marker)
+    assert "not-resolved" in shown
 
 
 def test_a_wheel_by_address_is_resolved(
@@ -165,11 +197,17 @@ def test_a_project_of_a_trusted_index_may_be_built_for_its_metadata_and_that_is_
     assert marker.exists()
 
 
+@attack(
+    "has a project without a wheel on an index, and `--only-binary` is given",
+    "their back end run",
+    without="builds-where-told-not-to",
+)
 def test_only_binary_builds_nothing(
     program: Program, asked: tuple[str, ...], server: IndexServer, archive: Path, marker: Path
 ) -> None:
     publish_sdist(server, program.root, marker)
     refused = program.run("plan", *asked, "sourced", "--only-binary", "--json")
+    held_off(not marker.exists())
     assert refused.status == 3, (refused.out, refused.err)
     named = program.run("plan", *asked, f"evil @ {archive.as_uri()}", "--only-binary", "--json")
     assert (named.status, named.error["code"]) == (2, "needs-building")

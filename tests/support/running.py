@@ -59,6 +59,7 @@ class Program:
 
     root: Path
     environ: dict[str, str]
+    start_as: tuple[str, ...] = ("-m", "gpuenv")
 
     @property
     def bin(self) -> Path:
@@ -81,7 +82,7 @@ class Program:
 
     def start(self, *arguments: str | Path, **options: Any) -> subprocess.Popen[str]:
         """Start gpuenv; its output is read through pipes."""
-        argv = [sys.executable, "-W", "error", "-m", "gpuenv", *map(str, arguments)]
+        argv = [sys.executable, "-W", "error", *self.start_as, *map(str, arguments)]
         settings: dict[str, Any] = {
             "env": self.environ,
             "cwd": self.root / "work",

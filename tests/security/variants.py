@@ -1,0 +1,152 @@
+"""gpuenv as it would be without one of its mends, which shows that an attack is real and its check can fail.
+
+A variant undoes one mend in the process that it is called in. A run of gpuenv has it by
+`Program.without`, which starts this file: `variants.py NAME[+NAME...] ARGUMENTS`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Replace = Callable[[object, str, object], None]
+
+
+def undo(names: str, replace: Replace = setattr) -> None:
+    """Undo the mends of these variants, whose names are joined by `+`; `replace` is as setattr is."""
+    for name in filter(None, names.split("+")):
+        VARIANTS[name](_Everywhere(replace))
+
+
+class _Everywhere:
+    """Puts another function in the place of one, in all modules that have imported it by name."""
+
+    def __init__(self, replace: Replace) -> None:
+        self.attribute = replace
+
+    def __call__(self, old: Any, new: Any) -> None:
+        modules = [
+            module
+            for name, module in list(sys.modules.items())
+            if name.startswith("gpuenv") and module is not None
+        ]
+        bound = [(module, name) for module in modules for name, value in vars(module).items() if value is old]
+        assert bound, old
+        for module, name in bound:
+            self.attribute(module, name, new)
+
+
+VARIANTS: dict[str, Callable[[_Everywhere], None]] = {}
+
+
+def _variant(function: Callable[[_Everywhere], None]) -> Callable[[_Everywhere], None]:
+    VARIANTS[function.__name__.strip("_").replace("_", "-")] = function
+    return function
+
+
+# the folder one stands in
+
+
+@_variant
+def _children_start_here(replace: _Everywhere) -> None:
+    """Children start in the folder that gpuenv was started in."""
+    from gpuenv import surroundings  # noqa: PLC0415
+
+    replace(surroundings.empty_folder, Path.cwd)
+
+
+@_variant
+def _uv_looks_around(replace: _Everywhere) -> None:
+    """Uv looks for its configuration itself, in the folder that it starts in and above."""
+    from gpuenv.indexes import uv_settings  # noqa: PLC0415
+
+    replace(uv_settings.uv_variables, lambda environ, *_: dict(environ))
+
+
+@_variant
+def _own_folder_first(_: _Everywhere) -> None:
+    """Python looks for gpuenv's own modules in the folder one stands in, as `python -m` does."""
+    sys.path.insert(0, "")
+
+
+@_variant
+def _pythons_see_everything(replace: _Everywhere) -> None:
+    """Pythons are started without -I."""
+    from gpuenv import process  # noqa: PLC0415
+
+    start = process._start
+
+    def start_seeing(argv: Any, *rest: Any) -> Any:
+        return start([word for word in argv if word != "-I"], *rest)
+
+    replace(start, start_seeing)
+
+
+@_variant
+def _relative_path_counts(replace: _Everywhere) -> None:
+    """Relative and empty entries of PATH are looked into like others."""
+    from gpuenv import surroundings  # noqa: PLC0415
+
+    def directories(environ: Any) -> tuple[Path, ...]:
+        return tuple(Path.cwd() / entry for entry in environ.get("PATH", "").split(os.pathsep))
+
+    replace(surroundings.path_directories, directories)
+
+
+@_variant
+def _empty_folder_is_believed(replace: _Everywhere) -> None:
+    """The folder that children start in is used whatever it is and whatever lies in it."""
+    from gpuenv import surroundings  # noqa: PLC0415
+
+    replace(surroundings._is_ours, lambda _: True)
+    replace(surroundings._is_empty, lambda _: True)
+
+
+# what a plan runs
+
+
+@_variant
+def _builds_what_is_named(replace: _Everywhere) -> None:
+    """What a file names by address is resolved, and so built, like anything else."""
+    from gpuenv.managers import resolver  # noqa: PLC0415
+
+    replace(resolver.without_building, lambda question, compile_one: compile_one(question))
+
+
+@_variant
+def _builds_where_told_not_to(replace: _Everywhere) -> None:
+    """--only-binary is not heeded."""
+    from gpuenv.core import by_address  # noqa: PLC0415
+    from gpuenv.managers import uv  # noqa: PLC0415
+
+    options = uv.source_options
+    replace(by_address.refuse_building, lambda _: None)
+    replace(options, lambda sources: options(dataclasses.replace(sources, only_binary=False)))
+
+
+# environments of others
+
+
+@_variant
+def _anyones_python_is_started(replace: _Everywhere) -> None:
+    """Nobody asks whose an environment is."""
+    from gpuenv.verification import owner  # noqa: PLC0415
+
+    replace(owner.other_owner, lambda _: None)
+
+
+def _main() -> None:
+    sys.path.pop(0)  # the folder of this file
+    names = sys.argv.pop(1)
+    from gpuenv.__main__ import main  # noqa: PLC0415
+
+    undo(names)
+    main()
+
+
+if __name__ == "__main__":
+    _main()
