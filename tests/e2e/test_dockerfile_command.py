@@ -51,7 +51,7 @@ def test_the_whole_set_is_named_with_hashes(
             assert f"'{name}=={version} --hash=sha256:{file.sha256}'" in text
     assert text.count("--hash=sha256:") == 3
     assert f'ARG PIP_INDEX_URL="{server.pypi}"\n' in text
-    assert f"FROM ${{REGISTRY}}/library/python:{PYTHON}-slim-bookworm AS build\n" in text
+    assert f"FROM ${{REGISTRY}}/library/python:{PYTHON}-slim-bookworm@sha256:" in text
     assert "needs driver 525.60.13 or newer" in text
     named = [line for line in text.splitlines() if server.url in line and not line.startswith("#")]
     assert all(line.startswith("ARG PIP_") for line in named)

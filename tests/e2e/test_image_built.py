@@ -17,7 +17,8 @@ from tiny_wheels import tiny_torch, tiny_wheel
 pytestmark = pytest.mark.skipif(not CAN_BUILD, reason="wants buildah, root, and a Python with pip")
 
 LISTED = ("sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90")
-WANTED = ("torch==2.14.1", "--cuda", "12.6", "--python", PYTHON)
+BY_TAG = ("--base", f"python:{PYTHON}-slim-bookworm")  # a base made here has not Docker Hub's digest
+WANTED = ("torch==2.14.1", "--cuda", "12.6", "--python", PYTHON, *BY_TAG)
 ELSEWHERE = ("--gpu", "8.6", "--gpu", "9.0")
 CHECK = "/opt/gpuenv/check.py"
 BASE = f"localhost/library/python:{PYTHON}-slim-bookworm"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -43,6 +44,25 @@ def test_what_compiles_has_the_cuda_of_torch_and_runs_in_its_like() -> None:
     assert build.name == "nvidia/cuda:12.6.3-devel-ubuntu24.04"
     assert run.name == "nvidia/cuda:12.6.3-runtime-ubuntu24.04"
     assert "python3-dev" in build.build_packages
+
+
+@pytest.mark.parametrize("python", ["3.10", "3.11", "3.12", "3.13", "3.14"])
+def test_the_images_of_python_are_known_by_their_digests(python: str) -> None:
+    (base, _) = choose_bases("slim", python, CU126, "linux-64", IMAGES)
+    assert re.fullmatch(rf"library/python:{python}-slim-bookworm@sha256:[0-9a-f]{{64}}", base.pinned)
+
+
+def test_no_two_images_have_one_digest_and_each_digest_has_its_source() -> None:
+    rows = [row for row in matrices.load("images") if row["digest"]]
+    assert len({row["digest"] for row in rows}) == len(rows)
+    assert all(row["digest_source"] for row in rows)
+
+
+def test_an_image_that_is_named_by_its_tag_is_taken_by_its_tag() -> None:
+    (base, run) = choose_bases("python:3.12-slim-bookworm", "3.12", CU126, "linux-64", IMAGES)
+    assert base == run
+    assert base.pinned == "library/python:3.12-slim-bookworm"
+    assert not base.is_fixed
 
 
 def test_every_image_that_compiles_has_its_like_at_run_time() -> None:

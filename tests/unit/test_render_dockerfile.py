@@ -22,7 +22,8 @@ from gpuenv.values.locked import Locked
 from gpuenv.values.plan import Sources
 from gpuenv.values.variant import CudaVersion
 
-SLIM = BaseImage("docker.io", "library/python:3.12-slim-bookworm", "slim", "3.12", "2.36")
+DIGEST = f"sha256:{'5f' * 32}"
+SLIM = BaseImage("docker.io", "library/python:3.12-slim-bookworm", "slim", "3.12", "2.36", digest=DIGEST)
 DEVEL = BaseImage(
     "docker.io", "nvidia/cuda:12.6.3-devel-ubuntu24.04", "cuda-devel", "3.12", "2.39", CudaVersion(12, 6),
     ("python3",), ("python3-venv", "python3-dev"),
@@ -61,7 +62,7 @@ WHOLE = """\
 # another registry, such as a mirror: --build-arg REGISTRY=registry.example.com
 ARG REGISTRY="docker.io"
 
-FROM ${REGISTRY}/library/python:3.12-slim-bookworm AS build
+FROM ${REGISTRY}/library/python:3.12-slim-bookworm@sha256:5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f AS build
 # where pip looks; known to this stage only
 ARG PIP_FIND_LINKS="https://torch.example.com/whl/torch/ https://torch.example.com/whl/torchvision/"
 WORKDIR /opt/gpuenv
@@ -82,9 +83,10 @@ RUN printf '%s\\n' \\
     'print('"'"'checked'"'"')' \\
     > /opt/gpuenv/check.py
 
-FROM ${REGISTRY}/library/python:3.12-slim-bookworm
+FROM ${REGISTRY}/library/python:3.12-slim-bookworm@sha256:5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
 LABEL org.opencontainers.image.title="torch 2.14.1+cu126 · torchvision 0.29.1+cu126 · CUDA 12.6 · Python 3.12" \\
     org.opencontainers.image.base.name="docker.io/library/python:3.12-slim-bookworm" \\
+    org.opencontainers.image.base.digest="sha256:5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f" \\
     gpuenv.version="1.2.3" \\
     gpuenv.torch="2.14.1+cu126" \\
     gpuenv.variant="cu126" \\
@@ -120,6 +122,18 @@ CMD ["python", "/opt/gpuenv/check.py", "gpus"]
 
 def test_the_whole_file() -> None:
     assert render_dockerfile(recipe()) == WHOLE
+
+
+def test_a_base_without_a_known_digest_says_so_at_each_stage() -> None:
+    text = render_dockerfile(recipe(build=DEVEL, run=RUNTIME))
+    said = "# by its tag, without a digest: it may be another image tomorrow\nFROM ${REGISTRY}/nvidia/cuda:"
+    assert text.count(said) == 2
+    assert "image.base.digest" not in text
+
+
+def test_an_image_of_ones_own_that_is_named_by_digest_is_not_said_to_change() -> None:
+    own = BaseImage("", f"registry.example.com/lab/base@{DIGEST}", "own")
+    assert "it may be another image" not in render_dockerfile(recipe(build=own, run=own))
 
 
 def test_what_is_compiled_runs_without_the_compiler() -> None:

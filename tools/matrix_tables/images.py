@@ -1,7 +1,12 @@
-"""images.json: container images to start from, by Python, distribution and CUDA."""
+"""images.json: container images to start from, by Python, distribution and CUDA.
+
+Their digests are in image_digests.json, which tools/image_digests.py brings up to date from the registries.
+"""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 from packaging.version import Version
@@ -9,12 +14,13 @@ from packaging.version import Version
 from gpuenv.values.variant import parse_cuda_version
 from matrix_tables.facts import DATA, Row, read_toml
 
+DIGESTS = DATA / "image_digests.json"
 _REGISTRY = "docker.io"
 _PLATFORMS = ["linux-64", "linux-aarch64"]
 _FLAVOURS = ("cuda-runtime", "cuda-devel")
 
 
-def build_images() -> list[Row]:
+def build_images(digests: Path = DIGESTS) -> list[Row]:
     """Make the rows of images.json: one a tag."""
     told = read_toml(DATA / "images.toml")
     rows = [_slim(entry, python) for entry in told["python"] for python in entry["pythons"]]
@@ -24,7 +30,19 @@ def build_images() -> list[Row]:
         for release in entry["releases"]
         for flavour in _FLAVOURS
     ]
-    return sorted(rows, key=_order)
+    known = {entry["image"]: entry for entry in json.loads(digests.read_text(encoding="utf-8"))}
+    return [_with_digest(row, known) for row in sorted(rows, key=_order)]
+
+
+def image_of(row: Row) -> str:
+    """Return the whole name of a row's image: `docker.io/library/python:3.12-slim-bookworm`."""
+    return f"{row['registry']}/{row['repository']}:{row['tag']}"
+
+
+def _with_digest(row: Row, digests: dict[str, Row]) -> Row:
+    known = digests.get(image_of(row), {})
+    row["digest"], row["digest_source"] = known.get("digest"), known.get("source")
+    return row
 
 
 def _slim(entry: Row, python: str) -> Row:
@@ -42,6 +60,8 @@ def _row(entry: Row, flavour: str, tag: str, python: str, release: str | None) -
         "registry": _REGISTRY,
         "repository": entry["repository"],
         "tag": tag,
+        "digest": None,
+        "digest_source": None,
         "flavour": flavour,
         "distribution": entry["distribution"],
         "glibc": entry["glibc"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gpuenv.core.knowledge import Knowledge
@@ -44,6 +45,7 @@ def _parse_image(row: Mapping[str, Any]) -> BaseImage:
         build_packages=tuple(row["build_packages"]),
         platforms=tuple(row["platforms"]),
         source=row["source"],
+        digest=row["digest"],
     )
 
 
@@ -69,10 +71,13 @@ def parse_reference(text: str) -> str:
 
 
 def bases_for(asked: str, images: tuple[BaseImage, ...]) -> tuple[BaseImage, ...]:
-    """Return the images among which `asked` leaves a choice: slim, cuda-runtime, cuda-devel or a name."""
+    """Return the images among which `asked` leaves a choice: slim, cuda-runtime, cuda-devel or a name.
+
+    What is named by its tag is meant by its tag, without the digest: so one gets an image's newest build.
+    """
     if asked in (SLIM, *CUDA_BASES):
         return tuple(image for image in images if image.flavour == asked)
-    known = tuple(image for image in images if asked in _names(image))
+    known = tuple(replace(image, digest=None) for image in images if asked in _names(image))
     return known or (BaseImage("", parse_reference(asked), "own"),)
 
 
@@ -93,7 +98,8 @@ def choose_bases(
     build = found[0]
     run = build
     if build.flavour == "cuda-devel":
-        run = next(image for image in images if _is_twin(image, build))
+        twin = next(image for image in images if _is_twin(image, build))
+        run = twin if asked in CUDA_BASES else replace(twin, digest=None)
     return build, run
 
 

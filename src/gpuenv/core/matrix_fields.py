@@ -194,6 +194,8 @@ FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
             Field("registry", is_text),
             Field("repository", is_text),
             Field("tag", is_text),
+            Field("digest", or_null(matching(r"sha256:[0-9a-f]{64}", marked("digest, sha256:...")))),
+            Field("digest_source", or_null(is_text)),
             Field("flavour", one_of("slim", "cuda-runtime", "cuda-devel")),
             Field("distribution", is_text),
             Field("glibc", is_version),

@@ -16,7 +16,8 @@ Flavour = Literal["slim", "cuda-runtime", "cuda-devel", "own"]  # own: the user'
 class BaseImage:
     """A row of matrices/images.json, or an image of the user's own with what is known of it.
 
-    `name` is the repository with its tag or digest, `python` MAJOR.MINOR, `glibc` the distribution's.
+    `name` is the repository with its tag or digest, `digest` that of the tag where it is known,
+    `python` MAJOR.MINOR, `glibc` the distribution's.
     `packages` of the distribution are wanted where it runs, `build_packages` besides where an environment is
     made. An empty `registry`: the name says all.
     """
@@ -31,11 +32,22 @@ class BaseImage:
     build_packages: tuple[str, ...] = ()
     platforms: tuple[Platform, ...] = ()
     source: str = "option --base"
+    digest: str | None = None
 
     @property
     def reference(self) -> str:
         """The image with its registry: `docker.io/library/python:3.12-slim-bookworm`."""
         return f"{self.registry}/{self.name}" if self.registry else self.name
+
+    @property
+    def pinned(self) -> str:
+        """The name with its digest, which is the same image tomorrow: `library/python:3.12@sha256:...`."""
+        return f"{self.name}@{self.digest}" if self.digest else self.name
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether a digest says which image it is, and not a tag alone."""
+        return "@" in self.pinned
 
     @property
     def has_toolkit(self) -> bool:

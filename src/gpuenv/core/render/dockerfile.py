@@ -93,6 +93,7 @@ def _needs(recipe: ImageRecipe) -> list[str]:
 def _build_stage(recipe: ImageRecipe) -> list[str]:
     base, plan = recipe.build, recipe.locked.plan
     return [
+        *_tag_alone(base),
         f"FROM {_image(base)} AS build",
         *_places(recipe),
         *_packages((*base.packages, *base.build_packages)),
@@ -113,6 +114,7 @@ def _build_stage(recipe: ImageRecipe) -> list[str]:
 
 def _run_stage(recipe: ImageRecipe) -> list[str]:
     return [
+        *_tag_alone(recipe.run),
         f"FROM {_image(recipe.run)}",
         *assignments("LABEL", _labels(recipe)),
         *_packages(recipe.run.packages),
@@ -150,7 +152,13 @@ def _end(recipe: ImageRecipe) -> list[str]:
 
 
 def _image(base: BaseImage) -> str:
-    return f"${{REGISTRY}}/{base.name}" if base.registry else base.name
+    return f"${{REGISTRY}}/{base.pinned}" if base.registry else base.pinned
+
+
+def _tag_alone(base: BaseImage) -> list[str]:
+    if base.is_fixed:
+        return []
+    return comment(tr("by its tag, without a digest: it may be another image tomorrow"))
 
 
 def _places(recipe: ImageRecipe) -> list[str]:
@@ -254,6 +262,7 @@ def _labels(recipe: ImageRecipe) -> dict[str, str]:
     told = {
         "org.opencontainers.image.title": _title(recipe),
         "org.opencontainers.image.base.name": recipe.run.reference,
+        "org.opencontainers.image.base.digest": recipe.run.digest or "",
         "gpuenv.version": recipe.version,
         "gpuenv.torch": torch.version,
         "gpuenv.variant": plan.variant,
