@@ -75,11 +75,17 @@ def test_the_why_tells_what_the_constraints_are_for() -> None:
         assert "numpy<2" in manager.steps(wanted(constraints=("numpy<2",)))[-1].why
 
 
+def test_of_a_locks_files_the_hash_decides_on_whichever_index_they_lie() -> None:
+    sources = Sources(INDEX, ("https://extra.example.com/simple",), ())
+    asked = Wanted((), (), (), sources, "3.12", "/p", "/e", "linux", hashed="/cache/lock.txt")
+    assert uv.install_step(asked, "/e").argv[-2:] == ("--index-strategy", "unsafe-best-match")
+
+
 def test_the_users_extra_indexes_are_passed_on_in_each_tools_way() -> None:
     sources = Sources(INDEX, ("https://extra.example.com/simple",), (PAGE,))
     assert uv.source_options(sources) == (
         "--default-index", INDEX, "--index", "https://extra.example.com/simple",
-        "--index-strategy", "unsafe-best-match", "--find-links", PAGE,
+        "--find-links", PAGE,
     )  # fmt: skip
     assert pip.source_options(sources) == (
         "--index-url", INDEX, "--extra-index-url", "https://extra.example.com/simple", "--find-links", PAGE,

@@ -212,7 +212,6 @@ def test_the_users_own_indexes_stay_without_their_passwords() -> None:
     assert read(wheels(sources=sources))["pypi-options"] == {
         "index-url": "https://a.example.com/simple",
         "extra-index-urls": ["https://b.example.com/simple"],
-        "index-strategy": "unsafe-best-match",
     }
 
 

@@ -120,13 +120,10 @@ def _evidence(item: Found, choice: Choice, question: Question) -> Evidence:
 
 def sources_of(choice: Choice, configuration: IndexConfiguration) -> Sources:
     """Return where the installer looks: the pages that list the torch stack, and what the user configured."""
-    own = {source.url for source in (configuration.index_url, *configuration.extra_index_urls) if source}
     pages = [
         item.listing.page
         for item in choice.files
-        if item.listing.source.url not in own
-        and not _default_index(item.listing, configuration)
-        and not bound.is_own(item)
+        if not bound.is_own(item) and not _is_asked_anyway(item.listing, configuration)
     ]
     configured = [source.url for source in configuration.find_links]
     return Sources(
@@ -137,6 +134,17 @@ def sources_of(choice: Choice, configuration: IndexConfiguration) -> Sources:
         ca_bundle=configuration.ca_bundle,
         only_binary=configuration.only_binary,
     )
+
+
+def _is_asked_anyway(listing: Listing, configuration: IndexConfiguration) -> bool:
+    """Whether an installer finds the listing without its page being named.
+
+    Beside extra indexes it need not: the first index that has a project is the only one it is taken from.
+    """
+    if configuration.extra_index_urls:
+        return listing.source.kind == "snapshot" and listing.source.name == "pypi"
+    index = configuration.index_url
+    return (index is not None and listing.source.url == index.url) or _default_index(listing, configuration)
 
 
 def _default_index(listing: Listing, configuration: IndexConfiguration) -> bool:

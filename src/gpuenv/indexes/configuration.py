@@ -42,6 +42,7 @@ class _Found:
     extra: list[IndexSource] = field(default_factory=list)
     find_links: list[IndexSource] = field(default_factory=list)
     no_index: bool = False
+    strategies: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
     def source(self, index: NamedIndex, origin: str, base: Path, role: Role = "index") -> IndexSource:
@@ -86,6 +87,7 @@ def read_configuration(
         no_index=found.no_index,
         ca_bundle=str(cwd / _expanded(cert[0], home)) if cert else None,
         warnings=tuple(found.warnings),
+        index_strategy=found.strategies[0] if found.strategies else None,
     )
 
 
@@ -156,6 +158,7 @@ def _uv_variables(environ: Mapping[str, str]) -> UvConfiguration:
         find_links=tuple(
             place.strip() for place in environ.get("UV_FIND_LINKS", "").split(",") if place.strip()
         ),
+        index_strategy=environ.get("UV_INDEX_STRATEGY") or None,
     )
 
 
@@ -167,6 +170,8 @@ def _take_uv(read: UvConfiguration, origin: str | None, base: Path, found: _Foun
         found.source(NamedIndex(place), origin or "UV_FIND_LINKS", base, "find-links")
         for place in read.find_links
     ]
+    if read.index_strategy:
+        found.strategies.append((read.index_strategy, origin or "UV_INDEX_STRATEGY"))
     found.no_index = found.no_index or read.no_index
 
 

@@ -76,6 +76,29 @@ def read_listings(
     return tuple(listing for given in answers.values() for answer in given for listing in answer.listings)
 
 
+def read_names(
+    sources: tuple[IndexSource, ...], projects: tuple[NormalizedName, ...], client: HttpClient
+) -> frozenset[tuple[str, NormalizedName]]:
+    """Return which index has which project, by its address, with files of whatever kind.
+
+    What can't be read counts as absent.
+    """
+    pages = {
+        (source.url, project): client.begin_page(project_page(source.url, project), _ACCEPT)
+        for source in sources
+        for project in projects
+    }
+    return frozenset(pair for pair, page in pages.items() if _has_links(page))
+
+
+def _has_links(page: Pending[Page]) -> bool:
+    try:
+        links = _parse(page.result())
+    except (HttpProblem, ValueError):
+        return False
+    return links.is_index and bool(links.links)
+
+
 def flat_page(url: str) -> str:
     """Return the address of a flat page: a folder's ends in a slash, so that relative links are found."""
     parts = urlsplit(url)

@@ -41,6 +41,7 @@ class UvConfiguration:
     extra: tuple[NamedIndex, ...] = ()
     find_links: tuple[str, ...] = ()
     no_index: bool = False
+    index_strategy: str | None = None
 
 
 def parse_uv_configuration(text: str) -> UvConfiguration:
@@ -66,6 +67,9 @@ def parse_uv_configuration(text: str) -> UvConfiguration:
             *(place for level in levels for place in _texts(level, "find-links")),
         ),
         no_index=any(_flag(level, "no-index") for level in levels),
+        index_strategy=next(
+            filter(None, (_typed(level, "index-strategy", str, "") for level in levels)), None
+        ),
     )
 
 

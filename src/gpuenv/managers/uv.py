@@ -65,17 +65,20 @@ def checked_step(checked: CheckedStack, environment: str, *, anew: bool = False)
 
 
 def install_step(wanted: Wanted, environment: str) -> Step:
-    """Return the command that installs into an environment, given by its path or its interpreter's."""
-    return Step(
-        ("uv", "pip", "install", "--python", environment, *wanted.packages, *source_options(wanted.sources)),
-        wanted.why,
-    )
+    """Return the command that installs into an environment, given by its path or its interpreter's.
+
+    A lock's hashes say which file is meant, on whichever index it lies.
+    """
+    any_index = ("--index-strategy", "unsafe-best-match") if wanted.hashed else ()
+    sources = (*source_options(wanted.sources), *any_index)
+    return Step(("uv", "pip", "install", "--python", environment, *wanted.packages, *sources), wanted.why)
 
 
 def source_options(sources: Sources) -> tuple[str, ...]:
     """Return the options that tell uv where to look.
 
-    Extra indexes are the user's own; pip would take the best version of all of them, so uv is told to.
+    Extra indexes are the user's own and come first: of several that have a package, the first serves it, as
+    uv does by itself, unless the user's own configuration names another `index-strategy`.
     """
     options: list[str] = ["--no-index"] if sources.no_index else []
     if sources.index_url and not sources.no_index:
@@ -83,7 +86,6 @@ def source_options(sources: Sources) -> tuple[str, ...]:
     if sources.extra_index_urls and not sources.no_index:
         for url in sources.extra_index_urls:
             options += ["--index", url]
-        options += ["--index-strategy", "unsafe-best-match"]
     for place in sources.find_links:
         options += ["--find-links", place]
     options += ["--only-binary", ":all:"] if sources.only_binary else []

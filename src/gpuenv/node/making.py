@@ -97,8 +97,8 @@ class Making:
     def _install(self) -> None:
         strictly = ["--require-hashes", "--no-deps"] if self._wanted.hashed else []
         if self._uv:
-            # hashes say which file is meant; without them pip, too, takes the best of all indexes
-            any_index = ["--index-strategy", "unsafe-best-match"]
+            # hashes say which file is meant, on whichever index; without them the first index that has a name
+            any_index = ["--index-strategy", "unsafe-best-match"] if self._wanted.hashed else []
             into = ["--python", self._place.path, *any_index]
             self._step_with(self._wanted.requirements, [self._uv, "pip", "install", *into, *strictly])
         else:

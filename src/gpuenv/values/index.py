@@ -66,3 +66,4 @@ class IndexConfiguration:
     ca_bundle: str | None = None
     warnings: tuple[str, ...] = ()  # configuration that could not be read
     only_binary: bool = False  # by gpuenv's own option
+    index_strategy: tuple[str, str] | None = None  # uv's own, and who says so

@@ -28,6 +28,7 @@ from gpuenv.values.mirror import Mirror
 from gpuenv.values.plan import Plan, Warn
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
+from gpuenv.workflow.index_order import served_by
 from gpuenv.workflow.known_files import known_digests, known_files
 from gpuenv.workflow.mirror_choice import (
     DEFAULT,
@@ -45,13 +46,14 @@ from gpuenv.workflow.stand_ins import Reader, turn_to_others
 class Listed:
     """The listings of a plan, and the configurations that its installer may get, the best first.
 
-    `official` are the listings of the official index that ship with gpuenv, where only other mirrors were
-    asked; `named` are the mirrors that were. `stood_in` are mirrors that were turned to, `silent` those of
-    them of which none answered.
+    `configured` is what pip's and uv's own configuration names. `official` are the listings of the official
+    index that ship with gpuenv, where only other mirrors were asked; `named` are the mirrors that were.
+    `stood_in` are mirrors that were turned to, `silent` those of them of which none answered.
     """
 
     listings: tuple[Listing, ...]
     configurations: tuple[IndexConfiguration, ...]
+    configured: IndexConfiguration
     warnings: tuple[Warn, ...] = ()
     named: tuple[Mirror, ...] = ()
     official: tuple[Listing, ...] = ()
@@ -103,12 +105,13 @@ def list_files(
     only_others = bool(chosen.named) and not any(one.kind == "official" for one in chosen.named)
     return Listed(
         listings=ordered,
-        configurations=_for_installer(configuration, chosen, listings),
+        configurations=_for_installer(configuration, chosen, listings, around),
         warnings=(*chosen.warnings, *warn_of_strays(listings), *warn_of_contradictions(contradictions)),
         named=chosen.named,
         official=known() if only_others and not options.offline else (),
         stood_in=turned.answered,
         silent=turned.silent,
+        configured=read_installer_configuration(environ),
     )
 
 
@@ -180,7 +183,7 @@ def configuration_for(options: PlanOptions, environ: Mapping[str, str]) -> Index
     configured = _with_wheelhouses(options, environ)
     around = Circumstances(load_mirrors(environ), configured, (), environ, options.excluding, conda=True)
     index = next(iter(choose(options.mirrors, around).general), configured.index_url)
-    return replace(configured, index_url=_unless_default(index, configured))
+    return served_by(index, configured, environ)
 
 
 def _with_wheelhouses(options: PlanOptions, environ: Mapping[str, str]) -> IndexConfiguration:
@@ -246,7 +249,10 @@ def _home() -> Path:
 
 
 def _for_installer(
-    configuration: IndexConfiguration, chosen: Chosen, listings: tuple[Listing, ...]
+    configuration: IndexConfiguration,
+    chosen: Chosen,
+    listings: tuple[Listing, ...],
+    around: Circumstances,
 ) -> tuple[IndexConfiguration, ...]:
     """Return the configuration without what could not be read: uv gives up at a page that does not answer.
 
@@ -260,14 +266,7 @@ def _for_installer(
     )
     answering = tuple(source for source in chosen.general if _serves_everything(source, listings))
     indexes = answering or chosen.general[:1] or (configuration.index_url,)
-    return tuple(replace(usable, index_url=_unless_default(index, configuration)) for index in indexes)
-
-
-def _unless_default(index: IndexSource | None, configuration: IndexConfiguration) -> IndexSource | None:
-    """An index to be named: the installer's own default needs no naming where no other is configured."""
-    if index is not None and index.name == DEFAULT and configuration.index_url is None:
-        return None
-    return index
+    return tuple(served_by(index, usable, around.environ) for index in indexes)
 
 
 def _serves_everything(source: IndexSource, listings: tuple[Listing, ...]) -> bool:

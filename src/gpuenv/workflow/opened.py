@@ -28,6 +28,7 @@ from gpuenv.values.plan import Asked, Sources
 from gpuenv.values.text import tr
 from gpuenv.values.userinfo import without_userinfo
 from gpuenv.workflow.environments import existing
+from gpuenv.workflow.index_order import served_by
 from gpuenv.workflow.listings import check_wheelhouses, configuration_for, read_installer_configuration
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.settle import word_for
@@ -192,7 +193,8 @@ def sources_of(opened: Opened, options: ChangeOptions, environ: Mapping[str, str
             mirrors=options.mirrors or opened.asked.mirrors, find_links=links, offline=options.offline
         )
         return _configured(configuration_for(asked, environ))
-    configured = _configured(read_installer_configuration(environ))
+    configuration = read_installer_configuration(environ)
+    configured = _configured(served_by(configuration.index_url, configuration, environ))
     known = {
         without_userinfo(url): url for url in (configured.index_url, *configured.extra_index_urls) if url
     }

@@ -66,6 +66,7 @@ from gpuenv.workflow.project_pages import Pages
 from gpuenv.workflow.pythons import offer_pythons
 from gpuenv.workflow.redaction import without_passwords
 from gpuenv.workflow.requirements import Gathered, gather_requirements
+from gpuenv.workflow.shadows import warn_of_indexes, with_shadows_told
 
 
 def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) -> Plan:
@@ -181,7 +182,8 @@ def completed(
     target: str,
 ) -> Plan:
     """Return a plan of wheels with what is told of it besides, and its steps."""
-    plan = _warned(_told_of_mirrors(plan, question, decision, listed), listed)
+    plan = _warned(_told_of_mirrors(plan, question, decision, listed), listed, wish.options, environ)
+    plan = with_shadows_told(plan, environ, offline=wish.options.offline)
     if wish.request.manager in CONDA_MANAGERS:
         plan = in_conda(with_conda_python(plan, question.target, wish.file.specs), wish)
     return finished(plan, wish, environ, target)
@@ -330,9 +332,10 @@ def _from_official(question: Question, listed: Listed) -> Choice | None:
     return choices[0] if choices else None
 
 
-def _warned(plan: Plan, listed: Listed) -> Plan:
+def _warned(plan: Plan, listed: Listed, options: PlanOptions, environ: Mapping[str, str]) -> Plan:
     unread = tuple(Warn("configuration-unreadable", text) for text in listed.configurations[0].warnings)
-    return replace(plan, warnings=(*plan.warnings, *listed.warnings, *unread))
+    shadows = warn_of_indexes(plan, listed.listings, listed.configured, environ, offline=options.offline)
+    return replace(plan, warnings=(*plan.warnings, *listed.warnings, *unread, *shadows))
 
 
 def resolver_question(plan: Plan, target: Target, options: PlanOptions) -> resolver.Question:

@@ -24,6 +24,7 @@ from gpuenv.workflow.mirror_labels import is_mirror
 from gpuenv.workflow.mirrors import Mirrors
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.plan import resolver_question, with_steps
+from gpuenv.workflow.shadows import with_shadows_told
 from gpuenv.workflow.wheelhouses import compile_requirements, from_wheelhouses
 
 
@@ -42,7 +43,7 @@ def with_all_files(
     cached = uv.cached_wheels(names, environ) if plan.manager == uv.NAME else frozenset()
     known = load_dependencies(environ)
     download = estimate(told, known, whole=whole is not None, free=free_bytes(target), cached=cached)
-    return replace(plan, download=download)
+    return replace(plan, download=download, warnings=told.warnings)
 
 
 def _resolved(plan: Plan, options: PlanOptions, mirrors: Mirrors, environ: Mapping[str, str]) -> Plan | None:
@@ -58,7 +59,8 @@ def _resolved(plan: Plan, options: PlanOptions, mirrors: Mirrors, environ: Mappi
         return None
     stack = {package.name for package in plan.packages}
     others = (package for package in packages_of(outcome) if package.name not in stack)
-    return replace(plan, packages=(*plan.packages, *others))
+    whole = replace(plan, packages=(*plan.packages, *others))
+    return with_shadows_told(whole, environ, offline=options.offline)
 
 
 def check_disk(plan: Plan, environ: Mapping[str, str], target: Path) -> None:

@@ -163,13 +163,12 @@ def _wheel(file: LockedFile, place: Place | None, urls: dict[str, str]) -> str |
 
 
 def _options(sources: Sources, places: dict[str, Place]) -> dict[str, Any]:
-    """Return the user's own indexes; of several the best version counts, as in `create`."""
+    """Return the user's own indexes; of several the first that has a package serves it."""
     folders = dict.fromkeys(place.url for place in places.values() if place.kind == "folder")
     extra = tuple(without_userinfo(url) for url in sources.extra_index_urls)
     options = {
         "index-url": without_userinfo(sources.index_url) if sources.index_url else None,
         "extra-index-urls": extra,
-        "index-strategy": "unsafe-best-match" if extra else None,
         "find-links": tuple({"path": folder} for folder in folders),
     }
     return {name: value for name, value in options.items() if value}

@@ -33,7 +33,6 @@ def render_pyproject(locked: Locked) -> str:
         "package": False,
         # what other platforms would need is not in the set
         "environments": (platform_marker(platform_of(locked.plan.machines[0])),),
-        **_settings(locked.sources),
         "constraint-dependencies": tuple(_exactly(file) for file in locked.files if file.name not in held),
         "sources": toml.table(
             {name: {"index": names[place]} for name, place in places.items() if place in names}
@@ -92,17 +91,12 @@ def _exactly(file: LockedFile) -> str:
     return f"{file.name}=={file.version}"
 
 
-def _settings(sources: Sources) -> dict[str, Any]:
-    """Return what `create` tells uv as well: of the user's own indexes the best version counts.
-
-    `no-index` is not among it: uv would not look at places of packages either. Where it is asked for, all
-    that is to be had has such a place.
-    """
-    several = sources.extra_index_urls and not sources.no_index
-    return {"index-strategy": "unsafe-best-match"} if several else {}
-
-
 def _own_indexes(sources: Sources) -> list[dict[str, Any]]:
+    """Return the user's own indexes, the extra ones first, as uv asks them.
+
+    `no-index` is not said: uv would not look at places of packages either. Where it is asked for, all that is
+    to be had has such a place.
+    """
     if sources.no_index:
         return []
     extra = [{"url": without_userinfo(url)} for url in sources.extra_index_urls]

@@ -1,0 +1,129 @@
+"""Of several indexes the first that has a name serves it; what could be meant otherwise is told by name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from index_server import IndexServer, serve_indexes
+from running import Done, Program
+from tiny_wheels import tiny_wheel
+
+CPU = ("--cuda", "cpu", "--python", f"{sys.version_info[0]}.{sys.version_info[1]}")
+BOTH = pytest.mark.parametrize("manager", ["uv", "pip"])
+
+
+@pytest.fixture(autouse=True)
+def _with_pip(request: pytest.FixtureRequest) -> None:
+    if "create" in request.node.name and "pip" in request.node.name:
+        pytest.importorskip("ensurepip")
+
+
+@pytest.fixture
+def extra() -> Iterator[IndexServer]:
+    """A second index, with nothing on it yet."""
+    with serve_indexes() as index:
+        index.files.clear()
+        yield index
+
+
+@pytest.fixture
+def public(server: IndexServer, tmp_path: Path) -> Iterator[IndexServer]:
+    """The public index, on which a stranger has published a newer package of the lab's own name."""
+    file = server.publish(tiny_wheel(tmp_path / "stranger", "labtool", "99.0"), "pypi")
+    yield server
+    del server.files[file.path]
+    server._pages.clear()
+
+
+def configured(program: Program, manager: str, server: IndexServer, extra: str, **more: str) -> Program:
+    """Write the user's own configuration: PyPI, and an index besides."""
+    if manager == "pip":
+        file = program.home / "pip.conf"
+        file.write_text(f"[global]\nindex-url = {server.pypi}\nextra-index-url = {extra}\n")
+        return program.with_(PIP_CONFIG_FILE=str(file))
+    file = program.home / ".config" / "uv" / "uv.toml"
+    file.parent.mkdir(parents=True)
+    settings = {"index-url": server.pypi, **more}
+    lines = "".join(f"{key} = {value!r}\n" for key, value in settings.items())
+    file.write_text(f"{lines}[[index]]\nname = 'lab'\nurl = {extra!r}\n")
+    return program
+
+
+def decide(program: Program, server: IndexServer, *words: str, manager: str = "uv") -> Done:
+    done = program.run(
+        "plan", "torch==2.14.1", *words, *CPU, "--manager", manager, "--json", "--mirror", server.pytorch
+    )
+    assert done.status == 0, (done.out[-3000:], done.err[-2000:])
+    return done
+
+
+def told(done: Done, code: str) -> list[str]:
+    return [one["message"] for one in done.envelope["warnings"] if one["code"] == code]
+
+
+@BOTH
+def test_a_plan_takes_the_labs_package_and_not_a_strangers(
+    program: Program, public: IndexServer, extra: IndexServer, tmp_path: Path, manager: str
+) -> None:
+    extra.publish(tiny_wheel(tmp_path / "lab", "labtool", "1.0"), "pypi")
+    user = configured(program, manager, public, extra.pypi)
+    done = decide(user, public, "labtool", "tinydep", manager=manager)
+    assert done.package("labtool")["version"] == "1.0"
+    assert done.package("tinydep")["version"] == "1.0"
+    (message,) = told(done, "index-shadowed")
+    assert message.startswith("labtool:")
+    assert extra.pypi in message
+    assert public.pypi in message
+
+
+def test_what_an_extra_index_alone_has_is_no_reason_to_warn(
+    program: Program, server: IndexServer, extra: IndexServer, tmp_path: Path
+) -> None:
+    extra.publish(tiny_wheel(tmp_path / "lab", "labtool", "1.0"), "pypi")
+    done = decide(configured(program, "uv", server, extra.pypi), server, "labtool", "mylib")
+    assert done.package("labtool")["version"] == "1.0"
+    assert not told(done, "index-shadowed")
+
+
+@BOTH
+def test_an_old_package_on_a_copy_of_the_pytorch_index_hides_none(
+    program: Program, server: IndexServer, extra: IndexServer, tmp_path: Path, manager: str
+) -> None:
+    """As `extra-index-url = https://download.pytorch.org/whl/cu126`, which many have."""
+    extra.publish(tiny_wheel(tmp_path / "old", "tinydep", "0.1"), "pytorch", "cpu")
+    user = configured(program, manager, server, f"{extra.pytorch}/cpu")
+    done = decide(user, server, "mylib", manager=manager)  # mylib needs tinydep>=0.9
+    assert done.package("tinydep")["version"] == "1.0"
+    assert done.torch == "2.14.1+cpu"
+
+
+def test_an_extra_index_that_lists_torch_is_named_and_does_not_give_it(
+    program: Program, server: IndexServer, extra: IndexServer, tmp_path: Path
+) -> None:
+    extra.publish(tiny_wheel(tmp_path / "lab", "torch", "2.14.1+cpu"), "pypi")
+    done = decide(configured(program, "uv", server, extra.pypi), server)
+    assert done.package("torch")["index"].startswith(server.pytorch)
+    messages = told(done, "index-shadowed")
+    assert any("torch" in one and extra.pypi in one and server.pytorch in one for one in messages)
+
+
+def test_the_users_own_index_strategy_counts_and_is_told(
+    program: Program, server: IndexServer, extra: IndexServer, tmp_path: Path
+) -> None:
+    extra.publish(tiny_wheel(tmp_path / "lab", "tinydep", "0.5"), "pypi")
+    user = configured(program, "uv", server, extra.pypi, **{"index-strategy": "unsafe-best-match"})
+    done = decide(user, server, "tinydep")
+    assert done.package("tinydep")["version"] == "1.0"
+    (message,) = told(done, "index-strategy")
+    assert "uv.toml" in message
+
+
+def test_an_extra_index_that_does_not_answer_stops_nothing(
+    program: Program, server: IndexServer, extra: IndexServer
+) -> None:
+    extra.faults["/simple/"] = "500"
+    done = decide(configured(program, "pip", server, extra.pypi), server, "mylib", manager="pip")
+    assert done.package("mylib")["version"] == "2.0"
