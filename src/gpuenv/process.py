@@ -22,6 +22,7 @@ from typing import IO
 from gpuenv import cache_use, guardian, interruption
 from gpuenv.process_output import Kept, Reader, Redacting, drain, feed
 from gpuenv.surroundings import anchored, empty_folder, program_path
+from gpuenv.temporary import substitute
 from gpuenv.values.userinfo import has_userinfo, redact, redact_bytes
 
 LARGEST = 32 << 20  # bytes of what a process prints that are kept: the beginning and the end
@@ -64,6 +65,7 @@ def run(
     The child and all its children are ended when the time limit (seconds) runs out or on Ctrl-C, and what it
     leaves in the background when it ends. Of what it prints `limit` bytes are kept of each stream.
     """
+    environ = _with_temporary(os.environ if environ is None else environ)
     given = subprocess.DEVNULL if stdin is None else subprocess.PIPE
     with interruption.held():
         try:
@@ -78,6 +80,12 @@ def run(
         finally:
             _end(child, printed.readers)
     return printed.completed(timed_out=not in_time)
+
+
+def _with_temporary(environ: Mapping[str, str]) -> Mapping[str, str]:
+    """Name a folder for temporary files where no usual one takes any; installers would fill the memory."""
+    folder = substitute()
+    return environ if folder is None else {**environ, "TMPDIR": folder}
 
 
 class _Printed:

@@ -16,9 +16,11 @@ from functools import cache
 from pathlib import Path
 
 from gpuenv.cache_use import hold
+from gpuenv.temporary import temporary_parent
 
 _ENDINGS = (".exe", ".bat") if sys.platform == "win32" else ("",)
 _EMPTY = "empty"
+_ROOT = Path(os.sep)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # not a drive's single letter
 _NAMED = re.compile(r"[A-Za-z0-9][\w.-]*=")
 
@@ -130,15 +132,21 @@ def empty_folder() -> Path:
     """Return the folder that children start in: empty, gpuenv's own, closed to others.
 
     It is kept beside gpuenv's cache. Where that can't be written, or somebody put something there, it is a
-    new one that is removed in the end. Raises OSError where there is no room for any.
+    new one that is removed in the end; where all disks are full or read-only, the root of the file system,
+    in which only root writes. Raises OSError where not even that will do.
     """
     kept = _kept(_EMPTY)
     if kept is not None and _is_empty(kept):
         return kept
-    fresh = _fresh(_EMPTY)
-    if not (_is_ours(fresh) and _is_empty(fresh)):  # a child left something in it, or it was taken away
-        _fresh.cache_clear()
+    try:
         fresh = _fresh(_EMPTY)
+        if not (_is_ours(fresh) and _is_empty(fresh)):  # a child left something in it, or it was taken away
+            _fresh.cache_clear()
+            fresh = _fresh(_EMPTY)
+    except OSError:
+        if not _is_roots(_ROOT):
+            raise
+        return _ROOT
     return fresh
 
 
@@ -191,6 +199,12 @@ def _is_ours(folder: Path) -> bool:
     return stat.S_ISDIR(state.st_mode) and closed
 
 
+def _is_roots(folder: Path) -> bool:
+    """Tell whether only root can put something into a folder."""
+    state = folder.lstat()
+    return os.name == "posix" and state.st_uid == 0 and not state.st_mode & 0o022
+
+
 def _is_empty(folder: Path) -> bool:
     try:
         with os.scandir(folder) as entries:
@@ -204,6 +218,6 @@ def _fresh(name: str) -> Path:
     import shutil  # noqa: PLC0415 - only where the cache can't be written
     import tempfile  # noqa: PLC0415
 
-    folder = Path(tempfile.mkdtemp(prefix=f"gpuenv-{name}-"))
+    folder = Path(tempfile.mkdtemp(prefix=f"gpuenv-{name}-", dir=temporary_parent()))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

@@ -16,8 +16,10 @@ import typer.main
 from gpuenv import interruption
 from gpuenv.cli import output
 from gpuenv.cli.app import Interrupted, app
+from gpuenv.cli.disk_errors import disk_error
 from gpuenv.cli.language import ask_windows, choose_language, printable_language, speak, split_words
 from gpuenv.cli.usage import help_of, is_no_command, usage_error
+from gpuenv.temporary import substitute
 from gpuenv.values.errors import Fix, GpuenvError, ProofInterrupted, UsageError
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import ENGLISH, spoken, tr
@@ -43,6 +45,7 @@ def _run(arguments: list[str]) -> int:
     output.prepare_streams()
     language = choose_language(arguments, os.environ, ask_windows)
     speak(printable_language(language, (sys.stdout.encoding, sys.stderr.encoding)))
+    substitute()
     reporter = _Reporter.of(arguments, os.environ)
     try:
         status = _run_app(arguments)
@@ -56,8 +59,8 @@ def _run(arguments: list[str]) -> int:
     except typer.TyperException as error:
         return reporter.report_usage(error)
     except Exception as error:  # noqa: BLE001 - a defect of gpuenv, told in one line
-        beyond = beyond_limits(error)
-        return reporter.report(beyond) if beyond else reporter.defect(error)
+        told = beyond_limits(error) or disk_error(error)
+        return reporter.report(told) if told else reporter.defect(error)
 
 
 def beyond_limits(error: Exception) -> UsageError | None:

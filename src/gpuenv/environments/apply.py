@@ -12,11 +12,14 @@ from gpuenv import interruption
 from gpuenv.environments import in_place, renaming, snapshot
 from gpuenv.environments import journal as journals
 from gpuenv.environments.failures import not_undone, os_error_told, telling_os_errors
+from gpuenv.environments.full_disk import CODE as DISK_FULL
+from gpuenv.environments.full_disk import is_full
 from gpuenv.environments.journal import Journal
 from gpuenv.environments.lock import locked
+from gpuenv.environments.record import FILE_NAME
 from gpuenv.environments.store import Place
-from gpuenv.environments.trees import identity_of
-from gpuenv.values.errors import Fix, UsageError
+from gpuenv.environments.trees import identity_of, remove_tree
+from gpuenv.values.errors import Fix, InstallFailed, UsageError
 from gpuenv.values.text import tr
 
 
@@ -165,11 +168,59 @@ def recover_if_idle(place: Place) -> bool:
     return True
 
 
+def recover_to_remove(place: Place) -> bool:
+    """Do the same for a place that is removed next: what was being changed inside it is not brought back.
+
+    That would need room, which may be just what is missing.
+    """
+    left = journals.read_journal(place)
+    try:
+        if left is not None:
+            journals.undo_or_finish(place, left)
+    except OSError as error:
+        if left is not None and left.state == "building":
+            raise not_undone(place, error) from error
+    with suppress(InstallFailed):
+        renaming.finish(place)
+    return left is not None
+
+
+def is_left_inside(place: Place) -> bool:
+    """Tell whether a killed gpuenv has left a change inside an environment: it is one, whatever it lacks."""
+    return snapshot.is_taken(place.path) or renaming.is_left(place.path)
+
+
 def remove(place: Place) -> None:
-    """Remove an environment; a crash on the way leaves all of it or, after the next command, nothing."""
+    """Remove an environment; a crash on the way leaves all of it or, after the next command, nothing.
+
+    On a disk with no room for a journal it is removed where it lies; after a crash it is listed still, to be
+    removed once more.
+    """
     with interruption.held(), telling_os_errors(place):
         journal = replace(journals.new_journal(place, replaces=True), state="committed")
-        journals.write_journal(place, journal)
         assert journal.old is not None  # noqa: S101 - it replaces
-        place.path.rename(journal.old)
-        journals.undo_or_finish(place, journal)
+        try:
+            journals.write_journal(place, journal)
+            place.path.rename(journal.old)
+        except (UsageError, OSError) as error:
+            if not _lacks_room(error):
+                raise
+            journals.forget(place)
+            _remove_in_place(place.path)
+        else:
+            journals.undo_or_finish(place, journal)
+
+
+def _lacks_room(error: UsageError | OSError) -> bool:
+    return is_full(error) if isinstance(error, OSError) else error.code == DISK_FULL
+
+
+def _remove_in_place(root: Path) -> None:
+    """Remove what tells that it is an environment of gpuenv's last."""
+    last = ("conda-meta", "pyvenv.cfg", FILE_NAME)
+    for path in root.iterdir():
+        if path.name not in last:
+            remove_tree(path)
+    for name in last:
+        remove_tree(root / name)
+    root.rmdir()

@@ -6,15 +6,17 @@ count, and no link is followed.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gpuenv.environments.full_disk import is_full
 from gpuenv.environments.trees import remove_tree
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import marked, tr
@@ -147,13 +149,16 @@ def _remove_aside(path: Path, root: Path) -> None:
     if path.name.startswith(_LEFT):
         remove_tree(path)
         return
-    aside = Path(tempfile.mkdtemp(prefix=_LEFT, dir=root))
+    aside = root / f"{_LEFT}{secrets.token_hex(8)}"
     try:
-        with suppress(FileNotFoundError):  # another one has removed it
-            path.replace(aside / path.name)
-    except OSError:  # a disk of its own
+        path.replace(aside)  # no folder to move it into: on a full disk none can be made
+    except FileNotFoundError:  # another one has removed it
+        return
+    except OSError as error:
+        if error.errno != errno.EXDEV and not is_full(error):  # a disk of its own, no room for another name
+            raise
         remove_tree(path)
-    finally:
+    else:
         remove_tree(aside)
 
 

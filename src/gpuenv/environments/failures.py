@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from gpuenv.environments.full_disk import CODE, because_of, is_full, ways_out
 from gpuenv.environments.store import Place
 from gpuenv.values.errors import Because, Fix, InstallFailed
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
-
-_FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 @contextmanager
@@ -27,12 +25,18 @@ def telling_os_errors(place: Place) -> Iterator[None]:
 def os_error_told(path: Path, error: OSError) -> InstallFailed:
     """Say what the system refused."""
     where = error.filename if isinstance(error.filename, str) else path
-    full = error.errno in _FULL
+    if is_full(error):
+        return InstallFailed(
+            tr("the disk is full: `{path}` can't be written", path=where),
+            code=CODE,
+            because=because_of(path, error),
+            fixes=ways_out(),
+        )
     return InstallFailed(
-        tr("the disk is full") if full else tr("`{path}`: {error}", path=where, error=reason_of(error)),
-        code="disk-full" if full else "not-writable",
+        tr("`{path}`: {error}", path=where, error=reason_of(error)),
+        code="not-writable",
         because=(Because(str(error), str(path)),),
-        fixes=(Fix(tr("make room") if full else tr("choose a place that you may write to: `./NAME`")),),
+        fixes=(Fix(tr("choose a place that you may write to: `./NAME`")),),
     )
 
 

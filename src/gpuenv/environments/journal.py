@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from gpuenv.environments.full_disk import is_full
 from gpuenv.environments.record import replace_file
 from gpuenv.environments.store import Place, Store, make_directory, unwritable
 from gpuenv.environments.trees import Identity, identity_of, remove_tree
@@ -166,7 +167,7 @@ def _undo(journal: Journal) -> None:
     if journal.old is not None and not moved_aside:
         return  # what was there is still there, or back already
     if _is_ours(journal):
-        journal.path.rename(journal.trash)
+        _move_or_remove(journal.path, journal.trash)
     elif _is_empty(journal.path):
         journal.path.rmdir()
     if journal.old is None or not moved_aside:
@@ -178,6 +179,16 @@ def _undo(journal: Journal) -> None:
             fixes=(Fix(tr("move it away and run the command again")),),
         )
     journal.old.rename(journal.path)
+
+
+def _move_or_remove(path: Path, trash: Path) -> None:
+    """Throw a directory away in one step, or, where the disk has no room for its new name, file by file."""
+    try:
+        path.rename(trash)
+    except OSError as error:
+        if not is_full(error):
+            raise
+        remove_tree(path)
 
 
 def _is_ours(journal: Journal) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from filelock import FileLock, Timeout
 
+from gpuenv.environments.full_disk import CODE as DISK_FULL
 from gpuenv.environments.store import Place, make_directory, unwritable
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import tr
@@ -37,6 +38,21 @@ def locked(
             yield descriptors
     finally:
         lock.release()
+
+
+@contextmanager
+def locked_to_remove(place: Place, *, wait_s: float = WAIT_S) -> Iterator[None]:
+    """Hold the lock of a place that is to go; on a disk too full for the lock's file, without.
+
+    Nobody else has that lock then, or its file were there.
+    """
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(place, wait_s=wait_s))
+        except UsageError as error:
+            if error.code != DISK_FULL:
+                raise
+        yield
 
 
 def _acquire(lock: FileLock, place: Place, wait_s: float, tell: Callable[[str], None]) -> None:

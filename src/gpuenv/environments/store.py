@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpuenv.environments.full_disk import CODE, because_of, is_full, ways_out
 from gpuenv.values.errors import Fix, GpuenvError, UsageError
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
@@ -192,8 +193,11 @@ def _is_read_only(path: Path) -> bool:
 
 def unwritable(path: Path, error: OSError) -> GpuenvError:
     """Say that gpuenv's own directory can't be written."""
+    text = tr("`{path}` can't be written: {error}", path=path, error=reason_of(error))
+    if is_full(error):
+        return UsageError(text, code=CODE, because=because_of(path, error), fixes=ways_out())
     return UsageError(
-        tr("`{path}` can't be written: {error}", path=path, error=reason_of(error)),
+        text,
         code="data-dir-unwritable",
         fixes=(Fix(tr("set GPUENV_DATA_DIR to a directory that can be written")),),
     )

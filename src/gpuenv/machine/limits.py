@@ -22,7 +22,7 @@ def read_limits(root: Path, environment: Path) -> Limits:
         shared_memory=_size(root / "dev/shm"),
         open_files=_open_files(),
         disk_free=_free(environment),
-        temporary_free=_free(Path(tempfile.gettempdir())),
+        temporary_free=_temporary_free(),
         cpu_flags=parse_cpu_flags(read_text(root / "proc/cpuinfo") or ""),
     )
 
@@ -51,6 +51,13 @@ def _open_files() -> int | None:
 
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return soft if soft != resource.RLIM_INFINITY else None
+
+
+def _temporary_free() -> int | None:
+    try:
+        return _free(Path(tempfile.gettempdir()))
+    except OSError:  # none can be written
+        return 0
 
 
 def _free(place: Path) -> int | None:

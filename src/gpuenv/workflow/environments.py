@@ -14,7 +14,7 @@ from gpuenv.environments.conda_registry import unregister_environment
 from gpuenv.environments.journal import pending_places
 from gpuenv.environments.kernels import kernels_of, remove_kernel
 from gpuenv.environments.listing import Environment, find_environment, list_environments, place_of
-from gpuenv.environments.lock import WAIT_S, busy, locked
+from gpuenv.environments.lock import WAIT_S, busy, locked_to_remove
 from gpuenv.environments.record import read_record
 from gpuenv.environments.size import forget_size
 from gpuenv.environments.steps import remove_logs
@@ -125,9 +125,9 @@ def remove(name: str, environ: Mapping[str, str], *, wait_s: float = WAIT_S) -> 
     Raises UsageError for an unknown or busy one, InstallFailed where the system refuses.
     """
     place = check_removable(name, environ)
-    with locked(place, wait_s=wait_s):
-        recovered = apply.recover(place)
-        if find_environment(name, environ) is None:
+    with locked_to_remove(place, wait_s=wait_s):
+        recovered = apply.recover_to_remove(place)
+        if find_environment(name, environ) is None and not apply.is_left_inside(place):
             if not recovered:
                 raise _unknown(name, environ)
         else:

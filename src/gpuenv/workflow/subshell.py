@@ -8,6 +8,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from gpuenv import process
@@ -41,10 +42,12 @@ def open_shell(entry: Entry, chosen: str | None, environ: Mapping[str, str], *, 
     be started.
     """
     shell = _choose(chosen, environ)
-    with tempfile.TemporaryDirectory(prefix="gpuenv-shell-") as folder:
+    with ExitStack() as until_it_ends:
         argv, variables = [shell.program], activated(entry.root, environ)
-        if interactive:
-            argv, variables = _starting(shell, entry, Path(folder), environ)
+        with suppress(OSError):  # no folder for temporary files: active all the same
+            folder = until_it_ends.enter_context(tempfile.TemporaryDirectory(prefix="gpuenv-shell-"))
+            if interactive:
+                argv, variables = _starting(shell, entry, Path(folder), environ)
         try:
             return process.hand_over(argv, variables)
         except OSError as error:

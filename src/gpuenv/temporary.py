@@ -1,0 +1,68 @@
+"""A folder for temporary files where no usual one can be written: disks full, or mounted read-only."""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import os
+from functools import cache
+
+_USUAL = ("/tmp", "/var/tmp", "/usr/tmp")  # noqa: S108 - where tempfile looks, which makes names of its own
+_IN_MEMORY = "/dev/shm"  # noqa: S108 - writable in a container whose disk is read-only
+_BYTES = 4096
+
+
+def temporary_parent() -> str:
+    """Return the folder that temporary files and folders are made in; raise OSError where there is none.
+
+    It is never the folder one stands in, which tempfile takes in the end.
+    """
+    named = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")]
+    folders = [os.path.abspath(one) for one in named if one]  # noqa: PTH100 - as tempfile reads them
+    if os.name != "posix":
+        import tempfile  # noqa: PLC0415 - Windows has a folder for each user
+
+        return tempfile.gettempdir()
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    candidates = (*folders, *_USUAL, *([runtime] if os.path.isabs(runtime) else []), _IN_MEMORY)  # noqa: PTH117
+    for folder in candidates:
+        if _takes_files(folder):
+            return folder
+    raise FileNotFoundError(errno.ENOENT, f"No usable temporary directory found in {list(candidates)}")
+
+
+@cache
+def substitute() -> str | None:
+    """Return a folder to be named by TMPDIR where the usual ones can't be written; None where they can.
+
+    It is closed to others, goes with this process, and is what `tempfile` takes from now on.
+    """
+    try:
+        parent = temporary_parent()
+    except OSError:
+        return None
+    usual = (*_USUAL, *(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")))
+    if os.name != "posix" or parent in {os.path.abspath(one) for one in usual if one}:  # noqa: PTH100
+        return None
+    import shutil  # noqa: PLC0415 - rarely needed
+    import tempfile  # noqa: PLC0415
+
+    tempfile.tempdir = tempfile.mkdtemp(prefix="gpuenv-tmp-", dir=parent)
+    atexit.register(shutil.rmtree, tempfile.tempdir, ignore_errors=True)
+    return tempfile.tempdir
+
+
+def _takes_files(folder: str) -> bool:
+    """Tell whether a file with something in it can be made; permissions tell root little."""
+    path = os.path.join(folder, f"gpuenv-{os.urandom(8).hex()}")  # noqa: PTH118
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return False
+    try:
+        return os.write(descriptor, b"\0" * _BYTES) == _BYTES
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+        os.unlink(path)  # noqa: PTH108

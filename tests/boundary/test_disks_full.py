@@ -1,0 +1,134 @@
+"""A full disk can be freed; on full and on read-only disks what only looks works, the rest says why not."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from disk_faults import Spec, lacking, run_commands
+from installers import a_plan, fake_uv, plan_data
+
+from gpuenv.workflow.create import Options, Verified, create
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="the fakes on the PATH are shell scripts")
+mounting = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
+
+TORCH = Path(__file__).parent / "fake_torch"
+LOOKING = (
+    ("list",),
+    ("list", "--json"),
+    ("info", "paper"),
+    ("detect",),
+    ("explain", "CUDA out of memory"),
+    ("activate", "paper"),
+    ("export", "paper"),
+    ("cache", "size"),
+    ("mirrors", "list"),
+    ("doctor", "paper"),
+    ("help", "plan"),
+    ("run", "paper", "--", "sh", "-c", "echo ran"),
+)
+FREEING = (
+    ("cache", "clean", "--yes"),
+    ("remove", "paper", "--yes"),
+    ("remove", "thesis", "--yes"),
+)
+CHANGING = (
+    ("create", "fresh", "--yes", "--offline"),
+    ("clone", "paper", "copy"),
+    ("rename", "paper", "other"),
+    ("uninstall", "paper", "tiny", "--yes"),
+)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A user with two environments and a cache with something in it."""
+    for name in ("data", "cache/http/a", "cache/wheels", "home", "tmp", "work"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "cache" / "http" / "a" / "page").write_text("x" * 5000, encoding="utf-8")
+    (tmp_path / "cache" / "wheels" / ("ab" * 32)).mkdir()
+    uv = str(fake_uv(tmp_path / "programs"))
+    options = Options(show=False, executables={"uv": uv})
+    for name in ("paper", "thesis"):
+        path = tmp_path / "data" / "envs" / name
+        create(
+            name, a_plan(path), plan_data(), environ=environ_of(tmp_path),
+            verify=lambda _: Verified(ok=True, data={}), options=options,
+        )  # fmt: skip
+        python = path / "bin" / "python"
+        python.write_text(f'#!/bin/sh\nPYTHONPATH={TORCH} exec {sys.executable} "$@"\n', encoding="utf-8")
+        python.chmod(0o755)
+        info = path / "lib" / "python3.12" / "site-packages" / "tiny-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n", encoding="utf-8")
+    return tmp_path
+
+
+def environ_of(root: Path) -> dict[str, str]:
+    return {
+        "GPUENV_DATA_DIR": str(root / "data"),
+        "GPUENV_CACHE_DIR": str(root / "cache"),
+        "HOME": str(root / "home"),
+        "TMPDIR": str(root / "tmp"),
+        "PATH": "/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "UV_NO_CONFIG": "1",
+        "PIP_CONFIG_FILE": os.devnull,
+        **({"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}),
+    }
+
+
+def on_disks(
+    root: Path, kind: str, names: tuple[str, ...], *commands: tuple[str, ...]
+) -> list[dict[str, Any]]:
+    """Run the commands where these folders are disks of their own, full or read-only."""
+    mounts = tuple(str(root / name) for name in names)
+    return run_commands(Spec(commands, environ_of(root), mounts, kind), mounting=True)
+
+
+def assert_told(done: dict[str, Any], *statuses: int) -> None:
+    """No command ends as a defect, or with a traceback."""
+    assert done["status"] in statuses, done
+    assert "Traceback" not in done["err"], done
+    assert "defect" not in done["err"], done
+
+
+@mounting
+@pytest.mark.parametrize("names", [("data",), ("data", "cache", "home", "tmp")])
+def test_a_full_disk_can_be_freed(root: Path, names: tuple[str, ...]) -> None:
+    done = on_disks(root, "full", names, *FREEING, ("list", "--json"), ("cache", "size", "--json"))
+    for one in done:
+        assert_told(one, 0)
+    assert json.loads(done[-2]["out"])["data"]["environments"] == []
+    assert json.loads(done[-1]["out"])["data"]["size"] == 0
+
+
+@mounting
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("full", ("cache",)),
+        ("full", ("data", "cache", "home", "tmp")),
+        ("read-only", ("data", "cache", "home")),
+    ],
+)
+def test_what_only_looks_works_on_such_a_disk(root: Path, kind: str, names: tuple[str, ...]) -> None:
+    done = on_disks(root, kind, names, *LOOKING)
+    for one in done:
+        assert_told(one, *((0, 6) if one["command"][0] == "doctor" else (0,)))
+    assert done[-1]["out"] == "ran\n"
+
+
+@mounting
+@pytest.mark.parametrize("kind", ["full", "read-only"])
+def test_what_changes_something_says_where_it_can_not_be_written(root: Path, kind: str) -> None:
+    done = on_disks(root, kind, ("data",), *CHANGING, ("list", "--json"))
+    for one in done[:-1]:
+        assert_told(one, 2, 4, 5)
+    rows = json.loads(done[-1]["out"])["data"]["environments"]
+    assert [row["name"] for row in rows] == ["paper", "thesis"]
