@@ -1,13 +1,18 @@
-"""Lint, types, import rules, tests; `nox` runs them all, `nox -s bench` measures."""
+"""Lint, types, import rules, tests, advisories: `nox` runs them all. `nox -l` lists the others.
+
+What is installed is locked (locks/), by hash and without naming an index.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
+import urllib.error
+import urllib.request
 
 import nox
 
-nox.options.sessions = ["lint", "types", "imports", "tests"]
+nox.options.sessions = ["lint", "types", "imports", "tests", "audit"]
 nox.options.reuse_existing_virtualenvs = True
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
@@ -29,36 +34,108 @@ TOOLS = {
 }
 
 
+RUN = "run"  # the lock of gpuenv's own dependencies
+LOCKS = (RUN, *PYPROJECT["dependency-groups"])
+UNLOCKED = "GPUENV_UNLOCKED"  # the newest of everything in place of the locks, to see what it breaks
+_ADVISORIES = "https://api.osv.dev"
+
+
 def _install(session: nox.Session, *groups: str) -> None:
-    session.install(".", *nox.project.dependency_groups(PYPROJECT, *groups))
+    """Install what the locks of groups name, each file by its hash, from whatever index pip is set to."""
+    if os.environ.get(UNLOCKED):
+        session.install(*_ranges(*groups))
+        return
+    session.install("--require-hashes", *(word for group in groups for word in ("-r", _lock(group))))
+
+
+def _install_gpuenv(session: nox.Session, *groups: str) -> None:
+    """Install gpuenv itself too, not editable: built with the locked build back end."""
+    _install(session, RUN, *groups)
+    pinned = () if os.environ.get(UNLOCKED) else ("--build-constraint", _lock("build"))
+    session.install("--no-deps", *pinned, ".")
+
+
+def _lock(group: str) -> str:
+    return f"locks/{group}.txt"
+
+
+def _ranges(*groups: str) -> list[str]:
+    named = [group for group in groups if group != RUN]
+    own = PYPROJECT["project"]["dependencies"] if RUN in groups else []
+    return [*own, *(nox.project.dependency_groups(PYPROJECT, *named) if named else ())]
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    session.install(*nox.project.dependency_groups(PYPROJECT, "lint"))
+    _install(session, "lint")
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
+    session.run("zizmor", "--offline", "--quiet", ".github")
 
 
 @nox.session
 def types(session: nox.Session) -> None:
-    _install(session, "types")
+    _install_gpuenv(session, "types")
     session.run("mypy")
 
 
 @nox.session
 def imports(session: nox.Session) -> None:
-    _install(session, "lint")
+    _install_gpuenv(session, "lint")
     session.run("lint-imports")
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests against the installed package, in parallel; arguments go to pytest."""
-    _install(session, "test")
+    _install_gpuenv(session, "test")
     _install_tools(session)
     workers = ("-n", os.environ.get("GPUENV_TEST_WORKERS", "auto"), "--dist", "worksteal")
     session.run("pytest", *workers, *session.posargs)
+
+
+@nox.session
+def audit(session: nox.Session) -> None:
+    """Look the locked packages up among the known advisories; needs the network."""
+    try:
+        with urllib.request.urlopen(_ADVISORIES, timeout=10):
+            pass
+    except urllib.error.HTTPError:
+        pass  # it answers, which is enough
+    except OSError as error:
+        session.skip(
+            f"no package was looked up among the advisories: {_ADVISORIES} can't be reached ({error})"
+        )
+    _install(session, "audit")
+    named = (word for group in LOCKS for word in ("--requirement", _lock(group)))
+    session.run("pip-audit", "--vulnerability-service", "osv", "--disable-pip", "--require-hashes", *named)
+
+
+@nox.session(default=False)
+def lock(session: nox.Session) -> None:
+    """Lock what CI installs, for every Python and platform; `-- --upgrade` takes the newest."""
+    _install(session, RUN)  # which has uv
+    everywhere = ("--universal", "--generate-hashes", "--python-version", "3.10")
+    written_by = ("--custom-compile-command", "nox -s lock")
+    compile_ = ("uv", "pip", "compile", "--quiet", "--no-config", *everywhere, *written_by)
+    session.run(*compile_, "pyproject.toml", "-o", _lock(RUN), *session.posargs)
+    for group in LOCKS[1:]:
+        session.run(*compile_, "--group", group, "-c", _lock(RUN), "-o", _lock(group), *session.posargs)
+
+
+@nox.session(default=False)
+def sbom(session: nox.Session) -> None:
+    """Write the SBOM that the wheel carries (PEP 770), from the locks; `-- --check` only compares."""
+    _install(session, "release")
+    session.run("python", "tools/sbom.py", *session.posargs)
+
+
+@nox.session(default=False)
+def release(session: nox.Session) -> None:
+    """Build the sdist and the wheel twice, compare, check and try them; dist/ has what is to be published."""
+    _install(session, "build", "release")
+    session.run("python", "tools/sbom.py", "--check")
+    session.run("python", "tools/build_release.py", "dist")
 
 
 def _install_tools(session: nox.Session) -> None:
@@ -70,15 +147,15 @@ def _install_tools(session: nox.Session) -> None:
             session.run("apt-get", *words, external=True, silent=True, success_codes=range(256))
 
 
-@nox.session
+@nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """Measure against others side by side, in one run; needs the package index."""
-    _install(session, "test")
+    _install_gpuenv(session, "test")
     session.run("python", "bench/run.py", *session.posargs)
 
 
-@nox.session
+@nox.session(default=False)
 def papers(session: nox.Session) -> None:
     """Adapt what papers left for four GPUs and resolve it; needs the package index."""
-    _install(session, "test")
+    _install_gpuenv(session, "test")
     session.run("python", "bench/papers.py", "--resolve", *session.posargs)

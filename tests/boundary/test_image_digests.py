@@ -80,7 +80,7 @@ def ask(site: Site, known: str | None = None) -> str:
 def test_the_digest_is_that_of_the_bytes_and_is_had_with_a_token(site: Site) -> None:
     guarded(site, holds(Docker_Content_Digest=DIGEST))
     assert ask(site) == DIGEST
-    assert INDEX in site.seen[0]["Accept"]
+    assert INDEX in site.seen[0]["accept"]
 
 
 def test_a_known_digest_costs_no_pull(site: Site) -> None:
