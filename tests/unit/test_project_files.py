@@ -1,4 +1,4 @@
-"""The project itself: what CI installs is locked, what runs there is pinned, what is released is described."""
+"""The project itself: what CI installs is locked, what runs there is pinned, what is released described."""
 
 from __future__ import annotations
 
