@@ -17,7 +17,7 @@ from gpuenv.values.text import tr
 from gpuenv.values.userinfo import redact_bytes
 
 _BLOCK = 64 << 10
-_BEGUN_ADDRESS = re.compile(rb":/{0,2}\Z|://[^\s/?#]*\Z")
+_BEGUN_ADDRESS = re.compile(rb":/{0,2}\Z|://[^\s\"'<>]*\Z")
 _LONGEST_ADDRESS = 4096
 _QUIET_S = (
     0.3  # a pipe that stays open this long without a word after its process has ended is not waited for

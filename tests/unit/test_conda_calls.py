@@ -78,6 +78,26 @@ def test_a_channel_whose_address_does_not_end_in_its_name_is_asked_for_by_addres
     assert channel_argument(CondaChannel("nvidia", ())) == "nvidia"
 
 
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("https://ada:hunter2@conda.example/lab", "lab"),
+        ("https://conda.example/t/tk-hunter2-01/lab/", "lab"),
+        ("https://ada:hunter2@conda.example/get/lab", "get/lab"),
+    ],
+)
+def test_a_secret_address_is_no_argument_but_a_line_of_the_condarc(address: str, name: str) -> None:
+    """Everybody on a machine can read the arguments of its processes."""
+    others = (CondaChannel("lab", ()),) if "/" in name else ()
+    secret = CondaChannel("https://conda.example/lab", (address,))
+    wanted = a_wanted(PREFIX, channels=(*others, secret))
+    words = (*dry_run_arguments(wanted, str(PREFIX)), *create_arguments(wanted))
+    assert "hunter2" not in " ".join(words)
+    assert words.count(name) == 2
+    settings = read_settings(render_condarc(wanted.channels))
+    assert f"{settings[f'custom_channels.{name}']}/{name}" == address.rstrip("/")
+
+
 @given(NAMES, st.sampled_from(["https://x.example", "https://me:pw@x.example/a", "file:///srv/c"]))
 def test_what_a_condarc_says_leads_back_to_the_address(name: str, base: str) -> None:
     channel = CondaChannel(name, (f"{base}/{name}",))

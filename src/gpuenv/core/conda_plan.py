@@ -13,6 +13,7 @@ from packaging.version import InvalidVersion, Version
 from gpuenv.core.conda_json import last_document, texts
 from gpuenv.values.conda import CondaChannel, CondaPin, CondaRecord
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import without_userinfo
 
 Tool = Literal["conda", "mamba", "micromamba", "rattler"]
 
@@ -108,8 +109,11 @@ def channel_name(address: str, channels: tuple[CondaChannel, ...]) -> str | None
         parts = parts[:-1]
     if not channels:
         return parts[-1] or None
-    place = "/".join(parts)
-    return next((one.name for one in channels if place in {url.rstrip("/") for url in one.urls}), None)
+    place = without_userinfo("/".join(parts))  # tools leave passwords out of what they print
+    return next(
+        (one.name for one in channels if place in {without_userinfo(url).rstrip("/") for url in one.urls}),
+        None,
+    )
 
 
 def _text(row: Mapping[str, Any], key: str) -> str:

@@ -14,6 +14,7 @@ from gpuenv.managers.manager import MISLEADING, without
 from gpuenv.values.conda import CondaChannel, CondaWanted
 from gpuenv.values.plan import Step
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import has_userinfo, without_userinfo
 
 # What would change the question behind our back: both tools read options from variables.
 _MISLEADING = (
@@ -35,14 +36,16 @@ _MIRRORING = tuple(
 _DEFAULTS = "defaults"
 
 
-def create_options(wanted: CondaWanted, prefix: str) -> tuple[str, ...]:
+def create_options(wanted: CondaWanted, prefix: str, *, shown: bool = False) -> tuple[str, ...]:
     """Return the arguments that every conda tool reads alike, `create` first, without the specs.
 
-    Channels of the user's configuration do not count (`--override-channels`).
+    Channels of the user's configuration do not count (`--override-channels`). `shown`: for a person, who has
+    no condarc of ours that leads the names of secret addresses to these.
     """
+    names = {} if shown else secret_names(wanted.channels)
     options = ["create", "-p", prefix, "--override-channels"]
     for channel in wanted.channels:
-        options += ["-c", channel_argument(channel)]
+        options += ["-c", names.get(channel) or channel_argument(channel)]
     return (*options, "--strict-channel-priority")
 
 
@@ -85,7 +88,7 @@ def steps(tool: str, wanted: CondaWanted) -> tuple[Step, ...]:
     """Return the command that, pasted into a shell, makes the environment."""
     why = tr("let {tool} make the environment from {channels}", tool=tool,
              channels=", ".join(channel.name for channel in wanted.channels))  # fmt: skip
-    return (Step((tool, *create_options(wanted, wanted.prefix), "-y", *specs(wanted)), why),)
+    return (Step((tool, *create_options(wanted, wanted.prefix, shown=True), "-y", *specs(wanted)), why),)
 
 
 def variables(
@@ -122,6 +125,28 @@ def channel_argument(channel: CondaChannel) -> str:
     return channel.name if named or not channel.urls else channel.urls[0]
 
 
+def secret_names(channels: tuple[CondaChannel, ...]) -> dict[CondaChannel, str]:
+    """Return by which name of our condarc each channel is asked for whose address others must not read.
+
+    Everybody on a machine can read the arguments of its processes. A name is the end of the address: of two
+    that end alike the second gets more of it.
+    """
+    names: dict[CondaChannel, str] = {}
+    taken = {channel_argument(channel) for channel in channels}
+    for channel in channels:
+        if not has_userinfo(channel_argument(channel)):
+            continue
+        parts = without_userinfo(channel.urls[0]).rstrip("/").partition("://")[2].split("/")[1:]
+        ends = ("/".join(parts[-count:]) for count in range(1, len(parts) + 1))
+        names[channel] = next((end for end in ends if end not in taken), "")
+        if not names[channel]:
+            raise ValueError(
+                tr("`{channel}` can't be given to a conda tool without its password", channel=channel.name)
+            )
+        taken.add(names[channel])
+    return names
+
+
 def _base(channel: CondaChannel) -> str | None:
     """The address without the channel's name, as custom_channels wants it: with the name it is a 404."""
     address = channel.urls[0].rstrip("/") if channel.urls else ""
@@ -143,6 +168,8 @@ def render_condarc(channels: tuple[CondaChannel, ...], before: str = "", *, shar
             settings["default_channels"] = [channel.urls[0]]
         elif base is not None:
             settings[f"custom_channels.{channel.name}"] = base
+    for channel, name in secret_names(channels).items():
+        settings[f"custom_channels.{name}"] = channel.urls[0].rstrip("/").removesuffix(f"/{name}")
     return write_settings(before, settings if shards else {**settings, "repodata_use_shards": False})
 
 

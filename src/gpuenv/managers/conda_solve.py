@@ -17,6 +17,7 @@ from gpuenv.managers.conda_tool import Calling, CondaTool, failure_words, run_va
 from gpuenv.values.conda import CondaChannel, CondaRecord, CondaWanted
 from gpuenv.values.errors import Because, Fix, GpuenvError, InstallFailed, Refused, Unreachable, UsageError
 from gpuenv.values.text import tr
+from gpuenv.values.userinfo import without_userinfo
 
 _SOLVE_LIMIT_S = 900.0  # conda-forge's repodata are 50 MB to fetch
 
@@ -216,7 +217,10 @@ def _solve_or_told(found: CondaTool, wanted: CondaWanted, calling: Calling) -> S
 def _without_address(channels: tuple[CondaChannel, ...], url: str) -> tuple[CondaChannel, ...]:
     """Leave out the first address of the channel that `url` is in; of all where it is in none."""
     at_fault = {
-        one.name for one in channels if one.urls and f"{url}/".startswith(f"{one.urls[0].rstrip('/')}/")
+        one.name
+        for one in channels
+        if one.urls
+        and f"{without_userinfo(url)}/".startswith(f"{without_userinfo(one.urls[0]).rstrip('/')}/")
     }
     return tuple(
         CondaChannel(one.name, one.urls[1:])

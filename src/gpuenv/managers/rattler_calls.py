@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from gpuenv import __version__
 from gpuenv.managers.conda_calls import specs
 from gpuenv.values.conda import CondaChannel, CondaRecord, CondaWanted
+from gpuenv.values.userinfo import without_userinfo
 
 if TYPE_CHECKING:
     from rattler import Channel, Client, Gateway, GenericVirtualPackage, RepoDataRecord
@@ -278,8 +279,9 @@ def _hex(digest: bytes | None) -> str | None:
 
 def _channel_of(url: str, channels: tuple[CondaChannel, ...]) -> str:
     """Return the name of the channel at an address; that of another by its folder."""
+    plain = without_userinfo(url)
     for channel in channels:
-        if any(url.startswith(f"{one.rstrip('/')}/") for one in channel.urls):
+        if any(plain.startswith(f"{without_userinfo(one).rstrip('/')}/") for one in channel.urls):
             return channel.name
     return url.rsplit("/", 3)[1] if url.count("/") > 2 else url  # noqa: PLR2004 - …/conda-forge/linux-64/file
 

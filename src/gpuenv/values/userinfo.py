@@ -1,37 +1,66 @@
-"""What is secret in addresses of indexes: user names, passwords, tokens."""
+"""What is secret in addresses of indexes and around them: user names, passwords, tokens, signatures."""
 
 from __future__ import annotations
 
 import re
 
-_USERINFO = re.compile(r"(?<=://)(?!\*+@)[^/?#\s\"']*@")  # not what is hidden already
+# `://ada:hunter2@`, `://token@`, and passwords that nobody has encoded: `://ada:hun/ter2@`
+_LOGIN = r"(?:[^/?#\s\"']*@|[^/?#\s\"':@\[]+:(?!\d{1,5}(?:[/?#]|$))[^\s\"'@]{1,256}@)"
+_USERINFO = re.compile(rf"(?<=://)(?!\*+@){_LOGIN}")  # not what is hidden already
 # of a conda channel: https://HOST/t/TOKEN/CHANNEL; `/t/` alone stands in base64, too
 _TOKEN = re.compile(
-    r"((?:://[^\s\"'/]{1,255}|[\w-]{1,63}\.[\w.-]{1,255})(?:/[^\s\"'/]{1,200}){0,6}?/t/)"
-    r"[A-Za-z0-9_-]{8,}(?=/)"
+    r"((?:://[^\s\"'/]{1,255}|[\w-]{1,63}\.[\w.-]{1,255})(?:/[^\s\"'/]{1,200}){0,6}?)/t/"
+    r"(?!\*+/)[\w-]{8,}(?=/|$|[\s\"'?#])"
+)
+# `?token=...`, `&X-Amz-Signature=...`, `?sig=...` (Azure): what opens a door to who has the address
+_PARAMETER = (
+    r"(?:[\w.-]{0,40}(?:token|signature|secret|passw(?:or)?d|credential|api[_-]?key|access[_-]?key)[\w.-]{0,20}"
+    r"|sig|key|pwd|auth|authorization|jwt)=(?!\*+(?:[&;#\s\"'<>]|$))[^&;#\s\"'<>]+"
+)
+_SHOWN_PARAMETER = re.compile(rf"(?i)(?<=[?&;#])({_PARAMETER})")
+_PARAMETERS = re.compile(rf"(?i)([?&;#])(?:{_PARAMETER}[&;])*{_PARAMETER}([&;]?)")
+_HEADER = re.compile(
+    r"(?i)\b((?:proxy-)?authorization|(?:private|job|deploy|x-auth|x-access|x-amz-security)-token|x-api-key"
+    r"|x-jfrog-art-api)([\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:(?:basic|bearer|token)\s{1,4})?)(?!\*+)[^\s\"',;]+"
+)
+_VARIABLE = re.compile(
+    r"\b([A-Z][A-Z0-9_]{0,80}?_(?:PASSWORD|PASSWD|TOKEN|SECRET|API_?KEY))([\"']?[=:]\s{0,2}[\"']?)(?!\*+)[^\s\"',;}]+"
 )
 # `git+ssh://git@HOST/...`: the name is no secret there, and nothing is reached without it
-_NOT_SSH = re.compile(r"(?<=://)(?<!ssh://)[^/?#\s\"']*@")
+_NOT_SSH = re.compile(rf"(?<=://)(?<!ssh://){_LOGIN}")
 _SSH_PASSWORD = re.compile(r"(?<=ssh://)([^:/?#@\s\"']*):[^/?#\s\"']*@")
+_HIDDEN = "****"
 
 
 def redact(text: str) -> str:
-    """Hide user names, passwords and conda's tokens in every address in a text."""
-    return _TOKEN.sub(r"\1****", _USERINFO.sub("****@", text))
+    """Hide names, passwords, tokens and signatures in each address, header and variable in a text."""
+    if "/" in text:
+        text = _TOKEN.sub(rf"\1/t/{_HIDDEN}", _USERINFO.sub(f"{_HIDDEN}@", text))
+    if "=" in text or ":" in text:
+        text = _SHOWN_PARAMETER.sub(lambda found: f"{found[1].partition('=')[0]}={_HIDDEN}", text)
+        text = _VARIABLE.sub(rf"\1\2{_HIDDEN}", _HEADER.sub(rf"\1\2{_HIDDEN}", text))
+    return text
 
 
 def redact_bytes(data: bytes) -> bytes:
-    """Hide user names, passwords and tokens in what a program printed, whatever its encoding."""
-    if b"://" not in data:
-        return data
+    """Hide what is secret in what a program printed, whatever its encoding."""
     return redact(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 def without_userinfo(text: str) -> str:
-    """Return a text without the user names and passwords in its addresses: they are not for everybody."""
-    return _SSH_PASSWORD.sub(r"\1@", _NOT_SSH.sub("", text))
+    """Return a text without what is secret in its addresses: it is not for everybody."""
+    if "://" not in text:
+        return text
+    text = _TOKEN.sub(r"\1", _SSH_PASSWORD.sub(r"\1@", _NOT_SSH.sub("", text)))
+    return _PARAMETERS.sub(lambda found: found[1] if found[2] else "", text)
 
 
 def has_userinfo(text: str) -> bool:
-    """Tell whether an address in a text has a user name or a password that is not for everybody."""
+    """Tell whether an address in a text has something secret that is not for everybody."""
     return without_userinfo(text) != text
+
+
+def has_hidden_path(text: str) -> bool:
+    """Tell whether an address is secret in its path or its query, which no name and password stand for."""
+    bare = _NOT_SSH.sub("", text)
+    return has_userinfo(bare)

@@ -19,7 +19,7 @@ from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.mirror import Mirror
 from gpuenv.values.python import PythonOffer, parse_python_tag
 from gpuenv.values.text import tr
-from gpuenv.values.userinfo import redact
+from gpuenv.values.userinfo import without_userinfo
 from gpuenv.workflow.mirrors import Mirrors
 from gpuenv.workflow.options import PlanOptions
 
@@ -146,7 +146,7 @@ def _asked_channel(text: str, options: PlanOptions, mirrors: Mirrors) -> CondaCh
         return without_mirrors_named(locate_channel(text, options, mirrors), options)
     name = channel_at(text, mirrors.all)
     if name is None:
-        return CondaChannel(redact(text), (text,))
+        return CondaChannel(without_userinfo(text), (text,))
     there = CondaChannel(name, (text.rstrip("/"),))
     return there if not options.mirrors else locate_channel(name, options, mirrors)
 

@@ -41,7 +41,7 @@ from gpuenv.values.index import IndexConfiguration
 from gpuenv.values.machine import Machine
 from gpuenv.values.plan import Plan, PlannedPackage, Warn
 from gpuenv.values.text import tr
-from gpuenv.values.userinfo import redact
+from gpuenv.values.userinfo import has_userinfo, redact
 from gpuenv.workflow import wheelhouses
 from gpuenv.workflow.along import with_numpy
 from gpuenv.workflow.asked import asked_of
@@ -221,7 +221,8 @@ def in_conda(plan: Plan, wish: Wish) -> Plan:
     channels: dict[str, CondaChannel] = {}
     for channel in (*locate_asked(own, options, mirrors), *locate_asked(file.channels, options, mirrors)):
         known = channels.setdefault(channel.name, channel)
-        channels[channel.name] = known if known.urls else channel
+        is_better = not known.urls or any(map(has_userinfo, channel.urls))  # a name has no password
+        channels[channel.name] = channel if is_better else known
     part = replace(plan.conda, channels=tuple(channels.values()), kept=file.kept)
     # conda always brings the Python: there is nothing to warn of
     warnings = tuple(warn for warn in plan.warnings if warn.code != "python-download")
