@@ -235,10 +235,17 @@ def test_what_would_fail_on_each_machine_fails_here(
     assert (done.status, done.error["code"]) == (2, code)
 
 
-def test_a_password_in_the_script_is_told(program: Program) -> None:
-    done = program.run("bootstrap", "--mirror", "https://me:secret@x.example.com/simple", "--offline")
-    assert "warning: the script holds a password" in done.err
-    assert "password" not in program.run("bootstrap", "--offline").err
+def test_the_script_holds_no_password_and_says_where_it_looks_for_them(program: Program) -> None:
+    mirror = ("--mirror", "https://me:secret@x.example.com/simple")
+    links = ("--find-links", "https://y.example.com/t/tk-secret-01/wheels?sig=secret")
+    done = program.run("bootstrap", *mirror, *links, "--offline")
+    assert done.status == 0, done.err
+    assert "secret" not in done.out + done.err
+    assert "guarded='x.example.com y.example.com'" in done.out
+    assert "--mirror https://x.example.com/simple --find-links https://y.example.com/wheels" in done.out
+    assert "warning: the script holds no password: where it runs, put that of x.example.com" in done.err
+    assert "warning: the script holds no token: what y.example.com gives" in done.err
+    assert "holds no" not in program.run("bootstrap", "--offline").err
 
 
 LAB = f"""

@@ -45,6 +45,7 @@ gpuenv_wheel=gpuenv-1.2.3-py3-none-any.whl
 gpuenv_sha256=bce0aff19cf5aa6a7469a30d61d04e4376e4bbf6381052ee9e7f33925c954d52
 wanted_pythons='3.9 3.12'
 asked_pythons=3.9
+guarded=''
 indexes_named=yes
 launcher=yes
 environments='1 2'

@@ -101,7 +101,7 @@ class Bootstrap:
     `gpuenv` is what it installs, `wheels` are those that gpuenv needs, each by its hash. `indexes` are those
     of the mirrors named, in order, with an empty text for the installer's own default; `channels` are the
     addresses of conda-forge. `pythons` (MAJOR.MINOR) are brought where there is none to run gpuenv with, and
-    the first that can runs it; `asked` are brought in any case.
+    the first that can runs it; `asked` are brought in any case. `guarded` are the hosts that want a password.
     """
 
     made_by: str
@@ -115,3 +115,4 @@ class Bootstrap:
     launcher: bool
     environments: tuple[ScriptEnvironment, ...]
     files: tuple[HeldFile, ...] = ()
+    guarded: tuple[str, ...] = ()

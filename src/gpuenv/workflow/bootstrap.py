@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from gpuenv import __version__
 from gpuenv.core import render
@@ -27,7 +28,7 @@ from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.plan import Warn
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
-from gpuenv.values.userinfo import redact
+from gpuenv.values.userinfo import has_hidden_path, without_userinfo
 from gpuenv.workflow.bootstrap_files import files_of_lock, files_of_plan
 from gpuenv.workflow.bootstrap_gpuenv import choose_gpuenv
 from gpuenv.workflow.bootstrap_pythons import asked_python, fitting_python, pythons_to_bring
@@ -41,6 +42,7 @@ from gpuenv.workflow.mirrors import Mirrors, load_mirrors, own_tables
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.plan import make_plan
 from gpuenv.workflow.read import read_text
+from gpuenv.workflow.redaction import secret_addresses, without_secrets
 from gpuenv.workflow.requirements import gather_requirements, with_files_read
 
 _PROJECT = "gpuenv"
@@ -142,8 +144,8 @@ def make_bootstrap(
         environments=tuple(one.environment for one in made),
         files=_configuration(wanted, lab, mirrors, environ),
     )
+    script, secret = _without_secrets(script)
     text = render_bootstrap(script, (files(render) / TEMPLATE).read_text(encoding="utf-8"))
-    secret = () if redact(str(script)) == str(script) else (_with_password(),)
     names = tuple(one.name for one in wanted)
     needs = (BesideFile(it.filename, it.sha256, it.size, (it.url,) if it.url else ()) for it in needed.wheels)
     pinned = tuple(it for it in made if it.beside is not None)
@@ -282,7 +284,28 @@ def _configuration(
     return (HeldFile(_CONFIGURATION, document((), {"mirror": tables(entries)})),) if entries else ()
 
 
-def _with_password() -> Warn:
-    return Warn(
-        "password-in-script", tr("the script holds a password: give it to nobody who may not know it")
-    )
+def _without_secrets(script: Bootstrap) -> tuple[Bootstrap, tuple[Warn, ...]]:
+    """Leave out what is secret in addresses: a script is given to others. What is missing then is told."""
+    secret = sorted(set(secret_addresses(script)))
+    if not secret:
+        return script, ()
+    named = {one: urlsplit(without_userinfo(one)).hostname or "" for one in secret}
+    hosts = tuple(dict.fromkeys(filter(None, named.values())))
+    warnings = [
+        Warn(
+            "password-left-out",
+            tr(
+                "the script holds no password: where it runs, put that of {hosts} into ~/.netrc, or into the"
+                " file that NETRC names",
+                hosts=", ".join(hosts),
+            ),
+        )
+    ]
+    lost = dict.fromkeys(named[one] for one in secret if has_hidden_path(one))
+    if lost:
+        text = tr(
+            "the script holds no token: what {hosts} gives only to who has one can't be had there",
+            hosts=", ".join(lost),
+        )
+        warnings.append(Warn("token-left-out", text))
+    return replace(without_secrets(script), guarded=hosts), tuple(warnings)

@@ -53,6 +53,7 @@ def _lines(script: Bootstrap) -> Iterable[str]:
     yield f"gpuenv_sha256={quote(script.gpuenv.sha256)}"
     yield f"wanted_pythons={quote(' '.join(script.pythons))}"
     yield f"asked_pythons={quote(' '.join(script.asked))}"
+    yield f"guarded={quote(' '.join(script.guarded))}"
     yield f"indexes_named={'yes' if script.indexes else 'no'}"
     yield f"launcher={'yes' if script.launcher else 'ask'}"
     yield f"environments={quote(' '.join(map(str, numbers)))}"

@@ -5,6 +5,9 @@
 # It needs sh, tar, and one of curl, wget and python3, but no root. All it makes lies in GPUENV_HOME and in gpuenv's
 # data directory, and goes with `--uninstall`.
 #
+# It holds no password: where an index or a channel wants one, that stands in ~/.netrc, or in the file that the
+# variable NETRC names (`machine HOST login NAME password PASSWORD`; chmod 600), on the machine that it runs on.
+#
 # shellcheck disable=SC2317 # functions are handed to others by their names
 
 set -euf
@@ -16,6 +19,7 @@ gpuenv_wheel='gpuenv-0.0.0-py3-none-any.whl'
 gpuenv_sha256=''
 wanted_pythons='3.12'
 asked_pythons=''
+guarded=''
 indexes_named=no
 launcher=ask
 environments='1'
@@ -87,6 +91,8 @@ Makes these environments, or those named: $(names)
 
 It can be run again at any time. GPUENV_HOME is where gpuenv itself goes:
   $place
+Passwords of indexes are read from ~/.netrc, or from the file that NETRC names.${guarded:+
+These want one: $guarded}
 Made by $made_by." "用法：sh ${0##*/} [选项]... [名称]...
 
 创建以下环境，或只创建指定名称的环境：$(names)
@@ -99,6 +105,8 @@ Made by $made_by." "用法：sh ${0##*/} [选项]... [名称]...
 
 可以随时重新运行。GPUENV_HOME 是 gpuenv 自身所在的目录：
   $place
+index 的密码从 ~/.netrc 读取，或从 NETRC 指定的文件读取。${guarded:+
+需要密码的有：$guarded}
 由 $made_by 生成。"
 }
 
@@ -278,6 +286,7 @@ choose_places() {
     esac
     case $place in /*) ;; *) place=$PWD/$place ;; esac
     case $data in /*) ;; *) data=$PWD/$data ;; esac
+    case ${NETRC:-/} in /*) ;; *) NETRC=$PWD/$NETRC ;; esac
     if [ -f "$place/data-directory" ]; then data=$(cat "$place/data-directory"); fi
     log=$place/log
     links=${HOME:-$place}/.local/bin
@@ -334,17 +343,26 @@ fetch() { # URL FILE: what is named by https comes by https, wherever it is redi
     case $1 in https://*) protocols='=https' ;; *) protocols='=http,https' ;; esac
     if has curl; then
         logged curl -fsSL --proto "$protocols" --proto-redir "$protocols" --connect-timeout 20 --retry 2 \
-            -o "$2.part" "$1" || return
+            --netrc-optional ${NETRC:+--netrc-file "$NETRC"} -o "$2.part" "$1" || return
     elif wget --version >/dev/null 2>&1; then
         fetch_by_wget "$1" "$2.part" || return
     elif has_python3; then
-        logged python3 -I -c 'import shutil, sys, urllib.request as r
+        logged python3 -I -c 'import base64, netrc, os, shutil, sys, urllib.request as r
+def login(req):
+    try:
+        found = netrc.netrc(os.environ.get("NETRC") or None).authenticators(req.host.rpartition(":")[0] or req.host)
+    except (OSError, ValueError, netrc.NetrcParseError):
+        found = None
+    if found:
+        words = base64.b64encode(("%s:%s" % (found[0] or "", found[2] or "")).encode()).decode()
+        req.add_unredirected_header("Authorization", "Basic " + words)
+    return req
 class Redirect(r.HTTPRedirectHandler):
     def redirect_request(self, req, fp, code, msg, headers, newurl):
         if req.full_url.startswith("https:") and not newurl.startswith("https:"):
             raise OSError("redirected to plain http")
-        return r.HTTPRedirectHandler.redirect_request(self, req, fp, code, msg, headers, newurl)
-with r.build_opener(Redirect).open(sys.argv[1], timeout=60) as page, open(sys.argv[2], "wb") as file:
+        return login(r.HTTPRedirectHandler.redirect_request(self, req, fp, code, msg, headers, newurl))
+with r.build_opener(Redirect).open(login(r.Request(sys.argv[1])), timeout=60) as page, open(sys.argv[2], "wb") as file:
     shutil.copyfileobj(page, file)' "$1" "$2.part" || return
     elif has wget; then # busybox', which crashes on a time limit, and follows wherever it is led: the hash decides
         logged wget -q -O "$2.part" "$1" || return
@@ -358,7 +376,10 @@ fetch_by_wget() { # URL FILE: it would follow from https to http, so that each s
     address=$1
     for _ in 1 2 3 4 5 6; do
         printf '$ %s\n' "wget $address" | sed 's|://[^/@ ]*@|://***@|g' >>"$log"
-        if run wget -nv -S --max-redirect=0 -T 30 -t 3 -O "$2" "$address" 2>"$scratch/answer"; then return; fi
+        if run env HOME="$(home_of_wget)" wget -nv -S --max-redirect=0 -T 30 -t 3 -O "$2" "$address" \
+            2>"$scratch/answer"; then
+            return
+        fi
         cat "$scratch/answer" >>"$log"
         next=$(sed -n 's/^ *[Ll]ocation: *\([^ ]*\).*/\1/p' "$scratch/answer" | tail -n 1 | tr -d '\r')
         case $address,$next in
@@ -368,6 +389,17 @@ fetch_by_wget() { # URL FILE: it would follow from https to http, so that each s
         esac
     done
     return 1
+}
+
+home_of_wget() { # it reads no other netrc than that of its home
+    if [ -z "${NETRC:-}" ]; then
+        printf '%s\n' "${HOME:-/}"
+        return
+    fi
+    mkdir -p -- "$scratch/home"
+    ln -sf -- "$NETRC" "$scratch/home/.netrc"
+    if [ -f "${HOME:-}/.wgetrc" ]; then ln -sf -- "$HOME/.wgetrc" "$scratch/home/.wgetrc"; fi
+    printf '%s\n' "$scratch/home"
 }
 
 has_python3() { has python3 && python3 -I -c 'import hashlib, ssl' >/dev/null 2>&1; }
@@ -533,6 +565,10 @@ bring_python() { # VERSION CHANNEL
 network_hint() {
     hint "see whether the network works; a proxy is named by the variable https_proxy" \
         "请检查网络；代理由变量 https_proxy 指定"
+    if [ -n "$guarded" ]; then
+        hint "these want a password, in ~/.netrc or in the file that NETRC names: $guarded" \
+            "以下主机需要密码，请写入 ~/.netrc 或 NETRC 指定的文件：$guarded"
+    fi
 }
 
 no_python() { # ENGLISH CHINESE: why none can be brought
