@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -32,23 +33,22 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexServer]:
 
 def fetched(root: Path, guarded: IndexServer, fetcher: str, **variables: str) -> tuple[int, Path]:
     """Run the script's `fetch` with one of the programs; return its status and the file."""
-    found = {name: shutil.which(name) for name in (*FETCHERS, "sh")}
-    if not found[fetcher]:
+    if not program_of(fetcher):
         pytest.skip(f"no {fetcher} here")
     programs = root / "bin"
     programs.mkdir()
     others = ("sh", "sed", "tail", "tr", "cat", "mv", "rm", "mkdir", "ln", "env")
     for name in (fetcher, *others):  # a link to a Python would not find its own files
-        write_program(programs / name, f'#!/bin/sh\nexec {shutil.which(name)} "$@"\n')
-    functions = (files(render) / TEMPLATE).read_text(encoding="utf-8").rpartition("main \"$@\"")[0]
-    text = f"{functions}\nlanguage=en child='' scratch=$1 log=$1/log\nfetch \"$2\" \"$1/page\"\n"
+        write_program(programs / name, f'#!/bin/sh\nexec {program_of(name)} "$@"\n')
+    functions = (files(render) / TEMPLATE).read_text(encoding="utf-8").rpartition('main "$@"')[0]
+    text = f'{functions}\nlanguage=en child=\'\' scratch=$1 log=$1/log\nfetch "$2" "$1/page"\n'
     (root / "fetch.sh").write_text(text, encoding="utf-8")
     scratch = root / "scratch"
     scratch.mkdir()
     home = root / "home"
     home.mkdir(exist_ok=True)
     done = subprocess.run(
-        [found["sh"] or "", str(root / "fetch.sh"), str(scratch), f"{guarded.pypi}/tinydep/"],
+        ["/bin/sh", str(root / "fetch.sh"), str(scratch), f"{guarded.pypi}/tinydep/"],
         env={"PATH": str(programs), "HOME": str(home), **variables},
         cwd=root,
         capture_output=True,
@@ -58,6 +58,10 @@ def fetched(root: Path, guarded: IndexServer, fetcher: str, **variables: str) ->
     log = scratch / "log"
     assert not log.exists() or PASSWORD not in log.read_text(encoding="utf-8")
     return done.returncode, scratch / "page"
+
+
+def program_of(name: str) -> str | None:
+    return sys.executable if name == "python3" else shutil.which(name)
 
 
 def write_program(path: Path, text: str) -> None:
