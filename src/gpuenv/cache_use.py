@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 
+from gpuenv.closed import make_closed
+
 LOCK_FILE = "in-use.lock"
 _WAIT_S = 10.0
 _POLL_S = 0.02
@@ -77,7 +79,7 @@ def _close() -> None:
 
 
 def _shared(root: Path) -> int:
-    root.mkdir(parents=True, exist_ok=True)
+    make_closed(root)
     path, until = root / LOCK_FILE, time.monotonic() + _WAIT_S
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)

@@ -20,6 +20,7 @@ from types import FrameType
 from typing import IO
 
 from gpuenv import cache_use, guardian, interruption
+from gpuenv.closed import append_closed
 from gpuenv.process_output import Kept, Reader, Redacting, drain, feed
 from gpuenv.surroundings import anchored, empty_folder, program_path
 from gpuenv.temporary import substitute
@@ -213,7 +214,7 @@ def _interrupt(child: subprocess.Popen[bytes], readers: Sequence[Reader]) -> Non
 
 
 def _note(log: Path, argv: Sequence[str], *printed: bytes) -> None:
-    with log.open("ab") as sink:
+    with append_closed(log) as sink:
         sink.write(_shown(argv))
         sink.writelines(map(redact_bytes, printed))
 

@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from gpuenv.closed import write_closed
 from gpuenv.core.render.ansible import render_module, render_request, render_task
 from gpuenv.engines.ansible_events import last_words, parse_event, parse_host_list
 from gpuenv.engines.ansible_run import Play, Played, not_installed, play, with_utf8
@@ -108,7 +109,7 @@ class Ansible:
         for name, content in files.items():
             path = folder / name
             path.parent.mkdir(exist_ok=True)
-            path.write_text(content, encoding="utf-8")
+            write_closed(path, content)
 
 
 def _absolute(inventory: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gpuenv.closed import write_closed
 from gpuenv.engines.slurm_text import JOB_FORMAT, last_words, parse_jobs
 from gpuenv.process import Aside, run, start_aside
 from gpuenv.values.fleet_run import HostResult, OnHost
@@ -76,7 +77,7 @@ class Jobs:
     def _begin(self, job: Job) -> None:
         folder = self.folder / f"{len(self.results) + len(self._running)}-{job.host}"
         folder.mkdir()
-        (folder / "in").write_text(job.stdin, encoding="utf-8")
+        write_closed(folder / "in", job.stdin)
         self.on_host(HostResult(job.host, "waiting"))
         files = {
             name: folder / path for name, path in (("stdin", "in"), ("stdout", "out"), ("stderr", "err"))

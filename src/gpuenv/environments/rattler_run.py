@@ -6,8 +6,10 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import replace
+from io import TextIOWrapper
 from pathlib import Path
 
+from gpuenv.closed import append_closed
 from gpuenv.environments.conda_registry import register_environment
 from gpuenv.environments.conda_run import CondaRunning, check_conda_meta, make_way
 from gpuenv.environments.journal import MARKER
@@ -58,7 +60,7 @@ def _install_somewhere(solved: Solved, running: CondaRunning, prefix: Path, *, o
 
 
 def _install(solved: Solved, running: CondaRunning, *, offline: bool) -> None:
-    with running.log.open("a", encoding="utf-8") as log:
+    with TextIOWrapper(append_closed(running.log), encoding="utf-8") as log:
 
         def note(name: str) -> None:
             log.write(f"link {name}\n")

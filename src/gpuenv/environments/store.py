@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpuenv.closed import make_closed
 from gpuenv.environments.full_disk import CODE, because_of, is_full, ways_out
 from gpuenv.values.errors import Fix, GpuenvError, UsageError
 from gpuenv.values.system_words import reason_of
@@ -171,9 +172,9 @@ def _better_name(name: str) -> str | None:
 
 
 def make_directory(path: Path) -> Path:
-    """Make a directory of the store; raise UsageError where that can't be done."""
+    """Make a directory in the store for what is nobody else's; raise UsageError where that can't be done."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        make_closed(path)
     except OSError as error:
         raise unwritable(path, error) from None
     return path

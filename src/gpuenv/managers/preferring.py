@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from packaging.requirements import InvalidRequirement, Requirement
 
 from gpuenv import process
+from gpuenv.closed import write_closed
 from gpuenv.managers import uv as uv_manager
 from gpuenv.managers.resolver import (
     LIMIT_S,
@@ -40,7 +41,7 @@ def _compile(
     with TemporaryDirectory(prefix="gpuenv-") as folder:
         # uv keeps to the releases in the file that it is to write
         before = Path(folder, "requirements.txt")
-        before.write_text("\n".join(preferred) + "\n", encoding="utf-8", newline="\n")
+        write_closed(before, "\n".join(preferred) + "\n")
         answer = process.run(
             (
                 uv or uv_manager.find(),

@@ -124,8 +124,8 @@ class Making:
         os.unlink(file)
 
     def _step(self, argv: list[str]) -> None:
-        with open(self.log, "a", encoding="utf-8", errors="surrogateescape") as log:
-            log.write("$ {}\n".format(" ".join(argv)))
+        with open(self.log, "a", encoding="utf-8", errors="surrogateescape", opener=closed) as log:
+            log.write(_PASSWORD.sub(r"\1***@", "$ {}\n".format(" ".join(argv))))
         ended = run_logged(argv, self.log, self._environ, self._keep_open)
         if ended.ok:
             return

@@ -70,7 +70,7 @@ def run_logged(
     argv: Sequence[str], log: str, environ: Mapping[str, str], keep_open: tuple[int, ...]
 ) -> Ended:
     """Run an installer, which appends all it prints to `log` and inherits the descriptors in `keep_open`."""
-    with open(log, "ab") as sink:
+    with open(log, "ab", opener=closed) as sink:
         start = sink.tell()
         try:
             child = _start(argv, environ, sink, subprocess.STDOUT, keep_open, None)
@@ -84,6 +84,11 @@ def run_logged(
     with open(log, "rb") as written:
         written.seek(start)
         return Ended(child.returncode, _text(written.read()))
+
+
+def closed(path: str, flags: int) -> int:
+    """Open a file that only its user may read where it is a new one: indexes may have passwords."""
+    return os.open(path, flags, 0o600)
 
 
 def _start(

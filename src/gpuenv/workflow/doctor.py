@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpuenv import matrices
+from gpuenv.closed import write_closed
 from gpuenv.core.doctor.diagnosis import Diagnosis, diagnose
 from gpuenv.core.doctor.findings_json import parse_findings, render_findings
 from gpuenv.values.errors import UsageError
@@ -100,7 +101,7 @@ def judge(findings: Findings, environ: Mapping[str, str]) -> Diagnosis:
 def save_findings(findings: Findings, file: Path) -> None:
     """Write findings to a file, to be judged elsewhere; raise UsageError where that can't be done."""
     try:
-        file.write_text(redact(json.dumps(render_findings(findings), indent=1)) + "\n", encoding="utf-8")
+        write_closed(file, redact(json.dumps(render_findings(findings), indent=1)) + "\n")
     except OSError as error:
         raise UsageError(
             tr("`{file}` can't be written: {error}", file=file, error=reason_of(error)),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuenv import matrices
+from gpuenv.closed import make_closed
 from gpuenv.environments.store import find_store, unwritable
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.plan import Warn
@@ -171,7 +172,7 @@ def _locked(directory: Path, environ: Mapping[str, str]) -> Iterator[None]:
     locks = find_store(environ).locks
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        locks.mkdir(parents=True, exist_ok=True)
+        make_closed(locks)
         name = hashlib.sha256(os.fsencode(directory.absolute())).hexdigest()[:24]
         with FileLock(locks / f"matrices-{name}.lock", timeout=_LOCK_WAIT_S):
             yield

@@ -6,11 +6,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import note
+from gpuenv.closed import append_closed
 from gpuenv.core.render.text import render_size
 from gpuenv.values.printable import printable
 from gpuenv.values.text import tr
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 @contextmanager
 def fetching(common: Common, log: Path) -> Iterator[Watcher]:
     """Follow what is fetched: with a bar on a terminal, a line a file elsewhere; log it in any case."""
-    with _shown(common) as watcher, log.open("a", encoding="utf-8") as lines:
+    with _shown(common) as watcher, TextIOWrapper(append_closed(log), encoding="utf-8") as lines:
         yield _Logged(watcher, lines)
 
 
