@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from .places import Place, replace_file, unwritable
 from .problems import NodeError, step_failed
 from .pythons import find_uv
-from .running import run, run_logged, without_misleading
+from .running import closed, run, run_logged, without_misleading
 
 _LAST_LINES = 15
 _LONGEST_LINE = 2000  # letters
