@@ -145,6 +145,13 @@ def _install_tools(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def faults(session: nox.Session) -> None:
+    """Strike, starve and mislead gpuenv some hundred times on tiny wheels; needs no network."""
+    _install_gpuenv(session, "test")
+    session.run("python", "tests/faults/run.py", *session.posargs)
+
+
+@nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """Measure against others side by side, in one run; needs the package index."""
     _install_gpuenv(session, "test")

@@ -23,6 +23,12 @@ _NUMBERS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP
 _SOON_S = 0.01
 
 
+class Interruption(KeyboardInterrupt):
+    """What the signals raise; of a plain KeyboardInterrupt in a text it executes (as that of a dataclass)
+    Python remembers that it came, and ends itself by SIGINT in the end, whoever has caught it.
+    """  # noqa: D205
+
+
 class _Received:
     """The signal that came last, None before; whether it is still to be raised; how deep signals are held."""
 
@@ -101,7 +107,7 @@ def _is_main() -> bool:
 
 def _raise() -> None:
     _Received.pending = False
-    raise KeyboardInterrupt(_Received.number)
+    raise Interruption(_Received.number)
 
 
 def _receive(number: int, _frame: FrameType | None) -> None:
@@ -109,7 +115,7 @@ def _receive(number: int, _frame: FrameType | None) -> None:
     if _Received.depth:
         _Received.pending = True
     else:
-        raise KeyboardInterrupt(number)
+        raise Interruption(number)
 
 
 def _raising_again(report: Callable[[Any], object]) -> Callable[[Any], None]:

@@ -50,6 +50,19 @@ with interruption.heeded():
 """
 
 
+EXECUTED = """
+import os, signal, sys
+from gpuenv import interruption
+
+with interruption.heeded():
+    try:
+        exec("os.kill(os.getpid(), int(sys.argv[1]))")
+        print("lost")
+    except KeyboardInterrupt:
+        print("heeded")
+"""
+
+
 def run(code: str, number: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", code, str(int(number))], capture_output=True, encoding="utf-8", check=False
@@ -57,7 +70,9 @@ def run(code: str, number: int) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("code", [IN_A_CALLBACK, SWALLOWED], ids=["in a callback", "swallowed"])
+@pytest.mark.parametrize(
+    "code", [IN_A_CALLBACK, SWALLOWED, EXECUTED], ids=["in a callback", "swallowed", "executed"]
+)
 def test_a_signal_is_heeded_where_its_exception_is_ignored(code: str, number: int) -> None:
     done = run(code, number)
     assert (done.returncode, done.stdout, done.stderr) == (0, "heeded\n", "")
