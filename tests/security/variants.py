@@ -114,7 +114,7 @@ def _builds_what_is_named(replace: _Everywhere) -> None:
     """What a file names by address is resolved, and so built, like anything else."""
     from gpuenv.managers import resolver  # noqa: PLC0415
 
-    replace(resolver.without_building, lambda question, compile_one: compile_one(question))
+    replace(resolver.without_building, lambda question, environ, compile_one: compile_one(question, environ))
 
 
 @_variant
@@ -126,6 +126,52 @@ def _builds_where_told_not_to(replace: _Everywhere) -> None:
     options = uv.source_options
     replace(by_address.refuse_building, lambda _: None)
     replace(options, lambda sources: options(dataclasses.replace(sources, only_binary=False)))
+
+
+# what a stranger's files name
+
+
+@_variant
+def _variables_go_into_addresses(replace: _Everywhere) -> None:
+    """An address with `${NAME}` is resolved like any other."""
+    from gpuenv.core import by_address  # noqa: PLC0415
+
+    replace.attribute(by_address, "_VARIABLE", "no address has this")
+
+
+@_variant
+def _uv_sees_all_variables(replace: _Everywhere) -> None:
+    """A resolver sees the user's variables beside a stranger's wheels."""
+    from gpuenv.managers import resolver, resolver_variables  # noqa: F401, PLC0415
+
+    replace(resolver_variables.only_of_uv, dict)
+    replace(resolver_variables.may_tell_secrets, lambda *_: False)
+
+
+@_variant
+def _lines_of_places_count(replace: _Everywhere) -> None:
+    """What a requirements file says of indexes is set for uv and pip, as they would do it."""
+    from gpuenv.workflow import requirements  # noqa: PLC0415
+
+    read = requirements._read_line
+
+    def read_heeding(line: str, *rest: Any) -> Any:
+        if requirements._PLACES.match(line):
+            option, _, url = line.replace("=", " ").partition(" ")
+            name = "UV_FIND_LINKS" if option in ("-f", "--find-links") else "UV_INDEX"
+            os.environ[name] = url
+        return read(line, *rest)
+
+    replace(read, read_heeding)
+
+
+@_variant
+def _writes_through_links(replace: _Everywhere) -> None:
+    """What is written goes to wherever a link leads."""
+    from gpuenv.workflow import write  # noqa: PLC0415
+
+    replace(write._refuse_leading_away, lambda _: None)
+    replace(write.keep_foreign, lambda _: None)
 
 
 # environments of others

@@ -14,26 +14,29 @@ from gpuenv.values.text import tr
 from gpuenv.values.userinfo import redact
 
 NOT_RESOLVED = "not-resolved"
+_VARIABLE = "${"
 
 
 @dataclass(frozen=True, slots=True)
 class Parted:
     """Requirements by what it takes to learn what they depend on.
 
-    `listed` are of an index, `wheels` tell without being run, what is `built` runs its author's code.
+    `listed` are of an index, `wheels` tell without being run, what is `built` runs its author's code, and
+    what is `filled` in from variables, as uv and pip do, tells them to whoever the address belongs to.
     """
 
     listed: tuple[str, ...]
     wheels: tuple[str, ...]
     built: tuple[str, ...]
+    filled: tuple[str, ...] = ()
 
 
 def part_by_address(requirements: Iterable[str]) -> Parted:
     """Part requirements; what can't be parsed counts as listed, as its resolver refuses it."""
-    kinds: dict[str, list[str]] = {"listed": [], "wheels": [], "built": []}
+    kinds: dict[str, list[str]] = {"listed": [], "wheels": [], "built": [], "filled": []}
     for text in requirements:
         kinds[_kind(text)].append(text)
-    return Parted(*(tuple(kinds[kind]) for kind in ("listed", "wheels", "built")))
+    return Parted(*(tuple(kinds[kind]) for kind in ("listed", "wheels", "built", "filled")))
 
 
 def _kind(text: str) -> str:
@@ -43,6 +46,8 @@ def _kind(text: str) -> str:
         return "listed"
     if url is None:
         return "listed"
+    if _VARIABLE in url:
+        return "filled"
     parts = urlsplit(url)
     is_file = parts.scheme.lower() in {"", "http", "https", "file"}
     return "wheels" if is_file and unquote(parts.path).lower().endswith(".whl") else "built"
@@ -60,14 +65,24 @@ def refuse_building(requirements: Iterable[str]) -> None:
 
 def warn_of_unresolved(requirements: tuple[str, ...]) -> tuple[Warn, ...]:
     """Warn of requirements that a plan leaves out of its resolution: to read them would run their code."""
-    if not requirements:
-        return ()
-    text = tr(
-        "{requirements}: not resolved in the plan, as that would run their code; built at install, with what"
-        " they depend on",
-        requirements=", ".join(redact(one) for one in requirements),
+    filled = set(part_by_address(requirements).filled)
+    run = ", ".join(redact(one) for one in requirements if one not in filled)
+    sent = ", ".join(redact(one) for one in requirements if one in filled)
+    texts = (
+        run
+        and tr(
+            "{requirements}: not resolved in the plan, as that would run their code; built at install, with"
+            " what they depend on",
+            requirements=run,
+        ),
+        sent
+        and tr(
+            "{requirements}: not resolved in the plan, as that would send your variables to these addresses;"
+            " fetched at install, with what they depend on",
+            requirements=sent,
+        ),
     )
-    return (Warn(NOT_RESOLVED, text),)
+    return tuple(Warn(NOT_RESOLVED, text) for text in texts if text)
 
 
 def warn_of_building(names: tuple[str, ...]) -> tuple[Warn, ...]:

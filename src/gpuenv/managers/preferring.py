@@ -31,7 +31,7 @@ def compile_preferring(
 
     The files told have a name and a version alone. Raises what `compile_requirements` raises.
     """
-    return without_building(question, lambda asked: _compile(asked, preferred, environ, uv))
+    return without_building(question, environ, lambda asked, environ: _compile(asked, preferred, environ, uv))
 
 
 def _compile(

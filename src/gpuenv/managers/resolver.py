@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 from gpuenv import process
 from gpuenv.core.by_address import part_by_address
 from gpuenv.managers import uv as uv_manager
+from gpuenv.managers.resolver_variables import may_tell_secrets, only_of_uv
 from gpuenv.values.build import Platform
 from gpuenv.values.errors import Because, Fix, InstallFailed, Unreachable
 from gpuenv.values.plan import Sources
@@ -117,7 +118,7 @@ class Question:
     no_deps: bool = False
 
 
-Compile = Callable[[Question], Resolved | Unresolvable]
+Compile = Callable[[Question, Mapping[str, str]], Resolved | Unresolvable]
 
 
 def compile_requirements(
@@ -127,26 +128,33 @@ def compile_requirements(
 
     Raises Unreachable when an index could not be read, InstallFailed when uv failed in another way.
     """
-    return without_building(question, lambda asked: _compile(asked, environ, uv, limit_s))
+    return without_building(question, environ, lambda asked, environ: _compile(asked, environ, uv, limit_s))
 
 
-def without_building(question: Question, compile_one: Compile) -> Resolved | Unresolvable:
+def without_building(
+    question: Question, environ: Mapping[str, str], compile_one: Compile
+) -> Resolved | Unresolvable:
     """Resolve without what would have to be built from an address, a folder or a version control.
 
     A wheel tells what it needs without being run, and may need something by address: nothing at all is
-    built beside one. Where an index's packages have to be, the wheels are left out as well.
+    built beside one. Where an index's packages have to be, the wheels are left out as well. uv fills
+    variables into addresses that a wheel needs, so that it is run without those of the user.
     """
     parted = part_by_address(question.requirements)
-    question = replace(question, requirements=(*parted.listed, *parted.wheels))
-    if not parted.wheels:
-        return _leaving_out(parted.built, compile_one(question))
-    binary = replace(question, sources=replace(question.sources, only_binary=True))
-    outcome = compile_one(binary)
+    left_out = (*parted.built, *parted.filled)
+    alone = replace(question, requirements=parted.listed)
+    if not parted.wheels or may_tell_secrets(question.sources, environ):
+        return _leaving_out((*parted.wheels, *left_out), compile_one(alone, environ))
+    binary = replace(
+        question,
+        requirements=(*parted.listed, *parted.wheels),
+        sources=replace(question.sources, only_binary=True),
+    )
+    outcome = compile_one(binary, only_of_uv(environ))
     is_refused = isinstance(outcome, Unresolvable) and _NOT_BUILT.search(outcome.message)
     if not is_refused or question.sources.only_binary:
-        return _leaving_out(parted.built, outcome)
-    alone = compile_one(replace(question, requirements=parted.listed))
-    return _leaving_out((*parted.wheels, *parted.built), alone)
+        return _leaving_out(left_out, outcome)
+    return _leaving_out((*parted.wheels, *left_out), compile_one(alone, environ))
 
 
 def _leaving_out(requirements: tuple[str, ...], outcome: Resolved | Unresolvable) -> Resolved | Unresolvable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -18,19 +19,22 @@ def keep_foreign(path: Path) -> None:
 
     It is for files that people write by hand; those that gpuenv makes name it in their first two lines.
     """
-    if not path.is_file():
-        return
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            head = file.readline(_LINE) + file.readline(_LINE)
-    except OSError:
-        return  # to write it will tell why
-    if head.strip() and "gpuenv" not in head:
+    if path.is_file() and not _may_be_replaced(path):
         raise UsageError(
             tr("{path} was not made by gpuenv, and would be lost", path=path),
             code="would-be-lost",
             fixes=(Fix(tr("give another file with -o, and take over from it what you need")),),
         )
+
+
+def _may_be_replaced(file: Path) -> bool:
+    """Tell whether a file is empty, or gpuenv made it."""
+    try:
+        with file.open(encoding="utf-8", errors="replace") as opened:
+            head = opened.readline(_LINE) + opened.readline(_LINE)
+    except OSError:
+        return True  # to write it will tell why
+    return not head.strip() or "gpuenv" in head
 
 
 def make_folder(path: Path) -> None:
@@ -49,8 +53,11 @@ def write_file(path: Path, text: str) -> None:
     """Write `text` to `path`; raise UsageError if it can't be.
 
     A plain file is replaced in one step, so that it is whole or as before; a link, a pipe or a device such as
-    /dev/stdout is written to.
+    /dev/stdout is written to. A link to a file of another folder is a stranger's, unless gpuenv made that
+    file: a checkout may have one called requirements.txt that leads to a file of the user's.
     """
+    if path.is_symlink():
+        _refuse_leading_away(path)
     printable = text.encode("utf-8", "replace").decode("utf-8")
     try:
         _write(path, printable)
@@ -60,6 +67,19 @@ def write_file(path: Path, text: str) -> None:
             code="unwritable",
             fixes=(Fix(tr("name another file, in a folder that can be written")),),
         ) from None
+
+
+def _refuse_leading_away(link: Path) -> None:
+    target = Path(os.path.realpath(link))
+    if target.exists() and (not target.is_file() or _may_be_replaced(target)):
+        return
+    if target.is_relative_to(os.path.realpath(link.parent)) or link.absolute().is_relative_to("/dev"):
+        return
+    raise UsageError(
+        tr("{path} is a link to {target}, which gpuenv did not make", path=link, target=target),
+        code="would-be-lost",
+        fixes=(Fix(tr("give the file itself with -o if you mean it, or remove the link")),),
+    )
 
 
 def _write(path: Path, text: str) -> None:
