@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from index_server import IndexServer, serve_indexes
 from running import Done, Program
+from tiny_stack import installed
 from tiny_wheels import tiny_wheel
 
 CPU = ("--cuda", "cpu", "--python", f"{sys.version_info[0]}.{sys.version_info[1]}")
@@ -32,9 +33,10 @@ def extra() -> Iterator[IndexServer]:
 @pytest.fixture
 def public(server: IndexServer, tmp_path: Path) -> Iterator[IndexServer]:
     """The public index, on which a stranger has published a newer package of the lab's own name."""
-    file = server.publish(tiny_wheel(tmp_path / "stranger", "labtool", "99.0"), "pypi")
+    before = dict(server.files)
+    server.publish(tiny_wheel(tmp_path / "stranger", "labtool", "99.0"), "pypi")
     yield server
-    del server.files[file.path]
+    server.files = before
     server._pages.clear()
 
 
@@ -127,3 +129,31 @@ def test_an_extra_index_that_does_not_answer_stops_nothing(
     extra.faults["/simple/"] = "500"
     done = decide(configured(program, "pip", server, extra.pypi), server, "mylib", manager="pip")
     assert done.package("mylib")["version"] == "2.0"
+
+
+@BOTH
+def test_create_installs_the_labs_package_and_not_a_strangers(
+    program: Program, public: IndexServer, extra: IndexServer, tmp_path: Path, manager: str
+) -> None:
+    """Both have 1.0 too: the stranger's is another file of the same name."""
+    extra.publish(tiny_wheel(tmp_path / "lab", "labtool", "1.0"), "pypi")
+    evil = {"labtool/__init__.py": "EVIL = True\n"}
+    for version in ("1.0", "1.0+cu128"):
+        public.publish(tiny_wheel(tmp_path / "evil", "labtool", version, files=evil), "pypi")
+    user = configured(program, manager, public, extra.pypi).with_(PIP_FORCE_REINSTALL="1")
+    done = user.run(
+        "create", "trial", "torch==2.14.1", "labtool", *CPU, "--manager", manager, "--yes", "--no-verify",
+        "--json", "--mirror", public.pytorch,
+    )  # fmt: skip
+    assert done.status == 0, (done.out[-3000:], done.err[-2000:])
+    path = program.environments / "trial"
+    assert installed(path)["labtool"] == "1.0"
+    (module,) = path.glob("lib/*/site-packages/labtool/__init__.py")
+    assert "EVIL" not in module.read_text(encoding="utf-8")
+
+    extra.publish(tiny_wheel(tmp_path / "lab", "labtool", "1.1"), "pypi")
+    public.publish(tiny_wheel(tmp_path / "evil", "labtool", "1.1", files=evil), "pypi")
+    done = user.run("update", "trial", "--yes", "--no-verify", "--json")
+    assert done.status == 0, (done.out[-3000:], done.err[-2000:])
+    assert installed(path)["labtool"] == "1.1"
+    assert "EVIL" not in module.read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from gpuenv.values.conda import CondaWanted
 from gpuenv.values.machine import FoundPython
-from gpuenv.values.plan import CheckedStack, Sources, Step
+from gpuenv.values.plan import CheckedStack, HeldFiles, Sources, Step
 from gpuenv.values.python import PythonOffer
 from gpuenv.values.text import tr
 
@@ -23,7 +23,7 @@ class Wanted:
     `target` is where the environment goes; `system` is linux, windows or macos. `hashed` is a requirements
     file that has the hash of every file, and stands for all else that is asked for. `release` is the
     MAJOR.MINOR.PATCH that the manager is to bring, where a patch release was asked for. `checked` are files
-    on this disk that are installed first, by their hashes.
+    on this disk that are installed first, by their hashes; `held` are further files, by their hashes.
     """
 
     pins: tuple[str, ...]
@@ -37,6 +37,7 @@ class Wanted:
     hashed: str | None = None
     release: str | None = None
     checked: CheckedStack | None = None
+    held: HeldFiles | None = None
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -80,6 +81,11 @@ def checked_arguments(checked: CheckedStack) -> tuple[str, ...]:
     """
     folders = (word for folder in checked.folders for word in ("--find-links", folder))
     return ("--no-deps", "--no-index", "--require-hashes", "-r", checked.listed, *folders)
+
+
+def held_arguments(held: HeldFiles) -> tuple[str, ...]:
+    """Return what pip and uv take to install files by their hashes, on whichever index they lie."""
+    return ("--no-deps", "--require-hashes", "-r", held.listed)
 
 
 def why_checked() -> str:

@@ -11,6 +11,7 @@ from gpuenv.managers.manager import (
     MISLEADING,
     Wanted,
     checked_arguments,
+    held_arguments,
     installed_offers,
     why_checked,
     without,
@@ -32,6 +33,7 @@ _MISLEADING = (
     "PIP_NO_DEPS",
     "PIP_PYTHON",
 )
+_REPLACING = ("PIP_FORCE_REINSTALL", "PIP_IGNORE_INSTALLED", "PIP_UPGRADE")
 # Bundled pips before 20.3 (Python 3.9.0 still has 20.2) know neither manylinux_2_28 nor the resolver.
 _FIRST_WITH_NEW_PIP = (3, 10)
 
@@ -47,8 +49,20 @@ def steps(wanted: Wanted) -> tuple[Step, ...]:
         ),
         *_upgrade(wanted, install, options),
         *((checked_step(wanted.checked, wanted.target_python),) if wanted.checked else ()),
-        Step((*install, *wanted.packages, *options), wanted.why),
+        *_held_step(wanted, install, options),
+        *(() if _is_complete(wanted) else (Step((*install, *wanted.packages, *options), wanted.why),)),
     )
+
+
+def _held_step(wanted: Wanted, install: tuple[str, ...], options: tuple[str, ...]) -> tuple[Step, ...]:
+    if wanted.held is None:
+        return ()
+    why = tr("install the rest by hash, from the first index that has each name")
+    return (Step((*install, *held_arguments(wanted.held), *options), why),)
+
+
+def _is_complete(wanted: Wanted) -> bool:
+    return wanted.held is not None and wanted.held.complete
 
 
 def checked_step(checked: CheckedStack, python: str, *, anew: bool = False) -> Step:
@@ -103,6 +117,8 @@ def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
     variables = without(without_active_hold(environ), _MISLEADING)
     if sources.ca_bundle and not variables.get("REQUESTS_CA_BUNDLE"):
         variables.setdefault("PIP_CERT", sources.ca_bundle)
+    # of what is there, in a new environment and after a step of ours, nothing is to be replaced unseen
+    variables |= dict.fromkeys(_REPLACING, "0")
     variables.setdefault("PIP_DISABLE_PIP_VERSION_CHECK", "1")
     variables.setdefault("PIP_NO_INPUT", "1")  # stdin is closed: never wait for a password
     return variables

@@ -89,6 +89,14 @@ class CheckedStack:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldFiles:
+    """`listed`: a requirements file with a hash of each file; `complete`: nothing else is to be installed."""
+
+    listed: str
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """A command to run, as a list (never through a shell), and why."""
 
@@ -193,7 +201,7 @@ class Plan:
     is to bring, where a patch release was asked for. `compatibility` are those of `why` that say how a build
     for a newer CUDA than the driver's runs. `asked` is what was asked for, where it is known. `download` is
     how much it brings, where that was looked up. `checked` are files of the stack that are on this disk: the
-    installer gets these by their hashes, before anything else.
+    installer gets these by their hashes, before anything else. `held` are the files beside the stack.
     """
 
     machines: tuple[Machine, ...]
@@ -219,6 +227,7 @@ class Plan:
     asked: Asked | None = None
     download: Download | None = None
     checked: CheckedStack | None = None
+    held: HeldFiles | None = None
 
     @property
     def is_whole(self) -> bool:

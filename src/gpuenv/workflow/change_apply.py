@@ -28,8 +28,9 @@ from gpuenv.environments.steps import Running, check_space, new_log, run_steps
 from gpuenv.environments.wheel_check import check_files
 from gpuenv.managers import get_manager, pip, uv
 from gpuenv.managers.dry_run import UNKNOWN
+from gpuenv.managers.manager import held_arguments
 from gpuenv.values.errors import Fix, UsageError
-from gpuenv.values.plan import CheckedStack, Sources, Step
+from gpuenv.values.plan import CheckedStack, HeldFiles, Sources, Step
 from gpuenv.values.text import tr
 from gpuenv.workflow.change import PlannedChange, changed_plan, exact
 from gpuenv.workflow.opened import Opened
@@ -43,10 +44,15 @@ Verify = Callable[[Path], VerifyResult]
 
 @dataclass(frozen=True, slots=True)
 class Provision:
-    """Where the installer looks, and the files of torch that are on this disk and checked."""
+    """Where the installer looks, the files of torch that are on this disk and checked, and others by hash.
+
+    `named` are the projects of `held`.
+    """
 
     sources: Sources
     checked: CheckedStack | None = None
+    held: HeldFiles | None = None
+    named: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +92,7 @@ def change_steps(planned: PlannedChange, provision: Provision | None = None) -> 
     opened, wish = planned.opened, planned.wish
     python, is_pip = str(opened.python), installer_of(opened) == "pip"
     out = tuple(one.name for one in planned.changes if one.after is None)
-    first = checked.names if checked else frozenset[str]()
+    first = provision.named | (checked.names if checked else frozenset[str]())
     come = tuple(
         exact(one, wish) for one in planned.changes if one.after is not None and one.name not in first
     )
@@ -100,6 +106,8 @@ def change_steps(planned: PlannedChange, provision: Provision | None = None) -> 
         steps.append(Step((*argv, *out), tr("remove {count} packages", count=len(out))))
     if checked:
         steps.append((pip if is_pip else uv).checked_step(checked, python, anew=True))
+    if provision.held:
+        steps.append(_held_step(planned, provision.held, provision))
     if come:
         steps.append(
             Step(
@@ -108,6 +116,14 @@ def change_steps(planned: PlannedChange, provision: Provision | None = None) -> 
             )
         )
     return tuple(steps)
+
+
+def _held_step(planned: PlannedChange, held: HeldFiles, provision: Provision) -> Step:
+    again = any(one.before == one.after for one in planned.changes if one.name in provision.named)
+    force = ("--force-reinstall",) if again else ()
+    argv = (str(planned.opened.python), "-m", "pip", "install", *force, *held_arguments(held))
+    why = tr("install {count} packages", count=len(provision.named))
+    return Step((*argv, *pip.source_options(provision.sources)), why)
 
 
 def _install(

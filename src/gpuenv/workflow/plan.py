@@ -375,6 +375,7 @@ def with_steps(plan: Plan, target: str) -> Plan:
         hashed=plan.hashed,
         release=plan.python_release,
         checked=plan.checked,
+        held=plan.held,
     )
     if plan.conda is None:
         return replace(plan, steps=get_manager(plan.manager).steps(wanted))

@@ -35,6 +35,7 @@ from gpuenv.workflow.change import PlannedChange
 from gpuenv.workflow.change_apply import Changed, How, Provision, apply_change, change_steps
 from gpuenv.workflow.detect import detect
 from gpuenv.workflow.fetch import StackNotFetchedError, fetch_stack
+from gpuenv.workflow.held import hold_changes
 from gpuenv.workflow.install import plan_install
 from gpuenv.workflow.mirrors import load_mirrors
 from gpuenv.workflow.opened import ChangeOptions, Opened, open_environment
@@ -187,9 +188,18 @@ def _apply(planned: PlannedChange, asked: ChangeArguments, common: Common) -> Ch
         tell=(lambda _: None) if common.quiet else note,
         verify=prove if asked.verify else None,
         log=log,
-        provision=_fetched(planned, log, common) if log else None,
+        provision=_provided(planned, log, common) if log else None,
     )
     return apply_change(planned, os.environ, how)
+
+
+def _provided(planned: PlannedChange, log: Path, common: Common) -> Provision | None:
+    """Return what the installer gets by its hash: the torch stack, and what pip would pool indexes for."""
+    fetched = _fetched(planned, log, common)
+    held = hold_changes(planned, fetched.checked if fetched else None, os.environ)
+    if held is None:
+        return fetched
+    return replace(fetched or Provision(planned.wish.sources), held=held[0], named=held[1])
 
 
 def _fetched(planned: PlannedChange, log: Path, common: Common) -> Provision | None:

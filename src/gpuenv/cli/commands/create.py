@@ -33,6 +33,7 @@ from gpuenv.values.text import tr
 from gpuenv.workflow import create as creating
 from gpuenv.workflow.conda_choice import choose_manager
 from gpuenv.workflow.fetch import Provided, StackNotFetchedError, fetch_stack
+from gpuenv.workflow.held import with_files_held
 from gpuenv.workflow.mirrors import Mirrors, load_mirrors
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.prove import prove
@@ -173,7 +174,11 @@ def _carry_out(
             provided = fetch_stack(plan, trials.options, mirrors, os.environ, watcher, target=str(place.path))
         except StackNotFetchedError as error:
             raise error.logged(log) from None
-    told = replace(provided.told, warnings=(*provided.told.warnings, *trials.warnings))
+    with working(tr("resolving"), quiet=common.quiet):
+        holding = with_files_held(provided.local, trials.options, os.environ, str(place.path))
+    for warning in () if common.quiet else holding.warnings:
+        note(warning.message)
+    told = replace(provided.told, warnings=(*provided.told.warnings, *trials.warnings, *holding.warnings))
     with following(common) as progress:
         how = creating.Options(
             force=chosen.force,
@@ -183,7 +188,7 @@ def _carry_out(
             progress=progress,
             request=None if planning.make else request_digest(trials.options),
         )
-        local = Provided(told, provided.local)
+        local = Provided(told, holding.plan)
         return _apply(name, local, trials.options.devices, chosen, common, how, planning.more())
 
 
