@@ -21,6 +21,7 @@ from gpuenv.http.patience import Watch
 from gpuenv.http.turns import in_turns
 from gpuenv.indexes.addresses import is_remote
 from gpuenv.surroundings import writable_cache
+from gpuenv.values.errors import Because, Fix, InstallFailed
 from gpuenv.values.plan import (
     CheckedFile,
     CheckedStack,
@@ -31,7 +32,7 @@ from gpuenv.values.plan import (
     StackFile,
     Warn,
 )
-from gpuenv.values.text import tr
+from gpuenv.values.text import marked, tr
 from gpuenv.values.userinfo import redact
 from gpuenv.workflow.hash_files import keep_hashes
 from gpuenv.workflow.mirror_labels import is_mirror, label_of
@@ -198,6 +199,25 @@ def missed_text(file: StackFile, missed: Missed, mirrors: Mirrors) -> str:
     )
 
 
+def not_fetched(error: StackNotFetchedError, mirrors: Mirrors) -> InstallFailed:
+    """Return the error of a command that can't turn to another plan."""
+    because = tuple(
+        Because(missed_text(error.file, missed, mirrors), redact(missed.place.url)) for missed in error.missed
+    )
+    fixes = (
+        Fix(tr("see which mirrors have it"), "gpuenv mirrors check"),
+        Fix(tr("or name another one with --mirror")),
+    )
+    text = marked("{file} can be had whole from no index that lists it; nothing half-made is left")
+    return InstallFailed(
+        tr(text, file=error.file.filename),
+        code="file-wrong" if error.wrong else "file-unreachable",
+        because=because,
+        fixes=fixes,
+        data={"log": str(error.log)} if error.log else None,
+    )
+
+
 def _told(plan: Plan, fetched: tuple[Fetched, ...], mirrors: Mirrors) -> Plan:
     """Return the plan with the places that the files really came from."""
     by_name = {one.file.filename: one for one in fetched}
@@ -239,8 +259,7 @@ def _local(plan: Plan, fetched: tuple[Fetched, ...], environ: Mapping[str, str],
     links = tuple(link for link in plan.sources.find_links if link not in pages)
     folders = checked.folders if checked else ()
     sources = replace(plan.sources, find_links=tuple(dict.fromkeys((*folders, *links))))
-    listed = None if plan.hashed else checked  # a lock has hashes of its own
-    return with_steps(replace(plan, sources=sources, checked=listed), target)
+    return with_steps(replace(plan, sources=sources, checked=checked), target)
 
 
 def _checked(fetched: tuple[Fetched, ...], environ: Mapping[str, str]) -> CheckedStack | None:

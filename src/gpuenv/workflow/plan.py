@@ -374,7 +374,7 @@ def with_steps(plan: Plan, target: str) -> Plan:
         system=plan.machines[0].system.os,
         hashed=plan.hashed,
         release=plan.python_release,
-        checked=plan.checked,
+        checked=None if plan.hashed else plan.checked,  # a lock has hashes of its own
         held=plan.held,
     )
     if plan.conda is None:

@@ -11,12 +11,14 @@ from gpuenv.core.doctor.diagnosis import Diagnosis
 from gpuenv.core.doctor.repair import NoRepair, Repair, superseded, what_repairs
 from gpuenv.core.render.json import render_plan_data
 from gpuenv.environments import in_place, snapshot
+from gpuenv.environments.failures import os_error_told
 from gpuenv.environments.in_place import changing_in_place
 from gpuenv.environments.inside import CONSTRAINTS, hold_stack
 from gpuenv.environments.lock import locked
 from gpuenv.environments.record import read_record, write_record
 from gpuenv.environments.steps import Running, new_log, run_steps
 from gpuenv.environments.store import Place, find_store
+from gpuenv.environments.wheel_check import check_files
 from gpuenv.managers import get_manager
 from gpuenv.managers.dry_run import PackageChange
 from gpuenv.values.errors import Because, Fix, Refused, UsageError
@@ -25,6 +27,8 @@ from gpuenv.values.plan import Plan, Step
 from gpuenv.values.text import tr
 from gpuenv.values.variant import Variant
 from gpuenv.workflow.doctor import Examination
+from gpuenv.workflow.fetch import StackNotFetchedError, Watcher, fetch_stack, not_fetched
+from gpuenv.workflow.mirrors import load_mirrors
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.plan import make_plan
 from gpuenv.workflow.proof_age import proven
@@ -46,11 +50,16 @@ class RepairOptions:
 
 @dataclass(frozen=True, slots=True)
 class PlannedRepair:
-    """A repair that was decided: the plan behind it, the commands, and what they change."""
+    """A repair that was decided: the plan behind it, the commands, and what they change.
+
+    `repair` is what the diagnosis asks for; `log` is where what was fetched is logged.
+    """
 
     plan: Plan
     steps: tuple[Step, ...]
     changes: tuple[PackageChange, ...]
+    repair: Repair | None = None
+    log: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +97,50 @@ def plan_repair(examined: Examination, options: RepairOptions, environ: Mapping[
         changes = planned_changes(found, steps, plan, examined, environ)
     if not changes:
         raise Refused(tr("the installer finds nothing to change"), code="nothing-to-change")
-    return PlannedRepair(plan, steps, changes)
+    return PlannedRepair(plan, steps, changes, found)
+
+
+def begin_log(examined: Examination, environ: Mapping[str, str]) -> Path:
+    """Return an empty log for what is fetched before the repair; raise UsageError where none can be kept."""
+    log = new_log(_place(_root_of(examined), environ))
+    try:
+        log.touch()
+    except OSError as error:
+        raise os_error_told(log, error) from error
+    return log
+
+
+def with_files_checked(
+    planned: PlannedRepair,
+    examined: Examination,
+    options: RepairOptions,
+    environ: Mapping[str, str],
+    watcher: Watcher,
+    log: Path,
+) -> PlannedRepair:
+    """Return the repair with the files of torch that it brings on this disk, each checked.
+
+    Raises what `fetch_stack` raises, but InstallFailed for a file that can be had from nowhere.
+    """
+    coming = {change.name for change in planned.changes if change.after}
+    stack = tuple(file for file in planned.plan.stack if file.name in coming)
+    if planned.repair is None or not stack:
+        return replace(planned, log=log)
+    asked, mirrors = PlanOptions(mirrors=options.mirrors, offline=options.offline), load_mirrors(environ)
+    plan, root = replace(planned.plan, stack=stack), _root_of(examined)
+    try:
+        local = fetch_stack(plan, asked, mirrors, environ, watcher, target=str(root)).local
+    except StackNotFetchedError as error:
+        raise not_fetched(error.logged(log), mirrors) from None
+    steps = repair_steps(planned.repair, local, examined)
+    return replace(planned, plan=replace(planned.plan, checked=local.checked), steps=steps, log=log)
+
+
+def _root_of(examined: Examination) -> Path:
+    root = examined.located.root
+    if root is None:
+        raise ValueError(tr("a repair is planned for an environment"))
+    return root
 
 
 def _not_by_packages(diagnosis: Diagnosis, why: NoRepair) -> Refused:
@@ -179,12 +231,10 @@ def apply_repair(
 
     Raises InstallFailed (what was there before is back) and UsageError (another gpuenv is at work on it).
     """
-    root = examined.located.root
-    if root is None:
-        raise ValueError(tr("a repair is planned for an environment"))
+    root = _root_of(examined)
     place = _place(root, environ)
     with locked(place, tell=tell) as descriptors:
-        log = new_log(place)
+        log = planned.log or new_log(place)
         module = get_manager(planned.plan.manager)
         running = Running(
             environ=lifted(module.environment(environ, planned.plan.sources), root),
@@ -197,6 +247,8 @@ def apply_repair(
         touched = (one.name for one in planned.changes)
         with changing_in_place(root, examined.findings.python.packages, touched) as change:
             run_steps(planned.steps, running, lambda: None)
+            if planned.plan.checked:
+                check_files(planned.plan.checked.files, root, log)
             after = look()
             if is_better(examined.diagnosis, after.diagnosis):
                 _record(root, planned.plan, after)

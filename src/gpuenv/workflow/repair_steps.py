@@ -23,11 +23,19 @@ _DRY_LIMIT_S = 600.0
 def repair_steps(repair: Repair, plan: Plan, examined: Examination) -> tuple[Step, ...]:
     """Return the commands that repair an environment in place."""
     python = str(examined.located.python)
+    checked = plan.checked.names if plan.checked else frozenset[str]()
     there = {dist.name for dist in examined.findings.dists}
     packages = (*plan.pins, *plan.requirements, *(one for one in plan.constraints if _name(one) in there))
-    again = tuple(dict.fromkeys((*repair.reinstall, *_unseen(plan, examined.findings))))
+    wanted = dict.fromkeys((*repair.reinstall, *_unseen(plan, examined.findings)))
+    again = tuple(name for name in wanted if canonicalize_name(name) not in checked)
     make = _pip_steps if plan.manager == "pip" else _uv_steps
     return make(python, packages, again, repair.remove, plan)
+
+
+def _checked_steps(python: str, plan: Plan) -> tuple[Step, ...]:
+    """Return what puts the checked files of the torch stack in, before anything else is resolved."""
+    module = pip if plan.manager == "pip" else uv
+    return (module.checked_step(plan.checked, python, anew=True),) if plan.checked else ()
 
 
 def _name(requirement: str) -> str:
@@ -53,18 +61,19 @@ def _uv_steps(
 ) -> tuple[Step, ...]:
     options = tuple(word for name in again for word in ("--reinstall-package", name))
     argv = ("uv", "pip", "install", "--python", python, *options, *packages, *uv.source_options(plan.sources))
-    install = Step(argv, tr("put the builds in that work here"))
+    install = (*_checked_steps(python, plan), Step(argv, tr("put the builds in that work here")))
     if not remove:
-        return (install,)
+        return install
     out = ("uv", "pip", "uninstall", "--python", python, *remove)
-    return (Step(out, tr("take out what does not belong here")), install)
+    return (Step(out, tr("take out what does not belong here")), *install)
 
 
 def _pip_steps(
     python: str, packages: tuple[str, ...], again: tuple[str, ...], remove: tuple[str, ...], plan: Plan
 ) -> tuple[Step, ...]:
     start, sources = (python, "-I", "-m", "pip", "install"), pip.source_options(plan.sources)
-    steps = [Step((*start, *packages, *sources), tr("put the builds in that work here"))]
+    install = Step((*start, *packages, *sources), tr("put the builds in that work here"))
+    steps = [*_checked_steps(python, plan), install]
     if remove:
         out = (python, "-I", "-m", "pip", "uninstall", "-y", *remove)
         steps.insert(0, Step(out, tr("take out what does not belong here")))

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 from gpuenv import matrices
 from gpuenv.core.installer_faults import MISSING, FoundFault, find_fault, parse_installer_fault
-from gpuenv.values.errors import Because, Fix, GpuenvError, InstallFailed, Refused, Unreachable
+from gpuenv.values.errors import Because, GpuenvError, InstallFailed, Refused, Unreachable
 from gpuenv.values.plan import Plan, Warn
-from gpuenv.values.text import marked, tr
-from gpuenv.values.userinfo import redact
-from gpuenv.workflow.fetch import StackNotFetchedError, missed_text
+from gpuenv.values.text import tr
+from gpuenv.workflow.fetch import StackNotFetchedError, not_fetched
 from gpuenv.workflow.mirror_labels import is_mirror, label_of, mirror_at
 from gpuenv.workflow.mirrors import Mirrors
 from gpuenv.workflow.options import PlanOptions
@@ -72,7 +71,7 @@ class Trials:
         """
         while True:
             blame = self._blame(error, failed)
-            told = error if isinstance(error, GpuenvError) else self._not_fetched(error)
+            told = error if isinstance(error, GpuenvError) else not_fetched(error, self._mirrors)
             if blame is None:
                 raise self._with_trials(told)
             self._blamed.append(blame)
@@ -166,24 +165,6 @@ class Trials:
         before = tuple(Because(_fault_text(one), one.mirror) for one in self._blamed)
         error.because = (*error.because, *(reason for reason in before if reason.text not in known))
         return error
-
-    def _not_fetched(self, error: StackNotFetchedError) -> GpuenvError:
-        because = tuple(
-            Because(missed_text(error.file, missed, self._mirrors), redact(missed.place.url))
-            for missed in error.missed
-        )
-        fixes = (
-            Fix(tr("see which mirrors have it"), "gpuenv mirrors check"),
-            Fix(tr("or name another one with --mirror")),
-        )
-        text = marked("{file} can be had whole from no index that lists it; nothing half-made is left")
-        return InstallFailed(
-            tr(text, file=error.file.filename),
-            code="file-wrong" if error.wrong else "file-unreachable",
-            because=because,
-            fixes=fixes,
-            data={"log": str(error.log)} if error.log else None,
-        )
 
 
 def _fault_text(blame: Blame) -> str:

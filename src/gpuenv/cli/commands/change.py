@@ -34,7 +34,7 @@ from gpuenv.values.text import tr
 from gpuenv.workflow.change import PlannedChange
 from gpuenv.workflow.change_apply import Changed, How, Provision, apply_change, change_steps
 from gpuenv.workflow.detect import detect
-from gpuenv.workflow.fetch import StackNotFetchedError, fetch_stack
+from gpuenv.workflow.fetch import StackNotFetchedError, fetch_stack, not_fetched
 from gpuenv.workflow.held import hold_changes
 from gpuenv.workflow.install import plan_install
 from gpuenv.workflow.mirrors import load_mirrors
@@ -211,13 +211,12 @@ def _fetched(planned: PlannedChange, log: Path, common: Common) -> Provision | N
     plan = replace(plan, stack=tuple(file for file in plan.stack if file.name in coming))
     options = PlanOptions(mirrors=planned.opened.asked.mirrors, offline=planned.wish.offline)
     target = str(planned.opened.place.path)
+    mirrors = load_mirrors(os.environ)
     with fetching(common, log) as watcher:
         try:
-            provided = fetch_stack(
-                plan, options, load_mirrors(os.environ), os.environ, watcher, target=target
-            )
+            provided = fetch_stack(plan, options, mirrors, os.environ, watcher, target=target)
         except StackNotFetchedError as error:
-            raise error.logged(log) from None
+            raise not_fetched(error.logged(log), mirrors) from None
     links = (*provided.local.sources.find_links, *planned.wish.sources.find_links)
     sources = replace(planned.wish.sources, find_links=tuple(dict.fromkeys(links)))
     return Provision(sources, provided.local.checked)

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gpuenv.cli.commands import doctor as telling
+from gpuenv.cli.commands.create_fetching import fetching
 from gpuenv.cli.options import Common, DoctorArguments
 from gpuenv.cli.output import (
     check_terminal,
@@ -25,7 +26,15 @@ from gpuenv.values.errors import VerificationFailed
 from gpuenv.values.text import tr
 from gpuenv.workflow.detect import detect
 from gpuenv.workflow.doctor import DoctorOptions, Examination, examine
-from gpuenv.workflow.repair import PlannedRepair, Repaired, RepairOptions, apply_repair, plan_repair
+from gpuenv.workflow.repair import (
+    PlannedRepair,
+    Repaired,
+    RepairOptions,
+    apply_repair,
+    begin_log,
+    plan_repair,
+    with_files_checked,
+)
 
 
 def repair(examined: Examination, asked: DoctorArguments, options: DoctorOptions, common: Common) -> int:
@@ -41,6 +50,9 @@ def repair(examined: Examination, asked: DoctorArguments, options: DoctorOptions
     if not asked.yes:
         check_terminal(assume="--yes")
         confirm(tr("change {environment}?", environment=examined.located.label), assume="--yes")
+    log = begin_log(examined, os.environ)
+    with fetching(common, log) as watcher:
+        planned = with_files_checked(planned, examined, sources, os.environ, watcher, log)
     done = _apply(examined, planned, options, common)
     return _outcome(examined, planned, done, common)
 
