@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +185,116 @@ def _anyones_python_is_started(replace: _Everywhere) -> None:
     from gpuenv.verification import owner  # noqa: PLC0415
 
     replace(owner.other_owner, lambda _: None)
+
+
+@_variant
+def _setup_py_is_run(replace: _Everywhere) -> None:
+    """A setup.py is run to learn what it asks for."""
+    from gpuenv.core import left_setup  # noqa: PLC0415
+
+    parse = left_setup.parse_python_text
+
+    def run_and_parse(text: str) -> Any:
+        with suppress(BaseException):
+            exec(text, {})  # noqa: S102
+        return parse(text)
+
+    replace(parse, run_and_parse)
+
+
+@_variant
+def _git_obeys_the_repository(replace: _Everywhere) -> None:
+    """Git runs as anybody would run it."""
+    from gpuenv.workflow import left_date  # noqa: PLC0415
+
+    run = left_date.run
+
+    def run_plainly(argv: Any, **how: Any) -> Any:
+        return run([word for word in argv if word != "--no-show-signature"], **how)
+
+    replace.attribute(left_date, "_SAFELY", ())
+    replace.attribute(left_date, "_ASKING_NOTHING", {})
+    replace.attribute(left_date, "run", run_plainly)
+
+
+@_variant
+def _locks_are_believed(replace: _Everywhere) -> None:
+    """A lock's addresses and hashes are taken as they stand."""
+    from gpuenv.core import read_lock  # noqa: PLC0415
+
+    replace(read_lock._hash, lambda _, hashes: str(hashes))
+    replace(read_lock._address, lambda _, url, *__: url)
+
+
+@_variant
+def _members_lie_anywhere(replace: _Everywhere) -> None:
+    """The names in an archive are not looked at."""
+    from gpuenv.http import wheel_archive  # noqa: PLC0415
+
+    replace(wheel_archive._is_unsafe, lambda _: False)
+
+
+@_variant
+def _pages_name_local_files(replace: _Everywhere) -> None:
+    """A page may lead to any address, wherever it comes from."""
+    from gpuenv.indexes import link, parse_html, parse_json  # noqa: F401, PLC0415
+
+    replace(link.leads_inside, lambda *_: False)
+
+
+# what is printed and written
+
+
+@_variant
+def _texts_as_they_come(replace: _Everywhere) -> None:
+    """What others wrote is printed as it is."""
+    from gpuenv.values import printable  # noqa: PLC0415
+
+    replace.attribute(printable, "_HARMFUL", re.compile("(?!)"))
+
+
+@_variant
+def _lines_as_they_come(replace: _Everywhere) -> None:
+    """Texts are put into comments and labels with their line breaks."""
+    from gpuenv.core.render import ansible, dockerfile_lines, shell, slurm  # noqa: F401, PLC0415
+
+    replace(shell.one_line, lambda text: text)
+
+
+@_variant
+def _hosts_as_they_are_called(replace: _Everywhere) -> None:
+    """Any name of a host is taken."""
+    from gpuenv.core.render import ansible, slurm  # noqa: PLC0415
+
+    replace(ansible._checked, lambda host: host)
+    replace(slurm._checked, lambda host: host)
+
+
+@_variant
+def _labels_as_they_come(replace: _Everywhere) -> None:
+    """Values of labels are put between quotes as they are."""
+    from gpuenv.core.render import dockerfile_lines  # noqa: PLC0415
+
+    replace(dockerfile_lines.quoted, '"{}"'.format)
+
+
+@_variant
+def _words_unquoted(replace: _Everywhere) -> None:
+    """Words are put into commands and requirements files without quotes."""
+    from gpuenv.core.render import commands, requirements, shell  # noqa: F401, PLC0415
+
+    replace(shell.render_command, lambda argv, *_: " ".join(argv))
+    replace(requirements._option, "{} {}".format)
+    replace(requirements._one_word, str)
+
+
+@_variant
+def _markup_as_it_comes(replace: _Everywhere) -> None:
+    """Texts are put into pages as they are."""
+    from gpuenv.core.render import fleet_report, matrix_page  # noqa: PLC0415
+
+    replace.attribute(fleet_report, "escape", str)
+    replace.attribute(matrix_page, "_ESCAPED", {})
 
 
 def _main() -> None:

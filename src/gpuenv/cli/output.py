@@ -75,8 +75,8 @@ def without_passwords(value: Any) -> Any:
 
 
 def json_text(document: dict[str, Any]) -> str:
-    """Return JSON as it is printed: ASCII, indented."""
-    return json.dumps(document, indent=2) + "\n"
+    """Return JSON as it is printed: ASCII, indented, without any control character."""
+    return json.dumps(document, indent=2).replace("\x7f", "\\u007f") + "\n"
 
 
 def print_json(document: dict[str, Any]) -> None:

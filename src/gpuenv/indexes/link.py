@@ -47,6 +47,11 @@ def parse_hashes(hashes: object) -> str | None:
     return parse_sha256(digest) if isinstance(digest, str) else None
 
 
+def leads_inside(url: str, page: str) -> bool:
+    """Tell whether a page from the network names a file of this machine or of a share: none may."""
+    return url.lower().startswith("file:") and not page.lower().startswith("file:")
+
+
 def file_name(url: str) -> str:
     """Return the decoded name of the file that a URL names, empty for a folder; ValueError for a bad URL."""
     return unquote(urlsplit(url).path.rpartition("/")[2])

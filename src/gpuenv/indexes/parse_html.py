@@ -14,7 +14,7 @@ from functools import cache
 from html import unescape
 from urllib.parse import urldefrag, urljoin, urlsplit
 
-from gpuenv.indexes.link import Link, LinkPage, file_name, parse_sha256
+from gpuenv.indexes.link import Link, LinkPage, file_name, leads_inside, parse_sha256
 from gpuenv.values.text import tr
 
 # html.parser needs quadratic time for pages full of tags that never end; these bounds keep it linear.
@@ -37,7 +37,7 @@ class _Tags:
     """Collects the links of one page from its whole tags."""
 
     def __init__(self, url: str) -> None:
-        self.base = url
+        self.page = self.base = url
         self.based = False
         self.links: list[Link] = []
         self.garbled: list[str] = []
@@ -66,7 +66,7 @@ class _Tags:
         except ValueError:
             self.garbled.append(href)
             return
-        if not url.lower().startswith(_SCHEMES) or not _FILE.search(filename):
+        if not url.lower().startswith(_SCHEMES) or not _FILE.search(filename) or leads_inside(url, self.page):
             return
         algorithm, _, digest = fragment.partition("=")
         self.links.append(

@@ -11,7 +11,7 @@ import json
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
-from gpuenv.indexes.link import Link, LinkPage, parse_hashes
+from gpuenv.indexes.link import Link, LinkPage, leads_inside, parse_hashes
 from gpuenv.values.text import tr
 
 _API_MAJOR = "1"
@@ -25,7 +25,8 @@ def parse_json(text: str, url: str) -> LinkPage:
     files = _files(_load(text))
     links = [_link(file, url) for file in files]
     garbled = (_shown(file) for file, link in zip(files, links, strict=True) if link is None)
-    return LinkPage(tuple(link for link in links if link), is_index=True, garbled=tuple(garbled))
+    kept = tuple(link for link in links if link and not leads_inside(link.url, url))
+    return LinkPage(kept, is_index=True, garbled=tuple(garbled))
 
 
 def _load(text: str) -> object:
