@@ -1,8 +1,9 @@
-"""End what gpuenv has started when gpuenv itself is killed.
+"""End what gpuenv has started, and remove its temporary folders, when gpuenv itself is killed.
 
-SIGKILL leaves no time to end children. A shell beside gpuenv, in a session of its own, is told the process
-groups that run and kills those left once its pipe closes. PR_SET_PDEATHSIG would end the child alone, not its
-group, and has to be set between fork and exec, which Python can't do safely beside threads.
+SIGKILL leaves no time for it. A shell beside gpuenv, in a session of its own, is told the process groups that
+run and the folders that are in use, and kills and removes those left once its pipe closes. PR_SET_PDEATHSIG
+would end the child alone, not its group, and has to be set between fork and exec, which Python can't do
+safely beside threads.
 """
 
 from __future__ import annotations
@@ -11,19 +12,30 @@ import atexit
 import os
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 _SHELL = "/bin/sh"
-# only what the shell has built in: it is started without PATH
+# only what the shell has built in, and rm, by absolute paths
 _SCRIPT = """trap '' INT TERM HUP
 groups=' '
-while read -r sign group; do
-    case $sign in
-        +) groups="$groups$group " ;;
-        -) case $groups in *" $group "*) groups="${groups%%" $group "*} ${groups#*" $group "}" ;; esac ;;
+line='
+'
+folders=$line
+while IFS= read -r word; do
+    rest=${word#? }
+    case $word in
+        '+ '*) groups="$groups$rest " ;;
+        '- '*) case $groups in *" $rest "*) groups="${groups%%" $rest "*} ${groups#*" $rest "}" ;; esac ;;
+        '> '*) folders="$folders$rest$line" ;;
+        '< '*) case $folders in *"$line$rest$line"*)
+            folders="${folders%%"$line$rest$line"*}$line${folders#*"$line$rest$line"}" ;; esac ;;
     esac
 done
 for group in $groups; do kill -s KILL -- "-$group"; done
+set -f
+IFS=$line
+for folder in $folders; do /bin/rm -rf -- "$folder"; done
 """
 
 
@@ -53,10 +65,31 @@ def forget(group: int) -> None:
     _tell("-", group)
 
 
-def _tell(sign: str, group: int) -> None:
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[str]:
+    """Make a folder that goes at the end of the block, or with a process that is killed. Raises OSError."""
+    import tempfile  # noqa: PLC0415 - only some commands need any
+
+    prepare()
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as folder:
+        watch_folder(folder)
+        try:
+            yield folder
+        finally:
+            _tell("<", folder)
+
+
+def watch_folder(folder: str) -> None:
+    """Let a folder of gpuenv's own be removed when this process ends."""
+    prepare()
+    if os.path.isabs(folder) and "\n" not in folder:  # noqa: PTH117 - no pathlib for it
+        _tell(">", folder)
+
+
+def _tell(sign: str, what: int | str) -> None:
     if _Guardian.pipe is not None:
         with suppress(OSError):  # somebody has ended it
-            os.write(_Guardian.pipe, f"{sign} {group}\n".encode())
+            os.write(_Guardian.pipe, f"{sign} ".encode() + os.fsencode(f"{what}\n"))
 
 
 def _start() -> None:

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from gpuenv.cache_use import hold
+from gpuenv.guardian import watch_folder
 from gpuenv.temporary import temporary_parent
 
 _ENDINGS = (".exe", ".bat") if sys.platform == "win32" else ("",)
@@ -219,5 +220,6 @@ def _fresh(name: str) -> Path:
     import tempfile  # noqa: PLC0415
 
     folder = Path(tempfile.mkdtemp(prefix=f"gpuenv-{name}-", dir=temporary_parent()))
+    watch_folder(str(folder))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import errno
 import os
+from contextlib import suppress
 from functools import cache
 
 _USUAL = ("/tmp", "/var/tmp", "/usr/tmp")  # noqa: S108 - where tempfile looks, which makes names of its own
@@ -54,9 +55,8 @@ def substitute() -> str | None:
 
 def _takes_files(folder: str) -> bool:
     """Tell whether a file with something in it can be made; permissions tell root little."""
-    path = os.path.join(folder, f"gpuenv-{os.urandom(8).hex()}")  # noqa: PTH118
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = _nameless(folder)
     except OSError:
         return False
     try:
@@ -65,4 +65,13 @@ def _takes_files(folder: str) -> bool:
         return False
     finally:
         os.close(descriptor)
-        os.unlink(path)  # noqa: PTH108
+
+
+def _nameless(folder: str) -> int:
+    """Open a new file that a kill does not leave; where the file system has none: one that is removed."""
+    with suppress(OSError, AttributeError):
+        return os.open(folder, os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, 0o600)
+    path = os.path.join(folder, f"gpuenv-{os.urandom(8).hex()}")  # noqa: PTH118
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    os.unlink(path)  # noqa: PTH108
+    return descriptor

@@ -87,6 +87,25 @@ def test_after_a_run_no_process_is_left(tmp_path: Path) -> None:
     assert running(str(tmp_path)) == []
 
 
+@pytest.mark.parametrize("name", ["plain", "with spaces ' and $(ls) *", "-rf", "überall"])
+def test_a_kill_removes_the_temporary_folders_in_use_and_no_others(tmp_path: Path, name: str) -> None:
+    code = """
+import os, signal, sys
+from gpuenv import guardian
+with guardian.temporary_folder("gpuenv-first-"):
+    pass
+with guardian.temporary_folder("gpuenv-second-") as folder:
+    os.makedirs(folder + "/deep/deeper")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    here = tmp_path / name
+    (here / "gpuenv-others").mkdir(parents=True)
+    environ = {**os.environ, TOKEN: str(tmp_path), "TMPDIR": str(here)}
+    subprocess.run([sys.executable, "-c", code], env=environ, check=False)
+    until(lambda: running(str(tmp_path)) == [])
+    assert [path.name for path in here.iterdir()] == ["gpuenv-others"]
+
+
 def test_what_is_held_goes_on_and_the_signal_is_raised_after_it() -> None:
     done = subprocess.run([sys.executable, "-c", HELD], capture_output=True, encoding="utf-8", check=False)
     assert (done.stdout, done.stderr) == ("went on\nraised False\n", "")

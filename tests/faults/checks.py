@@ -45,7 +45,7 @@ def versions(*pairs: str) -> Versions:
 
 def status(scene: Scene) -> str | None:
     """The exit status is one that is documented for this."""
-    if scene.done.status in scene.statuses:
+    if scene.done.status in scene.statuses or before_gpuenv(scene.done.err):
         return None
     return f"exit status {scene.done.status}, not {sorted(scene.statuses)}: {scene.done.err[-300:]!r}"
 

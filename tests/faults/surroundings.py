@@ -63,7 +63,8 @@ def _fault(
             time.sleep(seconds)
             process.send_signal(signal.SIGINT)
         done = finished(world, process)
-        scene = scene_of(world, operation, done, statuses=statuses)
+        struck = (130, -signal.SIGINT) if strike else ()
+        scene = scene_of(world, operation, done, statuses=(*statuses, *struck))
         return replace(scene, text="--json" not in operation.words or options.get("silent", False))
 
     return Fault(number, befall)

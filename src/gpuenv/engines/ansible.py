@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -15,6 +14,7 @@ from gpuenv.closed import write_closed
 from gpuenv.core.render.ansible import render_module, render_request, render_task
 from gpuenv.engines.ansible_events import last_words, parse_event, parse_host_list
 from gpuenv.engines.ansible_run import Play, Played, not_installed, play, with_utf8
+from gpuenv.guardian import temporary_folder
 from gpuenv.process import run
 from gpuenv.surroundings import find_executables, path_directories
 from gpuenv.values.errors import Because, Fix, UsageError
@@ -75,7 +75,7 @@ class Ansible:
                 results[told.host] = told
                 on_host(told)
 
-        with tempfile.TemporaryDirectory(prefix="gpuenv-fleet-", ignore_cleanup_errors=True) as place:
+        with temporary_folder("gpuenv-fleet-") as place:
             folder = Path(place)
             self._write(folder, task)
             options = (*self._chosen(), *self._ways(task))

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import secrets
-import tempfile
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Any
 from gpuenv.engines.slurm_jobs import Job, Jobs
 from gpuenv.engines.slurm_limit import HostPattern, parse_limit
 from gpuenv.engines.slurm_text import NODE_FORMAT, SlurmNode, last_words, parse_nodes
+from gpuenv.guardian import temporary_folder
 from gpuenv.process import Completed, run
 from gpuenv.surroundings import find_executable
 from gpuenv.values.errors import Because, Fix, UsageError
@@ -85,7 +85,7 @@ class Slurm:
             else:
                 argv = self._argv(name, node, task.action)
                 jobs.append(Job(host, argv, self._stdin(task, request)))
-        with tempfile.TemporaryDirectory(prefix="gpuenv-fleet-", ignore_cleanup_errors=True) as folder:
+        with temporary_folder("gpuenv-fleet-") as folder:
             at_work = Jobs(name, Path(folder), self.forks or _FORKS, self._variables(), on_host)
             results |= at_work.run(jobs)
         return tuple(results[host] for host in task.requests)

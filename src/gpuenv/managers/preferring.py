@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from packaging.requirements import InvalidRequirement, Requirement
 
 from gpuenv import process
 from gpuenv.closed import write_closed
+from gpuenv.guardian import temporary_folder
 from gpuenv.managers import uv as uv_manager
 from gpuenv.managers.resolver import (
     LIMIT_S,
@@ -38,7 +38,7 @@ def _compile(
     question: Question, preferred: tuple[str, ...], environ: Mapping[str, str], uv: str | None
 ) -> Resolved | Unresolvable:
     asked = "\n".join((*question.pins, *question.requirements, *question.constraints)) + "\n"
-    with TemporaryDirectory(prefix="gpuenv-") as folder:
+    with temporary_folder("gpuenv-") as folder:
         # uv keeps to the releases in the file that it is to write
         before = Path(folder, "requirements.txt")
         write_closed(before, "\n".join(preferred) + "\n")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from gpuenv.guardian import temporary_folder
 from gpuenv.process import Completed, run
 from gpuenv.values.exit_status import describe_status
 from gpuenv.values.system_words import reason_of
@@ -37,7 +37,7 @@ def run_verification(
     empty directory, where no stray `torch.py` shadows the real one. `devices` are indices as torch counts.
     """
     try:
-        with tempfile.TemporaryDirectory(prefix="gpuenv-verify-", ignore_cleanup_errors=True) as place:
+        with temporary_folder("gpuenv-verify-") as place:
             result = Path(place) / "result.json"
             (Path(place) / "start").mkdir()
             argv = [python, str(CHILD), str(result), *_options(devices, compile=compile, nccl=nccl)]
