@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import sys
@@ -146,7 +147,9 @@ def prepare_streams() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed: `>&-`, pythonw
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - for good
+            nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - to the end
+            atexit.register(nowhere.close)
+            setattr(sys, name, nowhere)
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
 
