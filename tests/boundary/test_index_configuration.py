@@ -239,3 +239,12 @@ def test_a_file_without_end_is_read_up_to_a_limit(tmp_path: Path, variable: str)
 def test_a_large_file_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
     write(tmp_path / "home/.config/uv/uv.toml", "# \n" * (2 << 20))
     assert [one for one in configuration(tmp_path).warnings if "uv.toml" in one and "4 MB" in one]
+
+
+def test_paths_in_pips_files_are_relative_to_the_file_and_never_to_the_current_folder(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path / "here" / "pip.conf", "[global]\nfind-links = wheels\ncert = ca.pem\n")
+    read = configuration(tmp_path, {"PIP_CONFIG_FILE": str(tmp_path / "here" / "pip.conf")})
+    assert [one.url for one in read.find_links] == [str(tmp_path / "here" / "wheels")]
+    assert read.ca_bundle == str(tmp_path / "here" / "ca.pem")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +12,9 @@ import pytest
 from index_server import IndexServer, serve_indexes
 from running import Done, Program
 from tiny_stack import installed
-from tiny_wheels import tiny_wheel
+from tiny_wheels import TAG, tiny_wheel
+
+from gpuenv.uv_binary import find_embedded_uv
 
 CPU = ("--cuda", "cpu", "--python", f"{sys.version_info[0]}.{sys.version_info[1]}")
 BOTH = pytest.mark.parametrize("manager", ["uv", "pip"])
@@ -156,4 +160,24 @@ def test_create_installs_the_labs_package_and_not_a_strangers(
     done = user.run("update", "trial", "--yes", "--no-verify", "--json")
     assert done.status == 0, (done.out[-3000:], done.err[-2000:])
     assert installed(path)["labtool"] == "1.1"
+    assert "EVIL" not in module.read_text(encoding="utf-8")
+
+
+def test_pasted_commands_of_uv_take_torch_from_its_address_whatever_is_configured_there(
+    program: Program, server: IndexServer, extra: IndexServer, tmp_path: Path
+) -> None:
+    evil = {"torch/__init__.py": "EVIL = True\n", "torch/version.py": "cuda = None\n"}
+    extra.publish(tiny_wheel(tmp_path / "evil", "torch", "2.14.1+cpu", tag=TAG, files=evil), "pypi")
+    done = program.run(
+        "plan", "torch==2.14.1", *CPU, "--manager", "uv", "--format", "uv", "--mirror", server.pytorch
+    )
+    assert done.status == 0, done.err
+    configured(program, "uv", server, extra.pypi, **{"index-strategy": "unsafe-best-match"})
+    environ = {**program.environ, "UV_CACHE_DIR": str(tmp_path / "uv")}
+    for line in done.out.splitlines():
+        words = shlex.split(line, comments=True)
+        if words:
+            argv = [str(find_embedded_uv()), *words[1:]]
+            subprocess.run(argv, env=environ, cwd=tmp_path, check=True, capture_output=True)
+    (module,) = tmp_path.glob(".venv/lib/*/site-packages/torch/__init__.py")
     assert "EVIL" not in module.read_text(encoding="utf-8")

@@ -65,7 +65,7 @@ def read_configuration(
 
     The default index is the first that is set of UV_DEFAULT_INDEX, UV_INDEX_URL, PIP_INDEX_URL, uv.toml and
     pip's files; all extra indexes and wheelhouses count. A file that can't be read is a warning. Paths are
-    relative to `cwd`, in a uv.toml to its folder; `prefix` is the environment whose pip.conf counts when none
+    relative to `cwd`, in a file to its folder; `prefix` is the environment whose pip.conf counts when none
     is active.
     """
     active = environ.get("VIRTUAL_ENV")
@@ -85,7 +85,7 @@ def read_configuration(
         extra_index_urls=() if found.no_index else _distinct(found.extra),
         find_links=_distinct(found.find_links),
         no_index=found.no_index,
-        ca_bundle=str(cwd / _expanded(cert[0], home)) if cert else None,
+        ca_bundle=str(_base(cert[1], cwd) / _expanded(cert[0], home)) if cert else None,
         warnings=tuple(found.warnings),
         index_strategy=found.strategies[0] if found.strategies else None,
     )
@@ -125,13 +125,18 @@ def _read_pip(places: Places, found: _Found) -> dict[str, tuple[str, str]]:
 
 def _take_pip(options: Mapping[str, tuple[str, str]], cwd: Path, found: _Found) -> None:
     for url, origin in _words(options, "index-url", many=False):
-        found.defaults.append(found.source(NamedIndex(url), origin, cwd))
+        found.defaults.append(found.source(NamedIndex(url), origin, _base(origin, cwd)))
     for url, origin in _words(options, "extra-index-url"):
-        found.extra.append(found.source(NamedIndex(url), origin, cwd))
+        found.extra.append(found.source(NamedIndex(url), origin, _base(origin, cwd)))
     for url, origin in _words(options, "find-links"):
-        found.find_links.append(found.source(NamedIndex(url), origin, cwd, "find-links"))
+        found.find_links.append(found.source(NamedIndex(url), origin, _base(origin, cwd), "find-links"))
     for word, origin in _words(options, "no-index", many=False):
         found.no_index = _is_yes(word, origin, found) or found.no_index
+
+
+def _base(origin: str, cwd: Path) -> Path:
+    """Return what paths are relative to: a file's own folder, as the folder one stands in decides nothing."""
+    return cwd if origin.startswith(_PIP_PREFIX) else Path(origin).absolute().parent
 
 
 def _words(options: Mapping[str, tuple[str, str]], name: str, *, many: bool = True) -> list[tuple[str, str]]:
