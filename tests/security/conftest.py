@@ -68,7 +68,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexServer]:
 def program(tmp_path: Path, undone: str) -> Program:
     """Run gpuenv as somebody whose configuration files count."""
     made = make_program(tmp_path / "user").with_(UV_NO_CONFIG=None)
-    return replace(made, start_as=(variants.__file__, undone)) if undone else made
+    if undone:
+        return replace(made, start_as=(variants.__file__, undone))
+    return replace(made, own_start=True)  # what a Python imports at its start is part of it
 
 
 @pytest.fixture

@@ -1,4 +1,8 @@
-"""gpuenv as a user runs it: a process of its own, an environment that a test has made up."""
+"""gpuenv as a user runs it: a process of its own, an environment that a test has made up.
+
+Most runs are forked from a process that has loaded gpuenv (`fork_server`). Those are started anew where what
+a Python does at its start matters: variables for it, a locale, streams that a test brings, `own_start`.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,20 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+from fork_server import CAN_FORK, ForkServer
 
 ENVELOPE = {"schema_version", "command", "ok", "data", "warnings", "error"}
 _NOWHERE = "http://127.0.0.1:1"  # nobody listens on port 1
+_UTF8 = ("utf-8", "utf8")
+_AT_HOME = dict(os.environ)  # before any test changed it
 
 
 @dataclass(frozen=True)
@@ -60,6 +72,7 @@ class Program:
     root: Path
     environ: dict[str, str]
     start_as: tuple[str, ...] = ("-m", "gpuenv")
+    own_start: bool = False
 
     @property
     def bin(self) -> Path:
@@ -97,6 +110,9 @@ class Program:
         self, *arguments: str | Path, stdin: str | None = None, timeout_s: float = 60, **options: Any
     ) -> Done:
         """Run gpuenv to its end."""
+        if self._is_forked(options):
+            folder = Path(options.get("cwd", self.root / "work"))
+            return _run_forked([*map(str, arguments)], self.environ, folder, stdin, timeout_s)
         if stdin is not None:
             options["stdin"] = subprocess.PIPE
         with self.start(*arguments, **options) as process:
@@ -106,6 +122,63 @@ class Program:
                 process.kill()
                 raise
         return Done(process.returncode, out, err)
+
+    def _is_forked(self, options: Mapping[str, Any]) -> bool:
+        if not CAN_FORK or self.own_start or self.start_as != ("-m", "gpuenv") or set(options) - {"cwd"}:
+            return False
+        places = _AT_HOME.get("PYTHONPATH")
+        of_python = {name for name in self.environ if name.startswith("PYTHON")}
+        locales = [self.environ[name] for name in ("LC_ALL", "LC_CTYPE", "LANG") if self.environ.get(name)]
+        return of_python <= ({"PYTHONPATH"} if places else set()) and all(
+            locale.lower().endswith(_UTF8) for locale in locales[:1]
+        )
+
+
+@cache
+def _fork_server() -> ForkServer:
+    return ForkServer(_AT_HOME)
+
+
+def _run_forked(
+    arguments: list[str], environ: Mapping[str, str], folder: Path, stdin: str | None, timeout_s: float
+) -> Done:
+    out_read, out = os.pipe()
+    err_read, err = os.pipe()
+    in_, in_write = os.pipe() if stdin is not None else (os.open(os.devnull, os.O_RDONLY), None)
+    try:
+        run = _fork_server().run(arguments, environ, folder, (in_, out, err))
+    finally:
+        for fd in (in_, out, err):
+            os.close(fd)
+    read: dict[str, bytes] = {}
+    threads = [
+        threading.Thread(target=_drain, args=(os.fdopen(fd, "rb"), read, name), daemon=True)
+        for fd, name in ((out_read, "out"), (err_read, "err"))
+    ]
+    for thread in threads:
+        thread.start()
+    if in_write is not None and stdin is not None:
+        with suppress(BrokenPipeError), os.fdopen(in_write, "wb") as writing:
+            writing.write(stdin.encode())
+    try:
+        status = run.wait(timeout_s)
+    except TimeoutError:
+        run.kill()
+        raise subprocess.TimeoutExpired(["gpuenv", *arguments], timeout_s) from None
+    finally:
+        run.close()
+    for thread in threads:
+        thread.join(timeout_s)
+    return Done(status, *(_text(read.get(name, b"")) for name in ("out", "err")))
+
+
+def _drain(stream: IO[bytes], read: dict[str, bytes], name: str) -> None:
+    with stream:
+        read[name] = stream.read()
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def make_program(root: Path) -> Program:

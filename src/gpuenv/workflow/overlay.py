@@ -74,9 +74,10 @@ def _ignored(path: Path, reason: str) -> Warn:
 def load_tables(environ: Mapping[str, str] | None = None) -> Overlay:
     """Return all tables, the overlay's rows over those shipped; once for each state of its files."""
     if environ is None:
-        return _merged(None, ())
+        return _shipped()
     directory = overlay_directory(environ)
-    return _merged(directory, tuple(_stamp(directory / f"{table}.json") for table in _LAID_OVER))
+    stamps = tuple(_stamp(directory / f"{table}.json") for table in _LAID_OVER)
+    return _merged(directory, stamps) if any(stamps) else _shipped()
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
@@ -88,11 +89,13 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 
 @cache
-def _merged(directory: Path | None, stamps: tuple[tuple[int, int] | None, ...]) -> Overlay:
-    shipped: Tables = {table: matrices.load(table) for table in matrices.DECIDING}
-    if directory is None or not any(stamps):
-        return Overlay(shipped)
-    return laid_over(shipped, read_overlay(directory))
+def _shipped() -> Overlay:
+    return Overlay({table: matrices.load(table) for table in matrices.DECIDING})
+
+
+@cache
+def _merged(directory: Path, stamps: tuple[tuple[int, int] | None, ...]) -> Overlay:  # noqa: ARG001 - the key
+    return laid_over(_shipped().tables, read_overlay(directory))
 
 
 def laid_over(tables: Tables, overlay: Overlay) -> Overlay:
