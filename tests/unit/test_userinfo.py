@@ -22,6 +22,16 @@ PLAIN = "https://host.example/simple"
         ("git+ssh://git@host.example/x.git", "git+ssh://git@host.example/x.git"),
         ("git+ssh://git:hunter2@host.example/x.git", "git+ssh://git@host.example/x.git"),
         ("mylib@1.0 https://host.example/a@b", "mylib@1.0 https://host.example/a@b"),
+        ("https://host.example:8080/a@b", "https://host.example:8080/a@b"),
+        ("https://ada:hun/hunter2@host.example/simple", PLAIN),
+        ("https://host.example/t/tk-hunter2/lab", "https://host.example/lab"),
+        ("https://host.example/x.whl?sv=1&sig=hunter2&se=2", "https://host.example/x.whl?sv=1&se=2"),
+        (
+            "https://host.example/x.whl?sig=hunter2&token=hunter2#sha256=ab",
+            "https://host.example/x.whl#sha256=ab",
+        ),
+        ("https://host.example/?X-Amz-Signature=hunter2", "https://host.example/"),
+        ("https://host.example/x#access_token=hunter2&egg=x", "https://host.example/x#egg=x"),
     ],
 )
 def test_only_names_and_passwords_are_left_out(text: str, shared: str) -> None:
@@ -65,6 +75,27 @@ def test_uv_is_given_a_name_and_variables_for_each_index_with_a_password() -> No
     ] == [("ada", "hunter2"), ("bob", "p@ss")]
 
 
+@pytest.mark.parametrize(
+    "secret", ["https://x.example/t/tk-hunter2-0/simple", "https://x.example/?token=hunter2"]
+)
+def test_uv_is_given_what_is_secret_in_a_path_or_a_query_by_a_variable(secret: str) -> None:
+    argv = (
+        "/bin/uv",
+        "pip",
+        "install",
+        "torch",
+        "--default-index",
+        PLAIN,
+        "--index",
+        secret,
+        "--index",
+        SECRET,
+    )
+    hidden = conceal(argv, {})
+    assert hidden.argv == argv[:6]
+    assert dict(hidden.variables) == {"UV_INDEX": f"{secret} {SECRET}"}
+
+
 def test_the_links_of_uv_go_together_as_it_reads_one_variable_or_the_options() -> None:
     argv = ("/bin/uv", "pip", "install", "torch", "--find-links", "/opt/a,b", "--find-links", SECRET)
     hidden = conceal(argv, {})
@@ -102,6 +133,23 @@ def test_a_command_without_passwords_is_left_as_it_is() -> None:
 )
 def test_the_token_of_a_channel_is_hidden(start: str) -> None:
     assert redact(f"{start}t/tk-0123456789/lab/linux-64") == f"{start}t/****/lab/linux-64"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PRIVATE-TOKEN: hunter2",
+        "{'Authorization': 'Basic hunter2'}",
+        "authorization=Bearer hunter2",
+        "UV_INDEX_INNER_PASSWORD=hunter2 uv pip install",
+        "{'UV_INDEX_INNER_PASSWORD': 'hunter2', 'HOME': '/home/ada'}",
+        '{"GITLAB_TOKEN": "hunter2"}',
+    ],
+)
+def test_headers_and_variables_are_hidden_too(text: str) -> None:
+    assert "hunter2" not in redact(text)
+    assert "****" in redact(text)
+    assert redact(redact(text)) == redact(text)
 
 
 def test_what_is_no_address_stays_as_it_is() -> None:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from itertools import islice
 from urllib.parse import quote, unquote
 
-from gpuenv.values.userinfo import has_userinfo, without_userinfo
+from gpuenv.values.userinfo import has_hidden_path, has_userinfo, without_userinfo
 
 _NAMED = re.compile(r"([A-Za-z0-9][\w.-]*)=(.+)", re.DOTALL)
 _LOGIN = re.compile(r"://([^/?#]*)@")
-_UV_INDEXES = ("--default-index", "--index")
+_UV_INDEXES = {"--default-index": "UV_DEFAULT_INDEX", "--index": "UV_INDEX"}
 _UV_LINKS = ("--find-links", "UV_FIND_LINKS")
 _PIP_PLACES = {
     "--index-url": "PIP_INDEX_URL",
@@ -54,13 +54,15 @@ def _of_uv(argv: tuple[str, ...]) -> Concealed:
 
     https://docs.astral.sh/uv/concepts/indexes/#providing-credentials-directly
     """
-    variables: dict[str, str] = {}
-    links = [words[-1] for words in _options(argv) if words[0] == _UV_LINKS[0]]
+    options = _options(argv)
+    variables = _hidden_indexes(options)
+    options = [words for words in options if _UV_INDEXES.get(words[0]) not in variables]
+    links = [words[-1] for words in options if words[0] == _UV_LINKS[0]]
     are_moved = any(map(has_userinfo, links))
     if are_moved:  # one variable for all: uv reads it only where no option names any
         variables[_UV_LINKS[1]] = ",".join(_without_comma(link) for link in links)
     kept: list[str] = []
-    for words in _options(argv):
+    for words in options:
         option, value = words[0], words[-1]
         if option in _UV_INDEXES and has_userinfo(value):
             named = _NAMED.fullmatch(value)
@@ -70,6 +72,18 @@ def _of_uv(argv: tuple[str, ...]) -> Concealed:
         elif not (option == _UV_LINKS[0] and are_moved):
             kept += words
     return Concealed(tuple(kept), tuple(variables.items()))
+
+
+def _hidden_indexes(options: list[tuple[str, ...]]) -> dict[str, str]:
+    """Return variables for the indexes whose path or query is secret: all of a kind, as options go first."""
+    hidden = {
+        _UV_INDEXES[words[0]] for words in options if words[0] in _UV_INDEXES and has_hidden_path(words[-1])
+    }
+    indexes = [words for words in options if _UV_INDEXES.get(words[0]) in hidden]
+    return {
+        name: " ".join(words[-1].replace(" ", "%20") for words in indexes if _UV_INDEXES[words[0]] == name)
+        for name in sorted(hidden)
+    }
 
 
 def _login(name: str, url: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ import difflib
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from gpuenv.values.mirror import Mirror, PypiPart, Tool
 from gpuenv.values.plan import Warn
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import said, tr
-from gpuenv.values.userinfo import redact
+from gpuenv.values.userinfo import has_userinfo, redact
 from gpuenv.workflow.mirrors import Mirrors, load_mirrors
 from gpuenv.workflow.mirrors_nearer import what_wins
 
@@ -51,6 +51,7 @@ class Change:
     after: bytes | None
     settings: tuple[tuple[str, Any, Any], ...] = ()
     left: tuple[str, ...] = ()  # keys that were changed by hand since, and stay
+    private: bool = False  # a password comes into a file of the user's own
 
     @property
     def diff(self) -> str:
@@ -91,7 +92,8 @@ def plan_use(name: str, options: UseOptions, environ: Mapping[str, str]) -> Chan
     for tool in options.tools or there:
         path = _file(tool, options.scope, places)
         if path is not None:
-            changes.append(_change(tool, path, mirror, mirrors))
+            change = _change(tool, path, mirror, mirrors)
+            changes.append(replace(change, private=options.scope == "user" and _brings_secret(change)))
         elif options.tools:
             raise _no_such_file(tool, options.scope)
     warnings = [warn for one in changes for warn in what_wins(one.tool, one.path, options.scope, places)]
@@ -109,7 +111,7 @@ def apply_use(planned: Changes, environ: Mapping[str, str]) -> None:
         for change in planned.changes:
             done.append((change, journal.load(directory, change.path)))
             journal.keep(directory, _kept(change, planned.mirror, done[-1][1]))
-            replace_bytes(change.path, change.after or b"")
+            replace_bytes(change.path, change.after or b"", private=change.private)
     except UsageError:
         for change, earlier in done:
             _undo(directory, change, earlier)
@@ -264,6 +266,12 @@ def _change(tool: Tool, path: Path, mirror: Mirror, mirrors: Mirrors) -> Change:
         raise _garbled(path, tool, error) from None
     settings = tuple((key, present.get(key), value) for key, value in wanted.items())
     return Change(tool, path, before, before if after == text else after.encode("utf-8"), settings)
+
+
+def _brings_secret(change: Change) -> bool:
+    """Tell whether a password comes into a file: who could read the file could read it too."""
+    before, after = ((side or b"").decode("utf-8", "replace") for side in (change.before, change.after))
+    return has_userinfo(after) and not has_userinfo(before)
 
 
 def _garbled(path: Path, tool: str, error: ValueError) -> UsageError:

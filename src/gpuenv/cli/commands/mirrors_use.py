@@ -90,7 +90,11 @@ def _print_only(planned: Changes, command: str, common: Common) -> int:
         print_data(f"# {change.path}")
         text = (change.after or b"").decode("utf-8", "replace").rstrip("\n")
         if redact(text) != text and not common.quiet:
-            note(tr("{file} holds a password, which is shown as ****", file=change.path))
+            hidden = tr(
+                "{file} holds a password, which is shown as ****: without --print it is written as it is",
+                file=change.path,
+            )
+            note(hidden)
         print_file(redact(text))
     return 0
 
