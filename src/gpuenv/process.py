@@ -119,7 +119,7 @@ def stream(
     the system has one), so that bars stay bars. Ctrl-C ends the child and its children before it is raised.
     On POSIX the child inherits the descriptors in `keep_open`, and with them the locks they hold.
     """
-    with interruption.held(), log.open("ab") as sink:
+    with interruption.held(), append_closed(log) as sink:
         sink.write(_shown(argv))
         sink.flush()
         start = sink.tell()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import variants
 from attacks import Succeeded
+from guarded_index import serve_guarded
 from index_server import IndexServer, serve_indexes
 from running import Program, make_program
 from strangers import Stranger, serve_stranger
@@ -61,6 +62,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexServer]:
         index.publish(tiny_wheel(here, "tinydep", "1.0"), "pypi")
         index.publish(tiny_wheel(here, "tinydep", "0.9"), "pypi")
         index.publish(tiny_wheel(here, "mylib", "2.0", requires=("tinydep>=0.9",)), "pypi")
+        yield index
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexServer]:
+    """The indexes, each only for who knows the password."""
+    with serve_guarded(tmp_path_factory.mktemp("wheels")) as index:
         yield index
 
 

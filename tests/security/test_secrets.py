@@ -9,29 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from index_server import IndexServer, serve_indexes
+from guarded_index import PASSWORD, with_login, write
+from index_server import IndexServer
 from running import Done, Program
-from tiny_wheels import tiny_torch, tiny_wheel
 
-USER, PASSWORD = "ada", "hunter2-hunter2"
-LOGIN = f"{USER}:{PASSWORD}"
 PIP = pytest.mark.skipif(importlib.util.find_spec("ensurepip") is None, reason="this Python has no pip")
-
-
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexServer]:
-    """PyPI, the PyTorch index and a page of links, each only for who knows the password."""
-    here = tmp_path_factory.mktemp("wheels")
-    with serve_indexes() as index:
-        index.publish(tiny_torch(here, "2.14.1+cpu"), "pytorch", "cpu")
-        index.publish(tiny_wheel(here, "tinydep", "1.0"), "pypi")
-        index.publish(tiny_wheel(here, "mylib", "2.0", requires=("tinydep",)), "pypi")
-        index.logins = {"/": LOGIN}
-        yield index
-
-
-def with_login(url: str) -> str:
-    return url.replace("://", f"://{LOGIN}@")
 
 
 def torch_at(guarded: IndexServer) -> tuple[str, ...]:
@@ -74,11 +56,6 @@ def configured(program: Program, guarded: IndexServer, way: str) -> tuple[Progra
         program = program.with_(**{"PIP_INDEX_URL": url, way: f"{url}/mylib/" if "LINKS" in way else url})
     options = (word.format(url=url) for word in OPTIONS.get(way, ()))
     return program, (*torch_at(guarded), *options)
-
-
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
 
 
 def check_untold(done: Done) -> None:

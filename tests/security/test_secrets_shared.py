@@ -6,31 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from index_server import IndexServer, serve_indexes
+from guarded_index import LOGIN, PASSWORD, with_login
+from index_server import IndexServer
 from running import Done, Program
-from tiny_wheels import tiny_torch, tiny_wheel
-
-LOGIN, PASSWORD = "ada:hunter2-hunter2", "hunter2-hunter2"
-
-
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexServer]:
-    """PyPI and the PyTorch index, only for who knows the password."""
-    here = tmp_path_factory.mktemp("wheels")
-    with serve_indexes() as index:
-        index.publish(tiny_torch(here, "2.14.1+cpu"), "pytorch", "cpu")
-        index.publish(tiny_wheel(here, "tinydep", "1.0"), "pypi")
-        index.publish(tiny_wheel(here, "mylib", "2.0", requires=("tinydep",)), "pypi")
-        index.logins = {"/": LOGIN}
-        yield index
-
-
-def with_login(url: str) -> str:
-    return url.replace("://", f"://{LOGIN}@")
 
 
 @pytest.fixture

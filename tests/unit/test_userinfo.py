@@ -79,20 +79,10 @@ def test_uv_is_given_a_name_and_variables_for_each_index_with_a_password() -> No
     "secret", ["https://x.example/t/tk-hunter2-0/simple", "https://x.example/?token=hunter2"]
 )
 def test_uv_is_given_what_is_secret_in_a_path_or_a_query_by_a_variable(secret: str) -> None:
-    argv = (
-        "/bin/uv",
-        "pip",
-        "install",
-        "torch",
-        "--default-index",
-        PLAIN,
-        "--index",
-        secret,
-        "--index",
-        SECRET,
-    )
+    first = ("/bin/uv", "pip", "install", "torch", "--default-index", PLAIN)
+    argv = (*first, "--index", secret, "--index", SECRET)
     hidden = conceal(argv, {})
-    assert hidden.argv == argv[:6]
+    assert hidden.argv == first
     assert dict(hidden.variables) == {"UV_INDEX": f"{secret} {SECRET}"}
 
 
@@ -138,6 +128,7 @@ def test_the_token_of_a_channel_is_hidden(start: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "https:/ada:hunter2@host.example/pylock.toml",
         "PRIVATE-TOKEN: hunter2",
         "{'Authorization': 'Basic hunter2'}",
         "authorization=Bearer hunter2",
@@ -146,7 +137,7 @@ def test_the_token_of_a_channel_is_hidden(start: str) -> None:
         '{"GITLAB_TOKEN": "hunter2"}',
     ],
 )
-def test_headers_and_variables_are_hidden_too(text: str) -> None:
+def test_headers_variables_and_broken_addresses_are_hidden_too(text: str) -> None:
     assert "hunter2" not in redact(text)
     assert "****" in redact(text)
     assert redact(redact(text)) == redact(text)

@@ -6,7 +6,8 @@ import re
 
 # `://ada:hunter2@`, `://token@`, and passwords that nobody has encoded: `://ada:hun/ter2@`
 _LOGIN = r"(?:[^/?#\s\"']*@|[^/?#\s\"':@\[]+:(?!\d{1,5}(?:[/?#]|$))[^\s\"'@]{1,256}@)"
-_USERINFO = re.compile(rf"(?<=://)(?!\*+@){_LOGIN}")  # not what is hidden already
+# not what is hidden already; a path that was made of an address has one slash
+_USERINFO = re.compile(rf"(?:(?<=://)|(?<=[A-Za-z][A-Za-z]:/)(?!/))(?!\*+@){_LOGIN}")
 # of a conda channel: https://HOST/t/TOKEN/CHANNEL; `/t/` alone stands in base64, too
 _TOKEN = re.compile(
     r"((?:://[^\s\"'/]{1,255}|[\w-]{1,63}\.[\w.-]{1,255})(?:/[^\s\"'/]{1,200}){0,6}?)/t/"
@@ -21,7 +22,7 @@ _SHOWN_PARAMETER = re.compile(rf"(?i)(?<=[?&;#])({_PARAMETER})")
 _PARAMETERS = re.compile(rf"(?i)([?&;#])(?:{_PARAMETER}[&;])*{_PARAMETER}([&;]?)")
 _HEADER = re.compile(
     r"(?i)\b((?:proxy-)?authorization|(?:private|job|deploy|x-auth|x-access|x-amz-security)-token|x-api-key"
-    r"|x-jfrog-art-api)([\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:(?:basic|bearer|token)\s{1,4})?)(?!\*+)[^\s\"',;]+"
+    r"|x-jfrog-art-api)([\"']?\s{0,4}[:=]\s{0,4}[\"']?)(?!\*+)(?:(?:basic|bearer|token)\s{1,4})?[^\s\"',;]+"
 )
 _VARIABLE = re.compile(
     r"\b([A-Z][A-Z0-9_]{0,80}?_(?:PASSWORD|PASSWD|TOKEN|SECRET|API_?KEY))([\"']?[=:]\s{0,2}[\"']?)(?!\*+)[^\s\"',;}]+"

@@ -79,7 +79,7 @@ def begin_log(place: Place) -> Path:
     """Return an empty log for what is fetched before `create`; raise UsageError where none can be kept."""
     log = new_log(place)
     try:
-        log.touch()
+        log.touch(mode=0o600)  # indexes may have passwords
     except OSError as error:
         raise os_error_told(log, error) from error
     return log

@@ -20,6 +20,7 @@ from gpuenv.workflow.fleet_request import create_request
 from gpuenv.workflow.locking import lock_if_possible
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.plan import make_plan
+from gpuenv.workflow.redaction import without_secrets
 
 _TARGET = ".venv"
 _WINDOWS = "win-64"
@@ -97,6 +98,7 @@ def _group(
     made = lock_if_possible(plan, options, environ)
     if isinstance(made, Locked):  # others read it too: no mirrors of ours
         made = replace(made, plan=replace(made.plan, sources=made.sources))
+    made = without_secrets(made)
     plan = made.plan if isinstance(made, Locked) else made
     request = create_request(name, made, plan.machines[0])
     return NodeGroup(hosts, plan, {**request, "record": _shared(request["record"])})

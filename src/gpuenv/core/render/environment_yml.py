@@ -47,7 +47,7 @@ def render_environment(plan: Plan) -> str:
         "variables": variables_of(plan),
         **{key: value for key, value in plan.conda.kept if key not in ("name", "variables")},
     }
-    return "".join(f"# {line}\n" for line in _comment(plan)) + _dump(document)
+    return "".join(f"# {line}\n" for line in _comment(plan)) + without_userinfo(_dump(document))
 
 
 def _channels(part: CondaPlan) -> list[str]:
