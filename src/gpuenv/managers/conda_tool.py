@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import secrets
+import shlex
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -168,7 +169,7 @@ def _ask(found: CondaTool, environ: Mapping[str, str]) -> CondaInfo:
             ),
             code="manager-broken",
             because=(Because(done.error or failure.reason, found.path),),
-            fixes=(Fix(tr("run it yourself"), f"{found.path} info --json"),),
+            fixes=(Fix(tr("run it yourself"), f"{shlex.quote(found.path)} info --json"),),
         ) from None
 
 

@@ -64,7 +64,7 @@ def check_removable(opened: Opened, names: tuple[str, ...]) -> None:
 
 def _call(opened: Opened, verb: str) -> str:
     tool = opened.record.manager if opened.record.manager != "rattler" else "micromamba"
-    return f"{tool} {verb} -p {shlex.quote(str(opened.place.path))}"
+    return f"{shlex.quote(tool)} {verb} -p {shlex.quote(str(opened.place.path))}"
 
 
 def needs_another_torch(new: tuple[Requirement, ...], because: tuple[Because, ...]) -> UsageError:

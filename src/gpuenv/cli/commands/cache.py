@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import Any
 
 from gpuenv.cli.options import Common
@@ -84,7 +85,7 @@ def clean(common: Common, *, with_uv: bool, yes: bool) -> int:
         raise UsageError(
             tr("not all could be removed: {reason}", reason=cleaned.failed[0].reason),
             code="cache-unwritable",
-            fixes=(Fix(tr("see whose it is"), f"ls -la {content.root}"),),
+            fixes=(Fix(tr("see whose it is"), f"ls -la {shlex.quote(str(content.root))}"),),
             data=data,
         )
     if common.as_json:
