@@ -9,12 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from attacks import attack, held_off
+from building import listing
 from index_server import IndexServer, serve_indexes
+from published import wheel
 from running import Done, Program
 from tiny_stack import installed
 from tiny_wheels import TAG, tiny_wheel
 
 from gpuenv import matrices
+from gpuenv.core.digests import with_known_digests
 from gpuenv.uv_binary import find_embedded_uv
 
 TORCH = "2.14.1+cpu"
@@ -156,6 +160,24 @@ def test_a_wheel_that_was_changed_in_the_cache_of_gpuenv_is_fetched_again(
     check_genuine(program)
 
 
+KNOWN = "torch-2.7.1+cu126-cp312-cp312-manylinux_2_28_x86_64.whl"
+
+
+@attack(
+    "has a mirror whose page gives a file of torch another digest than is known",
+    "another file taken for it",
+    without="pages-are-believed",
+)
+@pytest.mark.parametrize("known_by", ["gpuenv", "the official index"])
+def test_a_page_that_contradicts_a_known_digest_is_passed_over(known_by: str) -> None:
+    right, wrong = "a" * 64, "b" * 64
+    liar = listing(wheel(KNOWN, sha256=wrong))
+    official = listing(wheel(KNOWN, sha256=right), kind="pytorch")
+    shipped = {KNOWN: right} if known_by == "gpuenv" else {}
+    left, _ = with_known_digests((liar, official), shipped, lambda source: source is official.source)
+    held_off(wrong not in {file.sha256 for one in left for file in one.files})
+
+
 LIAR = """#!/bin/sh
 # does what it is told, then puts another file in
 {uv} "$@" || exit $?
@@ -166,17 +188,33 @@ exit 0
 """
 
 
+@attack(
+    "has an installer that puts more in than it says, or less",
+    "code of theirs in the environment",
+    without="what-is-installed-is-believed",
+)
 @pytest.mark.parametrize(
     ("victim", "damage"),
     [
         ("torch/__init__.py", 'echo "EVIL = True" > "$file"'),
         ("torch/version.py", '/bin/rm "$file"'),
-        ("torch-2.14.1+cpu.dist-info/METADATA", 'echo "Requires-Dist: evil" >> "$file"'),
     ],
 )
 def test_what_an_installer_put_in_besides_is_not_kept(
     program: Program, server: IndexServer, victim: str, damage: str
 ) -> None:
+    done = create_with_a_liar(program, server, victim, damage)
+    held_off(done.status != 0, done.out)
+    check_nothing_kept(program, done)
+
+
+def test_metadata_that_an_installer_changed_is_not_kept(program: Program, server: IndexServer) -> None:
+    metadata = "torch-2.14.1+cpu.dist-info/METADATA"
+    done = create_with_a_liar(program, server, metadata, 'echo "Requires-Dist: evil" >> "$file"')
+    check_nothing_kept(program, done)
+
+
+def create_with_a_liar(program: Program, server: IndexServer, victim: str, damage: str) -> Done:
     package = program.root / "site" / "uv"
     package.mkdir(parents=True)
     liar = package / "liar"
@@ -185,5 +223,4 @@ def test_what_an_installer_put_in_besides_is_not_kept(
     liar.write_text(text, encoding="utf-8")
     liar.chmod(0o755)
     places = (str(package.parent), program.environ.get("PYTHONPATH"))
-    done = create(program.with_(PYTHONPATH=os.pathsep.join(filter(None, places))), server, "uv")
-    check_nothing_kept(program, done)
+    return create(program.with_(PYTHONPATH=os.pathsep.join(filter(None, places))), server, "uv")

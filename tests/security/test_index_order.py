@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from attacks import attack, held_off
 from index_server import IndexServer, serve_indexes
 from running import Done, Program
 from tiny_stack import installed
@@ -70,6 +71,11 @@ def told(done: Done, code: str) -> list[str]:
     return [one["message"] for one in done.envelope["warnings"] if one["code"] == code]
 
 
+@attack(
+    "publishes a newer package of a lab's own name on a public index",
+    "theirs installed for the lab's",
+    without="any-index-serves",
+)
 @BOTH
 def test_a_plan_takes_the_labs_package_and_not_a_strangers(
     program: Program, public: IndexServer, extra: IndexServer, tmp_path: Path, manager: str
@@ -77,7 +83,7 @@ def test_a_plan_takes_the_labs_package_and_not_a_strangers(
     extra.publish(tiny_wheel(tmp_path / "lab", "labtool", "1.0"), "pypi")
     user = configured(program, manager, public, extra.pypi)
     done = decide(user, public, "labtool", "tinydep", manager=manager)
-    assert done.package("labtool")["version"] == "1.0"
+    held_off(done.package("labtool")["version"] == "1.0")
     assert done.package("tinydep")["version"] == "1.0"
     (message,) = told(done, "index-shadowed")
     assert message.startswith("labtool:")

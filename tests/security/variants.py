@@ -242,6 +242,35 @@ def _pages_name_local_files(replace: _Everywhere) -> None:
     replace(link.leads_inside, lambda *_: False)
 
 
+# other files in the place of those that were planned
+
+
+@_variant
+def _what_is_installed_is_believed(replace: _Everywhere) -> None:
+    """What an installer has put in is not compared with the wheels that were checked."""
+    from gpuenv.environments import wheel_check  # noqa: PLC0415
+
+    replace(wheel_check.check_files, lambda *_: None)
+
+
+@_variant
+def _any_index_serves(replace: _Everywhere) -> None:
+    """Of all indexes the newest release is taken."""
+    from gpuenv.managers import uv  # noqa: PLC0415
+
+    environment = uv.environment
+    newest = {"UV_INDEX_STRATEGY": "unsafe-best-match"}
+    replace(environment, lambda *given: {**environment(*given), **newest})
+
+
+@_variant
+def _pages_are_believed(replace: _Everywhere) -> None:
+    """A page's digest of a file counts, whatever is known of it."""
+    from gpuenv.core import digests  # noqa: PLC0415
+
+    replace(digests._contradicts, lambda *_: False)
+
+
 # what is printed and written
 
 
