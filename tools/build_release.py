@@ -59,18 +59,20 @@ def main() -> int:
 
 def _compare(tag: str) -> int:
     """Refuse a tag of another version, and a version that the changelog still calls unreleased."""
-    init = (ROOT / "src" / "gpuenv" / "__init__.py").read_text(encoding="utf-8")
-    version = re.findall(r'^__version__ = "(.+)"$', init, re.MULTILINE)[0]
+    version = read_version()
     if tag != f"v{version}":
         sys.exit(f"error: the tag is {tag}, the version {version}")
-    heading = re.search(rf"^## {re.escape(version)} \(\d{{4}}-\d\d-\d\d\)$", _changelog(), re.MULTILINE)
-    if heading is None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    if not re.search(rf"^## {re.escape(version)} \(\d{{4}}-\d\d-\d\d\)$", changelog, re.MULTILINE):
         sys.exit(f"error: CHANGELOG.md has no `## {version} (YYYY-MM-DD)`")
     return 0
 
 
-def _changelog() -> str:
-    return (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+def read_version() -> str:
+    """Read gpuenv's version where it stands; nothing needs to be installed."""
+    init = (ROOT / "src" / "gpuenv" / "__init__.py").read_text(encoding="utf-8")
+    (version,) = re.findall(r'^__version__ = "(.+)"$', init, re.MULTILINE)
+    return str(version)
 
 
 def _build(place: Path, epoch: str, *, umask: int, zone: str) -> dict[str, str]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+from build_release import read_version
 from cyclonedx.model import Property
 from cyclonedx.model.bom import Bom
 from cyclonedx.model.component import Component, ComponentScope, ComponentType
@@ -25,8 +26,6 @@ from cyclonedx.output.json import JsonV1Dot7
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from packageurl import PackageURL
-
-from gpuenv import __version__
 
 ROOT = Path(__file__).parents[1]
 PATH = ROOT / "sbom" / "gpuenv.cdx.json"
@@ -97,10 +96,11 @@ def render(pins: Iterable[Pin]) -> str:
 
 
 def _own() -> Component:
-    purl = PackageURL("pypi", name="gpuenv", version=__version__)
+    version = read_version()
+    purl = PackageURL("pypi", name="gpuenv", version=version)
     return Component(
         name="gpuenv",
-        version=__version__,
+        version=version,
         type=ComponentType.APPLICATION,
         bom_ref=str(purl),
         purl=purl,
