@@ -8,6 +8,7 @@ from pathlib import Path
 from gpuenv import process
 from gpuenv.environments.check import site_packages
 from gpuenv.environments.interpreter import parse_pyvenv
+from gpuenv.environments.trees import remove_tree
 from gpuenv.machine.executables import read_text
 from gpuenv.managers import uv
 from gpuenv.managers.manager import without
@@ -27,7 +28,7 @@ def has_pip(root: Path) -> bool:
 def seed_pip(root: Path, python: str, sources: Sources, environ: Mapping[str, str]) -> bool:
     """Install pip: the wheel that the interpreter brings for `ensurepip`, else from the plan's indexes.
 
-    `python` is MAJOR.MINOR as in a plan. Returns whether the environment has a pip now.
+    `python` is MAJOR.MINOR as in a plan. Returns whether the environment has a pip now: a whole one, or none.
     """
     if has_pip(root):
         return True
@@ -42,9 +43,22 @@ def seed_pip(root: Path, python: str, sources: Sources, environ: Mapping[str, st
         local = ("--offline", "--no-index", "--no-deps", "--find-links", str(bundled))
         if process.run((*install, *local, "pip"), timeout_s=_LIMIT_S, environ=plain).ok:
             return has_pip(root)
+        _drop(root)
     argv = (*install, *uv.source_options(sources), "pip")
     variables = uv.environment(environ, sources)
-    return process.run(argv, timeout_s=_LIMIT_S, environ=variables).ok and has_pip(root)
+    if process.run(argv, timeout_s=_LIMIT_S, environ=variables).ok and has_pip(root):
+        return True
+    _drop(root)
+    return False
+
+
+def _drop(root: Path) -> None:
+    """Remove what an installation of pip that failed has begun, as on a full disk."""
+    for packages in site_packages(root):
+        for left in (packages / "pip", *packages.glob("pip-*.dist-info")):
+            remove_tree(left)
+    for command in root.glob("bin/pip*"):
+        command.unlink()
 
 
 def bundled_wheels(root: Path, python: str, shared: Path = _SHARED_WHEELS) -> Path | None:
