@@ -1,4 +1,4 @@
-"""What a disk refused where nobody has said it better: no defect of gpuenv's, so told as any other error."""
+"""What the system refused where nobody has said it better: no defect of gpuenv's, so told as an error."""
 
 from __future__ import annotations
 
@@ -9,32 +9,35 @@ from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
-_NAMES = ("ENOSPC", "EDQUOT", "EROFS", "EIO", "ESTALE", "EFBIG", "ENOLCK")
-_OF_DISKS = frozenset(getattr(errno, name) for name in _NAMES if hasattr(errno, name))
+_NAMES = (
+    "ENOSPC", "EDQUOT", "EROFS", "EIO", "ESTALE", "EFBIG", "ENOLCK", "EACCES", "EPERM",
+    "ENAMETOOLONG", "ELOOP", "EMFILE", "ENFILE",
+)  # fmt: skip
+_REFUSALS = frozenset(getattr(errno, name) for name in _NAMES if hasattr(errno, name))
 
 
 def disk_error(error: Exception) -> UsageError | None:
-    """Return the error for what a full, broken or read-only disk refused; None for anything else."""
+    """Return the error for what a full, broken, closed or read-only disk refused; None for anything else."""
     if not isinstance(error, OSError):
         return None
-    if error.errno in _OF_DISKS:
-        return _unwritable(error)
+    if error.errno in _REFUSALS:
+        return _told(error)
     if error.errno == errno.ENOENT and error.filename is None and "temporary" in str(error):
         return no_temporary_folder(error)  # tempfile's own words
     return None
 
 
-def _unwritable(error: OSError) -> UsageError:
+def _told(error: OSError) -> UsageError:
     from gpuenv.environments.full_disk import because_of, is_full, ways_out  # noqa: PLC0415 - rarely needed
 
     path, reason = error.filename if isinstance(error.filename, str) else None, reason_of(error)
-    message = tr("`{path}` can't be written: {error}", path=path, error=reason) if path else reason
+    message = tr("`{path}`: {error}", path=path, error=reason) if path else reason
     if is_full(error):
         because = because_of(Path(path or "."), error)
         return UsageError(message, code="disk-full", because=because, fixes=ways_out())
     because = (Because(str(error), path or "-"),)
-    fix = Fix(tr("look at the disk: `df -h`, `mount`"))
-    return UsageError(message, code="not-writable", because=because, fixes=(fix,))
+    fix = Fix(tr("look at it: `ls -ld`, `df -h`, `mount`"))
+    return UsageError(message, code="system-refused", because=because, fixes=(fix,))
 
 
 def no_temporary_folder(error: OSError) -> UsageError:

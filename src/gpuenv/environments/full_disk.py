@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import shutil
 from pathlib import Path
 
 from gpuenv.values.errors import Because, Fix
@@ -21,13 +20,10 @@ def is_full(error: OSError) -> bool:
 def free_in(path: Path) -> str:
     """Return how much is free where a path lies, as a person reads it."""
     from gpuenv.core.render.text import render_size  # noqa: PLC0415 - only where something went wrong
+    from gpuenv.environments.room import free_bytes  # noqa: PLC0415
 
-    while not path.exists() and path != path.parent:
-        path = path.parent
-    try:
-        return render_size(shutil.disk_usage(path).free)
-    except OSError:
-        return "?"
+    free = free_bytes(path)
+    return "?" if free is None else render_size(free)
 
 
 def because_of(path: Path, error: OSError) -> tuple[Because, ...]:

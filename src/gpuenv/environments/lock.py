@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from filelock import FileLock, Timeout
 
 from gpuenv.environments.full_disk import CODE as DISK_FULL
+from gpuenv.environments.owners import DATA, check_environment_owner, check_folder
 from gpuenv.environments.store import Place, make_directory, unwritable
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import tr
@@ -27,6 +29,8 @@ def locked(
     touches the place before it has ended. Raises UsageError `environment-busy` when the lock is not free
     within `wait_s` seconds; `tell` is called before waiting.
     """
+    check_folder(place.store.root, DATA, named=True)
+    check_environment_owner(place.path)
     make_directory(place.store.locks)
     lock = FileLock(place.store.locks / f"{place.key}.lock")
     try:
@@ -57,7 +61,9 @@ def locked_to_remove(place: Place, *, wait_s: float = WAIT_S) -> Iterator[None]:
 
 def _acquire(lock: FileLock, place: Place, wait_s: float, tell: Callable[[str], None]) -> None:
     try:
-        lock.acquire(timeout=0)
+        with warnings.catch_warnings():  # where there is no flock, a file that is there locks: it says so
+            warnings.simplefilter("ignore")
+            lock.acquire(timeout=0)
     except Timeout:
         if wait_s:
             tell(tr("another gpuenv is at work on `{name}`; waiting for it", name=place.name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from gpuenv.values.errors import Because, Fix, InstallFailed
@@ -28,7 +29,10 @@ def _can_be_written(folder: Path) -> bool:
 
 def existing_part(path: Path) -> Path:
     """Return the path, or where it is not there yet, the nearest folder above it that is."""
-    while not path.exists() and path != path.parent:
+    while path != path.parent:
+        with suppress(OSError):  # a name that is too long, or where nobody may look
+            if path.exists():
+                break
         path = path.parent
     return path
 

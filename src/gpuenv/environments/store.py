@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
@@ -19,6 +18,8 @@ from gpuenv.values.text import tr
 
 BY_PATH = "./NAME"
 _LONGEST_NAME = 100  # bytes: it stands in lock and log names too
+_LONGEST_PART, _LONGEST_PATH = 255, 4095  # bytes, on all that gpuenv runs on
+_SHOWN = 200  # letters of a path
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?", re.IGNORECASE)
 _UNWANTED = re.compile(r"[^\w.+-]")
 
@@ -78,7 +79,7 @@ class Place:
 def find_store(environ: Mapping[str, str]) -> Store:
     """Return GPUENV_DATA_DIR, else the platform's user data directory."""
     if environ.get("GPUENV_DATA_DIR"):
-        return Store(Path(environ["GPUENV_DATA_DIR"]).absolute())
+        return Store(_named(Path(environ["GPUENV_DATA_DIR"]).absolute()))
     from platformdirs import user_data_dir  # noqa: PLC0415 - only where no directory was named
 
     try:
@@ -89,6 +90,20 @@ def find_store(environ: Mapping[str, str]) -> Store:
             code="no-home",
             fixes=(Fix(tr("set GPUENV_DATA_DIR to a directory that can be written")),),
         ) from None
+
+
+def _named(root: Path) -> Path:
+    """Return the directory; raise UsageError for a path that no system can hold, which nothing can lie at."""
+    if os.name == "posix" and (
+        len(os.fsencode(root)) > _LONGEST_PATH or any(_length(part) > _LONGEST_PART for part in root.parts)
+    ):
+        raise UsageError(
+            tr("no environment can be kept in `{path}`: {problem}", path=f"{str(root)[:_SHOWN]}…",
+               problem=tr("it is longer than any system's paths are")),
+            code="bad-path",
+            fixes=(Fix(tr("set {variable} to another directory", variable="GPUENV_DATA_DIR")),),
+        )  # fmt: skip
+    return root
 
 
 def find_place(name: str, environ: Mapping[str, str], home: Path | None = None) -> Place:
@@ -178,18 +193,6 @@ def make_directory(path: Path) -> Path:
     except OSError as error:
         raise unwritable(path, error) from None
     return path
-
-
-def check_writable(store: Store) -> None:
-    """Raise UsageError where gpuenv can't keep what every change needs: said before anything is fetched."""
-    logs = make_directory(store.logs)
-    if not os.access(logs, os.W_OK | os.X_OK):
-        reason = errno.EROFS if _is_read_only(logs) else errno.EACCES
-        raise unwritable(logs, OSError(reason, os.strerror(reason)))
-
-
-def _is_read_only(path: Path) -> bool:
-    return hasattr(os, "statvfs") and bool(os.statvfs(path).f_flag & os.ST_RDONLY)
 
 
 def unwritable(path: Path, error: OSError) -> GpuenvError:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gpuenv import interruption
 from gpuenv.environments import apply, renaming
+from gpuenv.environments.beginning import check_beginning
 from gpuenv.environments.check import installed_versions
 from gpuenv.environments.copying import Tree, check_copied_room, copy_tree, read_tree
 from gpuenv.environments.elsewhere import remember
@@ -18,7 +19,7 @@ from gpuenv.environments.kernels import kernels_of, remove_kernel
 from gpuenv.environments.listing import Environment
 from gpuenv.environments.lock import WAIT_S, locked
 from gpuenv.environments.record import Record
-from gpuenv.environments.store import Place, check_writable, is_path
+from gpuenv.environments.store import Place, is_path
 from gpuenv.values.errors import Because, Fix, InstallFailed
 from gpuenv.values.machine import Machine
 from gpuenv.values.text import tr
@@ -50,7 +51,7 @@ def plan_clone(source: str, name: str, environ: Mapping[str, str]) -> PlannedClo
     """Look what there is to copy, and whether it can be; raise UsageError or InstallFailed early."""
     found = source_environment(source, environ, lambda path: _by_conda(path, name))
     place = new_place(name, found.place, environ)
-    check_writable(place.store)
+    check_beginning(place, environ)
     with telling_os_errors(found.place):
         tree = read_tree(found.place.path)
     check_copied_room(tree, place.path)

@@ -21,7 +21,7 @@ from gpuenv.environments.steps import remove_logs
 from gpuenv.environments.store import Place, find_store, is_path
 from gpuenv.machine.conda_environments import find_conda_environments
 from gpuenv.surroundings import cache_root
-from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.errors import Fix, GpuenvError, UsageError
 from gpuenv.values.plan import Warn
 from gpuenv.values.text import tr
 
@@ -31,8 +31,16 @@ def list_all(environ: Mapping[str, str]) -> tuple[Environment, ...]:
     store = find_store(environ)
     there = (one.place for one in list_environments(store) if apply.is_pending(one.place))
     pending = dict.fromkeys((*pending_places(store), *there))
-    at_work = {place.path for place in pending if not apply.recover_if_idle(place)}
+    at_work = {place.path for place in pending if not _recovered(place)}
     return tuple(one for one in list_environments(store) if one.place.path not in at_work)
+
+
+def _recovered(place: Place) -> bool:
+    """Tell whether nobody is at work; what can't be mended, as on a full disk, is listed as it is."""
+    try:
+        return apply.recover_if_idle(place)
+    except GpuenvError:
+        return True
 
 
 def list_foreign(environ: Mapping[str, str], root: Path = Path("/")) -> tuple[Path, ...]:

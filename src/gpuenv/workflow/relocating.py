@@ -17,9 +17,10 @@ from gpuenv.environments.listing import Environment, place_of
 from gpuenv.environments.lock import locked
 from gpuenv.environments.record import FILE_NAME, Record, parse_record, render_record
 from gpuenv.environments.relocation import Rewritten, rewritten_files
-from gpuenv.environments.store import Place, bad_name
+from gpuenv.environments.store import Place
 from gpuenv.managers import CONDA_MANAGERS
 from gpuenv.values.errors import Because, Fix, UsageError
+from gpuenv.values.printable import printable
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.workflow.environments import existing, foreign, unreadable
@@ -66,7 +67,15 @@ def new_place(name: str, source: Place, environ: Mapping[str, str]) -> Place:
     """Return where the new name is; raise UsageError where nothing can or may be made."""
     place = place_of(name, environ)
     if _UNSAFE.search(str(place.path)):
-        raise bad_name(name, tr("its path has characters that activation scripts can't hold"))
+        raise UsageError(
+            tr(
+                "no environment can be kept in `{path}`: {problem}",
+                path=printable(str(place.path)),
+                problem=tr("it has characters that activation scripts can't hold"),
+            ),
+            code="bad-path",
+            fixes=(Fix(tr("make it at another path")),),
+        )
     if place.key == source.key:
         raise UsageError(
             tr("`{name}` is the environment's own name", name=name)

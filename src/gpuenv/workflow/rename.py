@@ -14,6 +14,7 @@ from gpuenv import interruption
 from gpuenv.core.kernel_spec import kernel_name, moved_kernel
 from gpuenv.core.relocated import moved_path
 from gpuenv.environments import elsewhere, renaming
+from gpuenv.environments.beginning import check_beginning
 from gpuenv.environments.failures import telling_os_errors
 from gpuenv.environments.kernels import LIST, is_kernel_of, kernels_of, read_kernel
 from gpuenv.environments.lock import WAIT_S
@@ -63,6 +64,7 @@ def rename(
     """
     source = source_environment(old, environ, lambda path: _by_conda(path, new)).place
     target = new_place(new, source, environ)
+    check_beginning(target, environ)
     with interruption.heeded(), both_locked(source, target, wait_s=wait_s, tell=tell):
         source_environment(old, environ, lambda path: _by_conda(path, new))  # it may have gone meanwhile
         check_new(target)

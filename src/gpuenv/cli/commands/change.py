@@ -27,6 +27,7 @@ from gpuenv.cli.output import (
 from gpuenv.core.render.changes import render_changes
 from gpuenv.core.render.shown_step import shown_step
 from gpuenv.core.request import parse_named
+from gpuenv.environments.beginning import check_change
 from gpuenv.environments.steps import new_log
 from gpuenv.values.errors import Fix, Refused, UsageError, VerificationFailed
 from gpuenv.values.plan import Warn
@@ -57,12 +58,20 @@ def install(name: str, words: list[str], files: list[Path], asked: ChangeArgumen
             code="usage",
             fixes=(Fix(tr("name it"), f"gpuenv install {shlex.quote(name)} REQ"),),
         )
-    opened = open_environment(name, os.environ)
+    opened = _opened(name, asked)
     options = _options(asked)
     with working(tr("reading indexes"), quiet=common.quiet):
         planned = _install_or_ask(opened, new, options, asked, common)
     planned = replace(planned, warnings=(*told, *planned.warnings))
     return _carry_out("install", planned, asked, common)
+
+
+def _opened(name: str, asked: ChangeArguments) -> Opened:
+    """Return the environment; raise UsageError early where it can't be changed."""
+    opened = open_environment(name, os.environ)
+    if not asked.dry_run:
+        check_change(opened.place, os.environ)
+    return opened
 
 
 def _install_or_ask(
@@ -87,7 +96,7 @@ def _can_ask() -> bool:
 
 def uninstall(name: str, packages: list[str], asked: ChangeArguments, common: Common, *, prune: bool) -> int:
     """Remove packages; say what would break and what nobody needs any more."""
-    opened = open_environment(name, os.environ)
+    opened = _opened(name, asked)
     removal = plan_uninstall(opened, tuple(packages), torch=asked.torch, prune=prune)
     gone = {change.name for change in removal.change.changes}
     planned = removal.change
@@ -102,7 +111,7 @@ def uninstall(name: str, packages: list[str], asked: ChangeArguments, common: Co
 
 def update(name: str, asked: ChangeArguments, common: Common) -> int:
     """Bring newer versions."""
-    opened = open_environment(name, os.environ)
+    opened = _opened(name, asked)
     with working(tr("reading indexes"), quiet=common.quiet):
         planned = plan_update(opened, _options(asked), os.environ)
     return _carry_out("update", planned, asked, common)

@@ -25,8 +25,9 @@ from gpuenv.cli.output import (
 )
 from gpuenv.core.render.json import render_plan_data
 from gpuenv.core.render.text import render_text
+from gpuenv.environments.beginning import check_beginning
 from gpuenv.environments.listing import Environment
-from gpuenv.environments.store import Place, check_writable
+from gpuenv.environments.store import Place
 from gpuenv.values.errors import Fix, InstallFailed, UsageError, VerificationFailed
 from gpuenv.values.plan import Plan
 from gpuenv.values.text import tr
@@ -95,7 +96,7 @@ def create_as_asked(
     manager = choose_manager(options, os.environ)
     place = creating.check_name(name, environ=os.environ, force=chosen.force, manager=manager)
     if not chosen.dry_run:
-        check_writable(place.store)
+        check_beginning(place, os.environ)
     mirrors = load_mirrors(os.environ)
     trials = Trials(
         options, mirrors, os.environ, target=str(place.path), tell=_teller(common), make=planning.make
