@@ -187,3 +187,10 @@ def test_pasted_commands_of_uv_take_torch_from_its_address_whatever_is_configure
             subprocess.run(argv, env=environ, cwd=tmp_path, check=True, capture_output=True)
     (module,) = tmp_path.glob(".venv/lib/*/site-packages/torch/__init__.py")
     assert "EVIL" not in module.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", [("install", "trial", "labtool"), ("doctor", "trial", "--fix")])
+def test_only_binary_is_an_option_of_whatever_installs(program: Program, command: tuple[str, ...]) -> None:
+    """The environment is unknown: what is refused is not the option."""
+    done = program.run(*command, "--only-binary", "--yes", "--json")
+    assert done.error["code"] != "usage"

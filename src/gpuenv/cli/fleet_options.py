@@ -105,6 +105,7 @@ class FleetPlanArguments:
     mirrors: o.Mirrors = None
     find_links: o.FindLinks = None
     offline: o.Offline = False
+    only_binary: o.OnlyBinary = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -469,6 +469,7 @@ class DoctorArguments:
     mirrors: Mirrors = None
     find_links: FindLinks = None
     offline: Offline = False
+    only_binary: OnlyBinary = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -484,6 +485,7 @@ class ChangeArguments:
     mirrors: Mirrors = None
     find_links: FindLinks = None
     offline: Offline = False
+    only_binary: OnlyBinary = False
     dry_run: Annotated[
         bool, typer.Option("--dry-run", envvar="GPUENV_DRY_RUN", help="Only show what would change.")
     ] = False

@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.values.errors import Because, Fix, InstallFailed
-from gpuenv.values.plan import Plan
+from gpuenv.values.plan import Plan, PlannedPackage
 from gpuenv.values.text import tr
 from gpuenv.values.variant import CudaVersion, Variant, parse_cuda_version
 
@@ -55,7 +55,50 @@ def check_installed(plan: Plan, environment: Path, log: Path) -> None:
         problem = _mismatch(pin, installed)
         if problem:
             raise not_as_planned(problem, str(environment), log)
+    _check_others(plan, environment, installed, log)
     _check_cuda(plan, environment, log)
+
+
+def _check_others(plan: Plan, environment: Path, installed: dict[str, str], log: Path) -> None:
+    """Compare what was resolved beside the stack, where the installer was to take just that.
+
+    pip alone resolves by its own rules, unless it got hashes.
+    """
+    is_bound = plan.manager != "pip" or plan.held is not None or plan.hashed is not None
+    if plan.conda is not None or not (plan.is_whole and is_bound):
+        return
+    direct = _direct_names(environment)
+    asked = {_name_of(text) for text in plan.requirements if "@" not in text}
+    for item in plan.packages[len(plan.pins) :]:
+        name = canonicalize_name(item.name)
+        problem = _difference(item, installed.get(name))
+        if problem is None and name in direct & asked:
+            problem = tr("{name} was installed from an address, not from an index", name=item.name)
+        if problem:
+            raise not_as_planned(problem, str(environment), log)
+
+
+def _name_of(text: str) -> str:
+    try:
+        return canonicalize_name(Requirement(text).name)
+    except InvalidRequirement:
+        return ""
+
+
+def _difference(item: PlannedPackage, version: str | None) -> str | None:
+    if version is None:
+        return tr("{name} is not there", name=item.name)
+    if not item.version or _version(version) == _version(item.version):
+        return None
+    return tr("{name} is {found}, not {wanted}", name=item.name, found=version, wanted=item.version)
+
+
+def _direct_names(environment: Path) -> frozenset[str]:
+    """Return what was installed from an address or a path, as direct_url.json of its metadata says."""
+    records = (
+        record for place in site_packages(environment) for record in place.glob("*.dist-info/direct_url.json")
+    )
+    return frozenset(canonicalize_name(record.parent.name.partition("-")[0]) for record in records)
 
 
 def _mismatch(pin: str, installed: dict[str, str]) -> str | None:

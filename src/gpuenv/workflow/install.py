@@ -10,6 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from gpuenv.core.by_address import refuse_building
 from gpuenv.core.request import STACK, admits
 from gpuenv.managers.dry_run import PackageChange
 from gpuenv.managers.resolver import Unresolvable
@@ -50,6 +51,8 @@ def plan_install(
     Raises UsageError, Refused (`torch-held` where another torch would help) and Unreachable.
     """
     check_installable(opened, new)
+    if options.only_binary:
+        refuse_building(map(str, new))
     found = _held(opened, new, options, environ)
     if isinstance(found, PlannedChange):
         return with_files(found, environ)

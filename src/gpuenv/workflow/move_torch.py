@@ -95,6 +95,7 @@ def plan_anew(
         mirrors=options.mirrors or opened.asked.mirrors,
         find_links=(*options.find_links, *opened.asked.find_links),
         offline=options.offline,
+        only_binary=options.only_binary,
         devices=opened.asked.devices,
         program=("gpuenv", "plan"),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ class ChangeOptions:
     find_links: tuple[str, ...] = ()
     offline: bool = False
     torch: bool = False
+    only_binary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +181,12 @@ def with_its_python(opened: Opened, environ: Mapping[str, str]) -> dict[str, str
 
 
 def sources_of(opened: Opened, options: ChangeOptions, environ: Mapping[str, str]) -> Sources:
+    """Return where packages beside the torch stack come from, and whether any may be built."""
+    sources = _sources_of(opened, options, environ)
+    return replace(sources, only_binary=options.only_binary or sources.only_binary)
+
+
+def _sources_of(opened: Opened, options: ChangeOptions, environ: Mapping[str, str]) -> Sources:
     """Return where packages beside the torch stack come from: as typed, else as when it was made.
 
     A record holds no passwords: those of the user's configuration, of netrc and of the keyring count. Where

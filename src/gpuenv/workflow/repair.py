@@ -46,6 +46,7 @@ class RepairOptions:
     mirrors: tuple[str, ...] = ()
     find_links: tuple[str, ...] = ()
     offline: bool = False
+    only_binary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +184,7 @@ def _least(
             mirrors=options.mirrors,
             find_links=options.find_links,
             offline=options.offline,
+            only_binary=options.only_binary,
             program=("gpuenv", "plan"),
         )
         try:

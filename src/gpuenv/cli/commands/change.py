@@ -120,7 +120,7 @@ def update(name: str, asked: ChangeArguments, common: Common) -> int:
 def _options(asked: ChangeArguments) -> ChangeOptions:
     mirrors = tuple(one for one in asked.mirrors or () if one.strip())
     links = tuple(one for one in asked.find_links or () if one.strip())
-    return ChangeOptions(mirrors, links, asked.offline, asked.torch)
+    return ChangeOptions(mirrors, links, asked.offline, asked.torch, asked.only_binary)
 
 
 def _carry_out(

@@ -41,7 +41,9 @@ def repair(examined: Examination, asked: DoctorArguments, options: DoctorOptions
     """Show what would repair an environment, do it after a yes, and tell what came of it."""
     if not common.as_json:
         telling.show(examined.diagnosis, common)
-    sources = RepairOptions(tuple(asked.mirrors or ()), tuple(asked.find_links or ()), asked.offline)
+    sources = RepairOptions(
+        tuple(asked.mirrors or ()), tuple(asked.find_links or ()), asked.offline, asked.only_binary
+    )
     with working(tr("planning"), quiet=common.quiet):
         planned = plan_repair(examined, sources, os.environ)
     if not common.as_json:

@@ -120,6 +120,7 @@ def _options(wanted: FleetPlanArguments, where: FleetArguments, *command: str) -
         mirrors=wanted.mirrors,
         find_links=wanted.find_links,
         offline=wanted.offline,
+        only_binary=wanted.only_binary,
     )
     named = [word for path in where.inventory or () for word in ("-i", str(path))]
     named += ["-p", where.partition] if where.partition else []

@@ -1,0 +1,31 @@
+"""A repair installs the torch that was checked, and asks no index for it again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from patients import Patient
+from plans import plan
+
+from gpuenv.core.doctor.diagnosis import Diagnosis
+from gpuenv.core.doctor.repair import Repair
+from gpuenv.values.plan import CheckedFile, CheckedStack
+from gpuenv.verification.locate import Located
+from gpuenv.workflow.doctor import Examination
+from gpuenv.workflow.repair_steps import repair_steps
+
+
+@pytest.mark.parametrize("manager", ["uv", "pip"])
+def test_checked_files_go_in_first_and_are_not_installed_anew_from_an_index(
+    tmp_path: Path, manager: str
+) -> None:
+    patient = Patient(tmp_path)
+    examined = Examination(Located(patient.python, tmp_path), patient.findings(), Diagnosis("e", ()))
+    stack = CheckedStack(
+        (CheckedFile("torch", "2.14.1+cu126", "/cache/torch.whl", "5d1f"),), "/cache/torch.txt"
+    )
+    wanted = Repair((("torch",),), "auto", reinstall=("torch",), remove=())
+    first, *rest = repair_steps(wanted, plan(manager=manager, checked=stack), examined)
+    assert {"--no-index", "--require-hashes", "/cache/torch.txt"} <= set(first.argv)
+    assert not any("--reinstall-package" in step.argv or "--force-reinstall" in step.argv for step in rest)
