@@ -11,6 +11,9 @@ from running import Program
 from strangers import Stranger
 from tiny_wheels import tiny_wheel
 
+from gpuenv.managers.resolver_variables import may_tell_secrets
+from gpuenv.values.plan import Sources
+
 SECRET = "t0p-secret-of-the-user"
 
 
@@ -68,6 +71,18 @@ def test_no_variable_goes_to_an_address_in_metadata(
     (checkout / "requirements.txt").write_text(f"torch==2.14.1\ntrap @ {wheel.as_uri()}\n", encoding="utf-8")
     program.with_(**{name: SECRET}).run("plan", "-r", "requirements.txt", *torch_of(server))
     held_off(not any(SECRET in path for path in stranger.requests), stranger.requests)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://ada:hunter2@h.example/simple", "https://h.example/simple?token=hunter2"]
+)
+def test_uv_is_given_no_password_beside_a_wheel_of_a_stranger(url: str) -> None:
+    """It would be in a variable, whose name is known."""
+    public = "https://h.example/simple"
+    assert may_tell_secrets(Sources(url, (), ()), {})
+    assert may_tell_secrets(Sources(public, (url,), ()), {})
+    assert may_tell_secrets(Sources(public, (), ()), {"HTTPS_PROXY": url})
+    assert not may_tell_secrets(Sources(public, (), ()), {"HOME": "/home/ada", "API_TOKEN": "hunter2"})
 
 
 @attack("names an index in requirements.txt", "packages planned from it", without="lines-of-places-count")
