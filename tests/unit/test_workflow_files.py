@@ -17,13 +17,13 @@ from gpuenv.workflow.mirrors import Mirrors
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.plan import Installer, wish_of
 from gpuenv.workflow.read import decode
-from gpuenv.workflow.requirements import gather_requirements, read_requirements, requirement_lines
+from gpuenv.workflow.requirements import gather_requirements, numbered_lines, read_requirements
 
 
 def test_comments_blanks_and_continued_lines_are_read_as_pip_reads_them() -> None:
     text = "torch==2.1.2  # the paper's\n\n# all a comment\n\t# and this\nnumpy>=1.24 \\\n  ,<2\nx\t# tab\n"
-    assert requirement_lines(text) == ("torch==2.1.2", "numpy>=1.24    ,<2", "x")
-    assert requirement_lines("a @ https://example.com/a#egg=a\n") == ("a @ https://example.com/a#egg=a",)
+    assert numbered_lines(text) == ((1, "torch==2.1.2"), (5, "numpy>=1.24    ,<2"), (7, "x"))
+    assert numbered_lines("a @ https://example.com/a#egg=a\n") == ((1, "a @ https://example.com/a#egg=a"),)
 
 
 @pytest.mark.parametrize("line", ["-c more.txt", "-e .", "--pre", "--no-binary :all:", "-"])
@@ -95,7 +95,7 @@ def test_a_file_that_names_itself_is_bad_input(tmp_path: Path) -> None:
 
 @given(st.text())
 def test_any_text_gives_lines_without_blanks_or_comments(text: str) -> None:
-    assert all(line == line.strip() and line and not line.startswith("#") for line in requirement_lines(text))
+    assert all(line == line.strip() and line and not line.startswith("#") for _, line in numbered_lines(text))
 
 
 @given(st.binary(max_size=200))

@@ -10,7 +10,9 @@ from typing import Any
 from gpuenv.core.environment_selectors import is_selected, selected
 from gpuenv.core.match_spec import MatchSpec, as_specifier, parse_match_spec
 from gpuenv.core.request import STACK
+from gpuenv.values.bounds import check_bounds
 from gpuenv.values.build import Platform
+from gpuenv.values.documents import check_yaml
 from gpuenv.values.system_words import said_by_others
 from gpuenv.values.text import tr
 
@@ -74,7 +76,7 @@ def _load(text: str) -> Any:
     from ruamel.yaml.error import YAMLError  # noqa: PLC0415
 
     try:
-        return YAML().load(text)
+        return YAML().load(check_yaml(text))
     except (YAMLError, ValueError, RecursionError) as error:
         raise ValueError(tr("it is no YAML: {error}", error=_reason(error))) from None
 
@@ -157,7 +159,7 @@ class _Reading:
             self.pip.append(line)
 
     def _take_spec(self, text: str) -> None:
-        spec = parse_match_spec(text)
+        spec = parse_match_spec(check_bounds(text))
         project = TORCH_NAMES.get(spec.name, spec.name)
         if project in STACK:
             self.stack.append(f"{project}{as_specifier(spec)}")

@@ -11,6 +11,7 @@ from typing import Any
 
 from gpuenv.core.relocated import Move, replaced
 from gpuenv.values.activation import Activation
+from gpuenv.values.documents import load_json
 
 _MARK = "gpuenv"
 # what can't be taken out of a kernel's variables; pip and Python take an empty one for none
@@ -47,7 +48,7 @@ def _escaped(text: str) -> str:
 def kernel_environment(text: str) -> str | None:
     """Return for which environment gpuenv wrote a kernel.json; None for one that it did not write."""
     try:
-        document: Any = json.loads(text)
+        document: Any = load_json(text)
         environment = document["metadata"][_MARK]["environment"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -56,7 +57,7 @@ def kernel_environment(text: str) -> str | None:
 
 def moved_kernel(text: str, move: Move) -> str:
     """Return a kernel.json of gpuenv's for the environment's new path; what was added to it stays."""
-    document: Any = json.loads(replaced(text.encode(), move).decode())
+    document: Any = load_json(replaced(text.encode(), move).decode())
     before, after = (display_name(name) for name in move.called)
     if document.get("display_name") == before:
         document["display_name"] = after

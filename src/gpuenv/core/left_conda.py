@@ -23,6 +23,7 @@ _SILENT = ("pip",)
 
 def read_conda(found: Collector, text: str, start: int, end: int) -> None:
     """Note a spec that stands between two places; what is not understood is told."""
+    found.bounded(text, start)
     try:
         spec = parse_match_spec(text)
     except ValueError:

@@ -22,6 +22,7 @@ from gpuenv.core.left_conda import read_conda
 from gpuenv.core.left_reading import Collector, Reading, shown
 from gpuenv.core.left_requirements import read_line
 from gpuenv.values.build import Platform
+from gpuenv.values.documents import check_yaml
 from gpuenv.values.left import LeftFile
 from gpuenv.values.system_words import said_by_others
 from gpuenv.values.text import tr
@@ -51,7 +52,7 @@ def compose(text: str) -> Any:
     if len(text) > _LARGEST:
         raise ValueError(tr("it is larger than {size} KB", size=_LARGEST >> 10))
     try:
-        root = YAML(typ="safe", pure=True).compose(text.removeprefix("\ufeff"))
+        root = YAML(typ="safe", pure=True).compose(check_yaml(text.removeprefix("\ufeff")))
     except (YAMLError, ValueError, RecursionError) as error:
         reason = getattr(error, "problem", None) or next(iter(str(error).splitlines()), type(error).__name__)
         raise ValueError(tr("it is no YAML: {error}", error=said_by_others(str(reason)))) from None

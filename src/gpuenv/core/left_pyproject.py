@@ -25,7 +25,8 @@ from gpuenv.core.left_poetry import specifier_of
 from gpuenv.core.left_reading import Collector, Reading, shown
 from gpuenv.core.left_requirements import take_requirement
 from gpuenv.core.request import STACK
-from gpuenv.core.toml_places import Key, Place, load_toml, toml_places, value_at
+from gpuenv.core.toml_places import Key, Place, toml_places, value_at
+from gpuenv.values.documents import load_toml
 from gpuenv.values.left import LeftFile
 from gpuenv.values.system_words import said_by_others
 from gpuenv.values.text import tr
@@ -121,7 +122,7 @@ class _Reader:
     def _poetry_address(self, name: str, key: Key, address: str) -> None:
         place = self.places.get(key)
         if place is not None:
-            read = read_pip(f"{name} @ {address}")
+            read = read_pip(self.found.bounded(f"{name} @ {address}", place.start))
             self.found.take(canonicalize_name(name), read.requirement, place.start, place.end, "poetry")
 
     def _not_understood(self, place: Place, name: str) -> None:

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gpuenv.values.bounds import check_bounds
 from gpuenv.values.left import Asked, LeftFile, Notation
 from gpuenv.values.text import tr
 from gpuenv.values.userinfo import redact
@@ -60,6 +61,7 @@ class Collector:
         """Note what stands between two places; raise ValueError where there are too many."""
         if len(self.asked) >= _MOST:
             raise ValueError(tr("it asks for more than {most} things", most=_MOST))
+        self.bounded(requirement or "", start)
         self.asked.append(
             Asked(
                 project=project,
@@ -74,6 +76,13 @@ class Collector:
                 constraint=self.constraint,
             )
         )
+
+    def bounded(self, text: str, at: int) -> str:
+        """Return text that stands at a place and may be parsed; raise ValueError with its line."""
+        try:
+            return check_bounds(text)
+        except ValueError as error:
+            raise ValueError(tr("line {number}: {reason}", number=self.line(at), reason=error)) from None
 
     def follow(self, path: str, kind: MoreKind, at: int) -> None:
         """Note another file that the one at hand names."""

@@ -100,7 +100,7 @@ def _read_pip(found: Collector, start: int, end: int) -> None:
             option = "" if equals else option
         else:
             option = ""
-            read = read_pip(word)
+            read = read_pip(found.bounded(word, at))
             if read.project in STACK and read.requirement is not None:
                 found.take(read.project, read.requirement, at, until)
 

@@ -110,7 +110,7 @@ def _read_option(found: Collector, option: re.Match[str], base: int, end: int | 
     elif name in _FILES and value:
         found.follow(value, _FILES[name], start)
     elif name in _EDITABLE and value:
-        _take(found, read_pip(value), start, end)
+        _take(found, read_pip(found.bounded(value, start)), start, end)
 
 
 def _read_requirement(found: Collector, start: int, end: int) -> None:
@@ -125,7 +125,7 @@ def _read_requirement(found: Collector, start: int, end: int) -> None:
     if _EXPORTED.fullmatch(bare):
         read_conda(found, bare, start, end)
     else:
-        _take(found, read_pip(bare.strip()), start, end)
+        _take(found, read_pip(found.bounded(bare.strip(), start)), start, end)
 
 
 def _take(found: Collector, read: PipLine, start: int, end: int) -> None:
@@ -139,7 +139,7 @@ def _take(found: Collector, read: PipLine, start: int, end: int) -> None:
 
 def take_requirement(found: Collector, text: str, start: int, end: int) -> None:
     """Note a requirement that stands in quotes somewhere: PEP 621's, setuptools'."""
-    read = read_pip(text.strip())
+    read = read_pip(found.bounded(text.strip(), start))
     if read.folder is not None:
         found.tell(start, tr("`{text}` is not understood and left as it is", text=shown(text)))
         return

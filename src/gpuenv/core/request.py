@@ -168,7 +168,6 @@ def parse_named(texts: tuple[str, ...]) -> tuple[Requirement, ...]:
 def _parse_requirement(text: str) -> Requirement:
     try:
         requirement = Requirement(check_bounds(text))
-        _refuse_empty(requirement)
     except ValueError as error:
         raise UsageError(
             tr("`{text}` is no requirement: {error}", text=shortened(text), error=reason_of(error)),
@@ -187,12 +186,6 @@ def _parse_requirement(text: str) -> Requirement:
             fixes=(Fix(tr("name the version instead, or give the folder of the file with --find-links")),),
         )
     return requirement
-
-
-def _refuse_empty(requirement: Requirement) -> None:
-    """Raise ValueError for `torch===`, which the grammar lets pass."""
-    if any(not item.version for item in requirement.specifier):
-        raise ValueError(tr("a version is missing after `{operator}`", operator="==="))
 
 
 def _refuse_marker(text: str, requirement: Requirement) -> None:

@@ -9,17 +9,12 @@ gives ("project", "dependencies", 0) → 27…42, and so on. https://toml.io/en/
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpuenv.values.documents import load_toml
 from gpuenv.values.text import tr
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 Key = tuple["str | int", ...]
 
@@ -30,8 +25,6 @@ _STRING = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}(?!")|' + r"'''.*?'{3,5}(?!')|" + r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'", re.DOTALL
 )
 _DEEPEST = 60
-# the library takes the square of such a key's length
-_DEEP_KEY = re.compile(r"(?<![\w\"'-])(?:[\w\"'-]{1,100}[ \t]?\.[ \t]?){64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +33,6 @@ class Place:
 
     start: int
     end: int
-
-
-def load_toml(text: str) -> dict[str, Any]:
-    """Parse TOML; raise ValueError, for what is nested too deeply too."""
-    if _DEEP_KEY.search(text):
-        raise ValueError(tr("it is nested too deeply"))
-    try:
-        return tomllib.loads(text)
-    except RecursionError:
-        raise ValueError(tr("it is nested too deeply")) from None
 
 
 def toml_places(text: str) -> dict[Key, Place]:
@@ -166,7 +149,7 @@ class _Scanner:
 
 
 def _unquoted(quoted: str) -> str:
-    return str(tomllib.loads(f"key = {quoted}")["key"])
+    return str(load_toml(f"key = {quoted}")["key"])
 
 
 def value_at(document: Mapping[str, Any], key: Key) -> Any:

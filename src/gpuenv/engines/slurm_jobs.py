@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +12,7 @@ from typing import Any
 from gpuenv.closed import write_closed
 from gpuenv.engines.slurm_text import JOB_FORMAT, last_words, parse_jobs
 from gpuenv.process import Aside, run, start_aside
+from gpuenv.values.documents import load_json
 from gpuenv.values.fleet_run import HostResult, OnHost
 from gpuenv.values.text import tr
 
@@ -158,7 +158,7 @@ def _answer(path: Path) -> dict[str, Any] | None:
     lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines() or [""]
     answer: Any = None
     with suppress(ValueError, RecursionError):
-        answer = json.loads(lines[-1])
+        answer = load_json(lines[-1])
     return answer if isinstance(answer, dict) else None
 
 

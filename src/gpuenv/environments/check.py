@@ -12,6 +12,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from gpuenv.reading import read_limited_text
 from gpuenv.values.errors import Because, Fix, InstallFailed
 from gpuenv.values.plan import Plan, PlannedPackage
 from gpuenv.values.text import tr
@@ -129,7 +130,7 @@ def _check_cuda(plan: Plan, environment: Path, log: Path) -> None:
         if not file.is_file() or file.stat().st_size > _LARGEST:
             continue
         try:
-            cuda = parse_torch_cuda(file.read_text(encoding="utf-8"))
+            cuda = parse_torch_cuda(read_limited_text(file))
         except ValueError:
             continue  # not a fact that contradicts the plan
         if cuda != Variant(plan.variant).cuda:
@@ -143,7 +144,7 @@ def torch_cuda(environment: Path) -> str | None:
         with suppress(OSError, ValueError):
             file = packages / "torch" / "version.py"
             if file.stat().st_size <= _LARGEST:
-                cuda = parse_torch_cuda(file.read_text(encoding="utf-8"))
+                cuda = parse_torch_cuda(read_limited_text(file))
                 return f"cu{cuda.major}{cuda.minor}" if cuda else "cpu"
     return None
 

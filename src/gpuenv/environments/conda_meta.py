@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path
@@ -10,7 +9,9 @@ from typing import Any
 
 from gpuenv.core.conda_plan import channel_name, check_solved
 from gpuenv.managers.conda_calls import environment_python
+from gpuenv.reading import read_limited_text
 from gpuenv.values.conda import CondaPin, CondaRecord
+from gpuenv.values.documents import load_json
 from gpuenv.values.text import tr
 
 _FILE = re.compile(r"(?P<name>.+)-(?P<version>[^-]+)-(?P<build>[^-]+)\.json")
@@ -45,7 +46,7 @@ def read_record(prefix: Path, record: CondaRecord) -> CondaRecord:
     try:
         if file.stat().st_size > _LARGEST:
             raise ValueError(tr("`{file}` is too large for a record", file=file))  # noqa: TRY301 - as bad as the others
-        return parse_record(file.read_text(encoding="utf-8"))
+        return parse_record(read_limited_text(file))
     except (OSError, ValueError) as error:
         raise ValueError(f"`{file}`: {error}") from None
 
@@ -57,10 +58,7 @@ def parse_record(text: str) -> CondaRecord:
      "channel": "https://conda.example/conda-forge/linux-64", "subdir": "linux-64", "files": [...],
      "fn": "pytorch-2.8.0-cuda129_mkl_py311_h129abc_301.conda", "url": "https://conda.example/...", ...}
     """
-    try:
-        document = json.loads(text)
-    except RecursionError:
-        raise ValueError(tr("the record is nested too deeply")) from None
+    document = load_json(text)
     if not isinstance(document, dict):
         raise ValueError(tr("the record is no object"))
     return CondaRecord(

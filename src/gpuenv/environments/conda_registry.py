@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from gpuenv.reading import read_limited_text
+
 _OFF = ("false", "no", "off", "0")
 
 
@@ -48,4 +50,4 @@ def _list_of(environ: Mapping[str, str]) -> Path | None:
 
 def _read(file: Path) -> list[str]:
     """Return the lines; the last one is empty where the file ends in a line break."""
-    return file.read_text(encoding="utf-8").split("\n") if file.exists() else []
+    return read_limited_text(file).split("\n") if file.exists() else []

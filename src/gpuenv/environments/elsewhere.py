@@ -8,6 +8,8 @@ from pathlib import Path
 
 from gpuenv.environments.record import read_record, replace_file
 from gpuenv.environments.store import Place, Store, is_path, make_directory, unwritable
+from gpuenv.reading import read_limited_text
+from gpuenv.values.documents import load_json
 
 
 def remember(place: Place) -> None:
@@ -35,7 +37,7 @@ def places_elsewhere(store: Store) -> tuple[Place, ...]:
     places = []
     for note in sorted(store.elsewhere.glob("*.json")) if store.elsewhere.is_dir() else ():
         with suppress(OSError, ValueError):
-            path = Path(str(json.loads(note.read_text(encoding="utf-8"))))
+            path = Path(str(load_json(read_limited_text(note))))
             record = read_record(path) if path.is_absolute() else None
             if record is not None:  # a conda tool's has a name; what was made at a path is called by it
                 name = str(path) if is_path(record.name) else record.name

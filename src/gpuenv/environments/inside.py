@@ -15,6 +15,7 @@ from gpuenv.core.held import (
 )
 from gpuenv.environments.record import replace_file
 from gpuenv.indexes.active_hold import without_active_hold
+from gpuenv.reading import read_limited_text
 
 CONSTRAINTS = "constraints.txt"
 PIP_CONFIGURATION = "pip.ini" if os.name == "nt" else "pip.conf"
@@ -38,7 +39,7 @@ def hold_stack(root: Path, name: str) -> None:
 def is_ours(configuration: Path) -> bool:
     """Tell whether a pip.conf is as gpuenv writes it, for this place or another."""
     try:
-        return is_held_configuration(configuration.read_text(encoding="utf-8"))
+        return is_held_configuration(read_limited_text(configuration))
     except (OSError, ValueError):
         return False
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from gpuenv.environments.check import site_packages
 from gpuenv.environments.dists import parse_headers, parse_record
 from gpuenv.machine.executables import is_there, read_text
+from gpuenv.values.documents import load_json
 from gpuenv.values.installed import Installed
 from gpuenv.values.userinfo import without_userinfo
 
@@ -52,7 +52,7 @@ def parse_direct_url(text: str) -> str | None:
     {"url": "https://example.org/x-1.0-py3-none-any.whl", "archive_info": {"hashes": {"sha256": "5d1f..."}}}
     """
     try:
-        told = json.loads(text)
+        told = load_json(text)
         url, vcs, archive = str(told["url"]), told.get("vcs_info"), told.get("archive_info")
         if isinstance(vcs, dict):
             return f"{vcs['vcs']}+{without_userinfo(url)}@{vcs['commit_id']}"

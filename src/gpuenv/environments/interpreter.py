@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from typing import Any
 from gpuenv import process
 from gpuenv.environments.check import site_packages
 from gpuenv.machine.executables import is_there, read_text
+from gpuenv.values.documents import load_json
 from gpuenv.values.exit_status import describe_status
 from gpuenv.values.findings import Interpreter
 from gpuenv.values.system_words import reason_of
@@ -82,10 +82,7 @@ def parse_answer(text: str) -> dict[str, Any]:
     line = next((line for line in text.splitlines() if line.startswith(_MARK)), None)
     if line is None:
         raise ValueError(tr("the interpreter did not answer"))
-    try:
-        told = json.loads(line.removeprefix(_MARK))
-    except RecursionError:
-        raise ValueError(tr("the interpreter's answer is nested too deeply")) from None
+    told = load_json(line.removeprefix(_MARK))
     if not isinstance(told, dict) or not isinstance(told.get("packages"), list):
         raise ValueError(tr("the interpreter's answer is of another kind"))
     return told

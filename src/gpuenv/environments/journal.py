@@ -17,6 +17,8 @@ from gpuenv.environments.full_disk import is_full
 from gpuenv.environments.record import replace_file
 from gpuenv.environments.store import Place, Store, make_directory, unwritable
 from gpuenv.environments.trees import Identity, identity_of, remove_tree
+from gpuenv.reading import read_limited_text
+from gpuenv.values.documents import load_json
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
@@ -79,7 +81,7 @@ def parse_journal(text: str) -> Journal:
      "identity": [2049, 131], "marked": false}
     """
     try:
-        document = json.loads(text)
+        document = load_json(text)
         path, trash, token = Path(document["path"]), Path(document["trash"]), str(document["token"])
         old = Path(document["old"]) if document["old"] is not None else None
         state, marked, numbers = document["state"], document["marked"], document["identity"]
@@ -115,7 +117,7 @@ def read_journal(place: Place) -> Journal | None:
     """Return the change under way at a place; raise UsageError when its journal can't be read."""
     file = journal_file(place)
     try:
-        return parse_journal(file.read_text(encoding="utf-8"))
+        return parse_journal(read_limited_text(file))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -131,7 +133,7 @@ def pending_places(store: Store) -> tuple[Place, ...]:
     places = []
     for file in sorted(store.journals.glob("*.json")) if store.journals.is_dir() else ():
         try:
-            journal = parse_journal(file.read_text(encoding="utf-8"))
+            journal = parse_journal(read_limited_text(file))
         except (OSError, ValueError):
             continue
         place = Place(store, journal.path.name, journal.path)
@@ -201,7 +203,7 @@ def _is_ours(journal: Journal) -> bool:
 
 def _marker_of(path: Path) -> str | None:
     try:
-        return (path / MARKER).read_text(encoding="utf-8")
+        return read_limited_text(path / MARKER)
     except (OSError, ValueError):
         return None
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from gpuenv.core.kernel_spec import kernel_environment
 from gpuenv.environments.record import replace_file
+from gpuenv.reading import read_limited_text
+from gpuenv.values.documents import load_json
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
@@ -52,7 +54,7 @@ def check_free(folder: Path, root: Path) -> None:
 def is_kernel_of(folder: Path, root: Path) -> bool:
     """Tell whether gpuenv wrote the kernel in a folder, for this environment."""
     try:
-        text = (folder / _FILE).read_text(encoding="utf-8")
+        text = read_limited_text(folder / _FILE)
     except (OSError, ValueError):
         return False
     return not folder.is_symlink() and kernel_environment(text) == str(root)
@@ -75,7 +77,7 @@ def write_kernel(folder: Path, text: str, root: Path) -> None:
 def kernels_of(root: Path) -> tuple[Path, ...]:
     """Return the kernels noted in an environment."""
     try:
-        listed = json.loads((root / LIST).read_text(encoding="utf-8"))
+        listed = load_json(read_limited_text(root / LIST))
     except (OSError, ValueError, RecursionError):
         return ()
     return tuple(Path(one) for one in listed if isinstance(one, str)) if isinstance(listed, list) else ()
@@ -93,7 +95,7 @@ def remove_kernel(folder: Path, root: Path) -> bool:
 
 def read_kernel(folder: Path) -> str:
     """Return the text of a kernel; raise OSError or ValueError."""
-    return (folder / _FILE).read_text(encoding="utf-8")
+    return read_limited_text(folder / _FILE)
 
 
 def move_kernel(before: Path, after: Path, text: str, roots: tuple[Path, ...]) -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpuenv.reading import read_limited_text
+from gpuenv.values.documents import load_json
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.values.userinfo import redact
@@ -78,10 +80,7 @@ def parse_record(text: str) -> Record:
     {"schema_version": 1, "name": "paper", "created": "2026-11-20T10:00:00+00:00", "manager": "uv",
      "state": "complete", "verified": true, "verify": {...}, "machine": {...}, "plan": {...}}
     """
-    try:
-        document = json.loads(text)
-    except RecursionError:
-        raise ValueError(tr("the record is nested too deeply")) from None
+    document = load_json(text)
     if not isinstance(document, dict):
         raise ValueError(tr("the record is no JSON object"))
     if document.get("schema_version") != SCHEMA_VERSION or document.get("state") != "complete":
@@ -118,7 +117,7 @@ def read_record(environment: Path) -> Record | None:
     try:
         if file.stat().st_size > _LARGEST:
             return _damaged(environment, tr("the record is larger than gpuenv makes any"))
-        return parse_record(file.read_text(encoding="utf-8"))
+        return parse_record(read_limited_text(file))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:

@@ -19,6 +19,8 @@ from gpuenv.environments import elsewhere
 from gpuenv.environments.record import replace_file
 from gpuenv.environments.store import Place, Store
 from gpuenv.environments.trees import remove_tree
+from gpuenv.reading import read_limited_text
+from gpuenv.values.documents import load_json
 from gpuenv.values.errors import Because, Fix, InstallFailed
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
@@ -127,7 +129,7 @@ def finish(place: Place) -> bool:
 
 def _read(root: Path) -> Manifest | None:
     try:
-        text = (root / FOLDER / _MANIFEST).read_text(encoding="utf-8")
+        text = read_limited_text(root / FOLDER / _MANIFEST)
     except FileNotFoundError:  # nothing had begun
         return None
     return parse_manifest(text)
@@ -140,7 +142,7 @@ def parse_manifest(text: str) -> Manifest:
      jupyter/kernels/gpuenv-paper", "after": "/home/.../gpuenv-thesis", "text": "{...}"}]}
     """
     try:
-        document = json.loads(text)
+        document = load_json(text)
         kernels = tuple(
             MovedKernel(str(one["before"]), str(one["after"]), str(one["text"]))
             for one in document["kernels"]

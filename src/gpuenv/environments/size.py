@@ -10,6 +10,8 @@ from pathlib import Path
 from gpuenv.environments.check import site_packages
 from gpuenv.environments.record import replace_file
 from gpuenv.environments.store import Place
+from gpuenv.reading import read_limited_text
+from gpuenv.values.documents import load_json
 
 
 def environment_size(place: Place, cache: Path | None) -> int | None:
@@ -69,7 +71,7 @@ def _stamps(root: Path) -> list[list[int]]:
 
 def _known(note: Path, stamps: list[list[int]]) -> int | None:
     try:
-        document = json.loads(note.read_text(encoding="utf-8"))
+        document = load_json(read_limited_text(note))
         if document["stamps"] == stamps and type(document["size"]) is int:
             return int(document["size"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -21,6 +21,8 @@ from packaging.utils import canonicalize_name
 from gpuenv.environments.record import FILE_NAME, replace_file
 from gpuenv.environments.trees import remove_tree
 from gpuenv.machine.executables import read_text
+from gpuenv.reading import read_limited_text
+from gpuenv.values.documents import load_json
 from gpuenv.values.text import tr
 
 FOLDER = ".gpuenv-repair"
@@ -110,7 +112,7 @@ def put_back(root: Path) -> None:
     It may be interrupted at any point and be called again.
     """
     folder = root / FOLDER
-    manifest = parse_manifest((folder / _MANIFEST).read_text(encoding="utf-8"), root)
+    manifest = parse_manifest(read_limited_text(folder / _MANIFEST), root)
     if not manifest.cleared:
         _clear(root, manifest)
         _write(root, replace(manifest, cleared=True))
@@ -160,7 +162,7 @@ def parse_manifest(text: str, root: Path) -> Manifest:
      "cleared": false}
     """
     try:
-        document = json.loads(text)
+        document = load_json(text)
         names = tuple(str(name) for name in document["names"])
         places = tuple(os.path.normpath(root / str(place)) for place in document["places"])
         told = document.get("before")

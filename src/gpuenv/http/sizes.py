@@ -9,6 +9,9 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+from gpuenv.reading import read_limited_text
+from gpuenv.values.documents import load_json
+
 
 class SizeStore:
     """Sizes of files that never change, by address, in one JSON file."""
@@ -37,7 +40,7 @@ class SizeStore:
 
     def _load(self) -> dict[str, int]:
         try:
-            read = json.loads(self._path.read_text(encoding="utf-8"))
+            read = load_json(read_limited_text(self._path))
         except (OSError, ValueError):
             return {}
         return (

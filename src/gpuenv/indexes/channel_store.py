@@ -13,7 +13,9 @@ from typing import Any
 
 from gpuenv.http.streams import Validators
 from gpuenv.indexes.conda_record import Folder, parse_record
+from gpuenv.reading import read_limited_text
 from gpuenv.values.conda import CondaRecord
+from gpuenv.values.documents import load_json
 from gpuenv.values.text import tr
 
 _FORMAT = 1
@@ -47,7 +49,7 @@ class ChannelStore:
     def load(self, folder: Folder) -> Reading | None:
         """Return what was kept of a folder."""
         try:
-            return parse_reading(self._path(folder).read_text(encoding="utf-8"), folder)
+            return parse_reading(read_limited_text(self._path(folder)), folder)
         except (OSError, ValueError):
             return None
 
@@ -87,7 +89,7 @@ def parse_reading(text: str, folder: Folder) -> Reading:
      "records": {"pytorch-2.8.0-….conda": {…}}, "garbled": [], "digests": [["pytorch", "27ea…"]]}
     """
     try:
-        told = json.loads(text)
+        told = load_json(text)
         if told["format"] != _FORMAT:
             raise ValueError(tr("it is of another format"))
         place = Folder(folder.channel, folder.subdir, _text(told["files_url"]))

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from gpuenv.core.mirror_audit import Verdict
 from gpuenv.http import cache_directory
+from gpuenv.values.documents import load_json
 from gpuenv.values.mirror import Mirror
 from gpuenv.values.text import tr
 from gpuenv.values.userinfo import redact
@@ -79,7 +80,7 @@ def read_memory(environ: Mapping[str, str], now: float | None = None) -> Memory:
     """Return what is remembered at `now` (seconds since 1970); nothing where the file is not one of ours."""
     try:
         with _file(environ).open("rb") as file:
-            read = json.loads(file.read(_LONGEST_FILE))
+            read = load_json(file.read(_LONGEST_FILE))
         return _fresh(parse_memory(read), time.time() if now is None else now)
     except (OSError, ValueError, RecursionError):
         return Memory()

@@ -7,11 +7,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
 from gpuenv.indexes.link import Link, LinkPage, leads_inside, parse_hashes
+from gpuenv.indexes.link import Link, LinkPage, parse_hashes
+from gpuenv.values.documents import load_json
 from gpuenv.values.text import tr
 
 _API_MAJOR = "1"
@@ -31,8 +32,8 @@ def parse_json(text: str, url: str) -> LinkPage:
 
 def _load(text: str) -> object:
     try:
-        return json.loads(text)
-    except (RecursionError, ValueError):
+        return load_json(text)
+    except ValueError:
         raise ValueError(tr("the page is no JSON")) from None
 
 

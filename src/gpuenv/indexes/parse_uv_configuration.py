@@ -12,17 +12,12 @@ extra-index-url = ["https://two.example.com/simple"]
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from gpuenv.values.documents import load_toml
 from gpuenv.values.text import tr
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +41,7 @@ class UvConfiguration:
 
 def parse_uv_configuration(text: str) -> UvConfiguration:
     """Read a uv.toml; ValueError for what is no TOML or has other types than uv takes."""
-    try:
-        table = tomllib.loads(text.removeprefix("\ufeff"))
-    except RecursionError:
-        raise ValueError(tr("the file is nested too deeply")) from None
+    table = load_toml(text.removeprefix("\ufeff"))
     pip = _typed(table, "pip", dict, {})
     levels = (pip, table)
     indexes = [index for index in _typed(table, "index", list, []) if not _flag(index, "explicit")]

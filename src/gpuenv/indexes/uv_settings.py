@@ -20,11 +20,7 @@ from gpuenv.indexes.addresses import is_remote
 from gpuenv.indexes.places import Places
 from gpuenv.reading import read_limited_text
 from gpuenv.surroundings import private_folder
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from gpuenv.values.documents import load_toml
 
 # They send uv to another folder, whose configuration and project it would obey.
 _LEADING_ELSEWHERE = ("UV_WORKING_DIR", "UV_WORKING_DIRECTORY", "UV_DIRECTORY", "UV_PROJECT", "UV_ENV_FILE")
@@ -103,7 +99,7 @@ def _quoted(text: str) -> str:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    table = tomllib.loads(read_limited_text(path).removeprefix("\ufeff"))
+    table = load_toml(read_limited_text(path).removeprefix("\ufeff"))
     anchored = _anchored(table, path.absolute().parent)
     assert isinstance(anchored, dict)  # noqa: S101 - as the table is
     return anchored

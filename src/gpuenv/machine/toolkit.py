@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from gpuenv import process
 from gpuenv.machine.executables import find_executable, find_executables, read_text
+from gpuenv.values.documents import load_json
 from gpuenv.values.machine import Problem, Toolkit
 from gpuenv.values.text import tr
 from gpuenv.values.variant import CudaVersion, parse_cuda_version
@@ -92,7 +92,7 @@ def parse_version_json(text: str) -> CudaVersion:
     Sample: `{"cuda": {"name": "CUDA SDK", "version": "12.4.20240301"}, ...}`
     """
     try:
-        return parse_cuda_version(str(json.loads(text)["cuda"]["version"]))
+        return parse_cuda_version(str(load_json(text)["cuda"]["version"]))
     except (KeyError, TypeError, RecursionError) as error:
         raise ValueError(tr("it names no CUDA version")) from error
 

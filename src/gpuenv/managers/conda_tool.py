@@ -23,7 +23,9 @@ from gpuenv.machine.conda_tools import find_conda_tools
 from gpuenv.managers import conda_calls
 from gpuenv.managers.manager import MISLEADING, without
 from gpuenv.own_metadata import install_extra
+from gpuenv.reading import read_limited_text
 from gpuenv.values.conda import CondaWanted
+from gpuenv.values.documents import load_json
 from gpuenv.values.errors import Because, Fix, InstallFailed, UsageError
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
@@ -143,7 +145,7 @@ def _fingerprint(found: CondaTool, environ: Mapping[str, str]) -> str:
 
 def _kept(file: Path, tool: Tool) -> CondaInfo | None:
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
+        document = load_json(read_limited_text(file))
         lists = {name: tuple(document[name]) for name in ("environments", "caches", "channels")}
         version = str(Version(document["version"]))
         return CondaInfo(tool, version, str(document["platform"]), document["root"], **lists)
@@ -180,7 +182,7 @@ def write_condarc(wanted: CondaWanted, calling: Calling) -> str:
     """
     try:
         named = calling.environ.get("CONDARC")
-        before = Path(named).read_text(encoding="utf-8") if named and Path(named).is_file() else ""
+        before = read_limited_text(Path(named)) if named and Path(named).is_file() else ""
         text = conda_calls.render_condarc(wanted.channels, before, shards=calling.shards)
         path = calling.cache / "condarc" / conda_calls.condarc_name(text)
         if not path.exists():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
+from gpuenv.values.documents import load_json
 from gpuenv.values.text import tr
 
 _LINE = re.compile(
@@ -70,7 +70,7 @@ def parse_pip_report(text: str, installed: dict[str, str]) -> tuple[PackageChang
     Sample: `{"version": "1", "install": [{"metadata": {"name": "torch", "version": "2.7.1+cu126"}, ...}]}`
     """
     try:
-        rows = json.loads(text)["install"]
+        rows = load_json(text)["install"]
         told = {canonicalize_name(row["metadata"]["name"]): str(row["metadata"]["version"]) for row in rows}
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(tr("pip's report is of another kind")) from error

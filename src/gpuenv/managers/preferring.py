@@ -21,6 +21,7 @@ from gpuenv.managers.resolver import (
     resolving_arguments,
     without_building,
 )
+from gpuenv.reading import read_limited_text
 from gpuenv.values.text import tr
 
 
@@ -52,7 +53,7 @@ def _compile(
             environ=uv_manager.environment(environ, question.sources),
             stdin=asked,
         )
-        text = before.read_text(encoding="utf-8")
+        text = read_limited_text(before)
     if answer.ok:
         return Resolved(parse_pins(text))
     return parse_failure(answer.stderr or answer.error or tr("uv ran out of time"))

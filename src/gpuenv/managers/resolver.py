@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +13,7 @@ from gpuenv.core.by_address import part_by_address
 from gpuenv.managers import uv as uv_manager
 from gpuenv.managers.resolver_variables import may_tell_secrets, only_of_uv
 from gpuenv.values.build import Platform
+from gpuenv.values.documents import load_toml
 from gpuenv.values.errors import Because, Fix, InstallFailed, Unreachable
 from gpuenv.values.plan import Sources
 from gpuenv.values.system_words import reason_of
@@ -229,10 +229,7 @@ def parse_pylock(text: str) -> Resolved:
     wheels = [{ url = "https://.../iniconfig-2.3.1-py3-none-any.whl", size = 7484,
                     hashes = { sha256 = "9121e2" } }]
     """
-    try:
-        packages = _load_toml(text).get("packages", [])
-    except RecursionError:
-        raise ValueError(tr("the lock is nested too deeply")) from None
+    packages = load_toml(text).get("packages", [])
     if not isinstance(packages, list):
         raise ValueError(tr("`packages` of the lock is no list"))
     return Resolved(tuple(_parse_package(package) for package in packages))
@@ -275,14 +272,6 @@ def _file_name(where: Any) -> str | None:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _load_toml(text: str) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib  # noqa: PLC0415 - only where a resolver ran
-    else:
-        import tomli as tomllib  # noqa: PLC0415
-    return tomllib.loads(text)
 
 
 def parse_failure(stderr: str) -> Unresolvable:

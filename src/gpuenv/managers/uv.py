@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -26,6 +25,7 @@ from gpuenv.managers.manager import (
 )
 from gpuenv.surroundings import find_executable
 from gpuenv.uv_binary import find_embedded_uv
+from gpuenv.values.documents import load_json
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.machine import FoundPython
 from gpuenv.values.plan import CheckedStack, Sources, Step
@@ -206,10 +206,7 @@ def parse_python_list(text: str, *, exact: bool = False) -> tuple[PythonOffer, .
     Of several with one MAJOR.MINOR, an installed one is kept, else the newest; `exact` keeps every patch
     release. Raises ValueError.
     """
-    try:
-        rows = json.loads(text)
-    except RecursionError:
-        raise ValueError(tr("uv's list of Pythons is nested too deeply")) from None
+    rows = load_json(text)
     if not isinstance(rows, list):
         raise ValueError(tr("uv's list of Pythons is no list"))
     best: dict[object, tuple[bool, int, PythonOffer]] = {}

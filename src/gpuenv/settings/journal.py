@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from gpuenv.settings.files import keep_private, read_bytes, remove
+from gpuenv.values.documents import load_json
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.mirror import Tool
 from gpuenv.values.system_words import reason_of
@@ -80,7 +81,7 @@ def _file(directory: Path, path: Path) -> Path:
 
 def _load(file: Path) -> Kept:
     try:
-        return _checked(parse_kept(json.loads((read_bytes(file) or b"").decode("utf-8"))), file)
+        return _checked(parse_kept(load_json((read_bytes(file) or b"").decode("utf-8"))), file)
     except (ValueError, RecursionError) as error:
         raise UsageError(
             tr("what gpuenv kept in `{file}` can't be read", file=file),

@@ -7,10 +7,13 @@ import re
 from gpuenv.values.text import tr
 
 _MOST_DIGITS = 400  # CPython refuses to convert 4,300; the longest real versions have 14
+_MOST_PARTS = 100  # of a version
 _MOST_BRACKETS = 50
 _LONGEST = 20_000  # letters
 _SHOWN = 200
 _DIGITS = re.compile(rf"\d{{{_MOST_DIGITS + 1}}}")
+_PARTS = re.compile(rf"(?:\d{{1,9}}\.){{{_MOST_PARTS}}}")
+_NO_VERSION = re.compile(r"===[ \t]{0,9}(?:$|[,;)])")
 
 
 def check_bounds(text: str) -> str:
@@ -19,11 +22,15 @@ def check_bounds(text: str) -> str:
         raise ValueError(tr("it is longer than {count} characters", count=_LONGEST))
     if _DIGITS.search(text):
         raise ValueError(tr("it has a number of more than {count} digits", count=_MOST_DIGITS))
+    if _PARTS.search(text):
+        raise ValueError(tr("it has a version of more than {count} parts", count=_MOST_PARTS))
+    if _NO_VERSION.search(text):  # which the grammar lets pass
+        raise ValueError(tr("a version is missing after `{operator}`", operator="==="))
     if text.count("(") > _MOST_BRACKETS:
         raise ValueError(tr("its brackets are nested too deeply"))
     return text
 
 
-def shortened(text: str) -> str:
+def shortened(text: str, most: int = _SHOWN) -> str:
     """Return a text as a message quotes it."""
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}\N{HORIZONTAL ELLIPSIS}"
+    return text if len(text) <= most else f"{text[:most]}\N{HORIZONTAL ELLIPSIS}"

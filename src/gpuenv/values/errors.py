@@ -16,6 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from gpuenv.values.bounds import shortened
+
+_LONGEST = 4000  # letters of a message; what it repeats of a file may be of any length
+
 
 @dataclass(frozen=True, slots=True)
 class Because:
@@ -50,6 +54,7 @@ class GpuenvError(Exception):
         fixes: tuple[Fix, ...] = (),
         data: dict[str, Any] | None = None,
     ) -> None:
+        message = shortened(message, _LONGEST)
         super().__init__(message)
         self.message = message
         self.code = code

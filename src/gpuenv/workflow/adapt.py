@@ -10,7 +10,6 @@ from pathlib import Path
 
 from gpuenv import matrices
 from gpuenv.core.adapt_risks import risks_of
-from gpuenv.core.patch import patched
 from gpuenv.core.target import platform_of
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.left import Adaptation, Left
@@ -24,6 +23,7 @@ from gpuenv.workflow.left import read_left
 from gpuenv.workflow.left_code import read_code
 from gpuenv.workflow.machines import choose_machines
 from gpuenv.workflow.options import PlanOptions
+from gpuenv.workflow.patched import patched
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _BY_GIT = "git"

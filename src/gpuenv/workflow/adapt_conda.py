@@ -15,8 +15,7 @@ from gpuenv.core.adapt_nearness import Nearness
 from gpuenv.core.adapt_resolved import moved_changes
 from gpuenv.core.assemble import sources_of
 from gpuenv.core.conda_plan_part import assemble_from_channel
-from gpuenv.core.environment_file import EnvironmentFile, parse_environment_file
-from gpuenv.core.patch import patched
+from gpuenv.core.environment_file import EnvironmentFile
 from gpuenv.core.resolve import Choice, Question
 from gpuenv.managers import resolver
 from gpuenv.values.errors import Because, InstallFailed, Refused, Unreachable
@@ -39,6 +38,7 @@ from gpuenv.workflow.adapt_search import Settlement
 from gpuenv.workflow.adapt_task import Task
 from gpuenv.workflow.conda_plan import Asked, ChannelQuestion, question_of_channel
 from gpuenv.workflow.listings import configuration_for
+from gpuenv.workflow.patched import environment_of, patched
 from gpuenv.workflow.plan import finished, in_conda
 
 
@@ -110,7 +110,7 @@ def _plan(found: _Found, changes: tuple[Change, ...], configuration: IndexConfig
 
 def _environment(task: Task, changes: tuple[Change, ...]) -> EnvironmentFile:
     files = [one for one in patched(task.left, changes) if one.kind == "environment"]
-    read = [parse_environment_file(one.text, task.place.platform) for one in files]
+    read = [environment_of(one, task.place.platform) for one in files]
     return EnvironmentFile(
         stack=tuple(text for one in read for text in one.stack),
         specs=tuple(text for one in read for text in one.specs),

@@ -17,11 +17,11 @@ from gpuenv.managers import resolver
 from gpuenv.managers import uv as uv_manager
 from gpuenv.values.bootstrap import LockedWheel
 from gpuenv.values.build import Platform
+from gpuenv.values.documents import load_toml
 from gpuenv.values.errors import GpuenvError
 from gpuenv.values.plan import Sources
 from gpuenv.values.text import tr
 from gpuenv.workflow.conda_choice import conda_pythons
-from gpuenv.workflow.read import load_toml
 
 PIP = canonicalize_name("pip")
 LEAST_PYTHON = (3, 10)

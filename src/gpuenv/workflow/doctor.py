@@ -11,6 +11,7 @@ from gpuenv import matrices
 from gpuenv.closed import write_closed
 from gpuenv.core.doctor.diagnosis import Diagnosis, diagnose
 from gpuenv.core.doctor.findings_json import parse_findings, render_findings
+from gpuenv.values.documents import load_json
 from gpuenv.values.errors import UsageError
 from gpuenv.values.findings import Findings
 from gpuenv.values.machine import Machine
@@ -112,7 +113,7 @@ def save_findings(findings: Findings, file: Path) -> None:
 def load_findings(file: Path) -> Findings:
     """Read findings that `doctor --save` wrote; raise UsageError for anything else."""
     try:
-        return parse_findings(json.loads(read_text(file)))
+        return parse_findings(load_json(read_text(file)))
     except (OSError, ValueError, RecursionError) as error:
         reason = reason_of(error)
         raise UsageError(

@@ -15,7 +15,9 @@ from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.read import read_text
+from gpuenv.workflow.requirements import check_requirements
 
+_LARGEST = 4 << 20  # bytes
 _NOTHING = EnvironmentFile((), (), (), ())
 
 
@@ -27,7 +29,7 @@ def read_environment_file(path: Path | None, machine: Machine) -> EnvironmentFil
     if path is None:
         return _NOTHING
     try:
-        return parse_environment_file(read_text(path), platform_of(machine))
+        read = parse_environment_file(read_text(path, _LARGEST), platform_of(machine))
     except (OSError, ValueError) as error:
         reason = reason_of(error)
         raise UsageError(
@@ -35,6 +37,8 @@ def read_environment_file(path: Path | None, machine: Machine) -> EnvironmentFil
             code="bad-environment-file",
             fixes=(Fix(tr("give an environment.yml as `conda env export --from-history` writes it")),),
         ) from None
+    check_requirements((*read.stack, *read.pip), str(path))
+    return read
 
 
 def with_file(

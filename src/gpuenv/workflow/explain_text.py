@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import codecs
 import os
+import stat
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from gpuenv.reading import read_start
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.plan import Warn
 from gpuenv.values.system_words import reason_of
@@ -53,9 +55,12 @@ def _is_there(path: Path) -> bool:
 
 def _read_file(path: Path) -> Given:
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe, say, which has no end to begin at
+            content = read_start(path, TAIL, patient=True)
+            return _told(content, content[:2], skipped=False)
         with path.open("rb") as file:
             return _given(file, size=os.fstat(file.fileno()).st_size)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise _unreadable(str(path), reason_of(error)) from None
 
 

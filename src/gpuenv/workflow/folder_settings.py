@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from gpuenv.machine.executables import read_text
+from gpuenv.values.documents import load_toml
 from gpuenv.values.plan import Warn
 from gpuenv.values.text import tr
 
@@ -44,14 +44,10 @@ def _settings_in(folder: Path) -> Path | None:
 
 def parse_deciding(name: str, text: str) -> tuple[str, ...]:
     """Return the keys of a file that would change what uv resolves; none for what is no TOML."""
-    if sys.version_info >= (3, 11):
-        import tomllib  # noqa: PLC0415 - only where there is such a file
-    else:
-        import tomli as tomllib  # noqa: PLC0415
     try:
-        table: Any = tomllib.loads(text)
+        table: Any = load_toml(text)
         if name == "pyproject.toml":
             table = table.get("tool", {}).get("uv", {})
         return tuple(key for key in _DECIDING if key in table)
-    except (ValueError, RecursionError, AttributeError, TypeError):
+    except (ValueError, AttributeError, TypeError):
         return ()

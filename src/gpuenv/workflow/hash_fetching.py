@@ -18,6 +18,8 @@ from gpuenv.http import HttpClient, HttpProblem, cache_directory, fetch_size
 from gpuenv.http.download import Expected, download
 from gpuenv.http.patience import Watch
 from gpuenv.http.ranges import BrokenFileError
+from gpuenv.reading import read_limited_text
+from gpuenv.values.documents import load_json
 from gpuenv.values.errors import Fix, Unreachable
 from gpuenv.values.plan import PlannedPackage
 from gpuenv.values.text import tr
@@ -107,7 +109,7 @@ def _reported(filename: str, url: str) -> Iterator[None]:
 def _read(path: Path) -> dict[str, str]:
     """Return what was kept; nothing where the file is not one of ours."""
     try:
-        read = json.loads(path.read_text(encoding="utf-8"))
+        read = load_json(read_limited_text(path))
     except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(read, dict):

@@ -11,12 +11,13 @@ from gpuenv.core.lab_file import LabFile, LabOptions, parse_lab_file
 from gpuenv.environments.store import check_name
 from gpuenv.indexes.addresses import is_remote
 from gpuenv.managers import MANAGERS
+from gpuenv.values.documents import load_toml
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.workflow.conda_choice import CHANNELS
 from gpuenv.workflow.options import PlanOptions
-from gpuenv.workflow.read import load_toml, read_text
+from gpuenv.workflow.read import read_text
 
 _CHOICES = {"manager": ("auto", *MANAGERS), "channel": CHANNELS}
 _SAME = ("requirements", "python", "cuda", "manager", "channel", "mirrors", "devices", "offline")

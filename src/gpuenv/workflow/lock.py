@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from gpuenv.core.knowledge import Knowledge
 from gpuenv.core.read_lock import Needs, needs_of, parse_lock
 from gpuenv.core.request import COMPANIONS
+from gpuenv.values.documents import load_toml
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 from gpuenv.values.variant import Variant
-from gpuenv.workflow.read import load_toml, read_text
+from gpuenv.workflow.read import read_text
 
 if TYPE_CHECKING:
     from packaging.pylock import Pylock

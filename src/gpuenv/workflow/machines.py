@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from gpuenv.core.described import describe_machine
 from gpuenv.core.knowledge import Knowledge
 from gpuenv.core.machine_json import parse_machine
 from gpuenv.machine.problems import driver_unknown
+from gpuenv.values.documents import load_json
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.machine import FoundPython, Machine
 from gpuenv.values.system_words import reason_of
@@ -111,11 +111,9 @@ def read_machine(path: Path) -> Machine:
     """Read a machine that `gpuenv detect --json` saved, `-` from standard input; may raise UsageError."""
     try:
         text = _read_stdin() if str(path) == "-" else read_text(path)
-        machine = parse_machine(json.loads(text))
+        machine = parse_machine(load_json(text))
     except OSError as error:
         raise _bad_machine(path, reason_of(error)) from None
-    except RecursionError:
-        raise _bad_machine(path, tr("it is nested too deeply")) from None
     except ValueError as error:  # JSON, UTF-8 and the fields
         raise _bad_machine(path, reason_of(error)) from None
     machine = _with_driver_missed(machine)

@@ -13,11 +13,11 @@ from gpuenv import matrices
 from gpuenv.core.mirror_names import check_words, find_mirror, near_names
 from gpuenv.core.mirror_rows import parse_mirror, parse_own_mirror
 from gpuenv.reading import read_limited_text
+from gpuenv.values.documents import load_toml
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.mirror import Mirror
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
-from gpuenv.workflow.read import load_toml
 
 _PROGRAM = "gpuenv"
 _FILE = "config.toml"

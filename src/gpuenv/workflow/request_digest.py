@@ -6,8 +6,11 @@ import json
 from hashlib import sha256
 from pathlib import Path
 
+from gpuenv.reading import read_limited
 from gpuenv.values.userinfo import redact
 from gpuenv.workflow.options import PlanOptions
+
+_LARGEST = 64 << 20  # bytes
 
 
 def request_digest(options: PlanOptions) -> str:
@@ -24,6 +27,6 @@ def request_digest(options: PlanOptions) -> str:
 def _content(file: Path) -> tuple[str, str | None]:
     """Return a file's name and digest; None where it can't be read, which planning tells."""
     try:
-        return str(file), sha256(file.read_bytes()).hexdigest()
-    except OSError:
+        return str(file), sha256(read_limited(file, _LARGEST, patient=True)).hexdigest()
+    except (OSError, ValueError):
         return str(file), None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from gpuenv.core.request import OPTIONAL, parse_requirements
+from gpuenv.core.request import OPTIONAL, parse_named, parse_requirements
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.plan import Warn
 from gpuenv.values.system_words import reason_of
@@ -19,6 +20,9 @@ from gpuenv.values.userinfo import redact
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.read import read_text
 
+_LARGEST = 8 << 20  # bytes
+_MOST_FILES = 200
+_MOST_LINES = 10_000
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _HASHES = re.compile(r"\s--hash[=\s]\s*\S+")
 _RELATIVE = re.compile(r"(?P<name>[\w.-]+(?:\[[^\]]*\])?)\s*@\s*(?P<path>\.{0,2}/[^;\s]*)(?P<more>\s+;.*)?")
@@ -83,17 +87,34 @@ def read_requirements(path: Path) -> RequirementsFile:
     Comments and blank lines go, continued lines are joined. What says where files come from and their hashes
     are passed over; other options raise UsageError, and so does a file that can't be read.
     """
-    return _read(path, ())
+    return _read(path, (), _Budget(path))
 
 
-def _read(path: Path, within: tuple[Path, ...]) -> RequirementsFile:
+@dataclass(slots=True)
+class _Budget:
+    """What a file and those that it names may hold together: each may name the next one twice."""
+
+    path: Path
+    files: int = 0
+    lines: int = 0
+
+    def take(self, lines: int) -> None:
+        self.files, self.lines = self.files + 1, self.lines + lines
+        if self.files > _MOST_FILES:
+            raise _unreadable(self.path, tr("it leads to more than {most} files", most=_MOST_FILES))
+        if self.lines > _MOST_LINES:
+            raise _unreadable(self.path, tr("it asks for more than {most} things", most=_MOST_LINES))
+
+
+def _read(path: Path, within: tuple[Path, ...], budget: _Budget) -> RequirementsFile:
     if path in within:
         raise _unreadable(path, tr("it names itself"))
     try:
-        text = read_text(path)
+        lines = numbered_lines(read_text(path, _LARGEST))
     except (OSError, ValueError) as error:
         raise _unreadable(path, reason_of(error)) from None
-    found = [_read_line(line, path, within) for line in requirement_lines(text)]
+    budget.take(len(lines))
+    found = [_read_line(line, number, path, within, budget) for number, line in lines]
     return RequirementsFile(
         tuple(chain.from_iterable(one.lines for one in found)),
         tuple(chain.from_iterable(one.passed_over for one in found)),
@@ -106,27 +127,53 @@ def _unreadable(path: Path, reason: str) -> UsageError:
     return UsageError(text, code="bad-requirements-file", fixes=(fix,))
 
 
-def requirement_lines(text: str) -> tuple[str, ...]:
-    r"""Return the lines of a requirements file, continued ones joined, without comments and blanks.
+def numbered_lines(text: str) -> tuple[tuple[int, str], ...]:
+    r"""Return the numbered lines of a requirements file, continued ones joined, without comments and blanks.
 
     torch==2.1.2  # the paper's
     numpy>=1.24 \
         ; python_version < "3.13"
     """
-    lines = (_COMMENT.sub("", line).strip() for line in text.replace("\\\n", " ").splitlines())
-    return tuple(line for line in lines if line)
+    whole = ((number, _COMMENT.sub("", line).strip()) for number, line in _joined(text))
+    return tuple((number, line) for number, line in whole if line)
 
 
-def _read_line(line: str, path: Path, within: tuple[Path, ...]) -> RequirementsFile:
+def _joined(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines with the number of the first that each was continued from."""
+    parts: list[str] = []
+    first = 1
+    for number, line in enumerate(text.splitlines(), 1):
+        first = first if parts else number
+        parts.append(line.removesuffix("\\"))
+        if not line.endswith("\\"):
+            yield first, " ".join(parts)
+            parts = []
+    yield first, " ".join(parts)
+
+
+def _read_line(
+    line: str, number: int, path: Path, within: tuple[Path, ...], budget: _Budget
+) -> RequirementsFile:
     more = _MORE.fullmatch(line)
     if more:
-        return _read(path.parent / more["file"], (*within, path))
+        return _read(path.parent / more["file"], (*within, path), budget)
     if _PLACES.match(line):
         return RequirementsFile((), (line,))
     if line.startswith("-"):
         raise _option(line, str(path))
     bare = _HASHES.sub("", line).strip()
-    return RequirementsFile((_anchored(bare, path.absolute().parent),), () if bare == line else ("--hash",))
+    anchored = _anchored(bare, path.absolute().parent)
+    check_requirements((anchored,), f"{path}:{number}")
+    return RequirementsFile((anchored,), () if bare == line else ("--hash",))
+
+
+def check_requirements(texts: tuple[str, ...], place: str) -> None:
+    """Raise UsageError that says where what is no requirement stands."""
+    try:
+        parse_named(texts)
+    except UsageError as error:
+        message = tr("{place}: {text}", place=place, text=error.message)
+        raise UsageError(message, code=error.code, because=error.because, fixes=error.fixes) from None
 
 
 def _anchored(text: str, folder: Path) -> str:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuenv.core.config_edit.text import ended, line_end, without_mark
+from gpuenv.values.documents import check_yaml
 from gpuenv.values.system_words import said_by_others
 from gpuenv.values.text import tr
 
@@ -70,7 +71,7 @@ def write_settings(text: str, wanted: Mapping[str, Any]) -> str:
 def _load(text: str) -> dict[str, Any]:
     yaml = _yaml()
     try:
-        document = yaml.load(text)
+        document = yaml.load(check_yaml(text))
     except (_yaml_error(), RecursionError, ValueError) as error:
         problem = getattr(error, "problem", None) or str(error)
         raise ValueError(said_by_others(str(problem))) from None

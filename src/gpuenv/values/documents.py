@@ -1,0 +1,109 @@
+"""Documents that anybody may have written, as values: JSON, TOML, and YAML's outline, each in bounded time.
+
+Parsers recurse into brackets, convert digits, and some look at a line again for each of its dots. What is
+beyond any file of a person's is a ValueError before that costs anything, so that whoever reads the file can
+name it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from gpuenv.values.text import tr
+
+_DEEPEST = 100
+_LARGEST_TOML = 8 << 20  # letters
+_LARGEST_YAML = 1280 << 10  # letters: an export of a large environment has 30 thousand
+_MOST_NODES = 30_000  # of YAML
+_LONGEST_KEY = 20  # parts between dots
+_QUOTED = re.compile(r'"[^"\n]*"|\'[^\'\n]*\'')
+_DOT = re.compile(r"(?<=[\w\"'-])[ \t]*\.[ \t]*(?=[\w\"'-])")
+_HALF_A_LETTER = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def load_json(text: str | bytes) -> Any:
+    r"""Parse JSON; raise ValueError, also for what is nested too deeply and for numbers that are none.
+
+    Infinity, halves of letters (`"\ud800"`) and numbers beyond any computer's are no data of gpuenv's.
+    """
+    try:
+        document = json.loads(text, parse_constant=_refuse_constant, parse_float=_float)
+    except RecursionError:
+        raise ValueError(tr("it is nested too deeply")) from None
+    if isinstance(text, bytes) or _HALF_A_LETTER.search(text):
+        _refuse_halves(document)
+    return document
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(tr("`{name}` is no number of JSON", name=name))
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(tr("it has a number that is too large"))
+    return number
+
+
+def _refuse_halves(document: Any) -> None:
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except RecursionError:
+        raise ValueError(tr("it is nested too deeply")) from None
+    except UnicodeEncodeError:
+        raise ValueError(tr("it has half a letter, which is no text")) from None
+
+
+def load_toml(text: str) -> dict[str, Any]:
+    """Parse TOML; raise ValueError, also for what is nested too deeply and for keys without end."""
+    if sys.version_info >= (3, 11):
+        import tomllib  # noqa: PLC0415 - only where there is such a file
+    else:
+        import tomli as tomllib  # noqa: PLC0415
+    if len(text) > _LARGEST_TOML:
+        raise ValueError(tr("it is larger than {size} KB", size=_LARGEST_TOML >> 10))
+    _refuse_long_keys(text)
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(tr("it is nested too deeply")) from None
+
+
+def _refuse_long_keys(text: str) -> None:
+    """Raise ValueError for `a.a.a.…`, which costs the square of its parts for each line under it."""
+    for line in text.split("\n"):
+        if line.count(".") >= _LONGEST_KEY and len(_DOT.findall(_QUOTED.sub("''", line))) >= _LONGEST_KEY:
+            raise ValueError(tr("it has a key of more than {count} parts", count=_LONGEST_KEY))
+
+
+def check_yaml(text: str) -> str:
+    """Return a YAML text that may be loaded; raise ValueError for one that would keep a parser busy.
+
+    Its outline is read first, which neither recurses nor builds anything: nested 100,000 deep it ends at
+    level 100.
+    """
+    if len(text) > _LARGEST_YAML:
+        raise ValueError(tr("it is larger than {size} KB", size=_LARGEST_YAML >> 10))
+    depth = 0
+    for number, step in enumerate(_steps(text)):
+        depth += step
+        if depth > _DEEPEST:
+            raise ValueError(tr("it is nested too deeply"))
+        if number > _MOST_NODES:
+            raise ValueError(tr("it holds too much"))
+    return text
+
+
+def _steps(text: str) -> Iterator[int]:
+    """Yield for each part of a YAML text by how many levels it leads down or up."""
+    from ruamel.yaml import YAML  # noqa: PLC0415 - only where such a file is read
+    from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent  # noqa: PLC0415
+
+    for event in YAML(typ="safe", pure=True).parse(text):
+        yield isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
