@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from packaging.markers import UndefinedEnvironmentName
 from packaging.requirements import Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.utils import parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.core.adapt_pages import variant_of_page
@@ -18,6 +18,7 @@ from gpuenv.core.markers import marker_environment
 from gpuenv.core.request import STACK, Request, parse_python
 from gpuenv.core.rules.python import full_version
 from gpuenv.core.target import Target
+from gpuenv.values.bounds import check_wheel_name
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.left import Asked, Left
 from gpuenv.values.python import PythonOffer
@@ -74,8 +75,10 @@ def requirement_of(asked: Asked) -> Requirement | None:
 def _version_in(url: str) -> SpecifierSet:
     """Read `…/torch-1.11.0%2Bcu113-cp38-cp38-linux_x86_64.whl` as `==1.11.0+cu113`."""
     try:
-        _, version, _, _ = parse_wheel_filename(unquote(url).partition("#")[0].rpartition("/")[2])
-    except InvalidWheelFilename:
+        _, version, _, _ = parse_wheel_filename(
+            check_wheel_name(unquote(url).partition("#")[0].rpartition("/")[2])
+        )
+    except ValueError:
         return SpecifierSet()
     return SpecifierSet(f"=={version}")
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from gpuenv.core.left_reading import shown
 from gpuenv.core.request import STACK
+from gpuenv.values.bounds import check_wheel_name
 from gpuenv.values.text import tr
 
 _LONGEST = 4000  # characters: addresses are long, requirements are not
@@ -110,8 +111,8 @@ def _compiled_wheel(url: str) -> tuple[str, str] | None:
     """
     filename = unquote(re.split(r"[#?]", url, maxsplit=1)[0]).replace("\\", "/").rpartition("/")[2]
     try:
-        name, version, _, tags = parse_wheel_filename(filename)
-    except InvalidWheelFilename:
+        name, version, _, tags = parse_wheel_filename(check_wheel_name(filename))
+    except ValueError:
         return None
     compiled = any(tag.platform != "any" for tag in tags)
     return (str(name), str(version)) if compiled or name in STACK else None

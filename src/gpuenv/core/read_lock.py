@@ -14,16 +14,14 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 from packaging.markers import Environment
 from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import (
-    InvalidSdistFilename,
-    InvalidWheelFilename,
     parse_sdist_filename,
     parse_wheel_filename,
 )
-from packaging.version import InvalidVersion
 
 from gpuenv.core.markers import marker_environment
 from gpuenv.core.rules.python import full_version
 from gpuenv.core.target import Target
+from gpuenv.values.bounds import check_wheel_name
 from gpuenv.values.build import PLATFORMS, Platform
 from gpuenv.values.capability import parse_architecture
 from gpuenv.values.locked import LockedFile
@@ -205,7 +203,7 @@ def _hash(package: Package, hashes: Mapping[str, Any]) -> str:
 def _version(filename: str) -> str:
     try:
         if filename.endswith(".whl"):
-            return str(parse_wheel_filename(filename)[1])
+            return str(parse_wheel_filename(check_wheel_name(filename))[1])
         return str(parse_sdist_filename(filename)[1])
-    except (InvalidWheelFilename, InvalidSdistFilename, InvalidVersion):
+    except ValueError:
         raise ValueError(tr("`{file}` tells no version", file=filename)) from None

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
+from gpuenv.values.text import tr
+
+_MOST_LINKS = 100_000  # torch has some 10,000 files on one page
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -33,6 +36,12 @@ class LinkPage:
     links: tuple[Link, ...]
     is_index: bool
     garbled: tuple[str, ...] = ()
+
+
+def check_links(count: int) -> None:
+    """Raise ValueError for a page of more files than any project has."""
+    if count > _MOST_LINKS:
+        raise ValueError(tr("the page has more than {most} links", most=_MOST_LINKS))
 
 
 def parse_sha256(text: str) -> str | None:

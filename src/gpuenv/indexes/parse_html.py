@@ -14,7 +14,7 @@ from functools import cache
 from html import unescape
 from urllib.parse import urldefrag, urljoin, urlsplit
 
-from gpuenv.indexes.link import Link, LinkPage, file_name, leads_inside, parse_sha256
+from gpuenv.indexes.link import Link, LinkPage, check_links, file_name, leads_inside, parse_sha256
 from gpuenv.values.text import tr
 
 # html.parser needs quadratic time for pages full of tags that never end; these bounds keep it linear.
@@ -114,6 +114,7 @@ def parse_html(text: str, url: str) -> LinkPage:
     tags = _Tags(url)
     for name, rest in _tags_of(text):
         tags.take(name, rest)
+        check_links(len(tags.links) + len(tags.garbled))
     is_index = bool(tags.links) or tags.versioned or _HEADING.search(text) is not None
     return LinkPage(tuple(tags.links), is_index, tuple(tags.garbled))
 

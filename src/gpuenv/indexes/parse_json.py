@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
-from gpuenv.indexes.link import Link, LinkPage, leads_inside, parse_hashes
-from gpuenv.indexes.link import Link, LinkPage, parse_hashes
+from gpuenv.indexes.link import Link, LinkPage, check_links, leads_inside, parse_hashes
 from gpuenv.values.documents import load_json
 from gpuenv.values.text import tr
 
@@ -45,6 +44,7 @@ def _files(page: object) -> list[Any]:
     files = page.get("files") if isinstance(page, dict) else None
     if not isinstance(files, list):
         raise ValueError(tr("the page has no list of files"))
+    check_links(len(files))
     return files
 
 

@@ -13,6 +13,7 @@ from packaging.utils import InvalidWheelFilename, NormalizedName, canonicalize_n
 from packaging.version import Version
 
 from gpuenv.indexes.link import Link
+from gpuenv.values.bounds import check_wheel_name
 from gpuenv.values.build import WheelFile
 from gpuenv.values.text import tr
 from gpuenv.values.variant import Variant
@@ -46,7 +47,7 @@ def parse_wheel_link(link: Link, page: str) -> WheelFile:
 
     `page` is the address of the page that has the link.
     """
-    if not _PLAIN_NAME.fullmatch(link.filename):
+    if not _PLAIN_NAME.fullmatch(check_wheel_name(link.filename)):
         raise InvalidWheelFilename(tr("`{filename}` is no wheel's name", filename=link.filename))
     name, version, tags = _parse_name(link.filename)
     local = version.local

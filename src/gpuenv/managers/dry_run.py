@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.utils import canonicalize_name, parse_wheel_filename
 
+from gpuenv.values.bounds import check_wheel_name
 from gpuenv.values.documents import load_json
 from gpuenv.values.text import tr
 
@@ -59,8 +60,8 @@ def _version_in(address: str) -> str:
     """Return the version that a wheel's address tells, `?` for any other."""
     name = unquote(urlsplit(address).path).rpartition("/")[2]
     try:
-        return str(parse_wheel_filename(name)[1])
-    except InvalidWheelFilename:
+        return str(parse_wheel_filename(check_wheel_name(name))[1])
+    except ValueError:
         return UNKNOWN
 
 

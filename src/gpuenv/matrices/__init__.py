@@ -16,6 +16,8 @@ TABLES = (
     *DECIDING, *BESIDE, "mirrors", "conda", "signatures", "checks", "images", "pythons", "api-changes",
 )  # fmt: skip
 
+_LARGEST = 64 << 20  # letters
+
 
 def directory() -> Path:
     """Where the matrices lie: beside this module when installed, else at the top of a source checkout."""
@@ -31,5 +33,12 @@ def load(table: str) -> tuple[dict[str, Any], ...]:
 
 def read(folder: Path, table: str) -> tuple[dict[str, Any], ...]:
     """Return the rows of a table in a folder; OSError, ValueError, KeyError or TypeError if it has none."""
-    document = json.loads((folder / f"{table}.json").read_text(encoding="utf-8"))
+    path = folder / f"{table}.json"
+    if path.exists() and not path.is_file():  # a pipe, say
+        raise ValueError("no file")
+    with path.open(encoding="utf-8") as file:
+        text = file.read(_LARGEST)
+    if len(text) == _LARGEST:
+        raise ValueError(f"more than {_LARGEST} letters")
+    document = json.loads(text)
     return tuple(document["rows"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from gpuenv.values.text import tr
@@ -10,6 +11,8 @@ _MOST_DIGITS = 400  # CPython refuses to convert 4,300; the longest real version
 _MOST_PARTS = 100  # of a version
 _MOST_BRACKETS = 50
 _LONGEST = 20_000  # letters
+_LONGEST_NAME = 255  # letters of a file's name
+_MOST_TAGS = 1000
 _SHOWN = 200
 _DIGITS = re.compile(rf"\d{{{_MOST_DIGITS + 1}}}")
 _PARTS = re.compile(rf"(?:\d{{1,9}}\.){{{_MOST_PARTS}}}")
@@ -29,6 +32,17 @@ def check_bounds(text: str) -> str:
     if text.count("(") > _MOST_BRACKETS:
         raise ValueError(tr("its brackets are nested too deeply"))
     return text
+
+
+def check_wheel_name(filename: str) -> str:
+    """Return a wheel's name that may be parsed; raise ValueError for one that no file system or tag set has.
+
+    `a.b.c-d.e-f.g` stands for all twelve tags: a few hundred letters make millions.
+    """
+    tags = math.prod(part.count(".") + 1 for part in filename.rsplit("-", 3)[1:])
+    if len(filename) > _LONGEST_NAME or tags > _MOST_TAGS:
+        raise ValueError(tr("`{filename}` is no wheel's name", filename=shortened(filename)))
+    return filename
 
 
 def shortened(text: str, most: int = _SHOWN) -> str:

@@ -170,9 +170,9 @@ class _Left:
             return
         try:
             file = LeftFile(_name(path), "readme", decode_left(_content(path)))
-        except (OSError, ValueError):
+            reading = read_left_file(file, self.platform)
+        except (OSError, ValueError):  # prose, of which nothing has to be understood
             return
-        reading = read_left_file(file, self.platform)
         hints = without_answered(reading.asked, tuple(self.asked))
         if not hints:
             return

@@ -18,6 +18,7 @@ from gpuenv.core.wheel_facts import (
     parse_wheel_tags,
 )
 from gpuenv.http.wheel_archive import WheelArchive
+from gpuenv.values.bounds import check_wheel_name
 from gpuenv.values.build import WheelFile
 from gpuenv.values.capability import Architecture
 from gpuenv.values.text import tr
@@ -82,7 +83,7 @@ def metadata_of_name(file: WheelFile) -> WheelMetadata:
 
 def parse_wheel_name(filename: str, url: str) -> WheelFile:
     """Read a wheel's name; raise ValueError for one that is none."""
-    name, version, _, tags = parse_wheel_filename(filename)
+    name, version, _, tags = parse_wheel_filename(check_wheel_name(filename))
     return WheelFile(canonicalize_name(name), version, tags, filename, url, None)
 
 
