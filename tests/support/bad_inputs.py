@@ -176,7 +176,7 @@ PLACES: Mapping[str, Place] = {
         "work/environment.yml",
         ((*_PLAN, "-f", "{file}"),),
         _OF_YAML,
-        harmless=frozenset({"yaml-merged", "yaml-tag", "yaml-anchors", "yaml-scalars", "yaml-comments"}),
+        harmless=frozenset({"yaml-tag", "yaml-anchors", "yaml-scalars", "yaml-comments"}),
     ),
     "adapted-requirements": Place(
         "work/requirements.txt",
@@ -188,7 +188,6 @@ PLACES: Mapping[str, Place] = {
         "work/environment.yml",
         ((*_PLAN, "--adapt", "-f", "{file}"),),
         _OF_YAML,
-        harmless=frozenset({"yaml-merged"}),
     ),
     "adapted-folder": Place(
         "work/paper/requirements.txt",

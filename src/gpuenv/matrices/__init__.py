@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,10 +37,10 @@ def read(folder: Path, table: str) -> tuple[dict[str, Any], ...]:
     """Return the rows of a table in a folder; OSError, ValueError, KeyError or TypeError if it has none."""
     path = folder / f"{table}.json"
     if path.exists() and not path.is_file():  # a pipe, say
-        raise ValueError("no file")
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
     with path.open(encoding="utf-8") as file:
         text = file.read(_LARGEST)
     if len(text) == _LARGEST:
-        raise ValueError(f"more than {_LARGEST} letters")
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
     document = json.loads(text)
     return tuple(document["rows"])

@@ -90,20 +90,43 @@ def check_yaml(text: str) -> str:
     """
     if len(text) > _LARGEST_YAML:
         raise ValueError(tr("it is larger than {size} KB", size=_LARGEST_YAML >> 10))
-    depth = 0
-    for number, step in enumerate(_steps(text)):
-        depth += step
-        if depth > _DEEPEST:
-            raise ValueError(tr("it is nested too deeply"))
-        if number > _MOST_NODES:
-            raise ValueError(tr("it holds too much"))
+    from ruamel.yaml import YAML  # noqa: PLC0415 - only where such a file is read
+
+    _Outline().take(YAML(typ="safe", pure=True).parse(text))
     return text
 
 
-def _steps(text: str) -> Iterator[int]:
-    """Yield for each part of a YAML text by how many levels it leads down or up."""
-    from ruamel.yaml import YAML  # noqa: PLC0415 - only where such a file is read
-    from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent  # noqa: PLC0415
+class _Outline:
+    """How deep a YAML text is nested and how many values it has, an alias counting as what it stands for."""
 
-    for event in YAML(typ="safe", pure=True).parse(text):
-        yield isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+    def __init__(self) -> None:
+        self._sizes: dict[str, int] = {}
+        self._open: list[tuple[str | None, int]] = [(None, 0)]  # the anchors, and the values so far
+
+    def take(self, events: Iterator[Any]) -> None:
+        """Count; raise ValueError where it is too much."""
+        for event in events:
+            kind = type(event).__name__
+            if kind.endswith(("MappingStartEvent", "SequenceStartEvent")):
+                self._open.append((event.anchor, 0))
+                if len(self._open) > _DEEPEST:
+                    raise ValueError(tr("it is nested too deeply"))
+            elif kind in ("MappingEndEvent", "SequenceEndEvent"):
+                self._add(*self._closed())
+            elif kind == "ScalarEvent":
+                self._add(event.anchor, 1)
+            elif kind == "AliasEvent":
+                self._add(None, self._sizes.get(event.anchor, 1))
+
+    def _closed(self) -> tuple[str | None, int]:
+        anchor, size = self._open.pop()
+        return anchor, size + 1
+
+    def _add(self, anchor: str | None, size: int) -> None:
+        if anchor is not None:
+            self._sizes[anchor] = size
+        outer, before = self._open.pop()
+        if before + size > _MOST_NODES:
+            said = tr("it holds too much: its aliases repeat each other") if self._sizes else ""
+            raise ValueError(said or tr("it holds too much"))
+        self._open.append((outer, before + size))
