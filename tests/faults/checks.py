@@ -21,6 +21,7 @@ Versions = frozenset[tuple[str, str]]
 OLD = "as before"
 GONE = "gone"
 _SEEDS = {"pip", "setuptools"}
+_MARKS = {".gpuenv-used"}  # that a command ran in an environment
 _AFTER_S = 3.0  # what was killed may take a moment to be gone
 
 
@@ -135,7 +136,7 @@ def _wrong(path: Path) -> Iterator[str]:
                 yield f"without {file} of {one.name}"
             elif file.hash and _digest(place) != file.hash.value:
                 yield f"with another {file} of {one.name}"
-    yield from (f"with {left.name}" for left in path.glob(".gpuenv-*"))
+    yield from (f"with {left.name}" for left in path.glob(".gpuenv-*") if left.name not in _MARKS)
 
 
 def _digest(file: Path) -> str:
@@ -148,7 +149,7 @@ def files(root: Path) -> dict[str, str]:
     found = {}
     for folder, inner, names in os.walk(root):
         inner[:] = [name for name in inner if name != "__pycache__"]
-        for name in names:
+        for name in set(names) - _MARKS:
             path = Path(folder, name)
             link = path.is_symlink()
             found[str(path.relative_to(root))] = str(path.readlink()) if link else _digest(path)
@@ -160,7 +161,7 @@ def nothing_aside(scene: Scene) -> str | None:
     data = scene.world.root / "user" / "data"
     left = [path for place in ("journals", "envs") for path in (data / place).glob(".*")]
     left += [path for path in (data / "journals").glob("*") if path.is_file()]
-    left += list(data.glob("envs/*/.gpuenv-*"))
+    left += [path for path in data.glob("envs/*/.gpuenv-*") if path.name not in _MARKS]
     return f"left: {sorted(map(str, set(left)))}" if left else None
 
 
