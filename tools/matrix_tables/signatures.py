@@ -11,6 +11,7 @@ from gpuenv.core.log_copied import PLAIN_QUOTES, WIDE_MARKS
 from matrix_tables.api_changes import build_api_changes
 from matrix_tables.facts import DATA, Facts, Row, UnusableFacts, read_toml
 from matrix_tables.regex_words import words_needed
+from matrix_tables.slow_regexes import bounded, is_exponential
 
 _FILE = "error_signatures.json"
 _TEXTS = DATA / "error_texts"  # facts.toml, which mends what the facts say, and further ones by subject
@@ -42,7 +43,20 @@ def build_signatures(facts: Facts) -> list[Row]:
         if name in known:
             known[name] = _with_more(known[name], also)
     rows = [_row(entry, extra["read"].get(name, {})) for name, entry in known.items()]
+    refuse_slow(rows)
     return sorted(rows, key=lambda row: (-row["priority"], row["id"]))
+
+
+def refuse_slow(rows: list[Row]) -> None:
+    """Refuse expressions that take exponentially long on some text, each with the row that has it."""
+    slow = [
+        f"{row['id']}: {regex}"
+        for row in rows
+        for regex in (*(one["regex"] for one in (*row["patterns"], *row["unless"])), *row["reads"])
+        if is_exponential(regex)
+    ]
+    if slow:
+        raise UnusableFacts("expressions that can run long: " + "; ".join(slow))
 
 
 def _once(entries: list[Row]) -> dict[str, Row]:
@@ -162,7 +176,7 @@ def _narrow(part: str, *, inside: bool) -> str:
 
 def _compiled(regex: str) -> str:
     try:
-        re.compile(plain := _with_plain_marks(regex))
+        re.compile(plain := bounded(_with_plain_marks(regex)))
     except re.error as error:
         raise UnusableFacts(f"no regular expression: {regex}: {error}") from error
     return plain

@@ -25,6 +25,7 @@ from gpuenv.values.text import tr
 
 _CUSTOM = "custom_channels"
 _INDENT = "  "
+_LARGEST = 64 << 10  # letters; a person's has some hundred
 _MISSING = object()
 
 
@@ -69,6 +70,8 @@ def write_settings(text: str, wanted: Mapping[str, Any]) -> str:
 
 
 def _load(text: str) -> dict[str, Any]:
+    if len(text) > _LARGEST:
+        raise ValueError(tr("it is larger than {size} KB", size=_LARGEST >> 10))
     yaml = _yaml()
     try:
         document = yaml.load(check_yaml(text))
