@@ -18,10 +18,11 @@ def make_closed(folder: Path) -> None:
     if folder.is_dir():
         return
     folder.parent.mkdir(parents=True, exist_ok=True)
-    folder.mkdir(mode=0o777 if _is_shared(folder.parent) else _FOLDER, exist_ok=True)
+    folder.mkdir(mode=0o777 if is_shared(folder.parent) else _FOLDER, exist_ok=True)
 
 
-def _is_shared(folder: Path) -> bool:
+def is_shared(folder: Path) -> bool:
+    """Tell whether a group shares a folder. Raises OSError."""
     mode = folder.stat().st_mode
     return bool(mode & stat.S_ISGID and mode & stat.S_IWGRP)
 

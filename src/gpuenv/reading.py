@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import stat
@@ -14,6 +15,8 @@ _PIECE = 1 << 20
 _OPENED_WITHIN_S = 0.5  # a pipe's other end
 _SAID_WITHIN_S = 30.0  # something by who holds it, where nobody named the pipe on a command line
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def read_limited(path: Path, limit: int = LARGEST, *, patient: bool = False) -> bytes:
@@ -65,3 +68,48 @@ def too_large(limit: int) -> str:
     if limit < 1 << 20:
         return tr("it is larger than {size} KB", size=limit >> 10)
     return tr("it is larger than {limit} MB", limit=limit >> 20)
+
+
+def read_regular(path: Path, limit: int = LARGEST) -> bytes:
+    """Return what a regular file holds; raise OSError, or ValueError for anything else and for too much.
+
+    Whoever may write the folder may have put a pipe there, which would never end.
+    """
+    with os.fdopen(os.open(path, _FLAGS), "rb") as file:
+        _check_regular(os.fstat(file.fileno()))
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise ValueError(too_large(limit))
+    return content
+
+
+def read_own(path: Path, limit: int = LARGEST) -> bytes:
+    """Return what a file holds that nobody but this user can have written.
+
+    Raises OSError, and ValueError for a file of another user, one that others may write, and one that has a
+    second name. In a folder of another user, which no group shares, there is no such file: FileNotFoundError.
+    """
+    folder = path.parent.lstat()
+    if not is_own(folder) and not (folder.st_mode & stat.S_ISGID and folder.st_mode & stat.S_IWGRP):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    with os.fdopen(os.open(path, _FLAGS | _NO_LINK), "rb") as file:
+        found = os.fstat(file.fileno())
+        _check_regular(found)
+        if not is_own(found):
+            raise ValueError(tr("it belongs to another user"))
+        if os.name == "posix" and (found.st_mode & _OTHERS_WRITE or found.st_nlink > 1):
+            raise ValueError(tr("other users may write it"))
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise ValueError(too_large(limit))
+    return content
+
+
+def is_own(found: os.stat_result) -> bool:
+    """Tell whether what was looked at belongs to this user; Windows does not tell."""
+    return os.name != "posix" or found.st_uid == os.geteuid()
+
+
+def _check_regular(found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise ValueError(tr("it is not a regular file"))

@@ -12,7 +12,8 @@ from installers import a_plan, behave, fake_uv, plan_data
 
 from gpuenv.values.errors import InstallFailed
 from gpuenv.workflow.create import Options, Verified, create
-from gpuenv.workflow.environments import list_all, remove
+from gpuenv.workflow.environments import list_all, list_interrupted, remove
+from gpuenv.workflow.mending import mend, place_at
 
 _CHANGES = {
     "os.rename",
@@ -64,9 +65,17 @@ def act(scenario: str, environ: dict[str, str], program: Path) -> None:
 
 
 def look(scenario: str, environ: dict[str, str]) -> set[str]:
-    """Return which generations there are; there must be no remains."""
+    """Return which generations there are once it was mended; looking alone changes nothing."""
     data = Path(environ["GPUENV_DATA_DIR"])
+    before = sorted(data.rglob("*"))
+    list_all(environ)
+    list_interrupted(environ)
+    assert [path for path in sorted(data.rglob("*")) if path.parent.name != "locks"] == [
+        path for path in before if path.parent.name != "locks"
+    ]
+    mend(place_at(data / "envs" / "paper", environ))
     found = list_all(environ)
+    assert list_interrupted(environ) == ()
     kept = list((data / "envs").iterdir()) if (data / "envs").exists() else []
     assert kept == [one.place.path for one in found], (kept, found)
     assert not (data / "journals").exists() or not list((data / "journals").glob("[!.]*"))

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from crashing import kill_before_change
 
-from gpuenv.environments import apply, snapshot
+from gpuenv.environments import apply
 from gpuenv.environments.in_place import changing_in_place
 from gpuenv.environments.lock import locked
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.store import Place, find_store
+from gpuenv.workflow.mending import mend
 
 
 def put(site: Path, name: str, version: str, *members: str) -> None:
@@ -50,7 +51,7 @@ def contents(place: Path) -> dict[str, bytes]:
 
 def change(place: Place, *, keep: bool) -> None:
     site = place.path / "lib" / "python3.12" / "site-packages"
-    with locked(place), changing_in_place(place.path, (str(site),), ("old", "new")) as under_way:
+    with locked(place), changing_in_place(place, (str(site),), ("old", "new")) as under_way:
         take_out(site, "old", "1.0")
         put(site, "old", "2.0", "old/one.py", "old/three.py")
         put(site, "new", "1.0", "new/deep/__init__.py", "bystander/plugin.py")
@@ -77,16 +78,15 @@ def attempt(root: Path, number: int, *, keep: bool) -> bool:
     before = contents(place.path)
     through = in_child(number, lambda: change(place, keep=keep))
     for again in range(number % 7, 1000, 7):  # the undoing is killed as well, here and there
-        if in_child(again, lambda: apply.recover_if_idle(place)):
+        if in_child(again, lambda: mend(place)):
             break
     after = contents(place.path)
-    left = (place.path / snapshot.FOLDER).exists() and snapshot.is_taken(place.path)
-    assert not left
-    seen = {path: data for path, data in after.items() if snapshot.FOLDER not in path}
+    assert not apply.is_pending(place)
+    assert not list(place.path.glob(".gpuenv-*"))
     if through and keep:
-        assert seen != before
-    elif not keep or b"second" not in seen[str(place.path / "gpuenv.json")]:
-        assert seen == before, (number, set(seen) ^ set(before))
+        assert after != before
+    elif not keep or b"second" not in after[str(place.path / "gpuenv.json")]:
+        assert after == before, (number, set(after) ^ set(before))
     return through
 
 

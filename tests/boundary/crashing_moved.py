@@ -17,8 +17,9 @@ from gpuenv.environments.steps import new_log
 from gpuenv.environments.store import find_place
 from gpuenv.workflow.clone import clone, plan_clone
 from gpuenv.workflow.entering import Entry
-from gpuenv.workflow.environments import existing, list_all
+from gpuenv.workflow.environments import existing, list_all, list_interrupted
 from gpuenv.workflow.kernel import plan_kernel, register
+from gpuenv.workflow.mending import mend
 from gpuenv.workflow.rename import rename
 
 OLD, NEW = "paper", "thesis"
@@ -58,7 +59,9 @@ def check_whole(root: Path, name: str, environ: dict[str, str]) -> None:
     assert json.loads((root / "gpuenv.json").read_text())["plan"] == {"steps": [str(root)]}
     assert existing(name, environ).record.name == name
     assert (root / "inner").readlink() == root / "bin"
-    assert not [path for path in root.iterdir() if path.name in {".gpuenv-renaming", ".gpuenv-building"}]
+    assert not [
+        path for path in root.iterdir() if path.name.startswith((".gpuenv-renaming", ".gpuenv-building"))
+    ]
     kernels = kernels_of(root)
     assert all(is_kernel_of(kernel, root) for kernel in kernels)
     assert len(kernels) == (0 if root.name == NEW and name in CLONED else 1)
@@ -94,6 +97,9 @@ def attempt(root: Path, scenario: str, number: int) -> bool:
     _, status = os.waitpid(child, 0)
     through = os.WIFEXITED(status)
     assert not through or os.WEXITSTATUS(status) == 0
+    for name in (old, new):
+        mend(find_place(name, environ))
+    assert list_interrupted(environ) == ()
     found = {one.place.name: one.place.path for one in list_all(environ)}
     both, last = {old, new}, {old, new} if scenario == "clone" else {new}
     assert set(found) in ({old}, last), (number, found)

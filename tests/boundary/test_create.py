@@ -20,7 +20,8 @@ from gpuenv.managers import Wanted, pip, uv
 from gpuenv.values.errors import InstallFailed, UsageError
 from gpuenv.values.plan import Sources
 from gpuenv.workflow.create import CreateResult, Options, Verified, Verify, check_name, create
-from gpuenv.workflow.environments import list_all, remove
+from gpuenv.workflow.environments import existing, list_all, remove
+from gpuenv.workflow.mending import mend, place_at
 
 HERE = Path(__file__).parent
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and modes of POSIX")
@@ -311,6 +312,16 @@ def start(
     )
 
 
+def is_mended(environ: dict[str, str], data: Path) -> bool:
+    """Do what `doctor --fix` does, and tell whether nobody was at work any more."""
+    try:
+        return mend(place_at(data / "envs" / "paper", environ))
+    except UsageError as error:
+        if error.code != "environment-busy":
+            raise
+        return False
+
+
 def wait_until(condition: Callable[[], bool]) -> None:
     for _ in range(3000):
         if condition():
@@ -361,7 +372,7 @@ def test_an_interrupted_create_with_force_brings_the_old_one_back(
 
 @posix
 @pytest.mark.parametrize("step", ["venv", "install"])
-def test_what_a_killed_create_left_is_undone_by_the_next_command(
+def test_what_a_killed_create_left_is_undone_by_doctor(
     environ: dict[str, str], program: Path, data: Path, step: str
 ) -> None:
     behave(program, **{step: "hang"})
@@ -370,7 +381,10 @@ def test_what_a_killed_create_left_is_undone_by_the_next_command(
     end(child, signal.SIGKILL)
     assert (data / "envs" / "paper").exists()
     program.with_name("let-go").touch()
-    wait_until(lambda: list_all(environ) == () and remains(data) == [])
+    assert list_all(environ) == ()
+    assert (data / "envs" / "paper").exists()
+    wait_until(lambda: is_mended(environ, data))
+    assert remains(data) == []
     assert list((data / "envs").iterdir()) == []
 
 
@@ -386,7 +400,13 @@ def test_what_a_killed_create_with_force_replaced_comes_back(
     end(child, signal.SIGKILL)
     assert generation(made.path) == "second"
     program.with_name("let-go").touch()
-    wait_until(lambda: [one.record.verified for one in list_all(environ)] == [True])
+    assert list_all(environ) == ()
+    with pytest.raises(UsageError) as raised:
+        existing("paper", environ)
+    assert raised.value.code in {"change-interrupted", "environment-busy"}
+    assert generation(made.path) == "second"
+    wait_until(lambda: is_mended(environ, data))
+    assert [one.record.verified for one in list_all(environ)] == [True]
     assert generation(made.path) == "new"
     assert remains(data) == []
 
@@ -445,7 +465,8 @@ def test_a_directory_made_by_hand_after_a_kill_is_not_removed(
     precious = data / "envs" / "paper" / "thesis.tex"
     precious.parent.mkdir()
     precious.touch()
-    wait_until(lambda: list_all(environ) == () and not list((data / "journals").iterdir()))
+    wait_until(lambda: is_mended(environ, data))
+    assert list_all(environ) == ()
     assert precious.exists()
 
 

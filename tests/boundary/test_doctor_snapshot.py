@@ -11,13 +11,16 @@ import pytest
 from patients import L4, Patient
 
 from gpuenv.core.doctor.diagnosis import Diagnosis, Verdict
-from gpuenv.environments import snapshot
+from gpuenv.environments import ledger, snapshot
+from gpuenv.environments.ledger import Entry
+from gpuenv.environments.store import Place
 from gpuenv.managers.dry_run import PackageChange
 from gpuenv.values.errors import InstallFailed, UsageError
 from gpuenv.values.plan import Plan, Sources, Step
 from gpuenv.verification.locate import Located
 from gpuenv.workflow.doctor import Examination
-from gpuenv.workflow.repair import PlannedRepair, Repaired, apply_repair, recover
+from gpuenv.workflow.mending import mend, place_at
+from gpuenv.workflow.repair import PlannedRepair, Repaired, apply_repair
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="environments are made of links here")
 
@@ -36,20 +39,28 @@ def store(patient: Patient) -> dict[str, str]:
     return {**patient.environ, "GPUENV_DATA_DIR": str(patient.folder / "data")}
 
 
-def keep(patient: Patient, *names: str) -> None:
-    snapshot.take(patient.prefix, (str(patient.site),), names)
+def place_of(patient: Patient) -> Place:
+    return place_at(patient.prefix, store(patient))
+
+
+def keep(patient: Patient, *names: str) -> Entry:
+    return snapshot.take(place_of(patient), (str(patient.site),), names)
+
+
+def left(patient: Patient) -> list[Path]:
+    return list(patient.prefix.glob(".gpuenv-*"))
 
 
 def test_what_was_replaced_comes_back(patient: Patient) -> None:
     before = contents(patient.prefix)
-    keep(patient, "torch", "newcomer")
+    entry = keep(patient, "torch", "newcomer")
     for path in patient.site.glob("torch-*/*"):
         path.unlink()
     for path in patient.site.glob("torch-*"):
         path.rmdir()
     (patient.site / "torch/version.py").unlink()
     patient.with_torch("2.7.1+cu126").with_dist("newcomer", "1.0", files={"newcomer/deep/x.py": b"x"})
-    snapshot.put_back(patient.prefix)
+    snapshot.put_back(place_of(patient), entry)
     assert contents(patient.prefix) == before
     assert not (patient.site / "newcomer").exists()
 
@@ -57,12 +68,12 @@ def test_what_was_replaced_comes_back(patient: Patient) -> None:
 def test_large_files_that_are_kept_are_no_second_copy(patient: Patient) -> None:
     large = "torch/lib/libtorch_cpu.so"
     patient.with_dist("torch", "2.7.1+cpu", files={large: b"x" * (1 << 20), "torch/small.py": b"x"})
-    keep(patient, "torch")
-    kept = patient.prefix / snapshot.FOLDER / "files" / patient.site.relative_to(patient.prefix)
+    entry = keep(patient, "torch")
+    kept = entry.folder(patient.prefix) / "files" / patient.site.relative_to(patient.prefix)
     assert (kept / large).stat().st_ino == (patient.site / large).stat().st_ino
     assert (kept / "torch/small.py").stat().st_ino != (patient.site / "torch/small.py").stat().st_ino
-    snapshot.discard(patient.prefix)
-    assert not (patient.prefix / snapshot.FOLDER).exists()
+    ledger.clear(place_of(patient), entry)
+    assert left(patient) == []
 
 
 def test_a_record_that_leads_out_of_the_environment_is_not_followed(patient: Patient) -> None:
@@ -71,37 +82,41 @@ def test_a_record_that_leads_out_of_the_environment_is_not_followed(patient: Pat
     record = next(patient.site.glob("torch-*/RECORD"))
     up = "../" * 4
     record.write_text(f"{record.read_text()}{up}precious,,\n{outside},,\n{up}../../../../etc/hostname,,\n")
-    keep(patient, "torch")
-    snapshot.put_back(patient.prefix)
+    snapshot.put_back(place_of(patient), keep(patient, "torch"))
     assert outside.read_text() == "mine"
 
 
-def test_without_a_manifest_nothing_had_begun(patient: Patient) -> None:
+def test_what_the_ledger_does_not_know_of_is_left_alone(patient: Patient) -> None:
+    entry = keep(patient, "torch")
+    ledger.drop(place_of(patient))
     before = contents(patient.prefix)
-    keep(patient, "torch")
-    (patient.prefix / snapshot.FOLDER / "manifest.json").unlink()
-    assert not recover(patient.prefix, store(patient))
-    keep(patient, "torch")
-    snapshot.discard(patient.prefix)
+    assert not mend(place_of(patient))
+    ledger.clear(place_of(patient), keep(patient, "torch"))
     assert contents(patient.prefix) == before
+    assert left(patient) == [entry.folder(patient.prefix)]
 
 
 def test_a_repair_that_still_goes_on_is_not_undone(patient: Patient) -> None:
     def look(_: Examination) -> Examination:
         with pytest.raises(UsageError, match="at work"):
-            recover(patient.prefix, store(patient))
+            mend(place_of(patient))
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         repair(patient, "true", look)
 
 
-def test_a_garbled_manifest_is_told_and_nothing_is_lost(patient: Patient) -> None:
-    keep(patient, "torch")
-    (patient.prefix / snapshot.FOLDER / "manifest.json").write_text("{")
-    with pytest.raises(InstallFailed, match="brought back"):
-        recover(patient.prefix, store(patient))
-    assert (patient.prefix / snapshot.FOLDER / "files").is_dir()
+@pytest.mark.parametrize(
+    "text", ["{", "", "[" * 100_000, "null", "[]", "1", '{"path": 1}', "9" * 5000, '"\\ud800"']
+)
+def test_a_garbled_entry_is_told_and_nothing_is_lost(patient: Patient, text: str) -> None:
+    entry = keep(patient, "torch")
+    (file,) = (patient.folder / "data" / "changes").iterdir()
+    file.write_text(text)
+    with pytest.raises(UsageError) as raised:
+        mend(place_of(patient))
+    assert raised.value.code == "journal-unreadable"
+    assert (entry.folder(patient.prefix) / "files").is_dir()
 
 
 # apply_repair, with an installer that is a shell script.
@@ -142,7 +157,7 @@ SPOIL = (
 def test_what_helped_is_kept(patient: Patient) -> None:
     assert repair(patient, SPOIL, _changed(_problem())).kept
     assert (patient.site / "torch/new.py").exists()
-    assert not (patient.prefix / snapshot.FOLDER).exists()
+    assert left(patient) == []
 
 
 @pytest.mark.parametrize("after", [("D01",), ("D40",), ("D54",)])

@@ -22,6 +22,7 @@ from running import Done, Program
 from tiny_wheels import tiny_torch, tiny_torchvision, tiny_wheel
 
 from gpuenv.environments import snapshot
+from gpuenv.environments.store import Place, Store
 
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 CPU = ("torch==2.14.1", "--cuda", "cpu", "--python", PYTHON, "--manager", "uv")
@@ -299,16 +300,47 @@ def test_an_environment_that_was_moved_by_hand_grows_where_it_is(program: Progra
     assert installed(elsewhere)["mylib"] == "2.0"
 
 
-def test_a_killed_change_is_undone_by_the_next_command(program: Program, paper: Path) -> None:
-    before = files(paper)
+def kill_half_way(paper: Path) -> None:
     (site,) = paper.glob("lib/*/site-packages")
-    snapshot.take(paper, (str(site),), ("torch", "mylib"))
+    place = Place(Store(paper.parent.parent), "paper", paper)
+    snapshot.take(place, (str(site),), ("torch", "mylib"))
     for path in site.glob("torch-*/*"):
         path.unlink()
     (site / "mylib").mkdir()
     (site / "mylib" / "__init__.py").write_text("")
-    assert program.run("list", "--json").data["environments"][0]["torch"] == "2.14.1+cpu"
+
+
+def test_looking_leaves_a_killed_change_as_it_is_and_says_what_mends_it(
+    program: Program, paper: Path
+) -> None:
+    before = files(paper)
+    kill_half_way(paper)
+    half = files(paper)
+    done = program.run("list", "--json")
+    assert [one["code"] for one in done.envelope["warnings"]] == ["change-interrupted"]
+    assert "gpuenv doctor paper --fix" in done.envelope["warnings"][0]["message"]
+    looking = (
+        ("run", "paper", "--", "python", "-V"), ("info", "paper"), ("export", "paper"), ("verify", "paper"),
+        ("verify", paper), ("activate", "paper"), ("clone", "paper", "second", "--yes"),
+        ("install", "paper", "mylib", "--dry-run"),
+    )  # fmt: skip
+    for words in looking:
+        done = program.run(*words)
+        assert done.status == 2, (words, done.out, done.err)
+        assert "gpuenv doctor paper --fix" in done.err
+    for env in ("paper", paper, paper / "bin" / "python"):
+        done = program.run("doctor", env, "--json")
+        assert (done.status, done.error["code"]) == (6, "change-interrupted")
+    assert files(paper) == half
+    assert program.run("doctor", "paper", "--fix", "--no-verify", "--yes").status == 0
     assert files(paper) == before
+
+
+def test_a_killed_change_is_undone_by_the_same_command(program: Program, paper: Path) -> None:
+    kill_half_way(paper)
+    assert change(program, "install", "paper", "mylib").status == 0
+    assert installed(paper)["torch"] == "2.14.1+cpu"
+    assert program.run("list", "--json").envelope["warnings"] == []
 
 
 # --- uninstall

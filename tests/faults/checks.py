@@ -17,6 +17,8 @@ from packaging.utils import canonicalize_name
 from running import Done
 from world import TOKEN, World
 
+from gpuenv.workflow.mending import mend, place_at
+
 Versions = frozenset[tuple[str, str]]
 OLD = "as before"
 GONE = "gone"
@@ -191,7 +193,10 @@ def temporary(scene: Scene) -> str | None:
 
 
 def next_command(scene: Scene) -> str | None:
-    """The next command works and lists what is there."""
+    """The next command works and lists what is there, after `doctor --fix` has mended what a kill left."""
+    data = scene.world.envs.parent
+    for name in scene.allowed if scene.killed else ():
+        mend(place_at(scene.world.envs / name, {"GPUENV_DATA_DIR": str(data)}))
     done = scene.world.run("list", "--json")
     if done.status != 0:
         return f"`gpuenv list` ends with {done.status}: {done.err[-300:]!r} {done.out[-300:]!r}"

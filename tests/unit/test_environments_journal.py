@@ -86,9 +86,10 @@ def test_a_marked_directory_without_its_marker_stays(place: Place) -> None:
 
 
 def test_what_lies_in_the_way_of_the_old_one_is_named_and_stays(place: Place) -> None:
+    place.path.mkdir()
     left = write_journal(place, new_journal(place, replaces=True))
     assert left.old is not None
-    left.old.mkdir()
+    place.path.rename(left.old)
     place.path.write_text("mine", encoding="utf-8")
     with pytest.raises(UsageError) as raised:
         apply.recover(place)

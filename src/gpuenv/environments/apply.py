@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpuenv import interruption
-from gpuenv.environments import in_place, renaming, snapshot
+from gpuenv.environments import in_place, ledger, renaming
 from gpuenv.environments import journal as journals
 from gpuenv.environments.failures import not_undone, os_error_told, telling_os_errors
 from gpuenv.environments.full_disk import CODE as DISK_FULL
@@ -133,39 +133,54 @@ def _begin(place: Place) -> Change:
 
 
 def is_pending(place: Place) -> bool:
-    """Tell whether a change at the place is under way, or was left by a killed gpuenv."""
-    return (
-        journals.journal_file(place).exists() or snapshot.is_taken(place.path) or renaming.is_left(place.path)
-    )
+    """Tell whether a change at the place is under way, or was left by a killed gpuenv.
+
+    Raises UsageError where what tells of it is not our own.
+    """
+    return journals.read_journal(place) is not None or ledger.is_left(place)
+
+
+def is_half_done(place: Place) -> bool:
+    """Tell whether what lies there now is neither what was before a change nor what it was to become.
+
+    Looking at it tells nothing then. Raises UsageError where what tells of a change is not our own.
+    """
+    journal = journals.read_journal(place)
+    return (journal is not None and journals.is_half_done(journal)) or ledger.begun(place) is not None
 
 
 def recover(place: Place) -> bool:
     """Finish or undo a change that a killed gpuenv left behind; tell whether there was one.
 
-    The place must be locked.
+    The place must be locked, and the command one that changes this very environment.
     """
     with interruption.held():
         left = journals.read_journal(place)
-        try:
-            if left is not None:
+        if left is not None:
+            try:
                 journals.undo_or_finish(place, left)
-        except OSError as error:
-            if left is not None and left.state == "building":
-                raise not_undone(place, error) from error
-        restored = in_place.restore(place.path)
-        return renaming.finish(place) or restored or left is not None
+            except OSError as error:
+                if left.state == "building":
+                    raise not_undone(place, error) from error
+        found = left is not None or ledger.is_left(place)
+        entry = ledger.begun(place)
+        if entry is None:
+            with suppress(OSError):  # it goes with the next change
+                in_place.forget_rubbish(place)
+        elif entry.kind == "repair":
+            in_place.undo(place, entry)
+        else:
+            renaming.finish(place, entry)
+        return found
 
 
-def recover_if_idle(place: Place) -> bool:
-    """Recover a place unless another gpuenv is at work on it; tell whether nobody is."""
+def is_at_work(place: Place) -> bool:
+    """Tell whether another gpuenv is at work on the place."""
     try:
         with locked(place, wait_s=0):
-            recover(place)
-    except UsageError as error:
-        if error.code == "environment-busy":
             return False
-        raise
-    return True
+    except UsageError as error:
+        return error.code == "environment-busy"
 
 
 def recover_to_remove(place: Place) -> bool:
@@ -180,14 +195,19 @@ def recover_to_remove(place: Place) -> bool:
     except OSError as error:
         if left is not None and left.state == "building":
             raise not_undone(place, error) from error
-    with suppress(InstallFailed):
-        renaming.finish(place)
+    with suppress(InstallFailed, UsageError):
+        entry = ledger.begun(place)
+        if entry is not None and entry.kind == "renaming":
+            renaming.finish(place, entry)
     return left is not None
 
 
 def is_left_inside(place: Place) -> bool:
     """Tell whether a killed gpuenv has left a change inside an environment: it is one, whatever it lacks."""
-    return snapshot.is_taken(place.path) or renaming.is_left(place.path)
+    try:
+        return ledger.begun(place) is not None
+    except UsageError:  # not our own
+        return False
 
 
 def remove(place: Place) -> None:
@@ -209,6 +229,7 @@ def remove(place: Place) -> None:
             _remove_in_place(place.path)
         else:
             journals.undo_or_finish(place, journal)
+        ledger.drop(place)
 
 
 def _lacks_room(error: UsageError | OSError) -> bool:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from email.parser import HeaderParser
-from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.reading import read_limited_text
+from gpuenv.reading import read_limited_text, read_regular
 from gpuenv.values.errors import Because, Fix, InstallFailed
 from gpuenv.values.plan import Plan, PlannedPackage
 from gpuenv.values.text import tr
 from gpuenv.values.variant import CudaVersion, Variant, parse_cuda_version
 
 _CUDA = re.compile(r"""^cuda(?:\s*:[^=\n]*)?\s*=\s*(?:None|['"]([^'"\n]*)['"])""", re.MULTILINE)
+_METADATA = 16 << 20  # bytes; it holds a whole README
 _LARGEST = 1024 * 1024  # bytes; version.py has some hundred
 
 
@@ -32,21 +32,31 @@ def site_packages(environment: Path) -> tuple[Path, ...]:
 def installed_versions(environment: Path) -> dict[str, str]:
     """Map the normalized names of all that is installed in an environment to versions, read from metadata."""
     versions: dict[str, str] = {}
-    for distribution in distributions(path=[str(path) for path in site_packages(environment)]):
-        name, version = _identity(distribution)
+    infos = (info for place in site_packages(environment) for info in _infos(place))
+    for name, version in map(_identity, infos):
         if name and version:
             versions.setdefault(canonicalize_name(name), version)
     return versions
 
 
-def _identity(distribution: Distribution) -> tuple[str | None, str | None]:
-    # Not `.metadata`: what it does for a broken dist-info directory without METADATA depends on the Python.
+def _infos(place: Path) -> list[Path]:
     try:
-        text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""
-    except ValueError:  # no UTF-8
-        return None, None
-    headers = HeaderParser().parsestr(text)
-    return headers.get("Name"), headers.get("Version")
+        return [path for path in place.iterdir() if path.suffix in {".dist-info", ".egg-info"}]
+    except OSError:
+        return []
+
+
+def _identity(info: Path) -> tuple[str | None, str | None]:
+    # Not importlib.metadata, which waits for ever where there is a pipe in place of METADATA.
+    for file in (info / "METADATA", info / "PKG-INFO", info):
+        try:
+            headers = HeaderParser().parsestr(read_regular(file, _METADATA).decode("utf-8"))
+        except OSError:
+            continue
+        except ValueError:  # no UTF-8, or no file
+            return None, None
+        return headers.get("Name"), headers.get("Version")
+    return None, None
 
 
 def check_installed(plan: Plan, environment: Path, log: Path) -> None:

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuenv import interruption
-from gpuenv.environments import renaming, snapshot, usage
+from gpuenv.environments import usage
 from gpuenv.environments.kernels import LIST
+from gpuenv.environments.ledger import PREFIXES
 from gpuenv.environments.room import existing_part, free_bytes
 from gpuenv.values.errors import Because, Fix, InstallFailed
 from gpuenv.values.text import tr
 
-_OWN = {renaming.FOLDER, snapshot.FOLDER, usage.FILE_NAME, LIST}  # of the original alone
+_OWN = {usage.FILE_NAME, LIST}  # of the original alone, and what was kept for changes of it
 _CHUNK = 16 << 20
 # where the system can't copy within the kernel: another file system, an old kernel, a file system without
 _NOT_SO = {
@@ -52,7 +53,7 @@ def read_tree(root: Path) -> Tree:
 def _entries(root: Path, folder: str) -> Iterator[tuple[str, bool, os.stat_result]]:
     with os.scandir(root / folder) as entries:
         for entry in sorted(entries, key=lambda one: one.name):
-            if not folder and entry.name in _OWN:
+            if not folder and (entry.name in _OWN or entry.name.startswith(PREFIXES)):
                 continue
             path = os.path.join(folder, entry.name)  # noqa: PTH118 - many
             is_folder = entry.is_dir(follow_symlinks=False)

@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gpuenv import interruption
-from gpuenv.environments import snapshot
+from gpuenv.environments import ledger, snapshot
 from gpuenv.environments.failures import os_error_told
+from gpuenv.environments.ledger import Entry
+from gpuenv.environments.store import Place
 from gpuenv.values.errors import Because, Fix, InstallFailed
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
@@ -26,7 +28,9 @@ class ChangeInPlace:
 
 
 @contextmanager
-def changing_in_place(root: Path, places: tuple[str, ...], touched: Iterable[str]) -> Iterator[ChangeInPlace]:
+def changing_in_place(
+    place: Place, places: tuple[str, ...], touched: Iterable[str]
+) -> Iterator[ChangeInPlace]:
     """Begin a change to the distributions named, in the directories `places`; undo it unless it is kept.
 
     Signals are held: they end what waits, never a roll-back.
@@ -35,36 +39,40 @@ def changing_in_place(root: Path, places: tuple[str, ...], touched: Iterable[str
     """
     with interruption.held():
         try:
-            snapshot.take(root, places, touched)
+            entry = snapshot.take(place, places, touched)
         except OSError as error:
-            snapshot.discard(root)
-            raise os_error_told(root, error) from error
+            forget_rubbish(place)
+            raise os_error_told(place.path, error) from error
         change = ChangeInPlace()
         try:
             yield change
         finally:
             if change.kept:
-                snapshot.discard(root)
+                ledger.clear(place, entry)
             else:
-                restore(root)
+                undo(place, entry)
 
 
-def restore(root: Path) -> bool:
-    """Undo what is not kept, or was left by a killed gpuenv; tell whether there was something."""
-    if not snapshot.is_taken(root):
-        return False
+def forget_rubbish(place: Place) -> None:
+    """Remove what was prepared for a change that never began, or is over; raise OSError."""
+    entry = ledger.noted(place)
+    if entry is not None and ledger.begun(place) is None:
+        ledger.clear(place, entry)
+
+
+def undo(place: Place, entry: Entry) -> None:
+    """Undo what is not kept, or was left by a killed gpuenv."""
     try:
         with interruption.held():
-            snapshot.put_back(root)
+            snapshot.put_back(place, entry)
     except (OSError, ValueError) as error:
-        raise _not_undone(root, error) from error
-    return True
+        raise _not_undone(place.path, entry.folder(place.path), error) from error
 
 
-def _not_undone(root: Path, error: Exception) -> InstallFailed:
+def _not_undone(root: Path, folder: Path, error: Exception) -> InstallFailed:
     return InstallFailed(
         tr("`{path}` could not be brought back: {error}", path=root, error=reason_of(error)),
         code="roll-back-failed",
-        because=(Because(tr("what was there is in {folder}", folder=root / snapshot.FOLDER), str(root)),),
+        because=(Because(tr("what was there is in {folder}", folder=folder), str(root)),),
         fixes=(Fix(tr("mend that, then run the command again: it tries once more")),),
     )

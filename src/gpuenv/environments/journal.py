@@ -11,19 +11,20 @@ import os
 import secrets
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from gpuenv.environments.full_disk import is_full
+from gpuenv.environments.ledger import read_proven, unreadable
 from gpuenv.environments.record import replace_file
-from gpuenv.environments.store import Place, Store, make_directory, unwritable
+from gpuenv.environments.store import Place, Store, make_own_directory, unwritable
 from gpuenv.environments.trees import Identity, identity_of, remove_tree
-from gpuenv.reading import read_limited_text
+from gpuenv.reading import read_regular
 from gpuenv.values.documents import load_json
 from gpuenv.values.errors import Fix, UsageError
-from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 _SCHEMA_VERSION = 1
+_LARGEST = 1 << 20  # bytes
 MARKER = ".gpuenv-building"
 
 State = Literal["building", "committed"]
@@ -35,6 +36,7 @@ class Journal:
 
     `identity` is that of the directory gpuenv made; once the installer's first step has made an environment
     of it, a marker file inside holds `token` and `marked` is true. Without either nothing is removed.
+    `replaced` is the identity of the directory that lies under `old` meanwhile: no other comes back.
     """
 
     path: Path
@@ -44,6 +46,7 @@ class Journal:
     state: State = "building"
     identity: Identity | None = None
     marked: bool = False
+    replaced: Identity | None = None
 
 
 def new_journal(place: Place, *, replaces: bool) -> Journal:
@@ -55,6 +58,7 @@ def new_journal(place: Place, *, replaces: bool) -> Journal:
         old=beside / f".{place.path.name}.gpuenv-old-{token}" if replaces else None,
         trash=beside / f".{place.path.name}.gpuenv-new-{token}",
         token=token,
+        replaced=identity_of(place.path) if replaces else None,
     )
 
 
@@ -69,6 +73,7 @@ def render_journal(journal: Journal) -> str:
         "state": journal.state,
         "identity": list(journal.identity) if journal.identity else None,
         "marked": journal.marked,
+        "replaced": list(journal.replaced) if journal.replaced else None,
     }
     return json.dumps(document, indent=1) + "\n"
 
@@ -78,14 +83,14 @@ def parse_journal(text: str) -> Journal:
 
     {"schema_version": 1, "path": "/data/envs/paper", "old": "/data/envs/.paper.gpuenv-old-5d1f",
      "trash": "/data/envs/.paper.gpuenv-new-5d1f", "token": "5d1f", "state": "building",
-     "identity": [2049, 131], "marked": false}
+     "identity": [2049, 131], "marked": false, "replaced": [2049, 87]}
     """
     try:
         document = load_json(text)
         path, trash, token = Path(document["path"]), Path(document["trash"]), str(document["token"])
         old = Path(document["old"]) if document["old"] is not None else None
-        state, marked, numbers = document["state"], document["marked"], document["identity"]
-        identity = (int(numbers[0]), int(numbers[1])) if numbers is not None else None
+        state, marked = document["state"], document["marked"]
+        identity, replaced = (_parse_identity(document[key]) for key in ("identity", "replaced"))
     except (KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError):
         raise ValueError(tr("the journal is not one that gpuenv wrote")) from None
     names_fit = all(
@@ -95,7 +100,11 @@ def parse_journal(text: str) -> Journal:
     )
     if state not in {"building", "committed"} or not names_fit or not path.is_absolute():
         raise ValueError(tr("the journal is not one that gpuenv wrote"))
-    return Journal(path, old, trash, token, state, identity, marked is True)
+    return Journal(path, old, trash, token, state, identity, marked is True, replaced)
+
+
+def _parse_identity(numbers: Any) -> Identity | None:
+    return (int(numbers[0]), int(numbers[1])) if numbers is not None else None
 
 
 def journal_file(place: Place) -> Path:
@@ -105,27 +114,39 @@ def journal_file(place: Place) -> Path:
 
 def write_journal(place: Place, journal: Journal) -> Journal:
     """Write the journal and return it; raise UsageError where the store can't be written."""
-    make_directory(place.store.journals)
+    make_own_directory(place.store.journals)
     try:
-        replace_file(journal_file(place), render_journal(journal))
+        replace_file(journal_file(place), render_journal(journal), mode=0o600)
     except OSError as error:
         raise unwritable(place.store.journals, error) from None
     return journal
 
 
 def read_journal(place: Place) -> Journal | None:
-    """Return the change under way at a place; raise UsageError when its journal can't be read."""
+    """Return the change under way at a place.
+
+    Raises UsageError when its journal can't be read, is another user's, or is of another place.
+    """
     file = journal_file(place)
     try:
-        return parse_journal(read_limited_text(file))
-    except FileNotFoundError:
+        return _of(place, parse_journal(read_proven(file, _LARGEST).decode("utf-8")))
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise UsageError(
-            tr("`{file}` can't be read: {error}", file=file, error=reason_of(error)),
-            code="journal-unreadable",
-            fixes=(Fix(tr("look what lies beside `{path}`, then delete the journal", path=place.path)),),
-        ) from None
+        raise unreadable(file, place, error) from None
+
+
+def _of(place: Place, journal: Journal) -> Journal:
+    if Place(place.store, place.name, journal.path).key != place.key:
+        raise ValueError(tr("it is named after another path than `{path}`", path=journal.path))
+    return journal
+
+
+def is_half_done(journal: Journal) -> bool:
+    """Tell whether neither the old environment nor a whole new one lies there now."""
+    if journal.state != "building":
+        return False
+    return os.path.lexists(journal.old) if journal.old is not None else _is_ours(journal)
 
 
 def pending_places(store: Store) -> tuple[Place, ...]:
@@ -133,7 +154,7 @@ def pending_places(store: Store) -> tuple[Place, ...]:
     places = []
     for file in sorted(store.journals.glob("*.json")) if store.journals.is_dir() else ():
         try:
-            journal = parse_journal(read_limited_text(file))
+            journal = parse_journal(read_proven(file, _LARGEST).decode("utf-8"))
         except (OSError, ValueError):
             continue
         place = Place(store, journal.path.name, journal.path)
@@ -168,6 +189,12 @@ def _undo(journal: Journal) -> None:
     moved_aside = journal.old is not None and os.path.lexists(journal.old)
     if journal.old is not None and not moved_aside:
         return  # what was there is still there, or back already
+    if journal.old is not None and identity_of(journal.old) != journal.replaced:
+        raise UsageError(
+            tr("`{path}` is not what gpuenv put there: it is left alone", path=journal.old),
+            code="recovery-blocked",
+            fixes=(Fix(tr("look what lies beside `{path}`, then delete the journal", path=journal.path)),),
+        )
     if _is_ours(journal):
         _move_or_remove(journal.path, journal.trash)
     elif _is_empty(journal.path):
@@ -203,7 +230,7 @@ def _is_ours(journal: Journal) -> bool:
 
 def _marker_of(path: Path) -> str | None:
     try:
-        return read_limited_text(path / MARKER)
+        return read_regular(path / MARKER).decode("utf-8")
     except (OSError, ValueError):
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -106,6 +107,8 @@ def move_kernel(before: Path, after: Path, text: str, roots: tuple[Path, ...]) -
     if not any(is_kernel_of(before, root) for root in roots):
         return
     after.mkdir(parents=True, exist_ok=True)
+    if after.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(after))
     replace_file(after / _FILE, text)
     if before != after:
         for root in roots:

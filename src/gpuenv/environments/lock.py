@@ -12,11 +12,12 @@ from filelock import FileLock, Timeout
 
 from gpuenv.environments.full_disk import CODE as DISK_FULL
 from gpuenv.environments.owners import DATA, check_environment_owner, check_folder
-from gpuenv.environments.store import Place, make_directory, unwritable
+from gpuenv.environments.store import Place, make_own_directory, unwritable
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import tr
 
 WAIT_S = 10.0
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 @contextmanager
@@ -31,7 +32,7 @@ def locked(
     """
     check_folder(place.store.root, DATA, named=True)
     check_environment_owner(place.path)
-    make_directory(place.store.locks)
+    make_own_directory(place.store.locks)
     lock = FileLock(place.store.locks / f"{place.key}.lock")
     try:
         _acquire(lock, place, wait_s, tell)
@@ -81,7 +82,9 @@ def _installer_lock(place: Place, wait_s: float) -> Iterator[tuple[int, ...]]:
         yield ()
         return
     try:
-        descriptor = os.open(place.store.locks / f"{place.key}.installer", os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = os.open(
+            place.store.locks / f"{place.key}.installer", os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666
+        )
     except OSError as error:
         raise unwritable(place.store.locks, error) from None
     try:

@@ -18,7 +18,7 @@ from gpuenv.values.userinfo import redact
 
 SCHEMA_VERSION = 1
 FILE_NAME = "gpuenv.json"
-_LARGEST = 64 * 1024 * 1024  # bytes; a plan with its rejections has some hundred thousand
+LARGEST = 64 * 1024 * 1024  # bytes; a plan with its rejections has some hundred thousand
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def read_record(environment: Path) -> Record | None:
     """Return the record inside an environment, None where there is none; of a damaged one what is wrong."""
     file = environment / FILE_NAME
     try:
-        if file.stat().st_size > _LARGEST:
+        if file.stat().st_size > LARGEST:
             return _damaged(environment, tr("the record is larger than gpuenv makes any"))
         return parse_record(read_limited_text(file))
     except (FileNotFoundError, NotADirectoryError):
@@ -140,11 +140,14 @@ def write_record(environment: Path, record: Record) -> None:
     replace_file(environment / FILE_NAME, render_record(record))
 
 
-def replace_file(path: Path, text: str) -> None:
-    """Put `text` at `path` in one step that survives a crash; raise OSError."""
+def replace_file(path: Path, text: str, *, mode: int = 0o666) -> None:
+    """Put `text` at `path` in one step that survives a crash; raise OSError. umask counts for `mode`."""
     temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:
-        with temporary.open("x", encoding="utf-8", newline="\n") as sink:  # sh and Docker know no others
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(
+            descriptor, "w", encoding="utf-8", newline="\n"
+        ) as sink:  # sh and Docker know no others
             sink.write(text)
             sink.flush()
             os.fsync(sink.fileno())

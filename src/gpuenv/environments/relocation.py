@@ -72,7 +72,8 @@ def _records(root: Path, contents: dict[str, bytes]) -> Iterator[Rewritten]:
     for packages in site_packages(root):
         named = {os.path.relpath(root / path, packages): content for path, content in contents.items()}
         for record in sorted(packages.glob("*.dist-info/RECORD")) if named else ():
-            if record.stat().st_size > _RECORD:
+            found = record.stat()
+            if not stat.S_ISREG(found.st_mode) or found.st_size > _RECORD:
                 continue
             text = record.read_bytes().decode("utf-8", "surrogateescape")
             new = relocated_record(text, named)

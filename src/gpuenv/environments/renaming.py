@@ -1,36 +1,31 @@
 """Rename an environment: what changes in it is written beforehand, then one rename of its folder decides.
 
-What is to be put in place lies in the environment itself, with a manifest, so that after a kill the next
-command either forgets it (the folder has its old path) or finishes (it has its new one).
+What is to be put in place lies in the environment itself; the ledger knows of it under both paths, so that
+after a kill it is either forgotten (the folder has its old path) or finished (it has its new one).
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gpuenv.environments import elsewhere
-from gpuenv.environments.record import replace_file
+from gpuenv.environments import elsewhere, ledger
+from gpuenv.environments.ledger import Entry
+from gpuenv.environments.record import read_record
 from gpuenv.environments.store import Place, Store
-from gpuenv.environments.trees import remove_tree
-from gpuenv.reading import read_limited_text
-from gpuenv.values.documents import load_json
+from gpuenv.environments.within import Within
+from gpuenv.reading import is_own
 from gpuenv.values.errors import Because, Fix, InstallFailed
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 if TYPE_CHECKING:  # `run` only looks whether there is something to finish
     from gpuenv.environments.relocation import Rewritten
-
-FOLDER = ".gpuenv-renaming"
-_MANIFEST = "manifest.json"
-_FILES = "files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +46,11 @@ class Manifest:
     kernels: tuple[MovedKernel, ...] = ()
 
 
-def put_beside(root: Path, files: Iterable[Rewritten]) -> None:
-    """Write files into the environment where nothing reads them; raise OSError."""
-    remove_tree(root / FOLDER)
-    (root / FOLDER / _FILES).mkdir(parents=True)
+def put_beside(root: Path, folder: Path, files: Iterable[Rewritten]) -> None:
+    """Write files into a new folder of the environment, where nothing reads them; raise OSError."""
+    folder.mkdir(mode=0o700)
     for file in files:
-        target = root / FOLDER / _FILES / file.path
+        target = folder / file.path
         target.parent.mkdir(parents=True, exist_ok=True)
         if file.link is not None:
             target.symlink_to(file.link)
@@ -69,50 +63,50 @@ def put_beside(root: Path, files: Iterable[Rewritten]) -> None:
             shutil.copymode(root / file.path, target)
 
 
-def put_in_place(root: Path) -> None:
-    """Move the files to where they belong, as often as it takes; raise OSError."""
-    for kept in sorted((root / FOLDER / _FILES).rglob("*")):
+def put_in_place(root: Path, folder: Path) -> None:
+    """Move the files to where they belong, as often as it takes; raise OSError.
+
+    Raises ValueError for a file of another user, and where a link leads out of the environment.
+    """
+    within = Within(root)
+    for kept in sorted(folder.rglob("*")):
+        if not is_own(kept.lstat()):
+            raise ValueError(tr("`{path}` belongs to another user", path=kept))
         if kept.is_dir() and not kept.is_symlink():
             continue
-        target = root / kept.relative_to(root / FOLDER / _FILES)
+        target = within.check(root / kept.relative_to(folder))
         if target.suffix == ".py":  # a bytecode file goes by the second and the size of its source
             for compiled in (target.parent / "__pycache__").glob(f"{target.stem}.*.pyc"):
-                compiled.unlink()
-        kept.replace(target)
+                within.check(compiled).unlink()
+        within.check(kept).replace(target)
 
 
-def begin(root: Path, manifest: Manifest) -> None:
-    """Note what is under way: from now on it is finished or forgotten."""
-    replace_file(root / FOLDER / _MANIFEST, json.dumps(asdict(manifest)))
+def begin(source: Place, target: Place, entry: Entry, kernels: tuple[MovedKernel, ...]) -> None:
+    """Note what is under way, under both paths: from now on it is finished or forgotten."""
+    manifest = Manifest(str(source.path), str(target.path), kernels)
+    started = replace(entry, state="begun", data=asdict(manifest))
+    ledger.note(target, started)
+    ledger.note(source, started)
 
 
-def is_left(root: Path) -> bool:
-    """Tell whether a renaming has not ended."""
-    return os.path.isdir(root / FOLDER)  # noqa: PTH112 - False where nobody may look
-
-
-def discard(root: Path) -> None:
-    """Forget it."""
-    with suppress(FileNotFoundError):
-        (root / FOLDER / _MANIFEST).unlink()
-    remove_tree(root / FOLDER)
-
-
-def finish(place: Place) -> bool:
-    """Finish or forget a renaming that was begun; tell whether there was one. The place must be locked.
+def finish(place: Place, entry: Entry) -> None:
+    """Finish or forget a renaming that was begun. The place must be locked.
 
     It may be interrupted at any point and be called again. Raises InstallFailed where it can't be done.
     """
-    if not is_left(place.path):
-        return False
+    folder = entry.folder(place.path)
     try:
-        manifest = _read(place.path)
-        if manifest is not None and manifest.new == str(place.path):
-            put_in_place(place.path)
+        manifest = parse_manifest(entry.data)
+        old, new = _at(place.store, manifest.old), _at(place.store, manifest.new)
+        if os.path.realpath(new.path) == os.path.realpath(place.path):
+            put_in_place(place.path, folder)
             _take_along(place.store, manifest)
-        elif manifest is not None and manifest.old == str(place.path):
-            elsewhere.forget(_at(place.store, manifest.new))
-        discard(place.path)
+            ledger.drop(old, entry.token)
+        else:
+            if read_record(new.path) is None:
+                elsewhere.forget(new)
+            ledger.drop(new, entry.token)
+        ledger.clear(place, entry)
     except (OSError, ValueError) as error:
         raise InstallFailed(
             tr(
@@ -121,34 +115,23 @@ def finish(place: Place) -> bool:
                 error=reason_of(error),
             ),
             code="roll-back-failed",
-            because=(Because(str(error), str(place.path / FOLDER)),),
+            because=(Because(str(error), str(folder)),),
             fixes=(Fix(tr("mend that, then run the command again: it tries once more")),),
         ) from error
-    return True
 
 
-def _read(root: Path) -> Manifest | None:
-    try:
-        text = read_limited_text(root / FOLDER / _MANIFEST)
-    except FileNotFoundError:  # nothing had begun
-        return None
-    return parse_manifest(text)
-
-
-def parse_manifest(text: str) -> Manifest:
+def parse_manifest(data: dict[str, Any]) -> Manifest:
     """Parse what `begin` noted; raise ValueError.
 
     {"old": "/data/envs/paper", "new": "/data/envs/thesis", "kernels": [{"before": "/home/ada/.local/share/
      jupyter/kernels/gpuenv-paper", "after": "/home/.../gpuenv-thesis", "text": "{...}"}]}
     """
     try:
-        document = load_json(text)
         kernels = tuple(
-            MovedKernel(str(one["before"]), str(one["after"]), str(one["text"]))
-            for one in document["kernels"]
+            MovedKernel(str(one["before"]), str(one["after"]), str(one["text"])) for one in data["kernels"]
         )
-        return Manifest(str(document["old"]), str(document["new"]), kernels)
-    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        return Manifest(str(data["old"]), str(data["new"]), kernels)
+    except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(tr("the manifest of a renaming is garbled")) from error
 
 

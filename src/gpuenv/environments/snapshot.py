@@ -1,13 +1,12 @@
 """Keep the files of a few distributions aside, so that what an installer did to them can be undone.
 
 Large files are hard links where the file system has them: installers put new files in place of old ones and
-never write into libraries. What is kept lies in the environment itself, so that what a killed gpuenv has left
-can be made good later; gpuenv's own files are kept as well.
+never write into libraries. What is kept lies in the environment itself, and what was kept in the ledger, so
+that what a killed gpuenv has left can be made good later; gpuenv's own files are kept as well.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -15,18 +14,19 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from gpuenv.environments.record import FILE_NAME, replace_file
-from gpuenv.environments.trees import remove_tree
+from gpuenv.environments import ledger
+from gpuenv.environments.ledger import Entry
+from gpuenv.environments.record import FILE_NAME
+from gpuenv.environments.store import Place
+from gpuenv.environments.within import Within
 from gpuenv.machine.executables import read_text
-from gpuenv.reading import read_limited_text
-from gpuenv.values.documents import load_json
+from gpuenv.reading import is_own
 from gpuenv.values.text import tr
 
-FOLDER = ".gpuenv-repair"
-_MANIFEST = "manifest.json"
 _FILES = "files"
 _OWN = (FILE_NAME, "constraints.txt", "pip.conf", "pip.ini")  # at the root
 _COMMANDS = ("bin", "Scripts")
@@ -40,23 +40,24 @@ _LARGE = 1 << 20  # bytes; smaller files, which something might write into, are 
 class Manifest:
     """What was kept: the distributions by name, their directories, and what lay in these before.
 
-    `before` is None where an older gpuenv took it. Once `cleared`, all that is left to do is to move back.
+    Once `cleared`, all that is left to do is to move back.
     """
 
     names: tuple[str, ...]
     places: tuple[str, ...]
-    before: frozenset[str] | None = None
+    before: frozenset[str]
     cleared: bool = False
 
 
-def take(root: Path, places: tuple[str, ...], touched: Iterable[str]) -> Path:
+def take(place: Place, places: tuple[str, ...], touched: Iterable[str]) -> Entry:
     """Keep the files of the distributions that will be touched; those not yet there are noted as new.
 
-    Raises OSError. The manifest is written last: without it nothing had begun.
+    Raises OSError, and UsageError where the ledger can't be written. The entry begins last: until then
+    nothing had begun.
     """
-    folder = root / FOLDER
-    remove_tree(folder)
-    folder.mkdir(mode=0o700, parents=True)  # a pip.conf with a password may be among the files
+    root, entry = place.path, ledger.note(place, ledger.new_entry("repair"))
+    folder = entry.folder(root)
+    folder.mkdir(mode=0o700)  # a pip.conf with a password may be among the files
     (folder / _FILES).mkdir()
     names = tuple(sorted({canonicalize_name(name) for name in touched}))
     own = (root / name for name in _OWN if (root / name).is_file())
@@ -64,18 +65,17 @@ def take(root: Path, places: tuple[str, ...], touched: Iterable[str]) -> Path:
         target = folder / _FILES / file.relative_to(root)
         target.parent.mkdir(parents=True, exist_ok=True)
         _keep(file, target)
-    _write(root, Manifest(names, places, frozenset(_listing(root, places))))
-    return folder
+    manifest = Manifest(names, places, frozenset(_listing(root, places)))
+    return ledger.note(place, replace(entry, state="begun", data=_render(manifest, root)))
 
 
-def _write(root: Path, manifest: Manifest) -> None:
-    document = {
-        "names": manifest.names,
+def _render(manifest: Manifest, root: Path) -> dict[str, Any]:
+    return {
+        "names": list(manifest.names),
         "places": [_relative(place, root) for place in manifest.places],
-        "before": None if manifest.before is None else sorted(manifest.before),
+        "before": sorted(manifest.before),
         "cleared": manifest.cleared,
     }
-    replace_file(root / FOLDER / _MANIFEST, json.dumps(document))
 
 
 def _relative(place: str, root: Path) -> str:
@@ -83,7 +83,8 @@ def _relative(place: str, root: Path) -> str:
 
 
 def _keep(source: Path, target: Path) -> None:
-    if source.lstat().st_size >= _LARGE:
+    found = source.lstat()
+    if found.st_size >= _LARGE and is_own(found):
         try:
             os.link(source, target)
         except OSError:  # a file system without hard links
@@ -101,28 +102,38 @@ def _listing(root: Path, places: tuple[str, ...]) -> Iterator[str]:
             yield from (_relative(os.path.join(folder, name), root) for name in names)  # noqa: PTH118 - many
 
 
-def is_taken(root: Path) -> bool:
-    """Tell whether an unfinished change left what was there before."""
-    return os.path.isfile(root / FOLDER / _MANIFEST)  # noqa: PTH113 - False where nobody may look
-
-
-def put_back(root: Path) -> None:
+def put_back(place: Place, entry: Entry) -> None:
     """Bring the touched distributions back to how they were; raise OSError or ValueError where that fails.
 
-    It may be interrupted at any point and be called again.
+    It may be interrupted at any point and be called again. Nothing is changed through a link that leads out
+    of the environment, and nothing of another user is put into it.
     """
-    folder = root / FOLDER
-    manifest = parse_manifest(read_limited_text(folder / _MANIFEST), root)
+    root, folder = place.path, entry.folder(place.path) / _FILES
+    manifest = parse_manifest(entry.data, root)
+    kept = _kept_in(folder, root)
     if not manifest.cleared:
         _clear(root, manifest)
-        _write(root, replace(manifest, cleared=True))
-    for kept in sorted((folder / _FILES).rglob("*")):
-        if kept.is_dir() and not kept.is_symlink():
-            continue
-        target = root / kept.relative_to(folder / _FILES)
+        cleared = replace(manifest, cleared=True)
+        entry = ledger.note(place, replace(entry, data=_render(cleared, root)))
+    within = Within(root)
+    for file in kept:
+        target = within.check(root / file.relative_to(folder))
         target.parent.mkdir(parents=True, exist_ok=True)
-        kept.replace(target)
-    discard(root)
+        file.replace(target)
+    ledger.clear(place, entry)
+
+
+def _kept_in(folder: Path, root: Path) -> tuple[Path, ...]:
+    """Return the files that were kept; raise ValueError before anything is changed where one is not ours."""
+    within, kept = Within(root), []
+    for path in sorted(folder.rglob("*")):
+        found = path.lstat()
+        if not is_own(found):
+            raise ValueError(tr("`{path}` belongs to another user", path=path))
+        if path.is_symlink() or not path.is_dir():
+            within.check(root / path.relative_to(folder))
+            kept.append(within.check(path))
+    return tuple(kept)
 
 
 def _clear(root: Path, manifest: Manifest) -> None:
@@ -130,6 +141,8 @@ def _clear(root: Path, manifest: Manifest) -> None:
     own = (path for name in _OWN for path in (root / name, *root.glob(f".{name}-*")))
     strays = _strays(root, manifest)
     for file in (*_files_of(root, manifest.places, manifest.names), *strays, *own):
+        if file.is_dir() and not file.is_symlink():
+            continue
         with suppress(FileNotFoundError):
             file.unlink()
         _drop_empty(file.parent, root)
@@ -137,38 +150,28 @@ def _clear(root: Path, manifest: Manifest) -> None:
 
 def _strays(root: Path, manifest: Manifest) -> tuple[Path, ...]:
     """Return what has come since, and no distribution says is its own."""
-    if manifest.before is None:
-        return ()
     come = {one for one in _listing(root, manifest.places) if one not in manifest.before}
     if not come:
         return ()
     infos = (info.name.partition("-")[0] for place in manifest.places for info in Path(place).glob("*-info"))
     others = {canonicalize_name(name) for name in infos} - set(manifest.names)
     claimed = {_relative(str(file), root) for file in _files_of(root, manifest.places, others)}
-    return tuple(root / one for one in sorted(come - claimed))
+    within = Within(root)
+    return tuple(path for one in sorted(come - claimed) if within.holds(path := root / one))
 
 
-def discard(root: Path) -> None:
-    """Forget what was kept."""
-    with suppress(FileNotFoundError):
-        (root / FOLDER / _MANIFEST).unlink()  # first: what is left without it is nothing to bring back
-    remove_tree(root / FOLDER)
-
-
-def parse_manifest(text: str, root: Path) -> Manifest:
+def parse_manifest(data: dict[str, Any], root: Path) -> Manifest:
     """Parse what `take` noted; raise ValueError.
 
     {"names": ["torch"], "places": ["lib/python3.12/site-packages"], "before": ["bin/python"],
      "cleared": false}
     """
     try:
-        document = load_json(text)
-        names = tuple(str(name) for name in document["names"])
-        places = tuple(os.path.normpath(root / str(place)) for place in document["places"])
-        told = document.get("before")
-        before = None if told is None else frozenset(map(str, told))
-        cleared = document.get("cleared") is True
-    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        names = tuple(str(name) for name in data["names"])
+        places = tuple(os.path.normpath(root / str(place)) for place in data["places"])
+        before = frozenset(map(str, data["before"]))
+        cleared = data["cleared"] is True
+    except (KeyError, TypeError) as error:
         raise ValueError(tr("the manifest of a repair is garbled")) from error
     inside = tuple(place for place in places if _is_inside(Path(place), root))
     return Manifest(names, inside, before, cleared)
@@ -176,11 +179,11 @@ def parse_manifest(text: str, root: Path) -> Manifest:
 
 def _files_of(root: Path, places: tuple[str, ...], names: Iterable[str]) -> Iterator[Path]:
     """Yield the files of distributions, by their RECORDs, that lie within the environment."""
-    wanted = set(names)
+    wanted, within = set(names), Within(root)
     for place in map(Path, places):
         for info in sorted(place.glob("*.dist-info")):
             if canonicalize_name(info.name.partition("-")[0]) in wanted:
-                yield from _recorded(root, place, info)
+                yield from (path for path in _recorded(root, place, info) if within.holds(path))
 
 
 def _recorded(root: Path, place: Path, info: Path) -> Iterator[Path]:
@@ -195,7 +198,10 @@ def _recorded(root: Path, place: Path, info: Path) -> Iterator[Path]:
 
 
 def _is_inside(path: Path, root: Path) -> bool:
-    return path.is_relative_to(root) and not path.is_relative_to(root / FOLDER)
+    if not path.is_relative_to(root):
+        return False
+    parts = path.relative_to(root).parts
+    return not parts or not parts[0].startswith(ledger.PREFIXES)
 
 
 def _drop_empty(folder: Path, root: Path) -> None:

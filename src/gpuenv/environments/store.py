@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuenv.closed import make_closed
+from gpuenv.closed import is_shared, make_closed
 from gpuenv.environments.full_disk import CODE, because_of, is_full, ways_out
+from gpuenv.reading import is_own
 from gpuenv.values.errors import Fix, GpuenvError, UsageError
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
@@ -39,6 +41,11 @@ class Store:
     def journals(self) -> Path:
         """What is known of the changes under way."""
         return self.root / "journals"
+
+    @property
+    def changes(self) -> Path:
+        """What proves that a change inside an environment is gpuenv's own."""
+        return self.root / "changes"
 
     @property
     def locks(self) -> Path:
@@ -192,6 +199,28 @@ def make_directory(path: Path) -> Path:
         make_closed(path)
     except OSError as error:
         raise unwritable(path, error) from None
+    return path
+
+
+def make_own_directory(path: Path) -> Path:
+    """Make a directory of the store that no other user may enter; raise UsageError where that can't be done.
+
+    What lies in it decides what is removed and moved: one that belongs to another user is refused, unless a
+    group shares it, in which each user has files of their own.
+    """
+    make_directory(path)
+    try:
+        found, shared = path.lstat(), is_shared(path)
+        if not shared and is_own(found) and stat.S_IMODE(found.st_mode) & 0o077:
+            path.chmod(0o700)
+    except OSError as error:
+        raise unwritable(path, error) from None
+    if not shared and not is_own(found):
+        raise UsageError(
+            tr("`{path}` belongs to another user", path=path),
+            code="data-dir-foreign",
+            fixes=(Fix(tr("set GPUENV_DATA_DIR to a directory of your own")),),
+        )
     return path
 
 

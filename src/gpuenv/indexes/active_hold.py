@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from gpuenv.core.held import CONSTRAINTS_HEAD
+from gpuenv.reading import read_regular
 
 _VARIABLES = ("PIP_CONSTRAINT", "UV_CONSTRAINT")
 
@@ -32,7 +34,7 @@ def _is_an_environment_s(word: str) -> bool:
         return False
     path = unquote(parts.path, errors="surrogateescape")
     try:  # Windows: file:///C:/...
-        with open(path.lstrip("/") if os.name == "nt" else path, encoding="utf-8") as file:  # noqa: PTH123
-            return file.readline().rstrip("\n") == CONSTRAINTS_HEAD
+        text = read_regular(Path(path.lstrip("/") if os.name == "nt" else path)).decode("utf-8")
+        return text.partition("\n")[0] == CONSTRAINTS_HEAD
     except (OSError, ValueError):
         return False

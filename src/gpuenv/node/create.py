@@ -13,7 +13,7 @@ from typing import Any
 from .journal import changing, is_pending, recover
 from .locks import locked
 from .making import Making, Wanted
-from .places import Place, find_place, identity_of, is_environment, names_in
+from .places import Place, find_place, identity_of, is_environment, names_in, read_regular
 from .problems import NodeError, bad_request
 from .pythons import choose_python
 
@@ -117,10 +117,7 @@ def _is_empty(path: str) -> bool:
 def recorded_plan(place: Place) -> dict[str, Any] | None:
     """Return the plan that gpuenv.json keeps of an environment, None where there is none to read."""
     try:
-        if os.path.getsize(place.record) > _LARGEST_RECORD:
-            return None
-        with open(place.record, encoding="utf-8") as source:
-            plan = json.load(source)["plan"]
+        plan = json.loads(read_regular(place.record, _LARGEST_RECORD).decode("utf-8"))["plan"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return plan if isinstance(plan, dict) else None

@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
-from .places import Place, identity_of, replace_file, unwritable
+from .places import Place, identity_of, read_regular, replace_file, unwritable
 from .problems import NodeError, refused_by_system
 
 _SCHEMA_VERSION = 1
+_LARGEST = 1 << 20  # bytes
 MARKER = ".gpuenv-building"
 
 
@@ -33,6 +34,7 @@ class Journal(NamedTuple):
     state: str = "building"
     identity: tuple[int, int] | None = None
     marked: bool = False
+    replaced: tuple[int, int] | None = None  # the identity of what lies under `old` meanwhile
 
 
 class Change:
@@ -44,7 +46,9 @@ class Change:
         beside = os.path.join(os.path.dirname(place.path), "." + os.path.basename(place.path))
         os.makedirs(os.path.dirname(place.path), exist_ok=True)
         old = beside + ".gpuenv-old-" + token if os.path.lexists(place.path) else None
-        self._journal = _written(place, Journal(place.path, old, beside + ".gpuenv-new-" + token, token))
+        journal = Journal(place.path, old, beside + ".gpuenv-new-" + token, token)
+        replaced = identity_of(place.path) if old is not None else None
+        self._journal = _written(place, journal._replace(replaced=replaced))
 
     def make_directory(self) -> None:
         """Move aside what is there; put a directory of ours in its place."""
@@ -94,9 +98,8 @@ def recover(place: Place) -> None:
     for half in glob.glob(glob.escape(os.path.join(os.path.dirname(file), f".{place.key}.json-")) + "*"):
         os.unlink(half)  # a journal that was being written
     try:
-        with open(file, encoding="utf-8") as source:
-            left = parse_journal(source.read())
-    except FileNotFoundError:
+        left = _of(place, parse_journal(read_regular(file, _LARGEST, own=True).decode("utf-8")))
+    except (FileNotFoundError, NotADirectoryError):
         return
     except (OSError, ValueError) as error:
         message = f"`{file}` can't be read: look what lies beside `{place.path}`, then delete it"
@@ -118,13 +121,12 @@ def parse_journal(text: str) -> Journal:
 
     {"schema_version": 1, "path": "/data/envs/paper", "old": "/data/envs/.paper.gpuenv-old-5d1f",
      "trash": "/data/envs/.paper.gpuenv-new-5d1f", "token": "5d1f", "state": "building",
-     "identity": [2049, 131], "marked": false}
+     "identity": [2049, 131], "marked": false, "replaced": [2049, 87]}
     """
     try:
         document = json.loads(text)  # type: dict[str, Any]
         path, old, trash = document["path"], document["old"], document["trash"]
-        numbers = document["identity"]
-        identity = (int(numbers[0]), int(numbers[1])) if numbers is not None else None
+        identity, replaced = (_parse_identity(document[key]) for key in ("identity", "replaced"))
         asides = [os.path.split(aside) for aside in (trash, old) if aside is not None]
         beside = (os.path.dirname(path), "." + os.path.basename(path) + ".gpuenv-")
         fits = all(folder == beside[0] and name.startswith(beside[1]) for folder, name in asides)
@@ -134,18 +136,28 @@ def parse_journal(text: str) -> Journal:
     if not fits:
         raise ValueError("the journal is not one that gpuenv wrote")
     marked = document["marked"] is True
-    return Journal(path, old, trash, str(document["token"]), document["state"], identity, marked)
+    return Journal(path, old, trash, str(document["token"]), document["state"], identity, marked, replaced)
+
+
+def _parse_identity(numbers: Any) -> tuple[int, int] | None:
+    return (int(numbers[0]), int(numbers[1])) if numbers is not None else None
+
+
+def _of(place: Place, journal: Journal) -> Journal:
+    if place._replace(path=journal.path).key != place.key:
+        raise ValueError(f"it is named after another path than `{journal.path}`")
+    return journal
 
 
 def _file(place: Place) -> str:
-    return os.path.join(place.folder("journals"), place.key + ".json")
+    return os.path.join(place.own_folder("journals"), place.key + ".json")
 
 
 def _written(place: Place, journal: Journal) -> Journal:
     document = dict(journal._asdict(), schema_version=_SCHEMA_VERSION)
     file = _file(place)
     try:
-        replace_file(file, json.dumps(document, indent=1) + "\n")
+        replace_file(file, json.dumps(document, indent=1) + "\n", 0o600)
     except OSError as error:
         raise unwritable(os.path.dirname(file), error) from None
     return journal
@@ -169,6 +181,9 @@ def _undo(journal: Journal) -> None:
     moved_aside = journal.old is not None and os.path.lexists(journal.old)
     if journal.old is not None and not moved_aside:
         return  # what was there is still there, or back already
+    if journal.old is not None and identity_of(journal.old) != journal.replaced:
+        message = "`{}` is not what gpuenv put there: look into it, then delete the journal"
+        raise NodeError("recovery-blocked", message.format(journal.old))
     if _is_ours(journal):
         os.rename(journal.path, journal.trash)
     elif identity_of(journal.path) is not None and not os.listdir(journal.path):
@@ -191,8 +206,7 @@ def _is_ours(journal: Journal) -> bool:
 
 def _marker_of(path: str) -> str | None:
     try:
-        with open(os.path.join(path, MARKER), encoding="utf-8") as source:
-            return source.read()
+        return read_regular(os.path.join(path, MARKER), _LARGEST).decode("utf-8")
     except (OSError, ValueError):
         return None
 

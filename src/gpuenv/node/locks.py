@@ -27,7 +27,7 @@ def locked(place: Place, wait_s: float) -> Iterator[tuple[int, ...]]:
     Through them it holds a second lock, so that nobody touches the place before the orphan of a killed
     program has ended. Raises NodeError `environment-busy` when it is not free within `wait_s` seconds.
     """
-    folder, until = place.folder("locks"), time.monotonic() + wait_s
+    folder, until = place.own_folder("locks"), time.monotonic() + wait_s
     ours = _open(os.path.join(folder, place.key + ".lock"))
     try:
         _wait(ours, place, until, needed=True)
@@ -43,7 +43,7 @@ def locked(place: Place, wait_s: float) -> Iterator[tuple[int, ...]]:
 
 def _open(path: str) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     except OSError as error:
         raise unwritable(os.path.dirname(path), error) from None
 

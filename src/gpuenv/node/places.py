@@ -19,6 +19,7 @@ _LONGEST_NAME = 100  # bytes: it stands in lock and log names too
 _RESERVED = re.compile("(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\\..*)?", re.IGNORECASE)
 _UNWANTED = re.compile(r"[^\w.+-]")
 RECORD = "gpuenv.json"
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class Place(NamedTuple):
@@ -56,6 +57,23 @@ class Place(NamedTuple):
             os.makedirs(path, exist_ok=True)
         except OSError as error:
             raise unwritable(path, error) from None
+        return path
+
+    def own_folder(self, name: str) -> str:
+        """Return a folder of the store that no other user may enter: what lies there is acted on."""
+        path = self.folder(name)
+        try:
+            found = os.lstat(path)
+            shared = found.st_mode & stat.S_ISGID and found.st_mode & stat.S_IWGRP  # by a group, on purpose
+            if shared:
+                return path
+            if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) & 0o077:
+                os.chmod(path, 0o700)
+        except OSError as error:
+            raise unwritable(path, error) from None
+        if found.st_uid != os.geteuid():
+            message = f"`{path}` belongs to another user: GPUENV_DATA_DIR may name a folder of your own"
+            raise NodeError("data-dir-foreign", message)
         return path
 
 
@@ -156,6 +174,24 @@ def names_in(folder: str) -> list[str]:
         return os.listdir(folder)
     except OSError:
         return []
+
+
+def read_regular(path: str, limit: int, own: bool = False) -> bytes:
+    """Return what a file holds that is no link and no pipe (which never ends); raise OSError or ValueError.
+
+    `own`: nobody but this user can have written it.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with open(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError("it is not a regular file")
+        if own and (found.st_uid != os.geteuid() or found.st_mode & _OTHERS_WRITE or found.st_nlink > 1):
+            raise ValueError("other users may write it")
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise ValueError(f"it is larger than {limit} bytes")
+    return content
 
 
 def replace_file(path: str, text: str, mode: int = 0o666) -> None:

@@ -10,7 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from gpuenv.settings.files import keep_private, read_bytes, remove
+from gpuenv.reading import read_own
+from gpuenv.settings.files import keep_private, remove
 from gpuenv.values.documents import load_json
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.mirror import Tool
@@ -18,6 +19,7 @@ from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
 
 _SCHEMA_VERSION = 1
+_LARGEST = 16 << 20  # bytes: it holds a file of at most 4 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ def _file(directory: Path, path: Path) -> Path:
 
 def _load(file: Path) -> Kept:
     try:
-        return _checked(parse_kept(load_json((read_bytes(file) or b"").decode("utf-8"))), file)
+        return _checked(parse_kept(load_json(_own_text(file))), file)
     except (ValueError, RecursionError) as error:
         raise UsageError(
             tr("what gpuenv kept in `{file}` can't be read", file=file),
@@ -89,6 +91,14 @@ def _load(file: Path) -> Kept:
             because=(Because(reason_of(error), str(file)),),
             fixes=(Fix(tr("look into it, `original` holds the former file in base64, and move it away")),),
         ) from None
+
+
+def _own_text(file: Path) -> str:
+    """Return an entry's text: it names files that are written, so that it must be this user's own."""
+    try:
+        return read_own(file, _LARGEST).decode("utf-8")
+    except OSError as error:
+        raise ValueError(reason_of(error)) from None
 
 
 def _checked(kept: Kept, file: Path) -> Kept:

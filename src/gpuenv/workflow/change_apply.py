@@ -171,7 +171,7 @@ def apply_change(planned: PlannedChange, environ: Mapping[str, str], how: How) -
         )
         places = tuple(map(str, site_packages(place.path)))
         variant = torch_cuda(place.path)
-        with changing_in_place(place.path, places, (one.name for one in planned.changes)) as change:
+        with changing_in_place(place, places, (one.name for one in planned.changes)) as change:
             run_steps(change_steps(planned, how.provision), running, lambda: None)
             _check(planned, variant, log)
             if how.provision and how.provision.checked:

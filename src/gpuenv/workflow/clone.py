@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from gpuenv import interruption
-from gpuenv.environments import apply, renaming
+from gpuenv.environments import apply, ledger, renaming
 from gpuenv.environments.beginning import check_beginning
 from gpuenv.environments.check import installed_versions
 from gpuenv.environments.copying import Tree, check_copied_room, copy_tree, read_tree
@@ -20,6 +20,7 @@ from gpuenv.environments.listing import Environment
 from gpuenv.environments.lock import WAIT_S, locked
 from gpuenv.environments.record import Record
 from gpuenv.environments.store import Place, is_path
+from gpuenv.environments.trees import remove_tree
 from gpuenv.values.errors import Because, Fix, InstallFailed
 from gpuenv.values.machine import Machine
 from gpuenv.values.text import tr
@@ -72,14 +73,15 @@ def clone(planned: PlannedClone, how: How | None = None) -> Path:
     """
     how = how or How()
     source, place = planned.source.place, planned.place
-    with interruption.heeded(), both_locked(source, place, wait_s=how.wait_s, tell=how.tell):
+    with interruption.heeded(), both_locked((place,), source, wait_s=how.wait_s, tell=how.tell):
         check_new(place)
         with apply.changing(place, force=False) as change:
             tree = read_tree(source.path)
             copy_tree(source.path, tree, place.path, how.progress)
-            renaming.put_beside(place.path, moved_files(place.path, source, place, _fresh))
-            renaming.put_in_place(place.path)
-            renaming.discard(place.path)
+            beside = ledger.new_entry("renaming").folder(place.path)
+            renaming.put_beside(place.path, beside, moved_files(place.path, source, place, _fresh))
+            renaming.put_in_place(place.path, beside)
+            remove_tree(beside)
             _drop_kernels(source, place)
             _check_same(source, place)
             remember(place)

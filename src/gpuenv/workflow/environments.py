@@ -1,8 +1,9 @@
-"""The environments gpuenv made: list them, remove one."""
+"""The environments gpuenv made: list them, remove one; what a killed gpuenv left of a change."""
 
 from __future__ import annotations
 
 import difflib
+import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,36 +12,68 @@ from typing import Any
 from gpuenv.environments import apply, elsewhere
 from gpuenv.environments.conda_meta import installed_names, is_conda_environment
 from gpuenv.environments.conda_registry import unregister_environment
-from gpuenv.environments.journal import pending_places
+from gpuenv.environments.journal import is_half_done, pending_places, read_journal
 from gpuenv.environments.kernels import kernels_of, remove_kernel
+from gpuenv.environments.ledger import noted_paths
 from gpuenv.environments.listing import Environment, find_environment, list_environments, place_of
-from gpuenv.environments.lock import WAIT_S, busy, locked_to_remove
+from gpuenv.environments.lock import WAIT_S, locked, locked_to_remove
 from gpuenv.environments.record import read_record
 from gpuenv.environments.size import forget_size
 from gpuenv.environments.steps import remove_logs
 from gpuenv.environments.store import Place, find_store, is_path
 from gpuenv.machine.conda_environments import find_conda_environments
 from gpuenv.surroundings import cache_root
-from gpuenv.values.errors import Fix, GpuenvError, UsageError
+from gpuenv.values.errors import Fix, UsageError, VerificationFailed
 from gpuenv.values.plan import Warn
 from gpuenv.values.text import tr
+from gpuenv.workflow.mending import mending, refuse_half_changed
 
 
 def list_all(environ: Mapping[str, str]) -> tuple[Environment, ...]:
-    """Return all environments but those being made; what a killed gpuenv left is mended first."""
+    """Return all environments but those being made, and those of which a kill left only a half."""
     store = find_store(environ)
-    there = (one.place for one in list_environments(store) if apply.is_pending(one.place))
-    pending = dict.fromkeys((*pending_places(store), *there))
-    at_work = {place.path for place in pending if not _recovered(place)}
-    return tuple(one for one in list_environments(store) if one.place.path not in at_work)
+    hidden = {place.path for place in pending_places(store) if _hides(place)}
+    return tuple(one for one in list_environments(store) if one.place.path not in hidden)
 
 
-def _recovered(place: Place) -> bool:
-    """Tell whether nobody is at work; what can't be mended, as on a full disk, is listed as it is."""
+def _hides(place: Place) -> bool:
+    journal = read_journal(place)
+    return (journal is not None and is_half_done(journal)) or apply.is_at_work(place)
+
+
+def list_interrupted(environ: Mapping[str, str]) -> tuple[Place, ...]:
+    """Return where a killed gpuenv left a change that is neither whole nor undone."""
+    store = find_store(environ)
+    inside = (Place(store, path.name, path) for path in noted_paths(store))
+    noted = {os.path.realpath(one.place.path): one.place for one in list_environments(store)}
+    places = {
+        place.path: place
+        for place in (*pending_places(store), *(noted.get(str(one.path), one) for one in inside))
+    }
+    return tuple(one for one in places.values() if _is_pending(one) and not apply.is_at_work(one))
+
+
+def _is_pending(place: Place) -> bool:
     try:
-        return apply.recover_if_idle(place)
-    except GpuenvError:
-        return True
+        return apply.is_pending(place)
+    except UsageError:  # not our own: who changes the environment is told
+        return False
+
+
+def interrupted(place: Place) -> Warn:
+    """Return what to tell of a change that was left: looking changes nothing, so that it stays."""
+    text = tr(
+        "a change of `{name}` was interrupted: `{command}`", name=place.name, command=mending(place).command
+    )
+    return Warn("change-interrupted", text)
+
+
+def refuse_interrupted(place: Place) -> None:
+    """Raise UsageError where a change is under way, or was interrupted: what lies there is half of each."""
+    try:
+        refuse_half_changed(place)
+    except VerificationFailed as error:
+        raise UsageError(error.message, code=error.code, because=error.because, fixes=error.fixes) from None
 
 
 def list_foreign(environ: Mapping[str, str], root: Path = Path("/")) -> tuple[Path, ...]:
@@ -151,10 +184,24 @@ def remove(name: str, environ: Mapping[str, str], *, wait_s: float = WAIT_S) -> 
 
 
 def existing(name: str, environ: Mapping[str, str]) -> Environment:
-    """Return an environment that gpuenv made; raise UsageError for an unknown one, and for one being made."""
+    """Return an environment that gpuenv made, to look at it or run it.
+
+    Raises UsageError for an unknown one, one being made, and one of which a kill left only a half.
+    """
     place = place_of(name, environ)
-    if apply.is_pending(place) and not apply.recover_if_idle(place):
-        raise busy(place)
+    refuse_interrupted(place)
+    return _known(name, environ)
+
+
+def existing_to_change(name: str, environ: Mapping[str, str], *, wait_s: float = 0) -> Environment:
+    """Return an environment that is about to be changed; what a killed gpuenv left of it is mended first.
+
+    Raises UsageError as `existing` does.
+    """
+    place = place_of(name, environ)
+    if apply.is_pending(place):
+        with locked(place, wait_s=wait_s):
+            apply.recover(place)
     return _known(name, environ)
 
 

@@ -44,7 +44,7 @@ def plan_install(
     The torch stack stays where it can; only with `options.torch` is it moved, and decided as `create` does.
     For a program that needs one package more, such as a Jupyter kernel's `ipykernel`:
 
-        opened = open_environment(name, environ)
+        opened = open_environment(name, environ, change=True)
         planned = plan_install(opened, (Requirement("ipykernel"),), ChangeOptions(), environ)
         apply_change(planned, environ, How())
 

@@ -27,6 +27,7 @@ NODE_TEXTS = (
     marked("there is no home directory to keep environments in: set GPUENV_DATA_DIR"),
     marked("`{path}` can't be written: {error}; GPUENV_DATA_DIR may name a folder that can"),
     marked("the file system of `{store}` has no locks: set GPUENV_DATA_DIR to a folder on another one"),
+    marked("`{path}` belongs to another user: GPUENV_DATA_DIR may name a folder of your own"),
     marked("there is no environment `{env}`"),
     # what is there
     marked("`{path}` is there and is no environment: gpuenv does not touch it"),
@@ -36,6 +37,7 @@ NODE_TEXTS = (
     marked("another gpuenv is at work on `{name}`: run the command again when it has ended"),
     marked("`{file}` can't be read: look what lies beside `{path}`, then delete it"),
     marked("`{path}` is in the way of `{old}`, which belongs there: move it away"),
+    marked("`{path}` is not what gpuenv put there: look into it, then delete the journal"),
     marked("`{name}` could not be brought back: {error}; the next run tries again"),
     # making
     marked("Python {version} at `{path}` can make no environments: install `python{short}-venv`, or uv"),

@@ -27,7 +27,7 @@ from gpuenv.values.installed import Installed
 from gpuenv.values.plan import Asked, Sources
 from gpuenv.values.text import tr
 from gpuenv.values.userinfo import without_userinfo
-from gpuenv.workflow.environments import existing
+from gpuenv.workflow.environments import existing, existing_to_change
 from gpuenv.workflow.index_order import served_by
 from gpuenv.workflow.listings import check_wheelhouses, configuration_for, read_installer_configuration
 from gpuenv.workflow.options import PlanOptions
@@ -110,12 +110,12 @@ class Opened:
         return {one.name: needs_of(one, platform, f"{self.minor}.0") for one in self.installed}
 
 
-def open_environment(name: str, environ: Mapping[str, str]) -> Opened:
-    """Return an environment that gpuenv made, what a killed gpuenv left of a change undone.
+def open_environment(name: str, environ: Mapping[str, str], *, change: bool = False) -> Opened:
+    """Return an environment that gpuenv made; to `change` it what a killed gpuenv left of it is mended first.
 
     Raises UsageError for an unknown or busy one, one whose Python is gone, and one with an unreadable record.
     """
-    environment = existing(name, environ)
+    environment = existing_to_change(name, environ) if change else existing(name, environ)
     place, record = environment.place, environment.record
     system = "windows" if os.name == "nt" else "linux"
     find = conda_calls.environment_python if record.manager in CONDA_MANAGERS else environment_python

@@ -15,25 +15,29 @@ from gpuenv.environments import apply
 from gpuenv.environments.inside import CONSTRAINTS
 from gpuenv.environments.listing import Environment, place_of
 from gpuenv.environments.lock import locked
-from gpuenv.environments.record import FILE_NAME, Record, parse_record, render_record
+from gpuenv.environments.record import FILE_NAME, LARGEST, Record, parse_record, render_record
 from gpuenv.environments.relocation import Rewritten, rewritten_files
 from gpuenv.environments.store import Place
 from gpuenv.managers import CONDA_MANAGERS
+from gpuenv.reading import read_regular
 from gpuenv.values.errors import Because, Fix, UsageError
 from gpuenv.values.printable import printable
 from gpuenv.values.system_words import reason_of
 from gpuenv.values.text import tr
-from gpuenv.workflow.environments import existing, foreign, unreadable
+from gpuenv.workflow.environments import existing, existing_to_change, foreign, unreadable
 from gpuenv.workflow.settle import word_for
 
 _UNSAFE = re.compile(r"[\x00-\x1f'\"`$\\!%&|;<>^*?]")  # what some shell's activation script would read
 
 
-def source_environment(name: str, environ: Mapping[str, str], conda: Callable[[str], Fix]) -> Environment:
+def source_environment(
+    name: str, environ: Mapping[str, str], conda: Callable[[str], Fix], *, change: bool = False
+) -> Environment:
     """Return the environment of that name or at that path.
 
     Raises UsageError for an unknown or busy one, for one whose record can't be read, and for those of conda
-    tools, which know their environments by path: `conda` says what to run instead.
+    tools, which know their environments by path: `conda` says what to run instead. Of one that is to `change`
+    what a killed gpuenv left is mended first.
     """
     path = foreign(name, environ)
     if path is not None:
@@ -44,7 +48,7 @@ def source_environment(name: str, environ: Mapping[str, str], conda: Callable[[s
             code="not-on-windows",
             fixes=(Fix(tr("make it anew"), f"gpuenv export {shlex.quote(name)}"),),
         )
-    found = existing(name, environ)
+    found = existing_to_change(name, environ) if change else existing(name, environ)
     root = found.place.path
     if found.record.manager in CONDA_MANAGERS or (root / "conda-meta").is_dir():
         raise _of_conda(root, conda(str(root)))
@@ -108,13 +112,18 @@ def check_new(place: Place) -> None:
 
 
 @contextmanager
-def both_locked(one: Place, other: Place, *, wait_s: float, tell: Callable[[str], None]) -> Iterator[None]:
-    """Hold the locks of two places, always in the same order, and finish or undo what a kill has left."""
+def both_locked(
+    changed: tuple[Place, ...], other: Place, *, wait_s: float, tell: Callable[[str], None]
+) -> Iterator[None]:
+    """Hold the locks of places, always in the same order.
+
+    What a kill has left at those that will be `changed` is finished or undone.
+    """
     with ExitStack() as stack:
-        places = sorted((one, other), key=lambda place: place.key)
+        places = sorted({*changed, other}, key=lambda place: place.key)
         for place in places:
             stack.enter_context(locked(place, wait_s=wait_s, tell=tell))
-        for place in places:
+        for place in changed:
             if apply.recover(place):
                 tell(tr("undid what an interrupted gpuenv had left of `{name}`", name=place.name))
         yield
@@ -133,7 +142,7 @@ def moved_files(
     move = move_between(old, new)
     files = rewritten_files(root, move)
     try:
-        record = parse_record(replaced((root / FILE_NAME).read_bytes(), move).decode("utf-8"))
+        record = parse_record(replaced(read_regular(root / FILE_NAME, LARGEST), move).decode("utf-8"))
     except ValueError as error:
         raise OSError(f"{root / FILE_NAME}: {reason_of(error)}") from error
     text = render_record(change(replace(record, name=new.name)))
@@ -147,7 +156,7 @@ def moved_files(
 def _constraints(root: Path, old: Place, new: Place) -> tuple[Rewritten, ...]:
     """Return the constraints with the new name in what they say; pins that were lifted stay so."""
     try:
-        before = (root / CONSTRAINTS).read_bytes()
+        before = read_regular(root / CONSTRAINTS)
     except FileNotFoundError:
         return ()
     line = "gpuenv update {} --torch"

@@ -13,13 +13,13 @@ from pathlib import Path
 from gpuenv import interruption
 from gpuenv.core.kernel_spec import kernel_name, moved_kernel
 from gpuenv.core.relocated import moved_path
-from gpuenv.environments import elsewhere, renaming
+from gpuenv.environments import elsewhere, ledger, renaming
 from gpuenv.environments.beginning import check_beginning
 from gpuenv.environments.failures import telling_os_errors
 from gpuenv.environments.kernels import LIST, is_kernel_of, kernels_of, read_kernel
 from gpuenv.environments.lock import WAIT_S
 from gpuenv.environments.relocation import Rewritten
-from gpuenv.environments.renaming import Manifest, MovedKernel
+from gpuenv.environments.renaming import MovedKernel
 from gpuenv.environments.room import existing_part
 from gpuenv.environments.size import forget_size
 from gpuenv.environments.store import Place, is_path
@@ -62,10 +62,10 @@ def rename(
 
     Raises UsageError (unknown, busy, conda's, taken, on another file system) and InstallFailed.
     """
-    source = source_environment(old, environ, lambda path: _by_conda(path, new)).place
+    source = source_environment(old, environ, lambda path: _by_conda(path, new), change=True).place
     target = new_place(new, source, environ)
     check_beginning(target, environ)
-    with interruption.heeded(), both_locked(source, target, wait_s=wait_s, tell=tell):
+    with interruption.heeded(), both_locked((source, target), target, wait_s=wait_s, tell=tell):
         source_environment(old, environ, lambda path: _by_conda(path, new))  # it may have gone meanwhile
         check_new(target)
         _check_one_disk(source, target)
@@ -74,7 +74,7 @@ def rename(
                 kernels = _prepare(source, target)
                 forget_size(source, cache_root(environ))
                 _move(source, target)
-            renaming.finish(target)  # a kill leaves it to the next command
+            _end(target)  # a kill leaves it to the next command
     stale = tuple(Path(one.before) for one in kernels if is_kernel_of(Path(one.before), source.path))
     return Renamed(
         source,
@@ -109,18 +109,18 @@ def _other_disk(source: Place, target: Place) -> UsageError:
 
 def _prepare(source: Place, target: Place) -> tuple[MovedKernel, ...]:
     """Write all that will change, before anything does; return the kernels. Raises OSError."""
-    root = source.path
+    root, entry = source.path, ledger.note(source, ledger.new_entry("renaming"))
     try:
         kernels = _kernels(source, target)
         files = [one for one in moved_files(root, source, target, lambda record: record) if one.path != LIST]
         if kernels:
             listed = json.dumps(sorted(one.after for one in kernels)) + "\n"
             files.append(Rewritten(LIST, listed.encode("ascii")))
-        renaming.put_beside(root, files)
+        renaming.put_beside(root, entry.folder(root), files)
         interruption.check()
-        renaming.begin(root, Manifest(str(root), str(target.path), kernels))
+        renaming.begin(source, target, entry, kernels)
     except BaseException:
-        renaming.discard(root)
+        ledger.clear(source, entry)
         raise
     return kernels
 
@@ -148,10 +148,16 @@ def _move(source: Place, target: Place) -> None:
         source.path.rename(target.path)
     except BaseException as error:
         if source.path.exists():  # a signal may come just after the rename
-            renaming.finish(source)
+            _end(source)
         if isinstance(error, OSError) and error.errno == errno.EXDEV:
             raise _other_disk(source, target) from None
         raise
+
+
+def _end(place: Place) -> None:
+    entry = ledger.begun(place)
+    if entry is not None:
+        renaming.finish(place, entry)
 
 
 def _warnings(

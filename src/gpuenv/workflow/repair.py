@@ -10,14 +10,13 @@ from pathlib import Path
 from gpuenv.core.doctor.diagnosis import Diagnosis
 from gpuenv.core.doctor.repair import NoRepair, Repair, superseded, what_repairs
 from gpuenv.core.render.json import render_plan_data
-from gpuenv.environments import in_place, snapshot
+from gpuenv.environments import apply
 from gpuenv.environments.failures import os_error_told
 from gpuenv.environments.in_place import changing_in_place
 from gpuenv.environments.inside import CONSTRAINTS, hold_stack
-from gpuenv.environments.lock import locked
+from gpuenv.environments.lock import busy, locked
 from gpuenv.environments.record import read_record, write_record
 from gpuenv.environments.steps import Running, new_log, run_steps
-from gpuenv.environments.store import Place, find_store
 from gpuenv.environments.wheel_check import check_files
 from gpuenv.managers import get_manager
 from gpuenv.managers.dry_run import PackageChange
@@ -28,6 +27,7 @@ from gpuenv.values.text import tr
 from gpuenv.values.variant import Variant
 from gpuenv.workflow.doctor import Examination
 from gpuenv.workflow.fetch import StackNotFetchedError, Watcher, fetch_stack, not_fetched
+from gpuenv.workflow.mending import place_at
 from gpuenv.workflow.mirrors import load_mirrors
 from gpuenv.workflow.options import PlanOptions
 from gpuenv.workflow.plan import make_plan
@@ -103,7 +103,7 @@ def plan_repair(examined: Examination, options: RepairOptions, environ: Mapping[
 
 def begin_log(examined: Examination, environ: Mapping[str, str]) -> Path:
     """Return an empty log for what is fetched before the repair; raise UsageError where none can be kept."""
-    log = new_log(_place(_root_of(examined), environ))
+    log = new_log(place_at(_root_of(examined), environ))
     try:
         log.touch()
     except OSError as error:
@@ -205,21 +205,6 @@ def _with_its_python(examined: Examination, environ: Mapping[str, str]) -> dict[
     return {**environ, "PATH": os.pathsep.join(folder for folder in folders if folder)}
 
 
-def recover(root: Path | None, environ: Mapping[str, str]) -> bool:
-    """Undo what an interrupted repair has left; tell whether there was something.
-
-    Raises UsageError where that repair still goes on, InstallFailed where it can't be undone.
-    """
-    if root is None or not snapshot.is_taken(root):
-        return False
-    with locked(_place(root, environ), wait_s=0):
-        return in_place.restore(root)
-
-
-def _place(root: Path, environ: Mapping[str, str]) -> Place:
-    return Place(find_store(environ), root.name, root)
-
-
 def apply_repair(
     examined: Examination,
     planned: PlannedRepair,
@@ -234,8 +219,10 @@ def apply_repair(
     Raises InstallFailed (what was there before is back) and UsageError (another gpuenv is at work on it).
     """
     root = _root_of(examined)
-    place = _place(root, environ)
+    place = place_at(root, environ)
     with locked(place, tell=tell) as descriptors:
+        if apply.is_pending(place):  # one that was killed since it was examined
+            raise busy(place)
         log = planned.log or new_log(place)
         module = get_manager(planned.plan.manager)
         running = Running(
@@ -247,7 +234,7 @@ def apply_repair(
             tell=tell,
         )
         touched = (one.name for one in planned.changes)
-        with changing_in_place(root, examined.findings.python.packages, touched) as change:
+        with changing_in_place(place, examined.findings.python.packages, touched) as change:
             run_steps(planned.steps, running, lambda: None)
             if planned.plan.checked:
                 check_files(planned.plan.checked.files, root, log)

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuenv.core.machine_json import parse_machine
-from gpuenv.environments import apply
-from gpuenv.environments.listing import find_environment
+from gpuenv.environments.listing import find_environment, place_of
 from gpuenv.environments.record import Record, read_record, write_record
 from gpuenv.values.errors import VerificationFailed
 from gpuenv.values.machine import Machine
@@ -29,7 +28,7 @@ from gpuenv.verification.locate import Located, Lookup, locate
 from gpuenv.verification.owner import refuse_other_owner
 from gpuenv.verification.report import ChildOutcome, Report, Stop, read_outcome, render_report
 from gpuenv.verification.run import TIMEOUT_S, run_verification
-from gpuenv.workflow.environments import existing, foreign
+from gpuenv.workflow.environments import foreign, refuse_interrupted
 from gpuenv.workflow.only_environment import only_environment
 from gpuenv.workflow.proof_age import proven
 
@@ -137,8 +136,7 @@ def verify(
 def find_by_name(name: str, environ: Mapping[str, str]) -> Path | None:
     """Return the directory of an environment that gpuenv or a conda tool made."""
     found = find_environment(name, environ)
-    if found and apply.is_pending(found.place):  # a kill has left it half changed
-        found = existing(name, environ)
+    refuse_interrupted(found.place if found else place_of(name, environ))
     return found.place.path if found else foreign(name, environ)
 
 

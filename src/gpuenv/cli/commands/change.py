@@ -68,7 +68,7 @@ def install(name: str, words: list[str], files: list[Path], asked: ChangeArgumen
 
 def _opened(name: str, asked: ChangeArguments) -> Opened:
     """Return the environment; raise UsageError early where it can't be changed."""
-    opened = open_environment(name, os.environ)
+    opened = open_environment(name, os.environ, change=not asked.dry_run)
     if not asked.dry_run:
         check_change(opened.place, os.environ)
     return opened

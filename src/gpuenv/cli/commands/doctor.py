@@ -10,12 +10,11 @@ from gpuenv.cli.options import Common, DoctorArguments
 from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings, working
 from gpuenv.core.doctor.diagnosis import Diagnosis, render_diagnosis
 from gpuenv.core.render.diagnosis import render_diagnosis_text
-from gpuenv.environments.snapshot import is_taken
 from gpuenv.values.errors import Because, Fix, UsageError, VerificationFailed
 from gpuenv.values.plan import Warn
 from gpuenv.values.text import tr
-from gpuenv.verification.owner import other_owner
 from gpuenv.workflow import doctor as looking
+from gpuenv.workflow import mending
 from gpuenv.workflow.detect import detect
 
 PROBLEM = VerificationFailed.exit_code
@@ -28,7 +27,9 @@ def doctor(environment: str | None, asked: DoctorArguments, common: Common) -> i
         return _tell(looking.judge(looking.load_findings(asked.findings), os.environ), common)
     options = looking.DoctorOptions(verify=asked.verify, trust=asked.trust)
     named = str(asked.python) if asked.python else environment
-    _recover(named, common)
+    gone = _mend(named, asked, common)
+    if gone is not None:
+        return gone
     with working(tr("examining"), quiet=common.quiet):
         examined = looking.examine(named, os.environ, detect(os.environ), options)
     if asked.save is not None:
@@ -67,15 +68,23 @@ def _check(environment: str | None, asked: DoctorArguments) -> None:
         raise UsageError(tr("--fix repairs what is here, not what --findings tells of"), code="usage")
 
 
-def _recover(named: str | None, common: Common) -> None:
-    """Undo what a repair that was killed has left, before anything is read."""
-    located = looking.locate_environment(named, os.environ)
-    root = located.root
-    if root is not None and is_taken(root) and other_owner(located) is None:
-        from gpuenv.workflow.repair import recover  # noqa: PLC0415 - what it takes is rarely needed
-
-        if recover(root, os.environ) and not common.quiet:
-            note(tr("undid what an interrupted repair had left of {path}", path=root))
+def _mend(named: str | None, asked: DoctorArguments, common: Common) -> int | None:
+    """Mend what a killed gpuenv left, with --fix; return the exit status where nothing lies there then."""
+    place = mending.place_meant(named or str(looking.locate_environment(None, os.environ).label), os.environ)
+    if place is None:
+        return None
+    if not asked.fix:
+        mending.refuse_half_changed(place)
+        return None
+    if not mending.mend(place):
+        return None
+    if not common.quiet:
+        note(tr("undid or finished what an interrupted gpuenv had left of {path}", path=place.path))
+    if os.path.lexists(place.path):
+        return None
+    if common.as_json:
+        print_json(envelope("doctor", {"environment": str(place.path), "root": None, "checks": []}))
+    return 0
 
 
 def _tell(diagnosis: Diagnosis, common: Common, warnings: tuple[Warn, ...] = ()) -> int:

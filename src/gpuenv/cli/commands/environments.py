@@ -34,6 +34,7 @@ def list_environments(common: Common, *, everything: bool) -> int:
     found = environments.list_all(os.environ)
     rows = [{**environments.render_environment(item), **list_facts(item, os.environ)} for item in found]
     warnings = tuple(filter(None, map(environments.unreadable, found)))
+    warnings += tuple(map(environments.interrupted, environments.list_interrupted(os.environ)))
     warnings += tuple(Warn("proof-outdated", row["outdated"]) for row in rows if row["outdated"])
     if everything:
         rows += [environments.render_foreign(path) for path in environments.list_foreign(os.environ)]

@@ -9,6 +9,8 @@ from gpuenv.cli.output import envelope, note, print_data, print_json, print_warn
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import tr
 from gpuenv.workflow.detect import detect
+from gpuenv.workflow.environments import refuse_interrupted
+from gpuenv.workflow.mending import place_meant
 from gpuenv.workflow.verify import VerifyOptions
 from gpuenv.workflow.verify import verify as verify_environment
 
@@ -27,6 +29,8 @@ def check_limit(seconds: float) -> float:
 
 def verify(environment: str | None, options: VerifyOptions, common: Common) -> int:
     """Prove an environment; exit 6 where it does not hold."""
+    if environment is not None and (place := place_meant(environment, os.environ)) is not None:
+        refuse_interrupted(place)
     with working(tr("verifying"), quiet=common.quiet):
         result = verify_environment(environment, os.environ, machine=detect(os.environ), options=options)
     if common.as_json and result.error is None:

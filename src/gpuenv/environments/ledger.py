@@ -1,0 +1,224 @@
+"""The ledger of changes inside environments: what proves that something half-done there is gpuenv's own.
+
+Whoever may write into an environment may leave something there that looks like a change of gpuenv's that was
+killed. So what was under way stands in the data folder alone, in a file and a folder that only the user may
+enter, by the environment's path. In the environment lies a folder whose name has the random token of the
+entry; a folder that no entry names is never looked into.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from gpuenv.environments.mounts import keeps_owners
+from gpuenv.environments.record import replace_file
+from gpuenv.environments.store import Place, Store, make_own_directory, unwritable
+from gpuenv.environments.trees import remove_tree
+from gpuenv.reading import is_own, read_own, read_regular
+from gpuenv.values.errors import Fix, UsageError
+from gpuenv.values.system_words import reason_of
+from gpuenv.values.text import tr
+
+_SCHEMA_VERSION = 1
+_LARGEST = 128 << 20  # bytes: it lists the files of an environment
+_TOKEN = frozenset("0123456789abcdef")
+_TOKEN_LENGTH = 32
+PREFIXES = (".gpuenv-repair-", ".gpuenv-renaming-")
+
+Kind = Literal["repair", "renaming"]
+State = Literal["preparing", "begun", "over"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One change inside an environment.
+
+    Only one that has `begun` is finished or undone after a kill: of any other the folder is rubbish. What the
+    kind of change needs for that is in `data`.
+    """
+
+    kind: Kind
+    token: str
+    state: State = "preparing"
+    data: dict[str, Any] = field(default_factory=dict)
+
+    def folder(self, root: Path) -> Path:
+        """Return the folder in the environment that belongs to the change."""
+        return root / f".gpuenv-{self.kind}-{self.token}"
+
+
+def new_entry(kind: Kind) -> Entry:
+    """Begin an entry, with a token that nobody can know beforehand."""
+    return Entry(kind, secrets.token_hex(_TOKEN_LENGTH // 2))
+
+
+def note(place: Place, entry: Entry) -> Entry:
+    """Write the entry of an environment and return it; raise UsageError where the store can't be written."""
+    folder = make_own_directory(place.store.changes)
+    document = {
+        "schema_version": _SCHEMA_VERSION,
+        "path": _real(place),
+        "kind": entry.kind,
+        "token": entry.token,
+        "state": entry.state,
+        "data": entry.data,
+    }
+    try:
+        replace_file(_file(place), json.dumps(document), mode=0o600)
+    except OSError as error:
+        raise unwritable(folder, error) from None
+    return entry
+
+
+def noted(place: Place) -> Entry | None:
+    """Return the entry of an environment; raise UsageError for one that can't be read, or is not our own."""
+    file = _file(place)
+    try:
+        return _of(place, *_read(file))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise unreadable(file, place, error) from None
+
+
+def _read(file: Path) -> tuple[str, Entry]:
+    return parse_entry(read_proven(file, _LARGEST).decode("utf-8"))
+
+
+def read_proven(file: Path, limit: int) -> bytes:
+    """Return what a file holds that this user alone can have written; raise OSError or ValueError.
+
+    Where a file system keeps neither owners nor modes, nothing tells.
+    """
+    try:
+        return read_own(file, limit)
+    except ValueError:
+        if keeps_owners(file.parent):
+            raise
+        return read_regular(file, limit)
+
+
+def _of(place: Place, path: str, entry: Entry) -> Entry:
+    if path != _real(place):
+        raise ValueError(tr("it is named after another path than `{path}`", path=path))
+    return entry
+
+
+def parse_entry(text: str) -> tuple[str, Entry]:
+    """Parse an entry and the path it is of; raise ValueError for anything that gpuenv would not write.
+
+    {"schema_version": 1, "path": "/data/envs/paper", "kind": "repair", "token": "5d1f...", "state": "begun",
+     "data": {...}}
+    """
+    try:
+        document = json.loads(text)
+        path, token, data = document["path"], document["token"], document["data"]
+        kind, state = document["kind"], document["state"]
+    except (KeyError, TypeError, RecursionError):
+        raise ValueError(tr("the entry is not one that gpuenv wrote")) from None
+    fits = (
+        isinstance(path, str)
+        and isinstance(token, str)
+        and len(token) == _TOKEN_LENGTH
+        and set(token) <= _TOKEN
+        and kind in {"repair", "renaming"}
+        and state in {"preparing", "begun", "over"}
+        and isinstance(data, dict)
+    )
+    if not fits:
+        raise ValueError(tr("the entry is not one that gpuenv wrote"))
+    return path, Entry(kind, token, state, data)
+
+
+def unreadable(file: Path, place: Place, error: Exception) -> UsageError:
+    """Say that what gpuenv noted of a change can't be read, or was written by somebody else."""
+    return UsageError(
+        tr("`{file}` can't be read: {error}", file=file, error=reason_of(error)),
+        code="journal-unreadable",
+        fixes=(Fix(tr("look what lies beside `{path}`, then delete the journal", path=place.path)),),
+    )
+
+
+def drop(place: Place, token: str | None = None) -> None:
+    """Delete the entry of an environment, only the one with `token` where that is given; raise OSError."""
+    if token is not None:
+        known = noted(place)
+        if known is None or known.token != token:
+            return
+    _file(place).unlink(missing_ok=True)
+
+
+def is_left(place: Place) -> bool:
+    """Tell whether a change lies in an environment, be it only prepared or over. Raises UsageError."""
+    entry = noted(place)
+    return entry is not None and os.path.lexists(entry.folder(place.path))
+
+
+def begun(place: Place) -> Entry | None:
+    """Return the change that a kill left in an environment; None where all is whole, or was replaced since.
+
+    Raises UsageError where the entry, or the folder that it names, is not our own.
+    """
+    entry = noted(place)
+    if entry is None or entry.state != "begun" or not os.path.lexists(entry.folder(place.path)):
+        return None
+    _check_own(place.path, entry.folder(place.path))
+    return entry
+
+
+def clear(place: Place, entry: Entry) -> None:
+    """End a change: what was kept for it is removed, then its entry; raise OSError.
+
+    A kill on the way leaves rubbish, which goes with the next change.
+    """
+    folder = entry.folder(place.path)
+    if entry.state == "begun" and os.path.lexists(folder):
+        try:
+            note(place, Entry(entry.kind, entry.token, "over"))
+        except UsageError:  # the disk is full: at worst rubbish stays, never a change that seems under way
+            drop(place)
+    if _is_own_folder(folder):
+        remove_tree(folder)
+    drop(place)
+
+
+def noted_paths(store: Store) -> Iterator[Path]:
+    """Yield the environments that the ledger knows of; what is not our own is passed over."""
+    for file in sorted(store.changes.glob("*.json")) if store.changes.is_dir() else ():
+        with suppress(OSError, ValueError):
+            yield Path(_read(file)[0])
+
+
+def _check_own(*folders: Path) -> None:
+    for folder in folders:
+        if not _is_own_folder(folder):
+            raise UsageError(
+                tr("`{path}` is not this user's folder: what is in it is left alone", path=folder),
+                code="not-own",
+                fixes=(Fix(tr("look into it, and move it away if it is not needed")),),
+            )
+
+
+def _is_own_folder(folder: Path) -> bool:
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and is_own(found)
+
+
+def _real(place: Place) -> str:
+    return os.path.realpath(place.path)
+
+
+def _file(place: Place) -> Path:
+    key = Place(place.store, place.name, Path(_real(place))).key
+    return place.store.changes / f"{key}.json"
