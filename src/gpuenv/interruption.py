@@ -30,11 +30,14 @@ class Interruption(KeyboardInterrupt):
 
 
 class _Received:
-    """The signal that came last, None before; whether it is still to be raised; how deep signals are held."""
+    """The signal that came last, None before; whether it is still to be raised; how deep signals are held;
+    whether they count no more.
+    """  # noqa: D205
 
     number: int | None = None
     pending = False
     depth = 0
+    settled = False
 
 
 @contextmanager
@@ -47,7 +50,7 @@ def heeded() -> Iterator[None]:
     if not numbers or not _is_main():
         yield
         return
-    _Received.number, _Received.pending = None, False
+    _Received.number, _Received.pending, _Received.depth, _Received.settled = None, False, 0, False
     hook, sys.unraisablehook = sys.unraisablehook, _raising_again(sys.unraisablehook)
     handlers = {number: signal.signal(number, _receive) for number in numbers}
     try:
@@ -90,6 +93,11 @@ def held() -> Iterator[None]:
         heed()
 
 
+def settle() -> None:
+    """Let signals change nothing more: how the run ended is being told."""
+    _Received.settled = True
+
+
 def is_pending() -> bool:
     """Whether a signal is kept that was not raised yet."""
     return _Received.pending
@@ -111,6 +119,8 @@ def _raise() -> None:
 
 
 def _receive(number: int, _frame: FrameType | None) -> None:
+    if _Received.settled:
+        return
     _Received.number = number
     if _Received.depth:
         _Received.pending = True

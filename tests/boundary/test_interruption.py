@@ -63,6 +63,17 @@ with interruption.heeded():
 """
 
 
+SETTLED = """
+import os, signal, sys
+from gpuenv import interruption
+
+with interruption.heeded():
+    interruption.settle()
+    os.kill(os.getpid(), int(sys.argv[1]))
+    print("told whole", interruption.came())
+"""
+
+
 def run(code: str, number: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", code, str(int(number))], capture_output=True, encoding="utf-8", check=False
@@ -76,6 +87,12 @@ def run(code: str, number: int) -> subprocess.CompletedProcess[str]:
 def test_a_signal_is_heeded_where_its_exception_is_ignored(code: str, number: int) -> None:
     done = run(code, number)
     assert (done.returncode, done.stdout, done.stderr) == (0, "heeded\n", "")
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_how_a_run_ended_is_told_to_its_end(number: int) -> None:
+    done = run(SETTLED, number)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "told whole False\n", "")
 
 
 def test_what_nohup_ignores_stays_ignored() -> None:

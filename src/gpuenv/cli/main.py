@@ -51,14 +51,19 @@ def _run(arguments: list[str]) -> int:
         status = _run_app(arguments)
         return INTERRUPTED if interruption.came() and status == 0 else status
     except GpuenvError as error:
+        interruption.settle()
         return reporter.report(_explained(error))
     except output.Declined:
+        interruption.settle()
         return reporter.declined()
     except (Interrupted, typer.Abort, KeyboardInterrupt):
+        interruption.settle()
         return reporter.interrupted()
     except typer.TyperException as error:
+        interruption.settle()
         return reporter.report_usage(error)
     except Exception as error:  # noqa: BLE001 - a defect of gpuenv, told in one line
+        interruption.settle()
         told = beyond_limits(error) or disk_error(error)
         return reporter.report(told) if told else reporter.defect(error)
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
+from gpuenv import interruption
 from gpuenv.values.errors import Fix, GpuenvError, UsageError
 from gpuenv.values.printable import printable
 from gpuenv.values.system_words import reason_of
@@ -81,7 +82,10 @@ def json_text(document: dict[str, Any]) -> str:
 
 
 def print_json(document: dict[str, Any]) -> None:
-    """Write the one document of a command to stdout."""
+    """Write the one document of a command to stdout; a signal that comes now does not change how it ended."""
+    if document["ok"]:
+        interruption.check()
+    interruption.settle()
     print_data(json_text(document))
 
 
