@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import concurrent.futures
+import os
 import re
+import stat
 import threading
 import time
 from collections import deque
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _CHUNK = 1 << 16
+_LARGEST_NETRC = 1 << 20  # bytes
 _SIZES_AT_A_TIME = 16
 
 
@@ -92,6 +95,7 @@ class HttpClient:
         SSL_CERT_FILE after it. With `offline`, pages come from the cache alone, however old; with `fresh`,
         never from there, nor are they kept.
         """
+        _pass_over_endless_logins()
         self.limits = limits or limits_of(environ)
         self.offline = offline
         self._fresh = fresh
@@ -194,6 +198,19 @@ class HttpClient:
         session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         session.verify = self._ca_bundle
         return session
+
+
+def _pass_over_endless_logins() -> None:
+    """Name an empty netrc to this process and its children where the user's has no end."""
+    if os.environ.get("NETRC"):
+        return
+    for name in (".netrc", "_netrc"):
+        try:
+            told = Path("~", name).expanduser().stat()
+        except (OSError, RuntimeError):
+            continue
+        if not stat.S_ISREG(told.st_mode) or told.st_size > _LARGEST_NETRC:
+            os.environ["NETRC"] = os.devnull
 
 
 def _refused(response: requests.Response, url: str) -> str:
