@@ -38,8 +38,20 @@ def main() -> None:
     from gpuenv.cli.main import run  # noqa: PLC0415
 
     status = run(sys.argv[1:])
+    _ignore_signals()
     gc.freeze()
     sys.exit(status)
+
+
+def _ignore_signals() -> None:
+    """Let no signal change the status of a run that has ended and was told."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(_signal, name, None)
+        if number is not None:
+            try:  # noqa: SIM105 - contextlib takes time to load
+                _signal.signal(number, _signal.SIG_IGN)
+            except ValueError:  # in a thread
+                pass
 
 
 def _forget_folder() -> None:

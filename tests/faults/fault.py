@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from checks import GONE, OLD, Scene, Versions, running, versions
 from running import Done
-from world import CPU, LIMIT_S, World
+from world import CONDA, CPU, LIMIT_S, World
 
 HUNG = 999  # in the place of an exit status
+BY_CONDA = versions("sympy 1.13.3", "wheel 0.45.1", "torch 2.8.0", "filelock 3.16.1", "jinja2 3.1.4")
 FIRST = versions("torch 2.14.1+cpu")
 OTHER = versions("torch 2.15.0+cpu")
 MADE = versions("torch 2.14.1+cpu", "tinydep 1.0")
@@ -105,6 +106,18 @@ def _both(manager: str, fresh: tuple[int, ...], forced: tuple[int, ...]) -> tupl
 OPERATIONS = (
     *_both("uv", _ticks(1, 21), _ticks(1, 21)),
     *_both("pip", _ticks(1, 41, 2), _ticks(2, 42, 2)),  # which takes longer
+    Operation(
+        "create-conda", "no-conda", ("create", "paper", *CONDA), {"paper": (BY_CONDA,)}, _FRESH,
+        ticks=_ticks(2, 50, 3),
+    ),
+    Operation(
+        "force-conda", "conda", ("create", "paper", *CONDA, "--force"), {"paper": (BY_CONDA,)}, _KEPT,
+        ticks=_ticks(3, 51, 3),
+    ),
+    Operation(
+        "unproven-conda", "conda", ("create", "paper", *CONDA, "--force"), _KEPT, _KEPT, ends=6,
+        torch=_WRONG, since="envs/.paper.gpuenv-old-*/gpuenv.json", ticks=_ticks(2, 42, 4),
+    ),
     Operation(
         "rename", "uv", ("rename", "paper", "thesis", "--json"),
         {"paper": (GONE,), "thesis": (MADE,)}, {"paper": (OLD,), "thesis": (GONE,)}, ticks=_ticks(1, 11),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -12,17 +13,33 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from conda_mirror import serve_mirror, with_mirror
+from conda_world import make_world as make_channels
 from front import Front, serve_front
 from index_server import IndexServer
-from micromamba import Micromamba, write_micromamba
+from micromamba import write_micromamba
 from running import Done, Program, make_program
 from tiny_wheels import TAG, tiny_torch, tiny_wheel
 
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 CPU = ("--cuda", "cpu", "--python", PYTHON, "--yes", "--json")
 TOKEN = "GPUENV_FAULT"  # a variable by which the processes of a fault are known
+CONDA = (
+    "torch", "--manager", "micromamba", "--channel", "conda-forge", "--mirror", "lab", "--cuda", "cpu",
+    "--python", "3.11", "--yes", "--json",
+)  # fmt: skip
 LIMIT_S = 90
 _STATE = ("data", "home", "work", "tmp", "bin")  # all but the cache, which stays warm
+
+
+class Plain(Program):
+    """gpuenv with Python's warnings as a user has them: one struck in an import leaves its file open."""
+
+    def start(self, *arguments: str | Path, **options: Any) -> subprocess.Popen[str]:
+        settings: dict[str, Any] = {"env": self.environ, "cwd": self.root / "work", "encoding": "utf-8"}
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        argv = [sys.executable, "-m", "gpuenv", *map(str, arguments)]
+        return subprocess.Popen(argv, **{**settings, **pipes, **options})
 
 
 @dataclass
@@ -35,7 +52,8 @@ class World:
     newer: str  # the path of a release that comes after an environment was made
     token: str = ""
     states: dict[str, Path] = field(default_factory=dict)
-    conda: Micromamba | None = None
+    stack: ExitStack = field(default_factory=ExitStack)
+    state: str = ""
     _program: Program | None = None
 
     @property
@@ -57,6 +75,7 @@ class World:
         if state not in self.states:
             self._prepare(state)
         self.front.faults.clear()
+        self.state = state
         for name in _STATE:
             place = self.root / "user" / name
             _remove(place)
@@ -64,13 +83,14 @@ class World:
         self.token = secrets.token_hex(8)
 
     def program_with(self, variables: Mapping[str, str | None]) -> Program:
-        return self.program.with_(**{TOKEN: self.token, **variables})
+        conda = {"GPUENV_CONFIG": str(self.program.home / "config.toml")} if "conda" in self.state else {}
+        return self.program.with_(**{TOKEN: self.token, **conda, **variables})
 
     def run(self, *arguments: str | Path, **variables: str | None) -> Done:
         return self.program_with(variables).run(*arguments, timeout_s=LIMIT_S)
 
     def _prepare(self, state: str) -> None:
-        """Make a state: `uv` and `pip` have an environment `paper`, `broken` one that lacks a file."""
+        """Make a state: `uv`, `pip` and `conda` have an environment, in `broken` it lacks a file."""
         if state in {"uv", "pip"}:
             self.reset("empty")
             newer = self.index.files.pop(self.newer)
@@ -80,6 +100,13 @@ class World:
             assert done.status == 0, done
             self.index.files[self.newer] = newer
             self.index._pages.clear()
+        elif state == "no-conda":
+            self.reset("empty")
+            self._bring_conda()
+        elif state == "conda":
+            self.reset("no-conda")
+            done = self.run("create", "paper", *CONDA)
+            assert done.status == 0, done
         elif state == "broken":
             self.reset("uv")
             (module,) = (self.envs / "paper").glob("lib/*/site-packages/torch/version.py")
@@ -88,6 +115,15 @@ class World:
         for name in _STATE:
             shutil.copytree(self.root / "user" / name, kept / name, symlinks=True)
         self.states[state] = kept
+
+    def _bring_conda(self) -> None:
+        """Bring a micromamba that really makes environments, in gpuenv's folder, and a mirror of channels."""
+        channels = make_channels(
+            keep=lambda row: row["torch"] == "2.8.0" and row["channel"] == "conda-forge",
+            scratch=self.root / "channels",
+        )
+        with_mirror(self.program, self.stack.enter_context(serve_mirror(channels)))
+        write_micromamba(self.program.bin, self.root / "user" / "data")
 
 
 def _remove(place: Path) -> None:
@@ -103,9 +139,10 @@ def make_world(root: Path) -> Iterator[World]:
         index = IndexServer(files={})
         front = stack.enter_context(serve_front(index))
         index.url = front.url
-        world = World(root, index, front, newer=_publish(index, root / "wheels"))
+        world = World(root, index, front, newer=_publish(index, root / "wheels"), stack=stack)
         proxy = {"UV_HTTP_TIMEOUT": "2", "PIP_TIMEOUT": "2", "PIP_RETRIES": "0", "UV_HTTP_RETRIES": "0"}
-        world._program = make_program(root / "user").with_(**proxy)
+        plain = make_program(root / "user").with_(**proxy)
+        world._program = Plain(plain.root, plain.environ)
         world._prepare("empty")
         yield world
 
@@ -119,9 +156,3 @@ def _publish(index: IndexServer, here: Path) -> str:
     spoilt.write_bytes(spoilt.read_bytes().replace(b"__version__ =", b"__version__ +"))
     index.publish(spoilt, "pypi")
     return index.publish(tiny_wheel(here, "tinydep", "2.0"), "pypi").path
-
-
-def with_conda(world: World) -> dict[str, Any]:
-    """Put a micromamba that really plans and makes environments on the PATH."""
-    world.conda = write_micromamba(world.program.bin, world.program.home / "micromamba")
-    return {}

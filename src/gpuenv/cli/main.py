@@ -34,20 +34,20 @@ _YES = ("1", "true", "t", "yes", "y", "on")
 
 def run(arguments: list[str]) -> int:
     """Run gpuenv with `arguments`; return the exit status of design section 3."""
-    try:
+    output.prepare_streams()
+    language = choose_language(arguments, os.environ, ask_windows)
+    speak(printable_language(language, (sys.stdout.encoding, sys.stderr.encoding)))
+    reporter = _Reporter.of(arguments, os.environ)
+    try:  # a signal before this ends the process as any other: nothing has begun
         with interruption.heeded():
-            return _run(arguments)
+            return _run(arguments, reporter)
     except KeyboardInterrupt:  # once more, while the first was told
         return INTERRUPTED
 
 
-def _run(arguments: list[str]) -> int:
-    output.prepare_streams()
-    language = choose_language(arguments, os.environ, ask_windows)
-    speak(printable_language(language, (sys.stdout.encoding, sys.stderr.encoding)))
-    substitute()
-    reporter = _Reporter.of(arguments, os.environ)
+def _run(arguments: list[str], reporter: _Reporter) -> int:
     try:
+        substitute()
         status = _run_app(arguments)
         return INTERRUPTED if interruption.came() and status == 0 else status
     except GpuenvError as error:
