@@ -133,12 +133,30 @@ def test_the_users_own_index_strategy_counts_and_is_told(
     assert "uv.toml" in message
 
 
-def test_an_extra_index_that_does_not_answer_stops_nothing(
+@attack(
+    "publishes a package of a lab's own name, and waits until the lab's index is down",
+    "theirs installed for the lab's",
+    without="what-is-unread-is-let-be",
+)
+@BOTH
+def test_a_private_index_that_is_down_is_not_passed_over(
+    program: Program, public: IndexServer, extra: IndexServer, manager: str
+) -> None:
+    extra.faults["/simple/"] = "500"
+    user = configured(program, "pip", public, extra.pypi)
+    words = ("plan", "torch==2.14.1", "labtool", *CPU, "--manager", manager, "--json")
+    done = user.run(*words, "--mirror", public.pytorch)
+    held_off(done.status != 0)
+    assert (done.status, done.error["code"]) == (4, "index-unread")
+    assert extra.pypi in done.error["message"]
+    assert "labtool" in done.error["message"]
+
+
+def test_a_private_index_that_is_down_does_not_keep_torch_back(
     program: Program, server: IndexServer, extra: IndexServer
 ) -> None:
     extra.faults["/simple/"] = "500"
-    done = decide(configured(program, "pip", server, extra.pypi), server, "mylib", manager="pip")
-    assert done.package("mylib")["version"] == "2.0"
+    decide(configured(program, "pip", server, extra.pypi), server, manager="pip")
 
 
 @BOTH

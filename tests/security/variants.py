@@ -254,6 +254,14 @@ def _what_is_installed_is_believed(replace: _Everywhere) -> None:
 
 
 @_variant
+def _what_is_unread_is_let_be(replace: _Everywhere) -> None:
+    """An index of the user's own that does not answer is left out of the order."""
+    from gpuenv.workflow import index_order, plan  # noqa: F401, PLC0415
+
+    replace(index_order.unread_private, lambda *_: None)
+
+
+@_variant
 def _any_index_serves(replace: _Everywhere) -> None:
     """Of all indexes the newest release is taken."""
     from gpuenv.managers import uv  # noqa: PLC0415

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from packaging.requirements import Requirement
+
+from gpuenv.core.mirror_names import mirror_of_url
 from gpuenv.indexes.installer import default_index
-from gpuenv.values.index import IndexConfiguration, IndexSource
+from gpuenv.values.errors import Because, Fix, Unreachable
+from gpuenv.values.index import IndexConfiguration, IndexSource, Listing
+from gpuenv.values.mirror import Mirror
+from gpuenv.values.text import tr
+from gpuenv.values.userinfo import redact
 from gpuenv.workflow.mirror_choice import DEFAULT
+
+if TYPE_CHECKING:
+    from gpuenv.workflow.listings import Listed
 
 
 def served_by(
@@ -31,3 +42,38 @@ def _unless_default(index: IndexSource | None, configuration: IndexConfiguration
     if index is not None and index.name == DEFAULT and configuration.index_url is None:
         return None
     return index
+
+
+def unread_private(
+    wanted: Iterable[Requirement], listed: Listed, known: tuple[Mirror, ...]
+) -> Unreachable | None:
+    """Return the error for a private extra index that could not be read, from which packages may come.
+
+    Of several indexes the first that has a name serves it. Whether a private one has a name is known to
+    nobody else, and whoever publishes that name elsewhere would be installed in its place. uv gives up, too.
+    """
+    names = ", ".join(dict.fromkeys(item.name for item in wanted if item.url is None))
+    extra = {} if listed.configured.no_index else {one.url: one for one in listed.configured.extra_index_urls}
+    for page in listed.listings:
+        index = extra.get(page.source.url)
+        if names and index and page.problem and mirror_of_url(index.url, known) is None:
+            return _unread(index, page, names)
+    return None
+
+
+def _unread(index: IndexSource, page: Listing, names: str) -> Unreachable:
+    problem = tr("{page} could not be read: {problem}", page=page.page, problem=page.problem)
+    return Unreachable(
+        tr(
+            "{index} could not be read, so it is not known whether {packages} come from there: of several"
+            " indexes the first that has a name serves it",
+            index=redact(index.url),
+            packages=names,
+        ),
+        code="index-unread",
+        because=(Because(problem, index.origin),),
+        fixes=(
+            Fix(tr("try again once it answers")),
+            Fix(tr("if nothing is wanted from it, remove it from {origin}", origin=index.origin)),
+        ),
+    )

@@ -56,6 +56,7 @@ from gpuenv.workflow.conda_choice import (
 from gpuenv.workflow.download import with_download
 from gpuenv.workflow.environment_file import read_environment_file, with_file
 from gpuenv.workflow.folder_settings import warn_of_folder
+from gpuenv.workflow.index_order import unread_private
 from gpuenv.workflow.joint import only_fitting, resolve_jointly
 from gpuenv.workflow.knowledge import load_knowledge, overlay_warnings
 from gpuenv.workflow.listings import Listed, configuration_for, list_files, with_sizes
@@ -252,10 +253,12 @@ def _decided(
     if not question.request.to_resolve:
         return assemble(question, decision, decision.choices[0], configurations[0], ())
     first, *others = configurations
+    known = load_mirrors(environ).all
+    unread = None if options.offline else unread_private(question.request.to_resolve, listed, known)
     try:
-        return _jointly(question, decision, first, options, environ)
+        return _jointly(question, decision, first, options, environ, unread)
     except Unreachable as error:
-        if not others:
+        if not others or error is unread:
             raise
         passed_over = _passed_over(first, error)
     plan = _decided(question, decision, replace(listed, configurations=tuple(others)), options, environ)
@@ -277,6 +280,7 @@ def _jointly(
     configuration: IndexConfiguration,
     options: PlanOptions,
     environ: Mapping[str, str],
+    unread: Unreachable | None,
 ) -> Plan:
     def plan_for(choice: Choice, resolved: tuple[PlannedPackage, ...]) -> Plan:
         return assemble(question, decision, choice, configuration, resolved)
@@ -284,7 +288,7 @@ def _jointly(
     def compile_plan(plan: Plan, wheels_only: tuple[str, ...]) -> resolver.Resolved | resolver.Unresolvable:
         named = by_address(plan, load_mirrors(environ))
         asked = replace(resolver_question(named, question.target, options), wheels_only=wheels_only)
-        return only_fitting(wheelhouses.compile_requirements(asked, environ), question.target)
+        return only_fitting(wheelhouses.compile_requirements(asked, environ, unread), question.target)
 
     pages = Pages(configuration, environ, offline=options.offline)
     try:

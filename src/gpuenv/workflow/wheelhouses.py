@@ -15,12 +15,19 @@ _LIMIT_S = 20.0  # for an index that hangs or drips, where a wheelhouse has ever
 _IMPATIENT = {"UV_HTTP_TIMEOUT": "5", "UV_HTTP_RETRIES": "0"}
 
 
-def compile_requirements(question: Question, environ: Mapping[str, str]) -> Resolved | Unresolvable:
+def compile_requirements(
+    question: Question, environ: Mapping[str, str], unread: GpuenvError | None = None
+) -> Resolved | Unresolvable:
     """Resolve; where wheelhouses alone satisfy the question, an index that does not answer is let be.
 
-    An index that does answer has its say: it may have something newer. Raises what the resolver raises.
+    An index that does answer has its say: it may have something newer. Raises what the resolver raises, and
+    `unread`, for which no index may be asked, where the wheelhouses alone do not do.
     """
     alone = _from_wheelhouses(question, environ)
+    if unread is not None:
+        if alone is None:
+            raise unread
+        return alone
     if alone is None:
         return resolver.compile_requirements(question, environ)
     if question.offline or question.sources.no_index:
