@@ -15,33 +15,19 @@ import pytest
 from index_server import IndexServer
 from running import Done, Program
 from tiny_stack import installed
-from tiny_wheels import tiny_torch, tiny_wheel
+from tool_environments import make_with_tool, publish_tool
 
 PYTHON = f"python{sys.version_info[0]}.{sys.version_info[1]}"
-TOOL = {
-    "tool.py": "def main():\n    import sys\n    print(sys.prefix)\n",
-    "tool-1.0.dist-info/entry_points.txt": "[console_scripts]\ntool = tool:main\n",
-}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _wheels(server: IndexServer, tmp_path_factory: pytest.TempPathFactory) -> None:
-    here = tmp_path_factory.mktemp("wheels")
-    server.publish(tiny_torch(here, "2.14.1+cpu"), "pytorch", "cpu")
-    server.publish(tiny_wheel(here, "tool", "1.0", files=TOOL), "pypi")
-    server.publish(tiny_wheel(here, "later", "1.0"), "pypi")
+    publish_tool(server, tmp_path_factory.mktemp("wheels"))
 
 
 @pytest.fixture(params=["uv", "pip"])
 def paper(program: Program, mirrors: tuple[str, ...], request: pytest.FixtureRequest) -> Path:
-    return make(program, mirrors, "paper", request.param)
-
-
-def make(program: Program, mirrors: tuple[str, ...], name: str, manager: str = "uv") -> Path:
-    wanted = ("torch==2.14.1", "tool", "--cuda", "cpu", "--manager", manager, "--yes", "--json")
-    done = program.run("create", name, *wanted, *mirrors)
-    assert done.status == 0, done.out + done.err
-    return Path(done.data["environment"]["path"])
+    return make_with_tool(program, mirrors, "paper", request.param)
 
 
 def clone(program: Program, *words: str) -> Done:
@@ -103,7 +89,7 @@ def test_a_clone_has_the_same_packages_and_lives_by_itself(
 
 
 def test_no_file_is_shared(program: Program, mirrors: tuple[str, ...]) -> None:
-    paper = make(program, mirrors, "paper")
+    paper = make_with_tool(program, mirrors, "paper")
     assert clone(program, "paper", "second", "--no-verify").status == 0
     second = program.environments / "second"
     for file in paper.rglob("*"):
@@ -114,7 +100,7 @@ def test_no_file_is_shared(program: Program, mirrors: tuple[str, ...]) -> None:
 
 
 def test_a_clone_can_lie_at_a_path_with_blanks(program: Program, mirrors: tuple[str, ...]) -> None:
-    make(program, mirrors, "paper")
+    make_with_tool(program, mirrors, "paper")
     assert clone(program, "paper", "./a copy").status == 0
     place = program.root / "work" / "a copy"
     done = subprocess.run([place / "bin" / "tool"], capture_output=True, text=True, check=True)
@@ -128,7 +114,7 @@ def test_a_clone_can_lie_at_a_path_with_blanks(program: Program, mirrors: tuple[
 
 
 def test_what_points_into_the_environment_is_rewritten(program: Program, mirrors: tuple[str, ...]) -> None:
-    paper = make(program, mirrors, "paper")
+    paper = make_with_tool(program, mirrors, "paper")
     source = paper / "src" / "mine"
     source.mkdir(parents=True)
     (source / "mine.py").write_text("place = __file__\n", encoding="utf-8")
@@ -152,7 +138,7 @@ def test_what_points_into_the_environment_is_rewritten(program: Program, mirrors
 
 
 def test_what_is_said_before_the_yes(program: Program, mirrors: tuple[str, ...]) -> None:
-    make(program, mirrors, "paper")
+    make_with_tool(program, mirrors, "paper")
     shown = program.run("clone", "paper", "second", "--dry-run", "--json")
     assert shown.data["files"] > 10
     assert shown.data["size"] > 1000
@@ -164,8 +150,8 @@ def test_what_is_said_before_the_yes(program: Program, mirrors: tuple[str, ...])
 
 
 def test_what_can_not_be_cloned(program: Program, mirrors: tuple[str, ...]) -> None:
-    make(program, mirrors, "paper")
-    make(program, mirrors, "taken")
+    make_with_tool(program, mirrors, "paper")
+    make_with_tool(program, mirrors, "taken")
     conda = program.root / "work" / "conda"
     (conda / "conda-meta").mkdir(parents=True)
     for name in ("history", "python-3.12.0-0.json"):
@@ -175,7 +161,7 @@ def test_what_can_not_be_cloned(program: Program, mirrors: tuple[str, ...]) -> N
         ("paper", "taken"): "environment-exists",
         ("paper", "paper"): "same-name",
         ("paper", "PAPER"): "same-name",
-        ("paper", "a/../$x"): "bad-name",
+        ("paper", "a/../$x"): "bad-path",
         ("paper", "con"): "bad-name",
         ("paper", str(program.environments / "paper" / "inner")): "bad-name",
         ("./conda", "second"): "conda-environment",

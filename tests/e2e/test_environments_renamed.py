@@ -5,34 +5,17 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
 from index_server import IndexServer
 from running import Done, Program
 from tiny_stack import installed
-from tiny_wheels import tiny_torch, tiny_wheel
-
-TOOL = {
-    "tool.py": "def main():\n    import sys\n    print(sys.prefix)\n",
-    "ipykernel_launcher.py": "",
-    "tool-1.0.dist-info/entry_points.txt": "[console_scripts]\ntool = tool:main\n",
-}
+from tool_environments import make_with_tool, publish_tool
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _wheels(server: IndexServer, tmp_path_factory: pytest.TempPathFactory) -> None:
-    here = tmp_path_factory.mktemp("wheels")
-    server.publish(tiny_torch(here, "2.14.1+cpu"), "pytorch", "cpu")
-    server.publish(tiny_wheel(here, "tool", "1.0", files=TOOL), "pypi")
-    server.publish(tiny_wheel(here, "later", "1.0"), "pypi")
-
-
-def make(program: Program, mirrors: tuple[str, ...], name: str, manager: str = "uv") -> Path:
-    wanted = ("torch==2.14.1", "tool", "--cuda", "cpu", "--manager", manager, "--yes", "--json")
-    done = program.run("create", name, *wanted, *mirrors)
-    assert done.status == 0, done.out + done.err
-    return Path(done.data["environment"]["path"])
+    publish_tool(server, tmp_path_factory.mktemp("wheels"))
 
 
 def rename(program: Program, *words: str) -> Done:
@@ -43,7 +26,7 @@ def rename(program: Program, *words: str) -> Done:
 def test_all_that_belongs_to_an_environment_follows_it(
     program: Program, mirrors: tuple[str, ...], manager: str
 ) -> None:
-    paper = make(program, mirrors, "paper", manager)
+    paper = make_with_tool(program, mirrors, "paper", manager)
     packages = installed(paper)
     assert program.run("kernel", "paper").status == 0
     assert program.run("list").status == 0  # which counts and keeps the size
@@ -76,7 +59,7 @@ def test_all_that_belongs_to_an_environment_follows_it(
 def test_an_environment_moves_between_the_store_and_a_path(
     program: Program, mirrors: tuple[str, ...]
 ) -> None:
-    make(program, mirrors, "paper")
+    make_with_tool(program, mirrors, "paper")
     place = program.root / "work" / "deeper" / "an env"
     assert rename(program, "paper", "./deeper/an env").status == 0
     assert [row["path"] for row in program.run("list", "--json").data["environments"]] == [str(place)]
@@ -91,7 +74,7 @@ def test_an_environment_moves_between_the_store_and_a_path(
 
 
 def test_constraints_that_were_lifted_stay_so(program: Program, mirrors: tuple[str, ...]) -> None:
-    file = make(program, mirrors, "paper") / "constraints.txt"
+    file = make_with_tool(program, mirrors, "paper") / "constraints.txt"
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
     file.write_text("".join(line for line in lines if line.startswith("#")), encoding="utf-8")
     assert rename(program, "paper", "thesis").status == 0
@@ -101,8 +84,8 @@ def test_constraints_that_were_lifted_stay_so(program: Program, mirrors: tuple[s
 
 
 def test_what_can_not_be_renamed(program: Program, mirrors: tuple[str, ...]) -> None:
-    paper = make(program, mirrors, "paper")
-    make(program, mirrors, "taken")
+    paper = make_with_tool(program, mirrors, "paper")
+    make_with_tool(program, mirrors, "taken")
     before = {path: path.stat().st_mtime_ns for path in paper.iterdir()}
     conda = program.root / "work" / "conda"
     (conda / "conda-meta").mkdir(parents=True)
@@ -129,7 +112,7 @@ def test_what_can_not_be_renamed(program: Program, mirrors: tuple[str, ...]) -> 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_where_nothing_may_be_written_all_stays(program: Program, mirrors: tuple[str, ...]) -> None:
-    paper = make(program, mirrors, "paper")
+    paper = make_with_tool(program, mirrors, "paper")
     program.environments.chmod(0o555)
     try:
         done = rename(program, "paper", "thesis")
@@ -141,7 +124,7 @@ def test_where_nothing_may_be_written_all_stays(program: Program, mirrors: tuple
 
 
 def test_a_kernel_of_others_with_the_new_name_stays(program: Program, mirrors: tuple[str, ...]) -> None:
-    make(program, mirrors, "paper")
+    make_with_tool(program, mirrors, "paper")
     assert program.run("kernel", "paper").status == 0
     kernels = program.home / ".local" / "share" / "jupyter" / "kernels"
     (kernels / "gpuenv-thesis").mkdir()

@@ -29,7 +29,8 @@ _HALF_A_LETTER = re.compile(r"\\u[dD][89a-fA-F]")
 def load_json(text: str | bytes) -> Any:
     r"""Parse JSON; raise ValueError, also for what is nested too deeply and for numbers that are none.
 
-    Infinity, halves of letters (`"\ud800"`) and numbers beyond any computer's are no data of gpuenv's.
+    Infinity, halves of letters (`"\ud800"`) and numbers beyond any computer's are no data of gpuenv's; what
+    stands for bytes of a path that are no text (`"\udcff"`) is.
     """
     try:
         document = json.loads(text, parse_constant=_refuse_constant, parse_float=_float)
@@ -53,7 +54,7 @@ def _float(text: str) -> float:
 
 def _refuse_halves(document: Any) -> None:
     try:
-        json.dumps(document, ensure_ascii=False).encode()
+        json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogateescape")
     except RecursionError:
         raise ValueError(tr("it is nested too deeply")) from None
     except UnicodeEncodeError:
