@@ -15,9 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from attacks import attack, held_off
 from running import Program
 
-from gpuenv.environments import apply, ledger, renaming, snapshot
+from gpuenv.environments import apply, ledger, renaming, snapshot, usage
 from gpuenv.environments.journal import journal_file, new_journal, write_journal
 from gpuenv.environments.renaming import MovedKernel
 from gpuenv.environments.store import Place, Store
@@ -228,19 +229,30 @@ def kill(place: Place) -> Path:
     return snapshot.take(place, (str(place.path / SITE),), ("torch",)).folder(place.path) / "files"
 
 
+@attack(
+    "puts a link into an environment in which a change was killed",
+    "a file outside replaced by the repair",
+    without="links-are-followed",
+)
 def test_a_link_among_the_kept_files_leads_nowhere(place: Place, outside: Path) -> None:
     kept = kill(place)
     (kept / "share").mkdir()
     (kept / "share" / "thesis.tex").write_text("theirs")
     (place.path / "share").symlink_to(outside)
     before, inside = state(outside), state(place.path / SITE)
+    attempt(lambda: mend(place))
+    held_off(state(outside) == before)
+    assert state(place.path / SITE) == inside  # nothing was begun
     with pytest.raises(InstallFailed) as raised:
         mend(place)
     assert (raised.value.code, raised.value.exit_code) == ("roll-back-failed", 5)
-    assert state(outside) == before
-    assert state(place.path / SITE) == inside  # nothing was begun
 
 
+@attack(
+    "makes a package a link in an environment in which a change was killed",
+    "files outside removed by the repair",
+    without="links-are-followed",
+)
 def test_packages_that_have_become_a_link_are_not_emptied(place: Place, outside: Path) -> None:
     kill(place)
     for file in (place.path / SITE / "torch").iterdir():
@@ -248,35 +260,49 @@ def test_packages_that_have_become_a_link_are_not_emptied(place: Place, outside:
     (place.path / SITE / "torch").rmdir()
     (place.path / SITE / "torch").symlink_to(outside / "torch")
     before = state(outside)
-    with pytest.raises(InstallFailed):
-        mend(place)
-    assert state(outside) == before
+    attempt(lambda: mend(place))
+    held_off(state(outside) == before)
 
 
+@attack(
+    "puts a link in place of what was kept for a change",
+    "files outside moved by the repair",
+    without="links-are-followed+any-folder-is-own",
+)
 def test_a_link_in_place_of_the_kept_folder_is_refused(place: Place, outside: Path) -> None:
     folder = kill(place).parent
     folder.rename(outside / "files-of-others")
+    (outside / "files").mkdir()
+    (outside / "files" / "thesis.bib").write_text("mine")
     folder.symlink_to(outside)
     before = state(outside)
+    attempt(lambda: mend(place))
+    held_off(state(outside) == before)
     with pytest.raises(UsageError) as raised:
         mend(place)
     assert (raised.value.code, raised.value.exit_code) == ("not-own", 2)
-    assert state(outside) == before
 
 
 @as_root
-@pytest.mark.parametrize("part", ["root", "folder", "file"])
+@attack("owns what was kept for a change", "their files in the environment", without="any-owner")
+@pytest.mark.parametrize("part", ["folder", "file"])
 def test_files_of_another_user_are_not_brought_back(place: Place, part: str) -> None:
     kept = kill(place)
-    given = {"root": place.path, "folder": kept.parent, "file": kept / SITE / "torch" / "version.py"}[part]
+    given = {"folder": kept.parent, "file": kept / SITE / "torch" / "version.py"}[part]
     os.chown(given, STRANGER, STRANGER)
     before = state(place.path)
+    attempt(lambda: mend(place))
+    held_off(state(place.path) == before)
     with pytest.raises((UsageError, InstallFailed)) as raised:
         mend(place)
-    assert raised.value.code in {"not-own", "roll-back-failed", "other-owner"}
-    assert state(place.path) == before
+    assert raised.value.code in {"not-own", "roll-back-failed"}
 
 
+@attack(
+    "puts a link into an environment of which a renaming was killed",
+    "a file outside replaced",
+    without="links-are-followed",
+)
 @pytest.mark.parametrize("kind", ["gone", "whole"])
 def test_a_renaming_of_ours_does_not_write_through_links(place: Place, outside: Path, kind: str) -> None:
     target = Place(place.store, "second", place.store.environments / "second")
@@ -289,9 +315,8 @@ def test_a_renaming_of_ours_does_not_write_through_links(place: Place, outside: 
     place.path.rename(target.path)
     (target.path / "share").symlink_to(outside)
     before = state(outside)
-    with pytest.raises(InstallFailed):
-        mend(target)
-    assert state(outside) == before
+    attempt(lambda: mend(target))
+    held_off(state(outside) == before)
 
 
 # --- planted in a data folder
@@ -342,6 +367,11 @@ def test_the_way_a_journal_would_succeed(place: Place, outside: Path, environ: d
 
 
 @as_root
+@attack(
+    "owns a data folder, or a journal in one",
+    "a folder of the user's removed",
+    without="journals-are-believed",
+)
 @pytest.mark.parametrize("part", ["file", "folder", "both"])
 def test_a_journal_of_another_user_is_not_followed(
     place: Place, outside: Path, environ: dict[str, str], part: str
@@ -351,13 +381,39 @@ def test_a_journal_of_another_user_is_not_followed(
         os.chown(path, STRANGER, STRANGER)
     before = state(outside)
     look_and_mend(victim, environ)
-    assert state(outside) == before
+    held_off(state(outside) == before)
 
 
-@pytest.mark.parametrize("how", ["link", "hard-link", "writable", "pipe", "folder", "huge", "truncated"])
+@attack(
+    "may write a journal in the user's data folder",
+    "a folder of the user's removed",
+    without="journals-are-believed",
+)
+@pytest.mark.parametrize("how", ["link", "hard-link", "writable"])
 def test_a_journal_that_others_may_have_written_is_not_followed(
     place: Place, outside: Path, environ: dict[str, str], how: str
 ) -> None:
+    victim, _ = plant_journal_as(how, place, outside)
+    before = state(outside)
+    look_and_mend(victim, environ)
+    held_off(state(outside) == before)
+
+
+@pytest.mark.parametrize("how", ["pipe", "folder", "huge", "truncated"])
+def test_a_journal_that_is_none_holds_nobody_up(
+    place: Place, outside: Path, environ: dict[str, str], how: str
+) -> None:
+    victim, _ = plant_journal_as(how, place, outside)
+    before = state(outside)
+    look_and_mend(victim, environ)
+    assert state(outside) == before
+    with pytest.raises(UsageError) as raised:
+        mend(victim)
+    assert (raised.value.code, raised.value.exit_code) == ("journal-unreadable", 2)
+
+
+def plant_journal_as(how: str, place: Place, outside: Path) -> tuple[Place, Path]:
+    """Plant a journal, or something in its place."""
     victim, file = plant_journal(place, outside)
     text, theirs = file.read_text(), put(file.parent / "theirs", file.read_text())
     file.unlink()
@@ -377,12 +433,7 @@ def test_a_journal_that_others_may_have_written_is_not_followed(
                 opened.truncate(1 << 40)
         case _:
             put(file, text[: len(text) // 2])
-    before = state(outside)
-    look_and_mend(victim, environ)
-    assert state(outside) == before
-    with pytest.raises(UsageError) as raised:
-        mend(victim)
-    assert (raised.value.code, raised.value.exit_code) == ("journal-unreadable", 2)
+    return victim, file
 
 
 @pytest.mark.parametrize("field", ["path", "old", "trash"])
@@ -451,7 +502,12 @@ def test_an_entry_of_the_ledger_is_of_one_environment(place: Place, store: Store
 # --- small files that looking reads or writes
 
 
-@pytest.mark.parametrize("kind", ["link", "hard-link", "dangling", "pipe"])
+@attack(
+    "puts a link in place of the note of an environment's last use",
+    "a file outside made, or its time changed, by `run`",
+    without="any-note-is-touched",
+)
+@pytest.mark.parametrize("kind", ["link", "hard-link", "dangling"])
 def test_the_note_of_the_last_use_is_no_way_out(place: Place, outside: Path, kind: str) -> None:
     note = place.path / ".gpuenv-used"
     match kind:
@@ -459,14 +515,17 @@ def test_the_note_of_the_last_use_is_no_way_out(place: Place, outside: Path, kin
             note.symlink_to(outside / "thesis.tex")
         case "dangling":
             note.symlink_to(outside / "new")
-        case "hard-link":
-            os.link(outside / "thesis.tex", note)
         case _:
-            os.mkfifo(note)
+            os.link(outside / "thesis.tex", note)
     os.utime(outside / "thesis.tex", (1, 1))
     before = state(outside)
+    usage.mark_used(place.path)
+    held_off(state(outside) == before)
+
+
+def test_a_pipe_in_place_of_the_note_of_the_last_use_holds_nobody_up(place: Place) -> None:
+    os.mkfifo(place.path / ".gpuenv-used")
     mark_used(place.path)
-    assert state(outside) == before
 
 
 @pytest.mark.parametrize(

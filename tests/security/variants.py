@@ -334,6 +334,51 @@ def _markup_as_it_comes(replace: _Everywhere) -> None:
     replace.attribute(matrix_page, "_ESCAPED", {})
 
 
+# what a kill left
+
+
+@_variant
+def _journals_are_believed(replace: _Everywhere) -> None:
+    """Journals and the ledger are read whoever has written them."""
+    from gpuenv import reading  # noqa: PLC0415
+    from gpuenv.environments import ledger  # noqa: F401, PLC0415 - it reads them
+
+    replace(reading.read_own, reading.read_limited)
+
+
+@_variant
+def _links_are_followed(replace: _Everywhere) -> None:
+    """What lies behind a link in an environment counts as lying in it."""
+    from gpuenv.environments import within  # noqa: PLC0415
+
+    replace.attribute(within.Within, "holds", lambda *_: True)
+
+
+@_variant
+def _any_folder_is_own(replace: _Everywhere) -> None:
+    """What was kept for a change is looked for wherever its name leads."""
+    from gpuenv.environments import ledger  # noqa: PLC0415
+
+    replace(ledger._is_own_folder, Path.exists)
+
+
+@_variant
+def _any_owner(replace: _Everywhere) -> None:
+    """Nobody looks whose a file is."""
+    from gpuenv import reading  # noqa: PLC0415
+    from gpuenv.environments import ledger, snapshot  # noqa: F401, PLC0415 - they ask
+
+    replace(reading.is_own, lambda _: True)
+
+
+@_variant
+def _any_note_is_touched(replace: _Everywhere) -> None:
+    """The time of the last use is set wherever its file leads."""
+    from gpuenv.environments import usage  # noqa: PLC0415
+
+    replace(usage.mark_used, lambda root: (root / usage.FILE_NAME).touch())
+
+
 def _main() -> None:
     sys.path.pop(0)  # the folder of this file
     names = sys.argv.pop(1)
