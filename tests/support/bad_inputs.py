@@ -161,6 +161,7 @@ _PLAN = ("plan", "--gpu", "8.6", "--driver", "570.133.07", "--offline", "--pytho
 _ADAPT = ((*_PLAN, "--adapt", "paper"),)
 _ENVIRONMENT = "data/envs/paper"
 _OF_TEXT = {**TEXTS, **SPECIAL}
+_SOME = {name: TEXTS[name] for name in ("nulls", "noise", "utf-16", "one-line", "square-closed", "digits")}
 _OF_JSON = {**TEXTS, **JSONS, **SPECIAL}
 _OF_TOML = {**TEXTS, **TOMLS, **SPECIAL}
 _OF_YAML = {**TEXTS, **YAMLS, **SPECIAL}
@@ -248,7 +249,7 @@ PLACES: Mapping[str, Place] = {
         "home/.config/gpuenv/config.toml",
         (("mirrors", "list"),),
         _OF_TOML,
-        harmless=_EMPTY | {"link-to-nothing"},
+        harmless=_EMPTY | {"link-to-nothing", "link-to-itself"},
     ),
     "configuration-named": Place(
         "work/mirrors.toml",
@@ -258,17 +259,29 @@ PLACES: Mapping[str, Place] = {
         environ={"GPUENV_CONFIG": "{file}"},
     ),
     "uv-configuration": Place(
-        "home/.config/uv/uv.toml", (_PLAN,), _OF_TOML, named=False, environ={"UV_NO_CONFIG": ""}
+        "home/.config/uv/uv.toml",
+        (_PLAN,),
+        {**_SOME, **TOMLS, **SPECIAL},
+        named=False,
+        environ={"UV_NO_CONFIG": ""},
     ),
     "pip-configuration": Place(
-        "home/.config/pip/pip.conf", (_PLAN,), _OF_TEXT, named=False, environ={"PIP_CONFIG_FILE": ""}
+        "home/.config/pip/pip.conf",
+        (_PLAN,),
+        {**_SOME, **SPECIAL},
+        named=False,
+        environ={"PIP_CONFIG_FILE": ""},
     ),
     "pip-constraints": Place(
-        "work/constraints.txt", (_PLAN,), _OF_TEXT, named=False, environ={"PIP_CONSTRAINT": "{file}"}
+        "work/constraints.txt",
+        (_PLAN,),
+        {**_SOME, **SPECIAL},
+        named=False,
+        environ={"PIP_CONSTRAINT": "{file}"},
     ),
     "condarc": Place("home/.condarc", (("mirrors", "use", "tuna", "--print"),), _OF_YAML, named=False),
-    "netrc": Place("home/.netrc", (_PLAN,), _OF_TEXT, named=False),
-    "project-uv": Place("work/uv.toml", (_PLAN,), _OF_TOML, named=False),
+    "netrc": Place("home/.netrc", (_PLAN,), {**_SOME, **SPECIAL}, named=False),
+    "project-uv": Place("work/uv.toml", (_PLAN,), {**_SOME, **TOMLS, **SPECIAL}, named=False),
     "record": Place(
         f"{_ENVIRONMENT}/gpuenv.json",
         (
@@ -282,18 +295,19 @@ PLACES: Mapping[str, Place] = {
         named=False,
     ),
     "pyvenv": Place(f"{_ENVIRONMENT}/pyvenv.cfg", (("list",), ("doctor", "paper")), _OF_TEXT, named=False),
-    "overlay": Place("data/matrices/torch.json", (_PLAN,), _OF_JSON, named=False),
-    "sizes": Place("cache/sizes.json", (_PLAN,), _OF_JSON, named=False),
-    "hashes": Place("cache/hashes.json", (_PLAN,), _OF_JSON, named=False),
-    "speeds": Place("cache/mirrors.json", (_PLAN,), _OF_JSON, named=False),
-    "page-of-links": Place("work/links.html", ((*_PLAN, "--find-links", "{file}"),), _OF_TEXT, named=False),
+    "overlay": Place("data/matrices/torch.json", (_PLAN,), {**_SOME, **JSONS, **SPECIAL}, named=False),
+    "sizes": Place("cache/sizes.json", (_PLAN,), {**_SOME, **JSONS, **SPECIAL}, named=False),
+    "hashes": Place("cache/hashes.json", (_PLAN,), {**_SOME, **JSONS, **SPECIAL}, named=False),
+    "speeds": Place("cache/mirrors.json", (_PLAN,), {**_SOME, **JSONS, **SPECIAL}, named=False),
+    "page-of-links": Place(
+        "work/links.html", ((*_PLAN, "--find-links", "{file}"),), {**_SOME, **SPECIAL}, named=False
+    ),
     "wheel": Place(
         "work/wheels/torch-2.7.1+cu126-cp312-cp312-linux_x86_64.whl",
         ((*_PLAN, "--find-links", "wheels"),),
-        _OF_TEXT,
+        {**_SOME, **SPECIAL},
         named=False,
     ),
-    "inventory": Place("work/hosts", (("fleet", "plan", "--inventory", "{file}"),), _OF_YAML, named=False),
 }
 
 

@@ -53,7 +53,7 @@ def _says_something(asked: Asked) -> bool:
 
 
 def _nothing(paths: tuple[Path, ...], warnings: list[str]) -> UsageError:
-    named = ", ".join(f"`{shown(str(path))}`" for path in paths)
+    named = ", ".join(f"`{path}`" for path in paths)
     return UsageError(
         tr("{paths}: no file there says what to install", paths=named),
         code="nothing-left",
@@ -215,7 +215,7 @@ def _listed(paths: tuple[Path, ...] | list[Path]) -> str:
 
 def _unreadable(path: Path, reason: str) -> UsageError:
     return UsageError(
-        tr("`{path}` can't be read: {reason}", path=shown(str(path)), reason=reason),
+        tr("`{path}` can't be read: {reason}", path=path, reason=reason),
         code="bad-left-file",
         because=(Because(reason, str(path)),),
     )
