@@ -12,8 +12,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -119,14 +119,12 @@ def stream(
     the system has one), so that bars stay bars. Ctrl-C ends the child and its children before it is raised.
     On POSIX the child inherits the descriptors in `keep_open`, and with them the locks they hold.
     """
-    with interruption.held(), append_closed(log) as sink:
+    with interruption.held(), _own_temporary(environ) as given, append_closed(log) as sink:
         sink.write(_shown(argv))
         sink.flush()
         start = sink.tell()
         try:
-            child, shown = _start_shown(
-                argv, environ, cwd, keep_open, on_terminal=show and sys.stderr.isatty()
-            )
+            child, shown = _start_shown(argv, given, cwd, keep_open, on_terminal=show and sys.stderr.isatty())
         except OSError as error:
             return Completed(None, "", "", error=str(error))
         kept = Kept(LARGEST, _writer(sink))
@@ -159,11 +157,9 @@ def attend(
     its children, as installers clean up after it; those that go on are ended before it is raised. On POSIX
     the child inherits the descriptors in `keep_open`, and with them the locks they hold.
     """
-    with interruption.held():
+    with interruption.held(), _own_temporary(environ) as given:
         try:
-            child = _start(
-                argv, environ, None, subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE, keep_open
-            )
+            child = _start(argv, given, None, subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE, keep_open)
         except OSError as error:
             return Completed(None, "", "", error=str(error))
         printed = _Printed(child, None)
@@ -177,6 +173,17 @@ def attend(
             _end(child, printed.readers)
             _note(log, argv, *(kept.all() for kept in printed.kept))
     return printed.completed()
+
+
+@contextmanager
+def _own_temporary(environ: Mapping[str, str] | None) -> Iterator[Mapping[str, str]]:
+    """Return variables with a folder for temporary files that goes afterwards: pip, ended, leaves its own."""
+    given = os.environ if environ is None else environ
+    with ExitStack() as stack:
+        if os.name == "posix":
+            with suppress(OSError):  # what can't be written is the installer's to tell
+                given = {**given, "TMPDIR": stack.enter_context(guardian.temporary_folder("gpuenv-"))}
+        yield given
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -131,3 +132,15 @@ def test_a_log_that_can_not_be_written_ends_the_process(left_behind: Path) -> No
     with pytest.raises(OSError, match="No space"):
         process.stream(python(code), log=Path("/dev/full"), show=False)
     assert not left_behind.exists() or not is_alive(int(left_behind.read_text()))
+
+
+@pytest.mark.parametrize("way", ["attend", "stream"])
+def test_what_an_installer_leaves_among_temporary_files_goes(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    code = "import os, tempfile; print(tempfile.mkdtemp(), flush=True); os.kill(os.getpid(), 9)"
+    done = start(way, python(code), tmp_path)
+    assert done.stdout.startswith(str(tmp_path / "tmp"))
+    assert list((tmp_path / "tmp").iterdir()) == []

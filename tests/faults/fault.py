@@ -81,11 +81,11 @@ def _both(manager: str, fresh: tuple[int, ...], forced: tuple[int, ...]) -> tupl
     undone = Operation(f"undone-{manager}", manager, install, _KEPT, _KEPT, ends=6, torch=_WRONG)
     fails = Operation(
         f"fails-{manager}", manager, (*force, "spoilt"), _KEPT, _KEPT, ends=5, index=True, since=_INSTALLED,
-        ticks=_ticks(10),
+        ticks=_ticks(8),
     )  # fmt: skip
     unproven = Operation(
         f"unproven-{manager}", manager, force, _KEPT, _KEPT, ends=6, index=True, torch=_WRONG,
-        since=_INSTALLED, ticks=_ticks(10),
+        since=_INSTALLED, ticks=_ticks(8),
     )  # fmt: skip
     create = _create("paper", "2.14.1", manager)
     return (
@@ -105,7 +105,7 @@ def _both(manager: str, fresh: tuple[int, ...], forced: tuple[int, ...]) -> tupl
 
 OPERATIONS = (
     *_both("uv", _ticks(1, 21), _ticks(1, 21)),
-    *_both("pip", _ticks(1, 41, 2), _ticks(2, 42, 2)),  # which takes longer
+    *_both("pip", _ticks(1, 41, 3), _ticks(2, 42, 3)),  # which takes longer
     Operation(
         "create-conda", "no-conda", ("create", "paper", *CONDA), {"paper": (BY_CONDA,)}, _FRESH,
         ticks=_ticks(2, 50, 3),
