@@ -175,7 +175,7 @@ def called(text: str, words: str) -> str:
     about=st.text(max_size=30),
 )
 def test_texts_from_outside_stay_what_they_are(texts: dict[str, str], program: bytes, about: str) -> None:
-    nasty = {"END_OF_TEXT": "\nEND_OF_TEXT\n$(touch pwned) `x` '\"", **texts}
+    nasty = {"END_OF_FILE": "\nEND_OF_FILE\n$(touch pwned) `x` '\"", **texts}
     text = script(SlurmGroup((), "", about, nasty), program=program)
     assert json.loads(called(text, "request 1")) == nasty
     assert b64decode(called(text, "program")) == program

@@ -6,8 +6,8 @@ import shlex
 from base64 import b64encode
 from collections.abc import Iterable
 from hashlib import sha256
-from string import ascii_lowercase, ascii_uppercase, digits
 
+from gpuenv.core.render.shell import here_document_end
 from gpuenv.values.bootstrap import (
     Bootstrap,
     HeldFile,
@@ -27,7 +27,6 @@ _BEGIN_BROUGHT = "# >>> what it brings\n"
 _END_BROUGHT = "# <<< what it brings\n"
 _WIDTH = 120
 _BASES = {"beside": "$beside", "files": "$place/files"}
-_MARKS = f"E_{ascii_uppercase}{ascii_lowercase}{digits}"
 _DIGITS = 16
 
 
@@ -158,7 +157,7 @@ def _write_files(files: tuple[HeldFile, ...]) -> Iterable[str]:
     yield from ("", "write_files() {")
     for file in files:
         lines = _text_lines(file)
-        end = _delimiter(file.name, lines)
+        end = here_document_end(file.name, lines)
         yield f"    write \"$place/files\"/{quote(file.name)} <<'{end}'"
         yield from lines
         yield end
@@ -169,15 +168,3 @@ def _text_lines(file: HeldFile) -> list[str]:
     if "\0" in file.text:
         raise UsageError(tr("{value} can't be written into a script", value=file.name), code="unprintable")
     return file.text.removesuffix("\n").split("\n")
-
-
-def _delimiter(name: str, lines: list[str]) -> str:
-    """Return a line that none of the lines is, nor begins as in a way that dash 0.5.12 reads wrongly.
-
-    There a byte above 127 is lost that follows the beginning of the delimiter at the beginning of a line.
-    """
-    first = {line[:1] for line in lines}
-    mark = next((mark for mark in _MARKS if mark not in first), None)
-    if mark is None:
-        raise UsageError(tr("{value} can't be written into a script", value=name), code="unprintable")
-    return f"{mark}ND_OF_FILE"

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
+from string import ascii_letters, digits
 from typing import TYPE_CHECKING
+
+from gpuenv.values.errors import UsageError
+from gpuenv.values.text import tr
 
 if TYPE_CHECKING:  # `detect` quotes nothing for a platform, and loads no more than it needs
     from gpuenv.values.build import Platform
@@ -44,3 +48,21 @@ def render_comment(text: str, platform: Platform) -> str:
 def one_line(text: str) -> str:
     """Return `text` in one line, with a space for each run of characters that do not print."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+def here_document_end(name: str, lines: list[str]) -> str:
+    """Return a line that can end a here-document of these lines; raise UsageError, with `name`, if none can.
+
+    None of the lines is the same, nor begins like it and goes on with a letter beyond ASCII: of that letter
+    dash 0.5.12 loses a byte.
+    """
+    ends = (f"{mark}ND_OF_FILE" for mark in f"E_{digits}{ascii_letters}")
+    end = next((end for end in ends if not any(_disturbs(line, end) for line in lines)), None)
+    if end is None:
+        raise UsageError(tr("{value} can't be written into a script", value=name), code="unprintable")
+    return end
+
+
+def _disturbs(line: str, end: str) -> bool:
+    alike = max((at for at in range(1, len(end) + 1) if line[:at] == end[:at]), default=0)
+    return line == end or (alike > 0 and line[alike : alike + 1] > "\x7f")

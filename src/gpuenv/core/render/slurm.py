@@ -11,7 +11,7 @@ from textwrap import wrap
 from typing import Any
 
 from gpuenv.core.render.bootstrap import quote
-from gpuenv.core.render.shell import one_line
+from gpuenv.core.render.shell import here_document_end, one_line
 from gpuenv.values.errors import Fix, UsageError
 from gpuenv.values.text import tr
 from gpuenv.values.userinfo import without_userinfo
@@ -19,7 +19,6 @@ from gpuenv.values.userinfo import without_userinfo
 TEMPLATE = "slurm.sh"
 _BEGIN = "# >>> what is asked for\n"
 _END = "# <<< what is asked for\n"
-_END_OF_TEXT = "END_OF_TEXT"
 _WIDTH = 120
 _LARGEST = 4 * 1024 * 1024 - 1024  # bytes that Slurm takes by default (max_script_size)
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -113,7 +112,5 @@ def _checked(host: str) -> str:
 def _text(name: str, text: str) -> Iterable[str]:
     """Write a function that prints a text, which no shell reads."""
     lines = text.removesuffix("\n").split("\n")
-    end = _END_OF_TEXT
-    while end in lines:
-        end += "_"
+    end = here_document_end(name, lines)
     yield from ("", f"{name}() {{", f"    cat <<'{end}'", *lines, end, "}")
