@@ -23,7 +23,7 @@ Versions = frozenset[tuple[str, str]]
 OLD = "as before"
 GONE = "gone"
 _SEEDS = {"pip", "setuptools"}
-_MARKS = {".gpuenv-used"}  # that a command ran in an environment
+_MARKS = {".gpuenv-used", ".lock"}  # that a command ran in an environment; uv's lock of one
 _AFTER_S = 3.0  # what was killed may take a moment to be gone
 
 

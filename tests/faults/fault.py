@@ -123,7 +123,7 @@ OPERATIONS = (
         {"paper": (GONE,), "thesis": (MADE,)}, {"paper": (OLD,), "thesis": (GONE,)}, ticks=_ticks(1, 11),
     ),
     Operation(
-        "clone", "uv", ("clone", "paper", "thesis", "--json"),
+        "clone", "uv", ("clone", "paper", "thesis", *_WORDS),
         {"paper": (OLD,), "thesis": (MADE,)}, {"paper": (OLD,), "thesis": (GONE,)}, ticks=_ticks(1, 15),
     ),
     Operation("remove", "pip", ("remove", "paper", *_WORDS), _FRESH, _KEPT, ticks=_ticks(1, 9)),
