@@ -117,7 +117,7 @@ def _explained(error: GpuenvError) -> GpuenvError:
 
     try:
         return with_cause(error)
-    except GpuenvError:  # then the failure itself has to do
+    except (GpuenvError, MemoryError, RecursionError, OSError):  # then the failure itself has to do
         return error
 
 
