@@ -14,6 +14,7 @@ import _thread
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -125,18 +126,31 @@ def _receive(number: int, _frame: FrameType | None) -> None:
     if _Received.depth:
         _Received.pending = True
     else:
-        raise Interruption(number)
+        _raise()
 
 
 def _raising_again(report: Callable[[Any], object]) -> Callable[[Any], None]:
     def hook(unraisable: Any) -> None:
         if _Received.number is not None and issubclass(unraisable.exc_type, KeyboardInterrupt):
-            # not from in here, where it would be ignored again
-            threading.Timer(_SOON_S, _send, (_Received.number,)).start()
+            _Received.depth += 1  # an exception in here would be ignored again
+            try:
+                threading.Thread(target=_send_again, args=(_Received.number,), daemon=True).start()
+            finally:
+                _Received.depth -= 1
         else:
             report(unraisable)
 
     return hook
+
+
+def _send_again(number: int) -> None:
+    """Send it until it came where it could be raised: a busy machine may still be within the hook."""
+    while True:
+        time.sleep(_SOON_S)
+        _send(number)
+        time.sleep(_SOON_S)
+        if not _Received.pending:
+            return
 
 
 def _send(number: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -130,3 +131,22 @@ def test_ctrl_c_while_gpuenv_is_loaded_shows_no_traceback(module: str, tmp_path:
         capture_output=True, encoding="utf-8", check=False, cwd=tmp_path,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
+# while the words of the command line are parsed, which typer would answer with a status alone
+PARSING = """
+import os, signal, sys
+from typer.core import TyperGroup
+def parse(*_):
+    os.kill(os.getpid(), int(sys.argv[1]))
+TyperGroup.parse_args = parse
+from gpuenv.cli.main import run
+sys.exit(run(["list", "--json"]))
+"""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_while_words_are_parsed_leaves_an_envelope(number: int) -> None:
+    done = run(PARSING, number)
+    assert (done.returncode, done.stderr) == (130, "")
+    assert json.loads(done.stdout)["error"]["code"] == "interrupted"

@@ -29,6 +29,12 @@ class _Commands(TyperGroup):
         except KeyboardInterrupt:
             raise Interrupted from None
 
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        try:  # the options are parsed here
+            return super().make_context(*arguments, **options)
+        except KeyboardInterrupt:
+            raise Interrupted from None
+
 
 app = typer.Typer(
     cls=_Commands,
