@@ -32,10 +32,7 @@ print(json.dumps([[[f.table, f.row_key, f.message] for f in check_matrix().fault
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
     """A copy of gpuenv as a wheel lays it out: the matrices beside the code."""
-    for room in ("values", "core", "matrices", "environments", "workflow"):
-        ignored = shutil.ignore_patterns("__pycache__", "data")
-        shutil.copytree(PACKAGE / room, tmp_path / "gpuenv" / room, ignore=ignored)
-    shutil.copy(PACKAGE / "__init__.py", tmp_path / "gpuenv" / "__init__.py")
+    shutil.copytree(PACKAGE, tmp_path / "gpuenv", ignore=shutil.ignore_patterns("__pycache__", "data"))
     shutil.copytree(MATRICES, tmp_path / "gpuenv" / "matrices" / "data")
     return tmp_path
 

@@ -22,6 +22,7 @@ from tiny_wheels import tiny_torch, tiny_torchvision, tiny_wheel
 
 from gpuenv.environments import snapshot
 from gpuenv.uv_binary import find_embedded_uv
+from gpuenv.workflow.mending import place_at
 
 H100 = FakeGpu("NVIDIA H100 PCIe", "9.0")
 ARCHITECTURES = ["sm_50", "sm_80", "sm_90"]
@@ -271,15 +272,17 @@ def test_what_packages_can_not_repair_is_not_planned(lab: Lab) -> None:
     assert done.error["code"] == "not-repairable"
 
 
-def test_what_an_interrupted_repair_left_is_undone_first(lab: Lab) -> None:
+def test_what_an_interrupted_repair_left_is_undone_by_the_next(lab: Lab) -> None:
     lab.install("torch==2.14.1+cpu")
     before = lab.files()
     (site,) = lab.path.glob("lib/*/site-packages")
-    snapshot.take(lab.path, (str(site),), ("torch",))
+    snapshot.take(place_at(lab.path, lab.program.environ), (str(site),), ("torch",))
     shutil.rmtree(site / "torch")
     (site / "torch-2.14.1+cpu.dist-info").rename(site / "torch-9.dist-info")
-    done = lab.doctor()
-    assert "interrupted repair" in done.err
+    looked = lab.doctor("--json")
+    assert (looked.status, looked.error["code"]) == (6, "change-interrupted")
+    assert lab.files() != before
+    lab.doctor("--fix", "--yes")
     assert lab.files() == before
 
 

@@ -110,8 +110,10 @@ def test_an_answer_stands_behind_its_mark() -> None:
 
 
 def test_a_manifest_leads_nowhere_else(tmp_path: Path) -> None:
-    text = json.dumps({"names": ["torch"], "places": ["lib/site-packages", "../elsewhere", "/etc"]})
-    assert parse_manifest(text, tmp_path) == Manifest(("torch",), (str(tmp_path / "lib/site-packages"),))
+    places = ["lib/site-packages", "../elsewhere", "/etc"]
+    noted = {"names": ["torch"], "places": places, "before": ["bin/python"], "cleared": False}
+    inside = (str(tmp_path / "lib/site-packages"),)
+    assert parse_manifest(noted, tmp_path) == Manifest(("torch",), inside, frozenset({"bin/python"}))
 
 
 def test_uvs_changes_are_told_by_name() -> None:

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.core.lab_file import LabOptions, parse_lab_file
+from gpuenv.values.documents import load_toml
 from gpuenv.values.errors import UsageError
 from gpuenv.workflow.lab import lock_of, read_lab, with_lab
 from gpuenv.workflow.options import PlanOptions
-from gpuenv.workflow.read import load_toml
 
 WHOLE = """
 mirrors = ["nju", "tuna"]
