@@ -17,6 +17,7 @@ from packaging.utils import canonicalize_name
 from running import Done
 from world import TOKEN, World
 
+from gpuenv.values.errors import UsageError
 from gpuenv.workflow.mending import mend, place_at
 
 Versions = frozenset[tuple[str, str]]
@@ -161,7 +162,7 @@ def files(root: Path) -> dict[str, str]:
 def nothing_aside(scene: Scene) -> str | None:
     """No journal is open, and nothing is left that was put aside."""
     data = scene.world.root / "user" / "data"
-    left = [path for place in ("journals", "envs") for path in (data / place).glob(".*")]
+    left = list((data / "envs").glob(".*"))  # half a journal that was not yet in its place says nothing
     left += [path for path in (data / "journals").glob("*") if path.is_file()]
     left += [path for path in data.glob("envs/*/.gpuenv-*") if path.name not in _MARKS]
     return f"left: {sorted(map(str, set(left)))}" if left else None
@@ -196,7 +197,7 @@ def next_command(scene: Scene) -> str | None:
     """The next command works and lists what is there, after `doctor --fix` has mended what a kill left."""
     data = scene.world.envs.parent
     for name in scene.allowed if scene.killed else ():
-        mend(place_at(scene.world.envs / name, {"GPUENV_DATA_DIR": str(data)}))
+        _mend(scene.world.envs / name, data)
     done = scene.world.run("list", "--json")
     if done.status != 0:
         return f"`gpuenv list` ends with {done.status}: {done.err[-300:]!r} {done.out[-300:]!r}"
@@ -205,6 +206,23 @@ def next_command(scene: Scene) -> str | None:
     if listed != there & set(scene.allowed):
         return f"listed are {sorted(listed)}, there are {sorted(there)}"
     return None
+
+
+def _mend(path: Path, data: Path) -> None:
+    """Mend it; a process that was killed may hold its lock for a moment after its variables are gone."""
+    until = time.monotonic() + _AFTER_S
+    while not _is_mended(path, data) and time.monotonic() < until:
+        time.sleep(0.05)
+
+
+def _is_mended(path: Path, data: Path) -> bool:
+    try:
+        mend(place_at(path, {"GPUENV_DATA_DIR": str(data)}))
+    except UsageError as error:
+        if error.code != "environment-busy":
+            raise
+        return False
+    return True
 
 
 Check = Callable[[Scene], str | None]

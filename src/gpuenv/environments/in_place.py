@@ -40,9 +40,11 @@ def changing_in_place(
     with interruption.held():
         try:
             entry = snapshot.take(place, places, touched)
-        except OSError as error:
+        except BaseException as error:  # no memory, say
             forget_rubbish(place)
-            raise os_error_told(place.path, error) from error
+            if isinstance(error, OSError):
+                raise os_error_told(place.path, error) from error
+            raise
         change = ChangeInPlace()
         try:
             yield change
