@@ -18,20 +18,20 @@ from dataclasses import replace
 from typing import Any
 
 from gpuenv import matrices
-from gpuenv.core.fleet_asker import Asker
-from gpuenv.core.fleet_groups import split
-from gpuenv.core.fleet_kinds import Member, fold
-from gpuenv.core.gpu_names import GpuFact
-from gpuenv.core.knowledge import Knowledge
-from gpuenv.core.request import Request, parse_requirements
-from gpuenv.core.resolve import Question, ask, decide
-from gpuenv.core.target import choose_target
-from gpuenv.values.driver import DriverVersion
-from gpuenv.values.machine import Driver, Gpu, Machine, System
-from gpuenv.values.python import PythonOffer
-from gpuenv.workflow.knowledge import load_knowledge
-from gpuenv.workflow.listings import list_files
-from gpuenv.workflow.options import PlanOptions
+from gpuenv.fleet.grouping.groups import split
+from gpuenv.fleet.grouping.machine_classes import Member, fold
+from gpuenv.fleet.grouping.questions import Asker
+from gpuenv.knowledge.gpu_names import GpuFact
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.driver import DriverVersion
+from gpuenv.model.machine import Driver, Gpu, Machine, System
+from gpuenv.model.python import PythonOffer
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.pages.listings import list_files
+from gpuenv.resolution.request import Request, parse_requirements
+from gpuenv.resolution.resolve import Question, ask, decide
+from gpuenv.resolution.target import choose_target
 
 GLIBCS = ("2.17", "2.27", "2.28", "2.31", "2.35", "2.39")
 PYTHONS = tuple(PythonOffer(f"3.{minor}") for minor in range(8, 15))

@@ -22,9 +22,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 
 from adapted_papers import MACHINES, NAMES, adapt_for, bare_environ, copy_paper, save_machine, write_back
 
-from gpuenv.core.patch import unplaced
-from gpuenv.core.render.adaptation import render_changes
-from gpuenv.values.errors import GpuenvError
+from gpuenv.adapt.patch.apply import unplaced
+from gpuenv.adapt.render import render_changes
+from gpuenv.model.errors import GpuenvError
 
 NOT_RESOLVED = ("not-checked", "unread")
 

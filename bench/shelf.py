@@ -17,8 +17,8 @@ from wheels import make_wheel
 
 from gpuenv import matrices
 from gpuenv.indexes.snapshot import Bases, Pairing, read_snapshot
-from gpuenv.values.build import PLATFORMS, TorchBuild
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.model.wheel import PLATFORMS, TorchBuild
+from gpuenv.planning.load_knowledge import load_knowledge
 
 STACK = ("torch", "torchvision", "torchaudio")
 _RELEASES = 40  # of each dependency; the real ones have about as many

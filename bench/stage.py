@@ -13,7 +13,7 @@ from replica import Replica
 from uv import find_uv_bin
 
 from gpuenv import matrices
-from gpuenv.indexes.installer import default_index
+from gpuenv.indexes.configuration.installer_default import default_index
 
 # PyPI's host is asked of the installer, PyTorch's is the product's own data
 HOSTS = tuple(

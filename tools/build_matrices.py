@@ -32,9 +32,9 @@ from matrix_tables.wheel_read import READ, prefer_wheels, read_records
 from matrix_tables.wheels import build_wheels
 from matrix_tables.writing import read_tables, refuse_shrinking, write_tables
 
-from gpuenv.core.matrix_check import check_matrices
-from gpuenv.core.matrix_manifest import MANIFEST, manifest_rows
-from gpuenv.core.matrix_text import DENSE, render_table
+from gpuenv.matrix_checks.manifest import MANIFEST, manifest_rows
+from gpuenv.matrix_checks.run import check_matrices
+from gpuenv.matrix_checks.serialise import DENSE, render_table
 
 _MATRICES = Path(__file__).parent.parent / "matrices"
 

@@ -15,15 +15,15 @@ from pathlib import Path
 from packaging.version import Version
 
 from gpuenv import matrices
-from gpuenv.core.described import describe_machine
-from gpuenv.core.images import SLIM, choose_bases, parse_images
-from gpuenv.core.render.dockerfile import FILE_NAME, render_dockerfile
-from gpuenv.core.target import choose_target
-from gpuenv.values.build import Platform
-from gpuenv.values.locked import Locked, LockedFile
-from gpuenv.values.plan import Plan, PlannedPackage, Sources
-from gpuenv.workflow.images import compose
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.formats.dockerfile import FILE_NAME, render_dockerfile
+from gpuenv.host.describe import describe_machine
+from gpuenv.images.base_images import SLIM, choose_bases, parse_images
+from gpuenv.images.recipe import compose
+from gpuenv.model.locked import Locked, LockedFile
+from gpuenv.model.plan import Plan, PlannedPackage, Sources
+from gpuenv.model.wheel import Platform
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.target import choose_target
 
 PATH = Path(__file__).parents[1] / FILE_NAME
 COMMAND = "gpuenv dockerfile --python 3.12 --gpu 7.5 --gpu 8.0 --gpu 8.6 --gpu 8.9 --gpu 9.0 --gpu 12.0"

@@ -18,7 +18,7 @@ from matrix_tables.facts import Row
 from matrix_tables.images import DIGESTS, build_images, image_of
 from registry_digests import DigestError, Registry, TooManyRequestsError
 
-from gpuenv.core.matrix_text import render_table
+from gpuenv.matrix_checks.serialise import render_table
 
 _TABLE = Path(__file__).parents[1] / "matrices" / "images.json"
 APIS = {"docker.io": "https://registry-1.docker.io"}  # docker.io itself has none

@@ -1,4 +1,4 @@
-"""Write src/gpuenv/workflow/bootstrap_wheels.json: what gpuenv needs on each Python and platform, by hash.
+"""Write src/gpuenv/bootstrap/bootstrap_wheels.json: what gpuenv needs on each Python and platform, by hash.
 
     python tools/lock_bootstrap.py
 
@@ -13,11 +13,11 @@ import os
 import sys
 from pathlib import Path
 
-from gpuenv.indexes.installer import default_index
+from gpuenv.bootstrap.model import LockedWheel
+from gpuenv.bootstrap.resolve import resolve, targets
+from gpuenv.bootstrap.wheels import SHIPPED
+from gpuenv.indexes.configuration.installer_default import default_index
 from gpuenv.own_metadata import metadata_text, requires_of
-from gpuenv.values.bootstrap import LockedWheel
-from gpuenv.workflow.bootstrap_resolve import resolve, targets
-from gpuenv.workflow.bootstrap_wheels import SHIPPED
 
 
 def main() -> int:

@@ -21,18 +21,18 @@ from matrix_tables.wheel_read import READ
 from packaging.utils import canonicalize_name
 
 from gpuenv import matrices
-from gpuenv.core.dependency_rows import build_row
-from gpuenv.core.matrix_text import merge_rows, render_table
-from gpuenv.core.refresh_rows import cite
-from gpuenv.core.refresh_targets import Target, find_targets
 from gpuenv.http import HttpClient, HttpProblem
-from gpuenv.http.turns import in_turns
-from gpuenv.http.wheel_archive import WheelProblem
-from gpuenv.indexes.installer import default_index
+from gpuenv.http.pool import in_turns
+from gpuenv.indexes.configuration.installer_default import default_index
 from gpuenv.indexes.listings import read_listings
-from gpuenv.values.index import IndexSource
-from gpuenv.workflow.refresh_dependencies import BESIDE, open_any, read_dependencies, sizes_of
-from gpuenv.workflow.wheel_reading import read_metadata
+from gpuenv.matrix.dependency_rows import build_row
+from gpuenv.matrix.read_wheel import read_metadata
+from gpuenv.matrix.refresh_dependencies import BESIDE, open_any, read_dependencies, sizes_of
+from gpuenv.matrix.refresh_rows import cite
+from gpuenv.matrix_checks.refresh_targets import Target, find_targets
+from gpuenv.matrix_checks.serialise import merge_rows, render_table
+from gpuenv.model.index import IndexSource
+from gpuenv.wheels.archive import WheelProblem
 
 _PATH = READ / "dependencies.json"
 _AT_A_TIME = 4

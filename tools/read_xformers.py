@@ -18,15 +18,15 @@ from matrix_tables.wheel_read import READ
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from gpuenv.core.matrix_text import render_table
-from gpuenv.core.refresh_targets import platform_of
 from gpuenv.http import HttpClient
 from gpuenv.http.ranges import ByteRanges
-from gpuenv.http.wheel_archive import WheelProblem, open_wheel
-from gpuenv.indexes.installer import default_index
+from gpuenv.indexes.configuration.installer_default import default_index
 from gpuenv.indexes.listings import read_listings
-from gpuenv.values.build import WheelFile
-from gpuenv.values.index import IndexSource
+from gpuenv.matrix_checks.refresh_targets import platform_of
+from gpuenv.matrix_checks.serialise import render_table
+from gpuenv.model.index import IndexSource
+from gpuenv.model.wheel import WheelFile
+from gpuenv.wheels.archive import WheelProblem, open_wheel
 
 _MEMBER = "xformers/cpp_lib.json"
 _SMALL = 1 << 20  # bytes; the member has 1 kB

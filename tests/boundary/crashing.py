@@ -10,10 +10,10 @@ from typing import Any
 
 from installers import a_plan, behave, fake_uv, plan_data
 
-from gpuenv.values.errors import InstallFailed
-from gpuenv.workflow.create import Options, Verified, create
-from gpuenv.workflow.environments import list_all, list_interrupted, remove
-from gpuenv.workflow.mending import mend, place_at
+from gpuenv.model.errors import InstallFailed
+from gpuenv.operations.create import Options, Verified, create
+from gpuenv.operations.interrupted_change import mend, place_at
+from gpuenv.operations.manage import list_all, list_interrupted, remove
 
 _CHANGES = {
     "os.rename",

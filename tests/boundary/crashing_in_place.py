@@ -8,12 +8,12 @@ from pathlib import Path
 
 from crashing import kill_before_change
 
-from gpuenv.environments import apply
+from gpuenv.environments import transaction as apply
 from gpuenv.environments.in_place import changing_in_place
 from gpuenv.environments.lock import locked
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.store import Place, find_store
-from gpuenv.workflow.mending import mend
+from gpuenv.operations.interrupted_change import mend
 
 
 def put(site: Path, name: str, version: str, *members: str) -> None:

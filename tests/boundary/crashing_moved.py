@@ -10,17 +10,17 @@ from pathlib import Path
 
 from crashing import kill_before_change
 
-from gpuenv.environments.elsewhere import remember
-from gpuenv.environments.kernels import is_kernel_of, kernels_of
+from gpuenv.activation.entering import Entry
+from gpuenv.activation.kernel import plan_kernel, register
+from gpuenv.environments.contents.kernels import is_kernel_of, kernels_of
+from gpuenv.environments.external import remember
 from gpuenv.environments.record import Record, write_record
-from gpuenv.environments.steps import new_log
+from gpuenv.environments.run_steps import new_log
 from gpuenv.environments.store import find_place
-from gpuenv.workflow.clone import clone, plan_clone
-from gpuenv.workflow.entering import Entry
-from gpuenv.workflow.environments import existing, list_all, list_interrupted
-from gpuenv.workflow.kernel import plan_kernel, register
-from gpuenv.workflow.mending import mend
-from gpuenv.workflow.rename import rename
+from gpuenv.operations.interrupted_change import mend
+from gpuenv.operations.manage import existing, list_all, list_interrupted
+from gpuenv.relocation.clone import clone, plan_clone
+from gpuenv.relocation.rename import rename
 
 OLD, NEW = "paper", "thesis"
 MOMENT = datetime(2026, 11, 22, 10, tzinfo=timezone.utc)

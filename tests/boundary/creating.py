@@ -9,8 +9,8 @@ from pathlib import Path
 
 from installers import a_plan, plan_data
 
-from gpuenv.values.errors import GpuenvError
-from gpuenv.workflow.create import Options, Verified, create
+from gpuenv.model.errors import GpuenvError
+from gpuenv.operations.create import Options, Verified, create
 
 
 def main(name: str, uv: str, force: str, verify: str) -> int:

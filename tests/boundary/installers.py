@@ -7,7 +7,7 @@ import hashlib
 import zipfile
 from pathlib import Path
 
-from gpuenv.values.plan import Plan, PlannedPackage, Sources, Step
+from gpuenv.model.plan import Plan, PlannedPackage, Sources, Step
 
 # Stands for uv: notes its call, then does what the file `behaviour` beside it sets.
 _FAKE = """#!/bin/sh

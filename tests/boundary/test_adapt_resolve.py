@@ -11,13 +11,13 @@ from index_server import dead_url
 from packaging.requirements import Requirement
 from tiny_wheels import tiny_wheel
 
-from gpuenv.core.adapt_resolved import why_moved
-from gpuenv.managers.resolver import Question, Unresolvable
-from gpuenv.values.errors import Unreachable
-from gpuenv.values.index import IndexConfiguration, IndexSource
-from gpuenv.values.plan import Sources
-from gpuenv.workflow.adapt_resolve import Resolver
-from gpuenv.workflow.adapt_search import Settlement
+from gpuenv.adapt.minimal_upgrades import Settlement
+from gpuenv.adapt.nearest.resolver_changes import why_moved
+from gpuenv.adapt.resolve_dependencies import Resolver
+from gpuenv.installers.uv_compile import Question, Unresolvable
+from gpuenv.model.errors import Unreachable
+from gpuenv.model.index import IndexConfiguration, IndexSource
+from gpuenv.model.plan import Sources
 
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 HERE = f"cp{sys.version_info[0]}{sys.version_info[1]}"

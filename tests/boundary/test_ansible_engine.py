@@ -20,10 +20,10 @@ from ansible_lab import HAS_SSH, Lab, needs_ansible, ssh_host
 from fake_nvidia_smi import FakeGpu
 
 import gpuenv
-from gpuenv.engines.ansible import Ansible
-from gpuenv.values.errors import UsageError
-from gpuenv.values.fleet_run import HostResult, NodeTask
-from gpuenv.workflow.node_app import node_app
+from gpuenv.fleet.engines.ansible import Ansible
+from gpuenv.fleet.node_archive import node_app
+from gpuenv.fleet.run_model import HostResult, NodeTask
+from gpuenv.model.errors import UsageError
 
 pytestmark = [
     needs_ansible,
@@ -348,8 +348,8 @@ _PASSWORD = "correct-horse-battery-staple"
 _INTERRUPTED = """
 import sys
 from pathlib import Path
-from gpuenv.engines.ansible import Ansible
-from gpuenv.values.fleet_run import NodeTask
+from gpuenv.fleet.engines.ansible import Ansible
+from gpuenv.fleet.run_model import NodeTask
 program, inventory = sys.argv[1:]
 told = lambda one: print(one.host, one.state, flush=True)
 try:

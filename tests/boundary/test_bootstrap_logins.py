@@ -14,8 +14,8 @@ import pytest
 from index_server import IndexServer, serve_indexes
 from tiny_wheels import tiny_wheel
 
-from gpuenv.core import render
-from gpuenv.core.render.bootstrap import TEMPLATE
+from gpuenv import formats as render
+from gpuenv.bootstrap.render import TEMPLATE
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the script is for Linux")
 

@@ -13,7 +13,7 @@ import pytest
 from script_machine import HAS_DRIVER, SHELLS, ScriptMachine, make_machine
 from scripts import NEEDED, carried, environment, needed, script
 
-from gpuenv.values.bootstrap import HeldFile, Located, MicromambaFile
+from gpuenv.bootstrap.model import HeldFile, Located, MicromambaFile
 
 pytestmark = pytest.mark.skipif(
     os.name == "nt" or shutil.which("flock") is None, reason="the script is for Linux"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from unprivileged import as_nobody, public_folder
 
-from gpuenv.cache_use import LOCK_FILE, alone, hold, let_go
-from gpuenv.environments.cache_parts import Tally, filled_parts, remove_part
+from gpuenv.cache.parts import Tally, filled_parts, remove_part
+from gpuenv.files.cache_use import LOCK_FILE, alone, hold, let_go
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions and locks of POSIX")
 

@@ -15,8 +15,8 @@ from index_server import dead_url
 from serving import Site, serve
 
 from gpuenv.http import HttpClient, Limits
-from gpuenv.indexes.conda_repodata import read_channel, read_channels
-from gpuenv.values.conda import ChannelListing, CondaChannel
+from gpuenv.indexes.conda.repodata import read_channel, read_channels
+from gpuenv.model.conda import ChannelListing, CondaChannel
 
 QUICK = Limits(connect_s=0.5, read_s=0.4, whole_s=2)
 NAMES = frozenset({"pytorch", "torchvision", "cuda-version"})

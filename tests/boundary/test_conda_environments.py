@@ -9,19 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from gpuenv.environments.elsewhere import remember
+from gpuenv.activation.entering import activated, run
+from gpuenv.environments.external import remember
 from gpuenv.environments.listing import find_environment, list_environments
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.store import find_place, find_store
-from gpuenv.machine.conda_environments import find_conda_environments
-from gpuenv.values.errors import UsageError
-from gpuenv.workflow.entering import activated, run
-from gpuenv.workflow.environments import (
-    check_removable,
-    foreign,
-    list_foreign,
-    render_foreign,
-)
+from gpuenv.host.software.conda_environments import find_conda_environments
+from gpuenv.model.errors import UsageError
+from gpuenv.operations.manage import check_removable, foreign, list_foreign, render_foreign
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ from fake_conda import FakeConda, Transcript, fake_conda
 from plans import plan
 from ruamel.yaml import YAML
 
-from gpuenv.core.conda_plan import Tool
-from gpuenv.core.render.environment_yml import render_environment
-from gpuenv.managers.conda_tool import Calling, find, known_version, read_info
-from gpuenv.values.conda import CondaChannel, CondaPlan
-from gpuenv.values.plan import Plan
-from gpuenv.workflow.conda_known import with_known_tool
+from gpuenv.formats.environment_yml import render_environment
+from gpuenv.installers.conda.check_solution import Tool
+from gpuenv.installers.conda.tool import Calling, find, known_version, read_info
+from gpuenv.model.conda import CondaChannel, CondaPlan
+from gpuenv.model.plan import Plan
+from gpuenv.planning.conda.known_tools import with_known_tool
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fakes are shell scripts")
 

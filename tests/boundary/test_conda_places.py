@@ -14,16 +14,16 @@ import pytest
 from fake_conda import FakeConda, Transcript, fake_conda, planned
 from plans import plan
 
-from gpuenv.environments import room
-from gpuenv.environments.room import first_writable
-from gpuenv.environments.steps import Running
+from gpuenv.environments.run_steps import Running
 from gpuenv.environments.store import Place, Store
-from gpuenv.managers.conda_calls import steps
-from gpuenv.values.conda import CondaChannel, CondaPin, CondaPlan
-from gpuenv.values.errors import InstallFailed
-from gpuenv.values.plan import Plan
-from gpuenv.workflow.conda_create import Making, environments_home, make_conda_environment
-from gpuenv.workflow.plan import conda_wanted
+from gpuenv.files import disk_space as room
+from gpuenv.files.disk_space import first_writable
+from gpuenv.installers.conda.commands import steps
+from gpuenv.model.conda import CondaChannel, CondaPin, CondaPlan
+from gpuenv.model.errors import InstallFailed
+from gpuenv.model.plan import Plan
+from gpuenv.operations.create_conda import Making, environments_home, make_conda_environment
+from gpuenv.planning.make_plan import conda_wanted
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fakes are shell scripts")
 

@@ -16,12 +16,12 @@ from deciding import gpu_machine
 from index_server import dead_url
 from serving import Site, serve
 
-from gpuenv.core.machine_json import render_machine
-from gpuenv.values.errors import Refused
-from gpuenv.values.machine import Machine
-from gpuenv.values.plan import Plan
-from gpuenv.workflow.options import PlanOptions
-from gpuenv.workflow.plan import make_plan
+from gpuenv.model.errors import Refused
+from gpuenv.model.machine import Machine
+from gpuenv.model.machine_json import render_machine
+from gpuenv.model.plan import Plan
+from gpuenv.planning.make_plan import make_plan
+from gpuenv.planning.options import PlanOptions
 
 H100 = gpu_machine("535.104.05", "NVIDIA H100")
 V100 = gpu_machine("535.104.05", "Tesla V100-SXM2-16GB")

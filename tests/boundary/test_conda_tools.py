@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from fake_conda import FakeConda, Transcript, a_wanted, fake_conda, planned, transcript
 
-from gpuenv.core.conda_plan import Tool
-from gpuenv.managers import conda_solve, conda_tool
-from gpuenv.managers.conda_solve import solve, solve_somewhere
-from gpuenv.managers.conda_tool import Calling, CondaTool
-from gpuenv.values.conda import CondaChannel, CondaPin
-from gpuenv.values.errors import InstallFailed, Refused, Unreachable, UsageError
+from gpuenv.installers.conda import solve as conda_solve
+from gpuenv.installers.conda import tool as conda_tool
+from gpuenv.installers.conda.check_solution import Tool
+from gpuenv.installers.conda.solve import solve, solve_somewhere
+from gpuenv.installers.conda.tool import Calling, CondaTool
+from gpuenv.model.conda import CondaChannel, CondaPin
+from gpuenv.model.errors import InstallFailed, Refused, Unreachable, UsageError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fakes are shell scripts")
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from fake_conda import FakeConda, Transcript, a_wanted, fake_conda, planned
 
-from gpuenv.core.conda_plan import Tool
-from gpuenv.environments.conda_meta import installed_names, is_conda_environment
-from gpuenv.environments.conda_run import CondaRunning, check_conda_meta, create_environment
-from gpuenv.managers.conda_solve import Solved
-from gpuenv.managers.conda_tool import Calling, CondaTool
-from gpuenv.values.conda import CondaRecord
-from gpuenv.values.errors import GpuenvError, InstallFailed, UsageError
+from gpuenv.environments.conda.create import CondaRunning, check_conda_meta, create_environment
+from gpuenv.environments.conda.meta import installed_names, is_conda_environment
+from gpuenv.installers.conda.check_solution import Tool
+from gpuenv.installers.conda.solve import Solved
+from gpuenv.installers.conda.tool import Calling, CondaTool
+from gpuenv.model.conda import CondaRecord
+from gpuenv.model.errors import GpuenvError, InstallFailed, UsageError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fakes are shell scripts")
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from fake_conda import FakeConda, Transcript, a_wanted, fake_conda
 
-from gpuenv.core.conda_plan import Tool
-from gpuenv.managers.conda_solve import solve
-from gpuenv.managers.conda_tool import Calling, CondaTool, find, find_fastest, read_info
-from gpuenv.values.conda import CondaChannel
-from gpuenv.values.errors import InstallFailed, UsageError
+from gpuenv.installers.conda.check_solution import Tool
+from gpuenv.installers.conda.solve import solve
+from gpuenv.installers.conda.tool import Calling, CondaTool, find, find_fastest, read_info
+from gpuenv.model.conda import CondaChannel
+from gpuenv.model.errors import InstallFailed, UsageError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fakes are shell scripts")
 

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from fake_conda import FakeConda, Transcript, a_wanted, fake_conda, planned, transcript
 
-from gpuenv import process
-from gpuenv.core.conda_plan import Tool
-from gpuenv.environments.apply import changing
-from gpuenv.environments.conda_meta import is_conda_environment
-from gpuenv.environments.conda_run import CondaRunning, create_environment
+from gpuenv.environments.conda.create import CondaRunning, create_environment
+from gpuenv.environments.conda.meta import is_conda_environment
 from gpuenv.environments.store import Place, Store
-from gpuenv.managers.conda_solve import Solved
-from gpuenv.managers.conda_tool import Calling, CondaTool
-from gpuenv.values.conda import CondaRecord
-from gpuenv.values.errors import InstallFailed
+from gpuenv.environments.transaction import changing
+from gpuenv.installers.conda.check_solution import Tool
+from gpuenv.installers.conda.solve import Solved
+from gpuenv.installers.conda.tool import Calling, CondaTool
+from gpuenv.model.conda import CondaRecord
+from gpuenv.model.errors import InstallFailed
+from gpuenv.process import subprocesses as process
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fakes are shell scripts")
 

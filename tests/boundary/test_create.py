@@ -16,12 +16,12 @@ from installers import a_plan, behave, calls, fake_uv, make_wheel, plan_data
 
 from gpuenv.environments.listing import find_environment
 from gpuenv.environments.record import parse_record
-from gpuenv.managers import Wanted, pip, uv
-from gpuenv.values.errors import InstallFailed, UsageError
-from gpuenv.values.plan import Sources
-from gpuenv.workflow.create import CreateResult, Options, Verified, Verify, check_name, create
-from gpuenv.workflow.environments import existing, list_all, remove
-from gpuenv.workflow.mending import mend, place_at
+from gpuenv.installers import Wanted, pip, uv
+from gpuenv.model.errors import InstallFailed, UsageError
+from gpuenv.model.plan import Sources
+from gpuenv.operations.create import CreateResult, Options, Verified, Verify, check_name, create
+from gpuenv.operations.interrupted_change import mend, place_at
+from gpuenv.operations.manage import existing, list_all, remove
 
 HERE = Path(__file__).parent
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and modes of POSIX")

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from gpuenv.core.knowledge import Knowledge, parse_knowledge
-from gpuenv.core.machine_json import parse_machine, render_machine
-from gpuenv.machine.detect import detect_machine
-from gpuenv.machine.told import parse_told
+from gpuenv.host.detect import detect_machine
+from gpuenv.host.remote import parse_told
+from gpuenv.knowledge.knowledge import Knowledge, parse_knowledge
+from gpuenv.model.errors import UsageError
+from gpuenv.model.machine import Machine
+from gpuenv.model.machine_json import parse_machine, render_machine
 from gpuenv.node.tell import tell
-from gpuenv.values.errors import UsageError
-from gpuenv.values.machine import Machine
-from gpuenv.workflow.detect import detect
+from gpuenv.planning.detect import detect
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "nvidia-smi"
 
@@ -628,11 +628,11 @@ def test_detect_starts_light() -> None:
         "pynvml",
         "uv",
         "typer",
-        "gpuenv.core.knowledge",
+        "gpuenv.knowledge.knowledge",
         "sysconfig",
     )
     code = (
-        f"import sys; import gpuenv.workflow.detect; print([name for name in {heavy} if name in sys.modules])"
+        f"import sys; import gpuenv.planning.detect; print([name for name in {heavy} if name in sys.modules])"
     )
 
     done = subprocess.run([sys.executable, "-S", "-c", f"import sys; sys.path[:] = {sys.path}; {code}"],

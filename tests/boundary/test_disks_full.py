@@ -12,7 +12,7 @@ import pytest
 from disk_faults import Spec, lacking, run_commands
 from installers import a_plan, fake_uv, plan_data
 
-from gpuenv.workflow.create import Options, Verified, create
+from gpuenv.operations.create import Options, Verified, create
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the fakes on the PATH are shell scripts")
 mounting = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))

@@ -24,10 +24,10 @@ from patients import (
     Patient,
 )
 
-from gpuenv.core.doctor.findings_json import parse_findings, render_findings
-from gpuenv.values.findings import GpuState, Proof
-from gpuenv.workflow.doctor import judge
-from gpuenv.workflow.mirrors import load_mirrors
+from gpuenv.doctor.examine import judge
+from gpuenv.doctor.findings_json import parse_findings, render_findings
+from gpuenv.indexes.mirrors.load import load_mirrors
+from gpuenv.model.findings import GpuState, Proof
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="environments are made of links here")
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from patients import L4, Patient
 
-from gpuenv.core.doctor.diagnosis import Diagnosis, Verdict
-from gpuenv.core.machine_json import render_machine
-from gpuenv.values.findings import Proof
-from gpuenv.values.machine import Machine, System
+from gpuenv.doctor.diagnosis import Diagnosis, Verdict
+from gpuenv.model.findings import Proof
+from gpuenv.model.machine import Machine, System
+from gpuenv.model.machine_json import render_machine
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="environments are made of links here")
 REQUESTED = {"variant": "cpu", "packages": [], "asked": {"cuda": "cpu"}}

@@ -15,10 +15,10 @@ from debian_python import debian_python
 from patients import L4, Patient
 from unprivileged import as_nobody, public_folder
 
+from gpuenv.doctor.examine import locate_environment
 from gpuenv.environments.interpreter import ask_interpreter
-from gpuenv.values.errors import UsageError
+from gpuenv.model.errors import UsageError
 from gpuenv.verification.locate import Located, locate
-from gpuenv.workflow.doctor import locate_environment
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="environments are made of links here")
 

@@ -20,10 +20,10 @@ from fake_nvidia_smi import fake_nvidia_smi
 from healthy import SOUND, a_gpu_that_works
 from patients import L4, Patient
 
-from gpuenv.core.doctor.diagnosis import Diagnosis, Verdict
-from gpuenv.core.doctor.repair import Repair, what_repairs
-from gpuenv.values.findings import Limits, Proof
-from gpuenv.workflow.doctor import judge
+from gpuenv.doctor.diagnosis import Diagnosis, Verdict
+from gpuenv.doctor.examine import judge
+from gpuenv.doctor.repair_choice import Repair, what_repairs
+from gpuenv.model.findings import Limits, Proof
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="environments are made of links here")
 SMALL = 64 << 20

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 from patients import L4, Patient
 
-from gpuenv.core.doctor.diagnosis import Diagnosis, Verdict
+from gpuenv.doctor.diagnosis import Diagnosis, Verdict
+from gpuenv.doctor.examine import Examination
+from gpuenv.doctor.repair import PlannedRepair, Repaired, apply_repair
 from gpuenv.environments import ledger, snapshot
 from gpuenv.environments.ledger import Entry
 from gpuenv.environments.store import Place
-from gpuenv.managers.dry_run import PackageChange
-from gpuenv.values.errors import InstallFailed, UsageError
-from gpuenv.values.plan import Plan, Sources, Step
+from gpuenv.installers.dry_run import PackageChange
+from gpuenv.model.errors import InstallFailed, UsageError
+from gpuenv.model.plan import Plan, Sources, Step
+from gpuenv.operations.interrupted_change import mend, place_at
 from gpuenv.verification.locate import Located
-from gpuenv.workflow.doctor import Examination
-from gpuenv.workflow.mending import mend, place_at
-from gpuenv.workflow.repair import PlannedRepair, Repaired, apply_repair
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="environments are made of links here")
 

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from installers import a_plan, fake_uv, make_wheel, plan_data
 
-from gpuenv.managers import pip, uv
-from gpuenv.managers.resolver import Question, Resolved, Unresolvable, compile_requirements
-from gpuenv.values.errors import UsageError
-from gpuenv.values.machine import FoundPython
-from gpuenv.values.plan import Sources
-from gpuenv.workflow.create import Options, Verified, create
-from gpuenv.workflow.entering import activated, run
-from gpuenv.workflow.environments import list_all, remove, render_environment, unreadable
+from gpuenv.activation.entering import activated, run
+from gpuenv.installers import pip, uv
+from gpuenv.installers.uv_compile import Question, Resolved, Unresolvable, compile_requirements
+from gpuenv.model.errors import UsageError
+from gpuenv.model.machine import FoundPython
+from gpuenv.model.plan import Sources
+from gpuenv.operations.create import Options, Verified, create
+from gpuenv.operations.manage import list_all, remove, render_environment, unreadable
 
 HERE = Path(__file__).parent
 
@@ -157,7 +157,7 @@ def test_sigterm_is_passed_on_to_the_command(environ: dict[str, str], paper: Pat
     ready = tmp_path / "ready"
     write_program(paper, "wait", f"trap 'exit 9' TERM; : > '{ready}'; while :; do /bin/sleep 0.01; done")
     code = (
-        "import os, sys; from gpuenv.workflow.entering import run\n"
+        "import os, sys; from gpuenv.activation.entering import run\n"
         "sys.exit(run('paper', ['wait'], os.environ))"
     )
     path = os.pathsep.join(sys.path)

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from plans import locked, locked_file, plan
 
-from gpuenv.core.render.pylock import render_pylock
-from gpuenv.values.errors import GpuenvError
-from gpuenv.values.locked import Locked
-from gpuenv.values.plan import Plan
-from gpuenv.workflow.from_lock import for_lock, plan_from_lock
-from gpuenv.workflow.options import PlanOptions
+from gpuenv.formats.pylock import render_pylock
+from gpuenv.locks.plan_from_lock import for_lock, plan_from_lock
+from gpuenv.model.errors import GpuenvError
+from gpuenv.model.locked import Locked
+from gpuenv.model.plan import Plan
+from gpuenv.planning.options import PlanOptions
 
 H100 = {"gpus": ("9.0",), "driver": "535.104.05", "platform": "linux-64", "glibc": "2.31"}
 NOWHERE = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), "http://127.0.0.1:1")

@@ -16,9 +16,9 @@ from replica_server import serving as serving_replicas
 from serving import Behaviour, Site, serve
 
 from gpuenv.http import HttpClient, HttpProblem, Limits
-from gpuenv.http.download import Expected, download
-from gpuenv.http.patience import Patience, StoppedError, Watch
 from gpuenv.http.ranges import BrokenFileError
+from gpuenv.http.timeouts import Patience, StoppedError, Watch
+from gpuenv.wheels.download import Expected, download
 
 QUICK = Patience(slow_bytes=0, pause_s=0.001)
 LIMITS = Limits(connect_s=2, read_s=0.5)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gpuenv.indexes.configuration import read_configuration
-from gpuenv.values.index import IndexConfiguration
+from gpuenv.indexes.configuration.read import read_configuration
+from gpuenv.model.index import IndexConfiguration
 
 
 def write(path: Path, text: str) -> Path:

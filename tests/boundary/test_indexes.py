@@ -15,11 +15,11 @@ from packaging.utils import NormalizedName, canonicalize_name
 from serving import Site, serve
 
 from gpuenv.http import HttpClient, Limits
-from gpuenv.indexes.addresses import guess_source
-from gpuenv.indexes.installer import default_index
+from gpuenv.indexes.configuration.installer_default import default_index
 from gpuenv.indexes.listings import read_listings
+from gpuenv.indexes.urls import guess_source
 from gpuenv.indexes.wheelhouse import hash_file, read_wheelhouse
-from gpuenv.values.index import IndexSource, Listing
+from gpuenv.model.index import IndexSource, Listing
 
 TORCH, VISION = canonicalize_name("torch"), canonicalize_name("torchvision")
 PROJECTS = (TORCH, VISION)

@@ -16,7 +16,7 @@ from running import make_program
 
 from gpuenv.cli.app import app
 from gpuenv.cli.main import run
-from gpuenv.values.text import install_catalogue
+from gpuenv.i18n.messages import install_catalogue
 
 Told = Callable[..., tuple[int, str]]
 H100 = ("--driver", "535.104.05", "--gpu", "9.0")

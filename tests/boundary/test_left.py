@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from gpuenv.core.patch import patched
-from gpuenv.core.patch_diff import unified_diff
-from gpuenv.values.errors import UsageError
-from gpuenv.values.left import Change, Left, LeftFile
-from gpuenv.workflow.left import read_left
-from gpuenv.workflow.write_patch import write_files
+from gpuenv.adapt.model import Change, Left, LeftFile
+from gpuenv.adapt.patch.apply import patched
+from gpuenv.adapt.patch.unified_diff import unified_diff
+from gpuenv.adapt.read_project import read_left
+from gpuenv.adapt.write import write_files
+from gpuenv.model.errors import UsageError
 
 GIT = shutil.which("git")
 PATCH = shutil.which("patch")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gpuenv.workflow import left_code
-from gpuenv.workflow.left_code import read_code
+from gpuenv.adapt import read_code as left_code
+from gpuenv.adapt.read_code import read_code
 
 
 def write(root: Path, name: str, content: str | bytes = "x = 1\n") -> None:

@@ -15,16 +15,16 @@ from index_server import IndexServer, serve_indexes
 from plans import package, plan
 
 from gpuenv import matrices
-from gpuenv.core.render.pyproject import render_pyproject
-from gpuenv.indexes.installer import default_file_host, default_index
-from gpuenv.values.conda import CondaPlan
-from gpuenv.values.errors import GpuenvError
-from gpuenv.values.locked import Locked
-from gpuenv.values.plan import FilePlace, Plan, PlannedPackage, Sources, StackFile
-from gpuenv.workflow.by_address import by_address
-from gpuenv.workflow.locking import Hashing, lock_if_possible, lock_plan
-from gpuenv.workflow.mirrors import load_mirrors
-from gpuenv.workflow.options import PlanOptions
+from gpuenv.formats.pyproject import render_pyproject
+from gpuenv.indexes.configuration.installer_default import default_file_host, default_index
+from gpuenv.indexes.mirrors.load import load_mirrors
+from gpuenv.locks.lock_plan import Hashing, lock_if_possible, lock_plan
+from gpuenv.model.conda import CondaPlan
+from gpuenv.model.errors import GpuenvError
+from gpuenv.model.locked import Locked
+from gpuenv.model.plan import FilePlace, Plan, PlannedPackage, Sources, StackFile
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.pages.direct_urls import by_address
 
 OFFLINE = PlanOptions(offline=True, driver="535.104.05", gpus=("9.0",))
 SHA = "0123456789abcdef" * 4

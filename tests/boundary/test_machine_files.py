@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from gpuenv.core.target import choose_target
-from gpuenv.values.errors import Refused
-from gpuenv.workflow.knowledge import load_knowledge
-from gpuenv.workflow.machines import choose_machines, read_machine
-from gpuenv.workflow.options import PlanOptions
+from gpuenv.model.errors import Refused
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.planning.machines import choose_machines, read_machine
+from gpuenv.planning.options import PlanOptions
+from gpuenv.resolution.target import choose_target
 
 T4 = {"index": 0, "name": "Tesla T4", "compute_capability": "7.5"}
 

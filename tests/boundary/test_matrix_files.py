@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 import gpuenv
-from gpuenv.values.errors import UsageError
-from gpuenv.workflow.matrix import check_matrix
+from gpuenv.matrix.show import check_matrix
+from gpuenv.model.errors import UsageError
 
 PACKAGE = Path(gpuenv.__file__).parent
 MATRICES = Path(__file__).parents[2] / "matrices"
 CHECK = """
 import json
-from gpuenv.values.errors import UsageError
-from gpuenv.workflow.matrix import check_matrix, show_matrix
+from gpuenv.model.errors import UsageError
+from gpuenv.matrix.show import check_matrix, show_matrix
 try:
     shown = len(show_matrix("libraries"))
 except UsageError as error:

@@ -23,13 +23,13 @@ from wheel_shop import Manner, WheelShop
 
 import gpuenv
 from gpuenv import matrices
-from gpuenv.core.matrix_check import check_matrices
-from gpuenv.core.matrix_manifest import shrunk
-from gpuenv.values.errors import GpuenvError, Unreachable, UsageError
-from gpuenv.workflow.knowledge import load_knowledge, overlay_warnings
-from gpuenv.workflow.matrix import check_matrix, show_matrix
-from gpuenv.workflow.overlay import load_tables, overlay_directory, save_rows
-from gpuenv.workflow.refresh import Read, Refreshed, RefreshOptions, refresh
+from gpuenv.matrix.refresh import Read, Refreshed, RefreshOptions, refresh
+from gpuenv.matrix.show import check_matrix, show_matrix
+from gpuenv.matrix_checks.manifest import shrunk
+from gpuenv.matrix_checks.run import check_matrices
+from gpuenv.model.errors import GpuenvError, Unreachable, UsageError
+from gpuenv.planning.load_knowledge import load_knowledge, overlay_warnings
+from gpuenv.planning.matrix_overlay import load_tables, overlay_directory, save_rows
 
 LINUX = "manylinux_2_28_x86_64"
 CU140 = {

@@ -8,8 +8,8 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from gpuenv.values.errors import UsageError
-from gpuenv.workflow.mirrors import configuration_file, load_mirrors
+from gpuenv.indexes.mirrors.load import configuration_file, load_mirrors
+from gpuenv.model.errors import UsageError
 
 LAB = """
 [[mirror]]

@@ -16,10 +16,8 @@ from hypothesis import strategies as st
 from packaging.utils import canonicalize_name
 from serving import Site, serve
 
-from gpuenv.core.mirror_audit import Verdict
-from gpuenv.core.mirror_sought import newest_file
 from gpuenv.http import HttpClient, HttpProblem, Limits, fetch_page, read_sample
-from gpuenv.indexes.mirror_memory import (
+from gpuenv.indexes.mirrors.measurements import (
     KEPT_S,
     Checked,
     Memory,
@@ -29,9 +27,11 @@ from gpuenv.indexes.mirror_memory import (
     read_memory,
     remember,
 )
-from gpuenv.indexes.probe import Pace, Probe, measure_files, probe_mirrors
-from gpuenv.values.index import IndexSource
-from gpuenv.values.mirror import Mirror, PypiPart, TorchPart
+from gpuenv.indexes.mirrors.probe import Pace, Probe, measure_files, probe_mirrors
+from gpuenv.indexes.mirrors.verdict import Verdict
+from gpuenv.indexes.mirrors.wanted_files import newest_file
+from gpuenv.model.index import IndexSource
+from gpuenv.model.mirror import Mirror, PypiPart, TorchPart
 
 LENGTH = 10 << 20
 WHEEL = "torch-2.14.1+cu126-cp312-cp312-manylinux_2_28_x86_64.whl"

@@ -15,9 +15,9 @@ import pytest
 from config_samples import CONDA, PIP, SAMPLES, UV
 from ruamel.yaml import YAML
 
-from gpuenv.values.errors import UsageError
-from gpuenv.values.mirror import Tool
-from gpuenv.workflow.mirrors_use import UseOptions, apply_reset, apply_use, plan_reset, plan_use
+from gpuenv.mirrors.use import UseOptions, apply_reset, apply_use, plan_reset, plan_use
+from gpuenv.model.errors import UsageError
+from gpuenv.model.mirror import Tool
 
 if sys.version_info >= (3, 11):
     import tomllib

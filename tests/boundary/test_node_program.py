@@ -21,16 +21,16 @@ from installers import behave, calls, fake_uv
 from nodes import HERE, Node, other_pythons, wanted
 from tiny_wheels import tiny_torch, tiny_wheel
 
-from gpuenv.environments import apply
+from gpuenv.environments import transaction as apply
 from gpuenv.environments.journal import parse_journal
 from gpuenv.environments.lock import locked
 from gpuenv.environments.store import find_place
-from gpuenv.values.errors import UsageError
-from gpuenv.values.text import _facts_in
-from gpuenv.workflow.environments import list_all
-from gpuenv.workflow.fleet_answer import NodeCreated, NodeFailure, parse_created, parse_detected
-from gpuenv.workflow.node_app import node_app
-from gpuenv.workflow.node_words import NODE_TEXTS
+from gpuenv.fleet.node_archive import node_app
+from gpuenv.fleet.node_messages import NODE_TEXTS
+from gpuenv.fleet.parse_answers import NodeCreated, NodeFailure, parse_created, parse_detected
+from gpuenv.i18n.messages import _facts_in
+from gpuenv.model.errors import UsageError
+from gpuenv.operations.manage import list_all
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the nodes are POSIX systems")
 

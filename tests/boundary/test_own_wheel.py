@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from gpuenv import __version__, process
-from gpuenv.environments.own_wheel import named_wheel, own_wheel
-from gpuenv.values.errors import UsageError
+from gpuenv import __version__
+from gpuenv.bootstrap.build_wheel import named_wheel, own_wheel
+from gpuenv.model.errors import UsageError
+from gpuenv.process import subprocesses as process
 
 INFO = f"gpuenv-{__version__}.dist-info"
 
@@ -34,8 +35,8 @@ def again(folder: Path) -> process.Completed:
     """Make the wheel with the gpuenv in a folder; print its hash and its size, or what is wrong."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from gpuenv.environments.own_wheel import own_wheel\n"
-        "from gpuenv.values.errors import UsageError\n"
+        "from gpuenv.bootstrap.build_wheel import own_wheel\n"
+        "from gpuenv.model.errors import UsageError\n"
         "try:\n    wheel = own_wheel()\n    print(wheel.sha256, len(wheel.content))\n"
         "except UsageError as error:\n    print(error.code, error.because[0].text if error.because else '')\n"
     )

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gpuenv.environments.seed_pip import seed_pip
-from gpuenv.managers import uv
-from gpuenv.values.plan import Sources
+from gpuenv.environments.contents.seed_pip import seed_pip
+from gpuenv.installers import uv
+from gpuenv.model.plan import Sources
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the fake is a shell script")
 # writes a part of pip into the environment and breaks off, as on a disk that fills

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuenv import process
+from gpuenv.process import subprocesses as process
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="daemons and process groups are POSIX's")
 

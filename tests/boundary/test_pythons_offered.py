@@ -12,15 +12,15 @@ from deciding import gpu_machine
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.core.request import parse_python
-from gpuenv.core.rules.python import admitted
-from gpuenv.core.target import choose_target
-from gpuenv.managers.exact_python import parse_release
-from gpuenv.values.machine import FoundPython
-from gpuenv.values.python import PythonOffer
-from gpuenv.workflow.knowledge import load_knowledge
-from gpuenv.workflow.options import PlanOptions
-from gpuenv.workflow.pythons import offer_pythons
+from gpuenv.installers.python_version import parse_release
+from gpuenv.model.machine import FoundPython
+from gpuenv.model.python import PythonOffer
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.pythons import offer_pythons
+from gpuenv.resolution.request import parse_python
+from gpuenv.resolution.rules.python import admitted
+from gpuenv.resolution.target import choose_target
 
 SHORT = f"{sys.version_info[0]}.{sys.version_info[1]}"
 RELEASE = f"{SHORT}.{sys.version_info[2]}"

@@ -20,13 +20,13 @@ from index_server import dead_url
 from serving import Site, serve
 
 from gpuenv import matrices
-from gpuenv.environments.conda_registry import register_environment, unregister_environment
-from gpuenv.environments.conda_run import CondaRunning
-from gpuenv.environments.rattler_run import create_with_rattler
-from gpuenv.managers import rattler
-from gpuenv.managers.conda_tool import Calling
-from gpuenv.values.conda import CondaChannel, CondaPin, CondaWanted
-from gpuenv.values.errors import InstallFailed, Refused, Unreachable, UsageError
+from gpuenv.environments.conda.create import CondaRunning
+from gpuenv.environments.conda.create_rattler import create_with_rattler
+from gpuenv.environments.conda.registry import register_environment, unregister_environment
+from gpuenv.installers import rattler
+from gpuenv.installers.conda.tool import Calling
+from gpuenv.model.conda import CondaChannel, CondaPin, CondaWanted
+from gpuenv.model.errors import InstallFailed, Refused, Unreachable, UsageError
 
 pytest.importorskip("rattler")
 
@@ -289,11 +289,11 @@ def test_what_is_there_is_left_alone(tmp_path: Path, channel: CondaChannel, call
 _INTERRUPTED = """
 import sys
 from pathlib import Path
-from gpuenv.environments.conda_run import CondaRunning
-from gpuenv.environments.rattler_run import create_with_rattler
-from gpuenv.managers import rattler
-from gpuenv.managers.conda_tool import Calling
-from gpuenv.values.conda import CondaChannel, CondaPin, CondaWanted
+from gpuenv.environments.conda.create import CondaRunning
+from gpuenv.environments.conda.create_rattler import create_with_rattler
+from gpuenv.installers import rattler
+from gpuenv.installers.conda.tool import Calling
+from gpuenv.model.conda import CondaChannel, CondaPin, CondaWanted
 
 url, root = sys.argv[1], Path(sys.argv[2])
 pin = CondaPin("pytorch", "{torch}", "cuda129*")

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from plans import plan
 
-from gpuenv.environments import room
-from gpuenv.managers import uv
-from gpuenv.values.errors import InstallFailed
-from gpuenv.values.plan import Download
-from gpuenv.workflow.whole import check_disk
+from gpuenv.files import disk_space as room
+from gpuenv.installers import uv
+from gpuenv.model.errors import InstallFailed
+from gpuenv.model.plan import Download
+from gpuenv.operations.resolve_all import check_disk
 
 BROUGHT = Download(33, 4_100_000_000, 9_000_000_000, fresh=7_000_000_000, exact=True)
 

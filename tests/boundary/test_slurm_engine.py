@@ -18,10 +18,10 @@ from slurm_cluster import DRAINED, Cluster, needs_slurm, slurm_cluster
 from stand_ins import packed
 
 import gpuenv
-from gpuenv.engines.slurm import Slurm
-from gpuenv.values.errors import UsageError
-from gpuenv.values.fleet_run import HostResult, NodeTask
-from gpuenv.workflow.node_app import node_app
+from gpuenv.fleet.engines.slurm import Slurm
+from gpuenv.fleet.node_archive import node_app
+from gpuenv.fleet.run_model import HostResult, NodeTask
+from gpuenv.model.errors import UsageError
 
 pytestmark = needs_slurm
 
@@ -231,8 +231,8 @@ time.sleep(600)
 _INTERRUPTED = """
 import os, sys
 from pathlib import Path
-from gpuenv.engines.slurm import Slurm
-from gpuenv.values.fleet_run import NodeTask
+from gpuenv.fleet.engines.slurm import Slurm
+from gpuenv.fleet.run_model import NodeTask
 told = lambda one: print(one.host, one.state, flush=True)
 try:
     Slurm(Path(sys.argv[1]).read_bytes(), "gpu").run(NodeTask("detect", {"gpu1": {}, "gpu2": {}}), told)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from gpuenv.engines import slurm
-from gpuenv.engines.slurm import Slurm
-from gpuenv.values.errors import UsageError
-from gpuenv.values.fleet_run import HostResult, NodeTask
+from gpuenv.fleet.engines import slurm
+from gpuenv.fleet.engines.slurm import Slurm
+from gpuenv.fleet.run_model import HostResult, NodeTask
+from gpuenv.model.errors import UsageError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="shell scripts")
 NODES = "printf 'gpu1|idle|gpu:a100:4(S:0-1)|none\\ngpu2|idle|(null)|none\\n'"
@@ -93,7 +93,7 @@ def test_what_a_node_prints_is_an_answer_or_told_as_none(path: Path) -> None:
 
 
 def test_more_than_a_host_may_print_ends_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpuenv.engines.slurm_jobs._LARGEST", 1000)
+    monkeypatch.setattr("gpuenv.fleet.engines.slurm_jobs._LARGEST", 1000)
     program(path, "sinfo", NODES)
     program(path, "srun", "head -c 2000 /dev/zero; exec sleep 600")
     (result,) = serve(engine(path), "gpu1").values()

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from gpuenv.core.machine_json import render_machine
 from gpuenv.environments.record import read_record
-from gpuenv.values.capability import ComputeCapability
-from gpuenv.values.errors import UsageError
-from gpuenv.values.machine import Gpu, Machine, Problem, System
-from gpuenv.values.plan import Warn
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.errors import UsageError
+from gpuenv.model.machine import Gpu, Machine, Problem, System
+from gpuenv.model.machine_json import render_machine
+from gpuenv.model.plan import Warn
+from gpuenv.operations.verify import VerifyOptions, VerifyResult, verify
 from gpuenv.verification.locate import locate
-from gpuenv.workflow.verify import VerifyOptions, VerifyResult, verify
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="environments are made of links here")
 

@@ -12,7 +12,7 @@ from wheel_shop import Manner, WheelShop
 
 from gpuenv.http import HttpClient, HttpProblem, Limits
 from gpuenv.http.ranges import ByteRanges
-from gpuenv.http.wheel_archive import WheelArchive, WheelProblem, open_local_wheel, open_wheel
+from gpuenv.wheels.archive import WheelArchive, WheelProblem, open_local_wheel, open_wheel
 
 NAME = "torch-3.0.0-cp312-cp312-manylinux_2_28_x86_64.whl"
 FLAGS = "torch/lib/libtorch_python.so"

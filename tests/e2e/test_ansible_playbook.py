@@ -17,7 +17,7 @@ from replica_network import Network
 from running import Done, Program, make_program
 from tiny_stack import installed, publish_torches
 
-from gpuenv.values.machine import FoundPython, Machine
+from gpuenv.model.machine import FoundPython, Machine
 
 HERE = (FoundPython(".".join(map(str, sys.version_info[:3])), sys.executable),)
 OFFICIAL = ("--mirror", "official")

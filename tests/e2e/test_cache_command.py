@@ -116,7 +116,7 @@ def test_what_a_running_command_uses_stays(
     """Its wheels and configuration; pages go, as it has read them whole. With its end they go as well."""
     assert program.run(*PLAN, *mirrors).status == 0
     wheel = store(cache)
-    code = "from gpuenv.surroundings import empty_folder as f; print(f(), flush=True); input()"
+    code = "from gpuenv.process.surroundings import empty_folder as f; print(f(), flush=True); input()"
     using = subprocess.Popen(
         [sys.executable, "-c", code], env=program.environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )

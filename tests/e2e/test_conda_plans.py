@@ -18,15 +18,15 @@ from packaging.version import Version
 from running import Program
 
 from gpuenv import matrices
-from gpuenv.core.machine_json import render_machine
-from gpuenv.core.render.environment_yml import render_environment
-from gpuenv.core.render.json import render_plan_data
-from gpuenv.core.render.text import render_text
-from gpuenv.machine.conda_tools import find_conda_tools
-from gpuenv.values.errors import GpuenvError, Refused, UsageError
-from gpuenv.values.plan import Plan
-from gpuenv.workflow.options import PlanOptions
-from gpuenv.workflow.plan import make_plan
+from gpuenv.formats.environment_yml import render_environment
+from gpuenv.formats.json import render_plan_data
+from gpuenv.formats.text import render_text
+from gpuenv.host.software.package_managers import find_conda_tools
+from gpuenv.model.errors import GpuenvError, Refused, UsageError
+from gpuenv.model.machine_json import render_machine
+from gpuenv.model.plan import Plan
+from gpuenv.planning.make_plan import make_plan
+from gpuenv.planning.options import PlanOptions
 
 ROWS = matrices.load("conda")
 TABLES = {table.name: table for table in tables()}

@@ -18,14 +18,14 @@ from mirrored import Table, tables
 from packaging.version import Version
 from ruamel.yaml import YAML
 
-from gpuenv.core.machine_json import render_machine
-from gpuenv.core.render.environment_yml import render_environment
-from gpuenv.core.render.pixi import render_pixi_of_conda
-from gpuenv.values.capability import parse_compute_capability
-from gpuenv.values.errors import Refused
-from gpuenv.values.plan import Plan
-from gpuenv.workflow.options import PlanOptions
-from gpuenv.workflow.plan import make_plan
+from gpuenv.formats.environment_yml import render_environment
+from gpuenv.formats.pixi import render_pixi_of_conda
+from gpuenv.model.capability import parse_compute_capability
+from gpuenv.model.errors import Refused
+from gpuenv.model.machine_json import render_machine
+from gpuenv.model.plan import Plan
+from gpuenv.planning.make_plan import make_plan
+from gpuenv.planning.options import PlanOptions
 
 if sys.version_info >= (3, 11):
     import tomllib

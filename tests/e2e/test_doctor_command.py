@@ -21,8 +21,8 @@ from running import Done, Program
 from tiny_wheels import tiny_torch, tiny_torchvision, tiny_wheel
 
 from gpuenv.environments import snapshot
-from gpuenv.uv_binary import find_embedded_uv
-from gpuenv.workflow.mending import place_at
+from gpuenv.operations.interrupted_change import place_at
+from gpuenv.process.uv_binary import find_embedded_uv
 
 H100 = FakeGpu("NVIDIA H100 PCIe", "9.0")
 ARCHITECTURES = ["sm_50", "sm_80", "sm_90"]

@@ -16,15 +16,15 @@ from local_engine import LocalEngine
 from replica_network import Network
 from tiny_stack import installed, publish_torches
 
-from gpuenv.core.render.fleet_report import render_report
-from gpuenv.core.render.fleet_run import error_of, render_run_data
-from gpuenv.values.fleet_run import Action, FleetRun, HostOutcome, NodeTask
-from gpuenv.workflow.fleet_files import save_machines
-from gpuenv.workflow.fleet_names import group_names
-from gpuenv.workflow.fleet_run import Fleet
-from gpuenv.workflow.machines import read_machine
-from gpuenv.workflow.options import PlanOptions
-from gpuenv.workflow.verify import VerifyOptions
+from gpuenv.fleet.names import group_names
+from gpuenv.fleet.output_files import save_machines
+from gpuenv.fleet.render.report import render_report
+from gpuenv.fleet.render.run import error_of, render_run_data
+from gpuenv.fleet.run import Fleet
+from gpuenv.fleet.run_model import Action, FleetRun, HostOutcome, NodeTask
+from gpuenv.operations.verify import VerifyOptions
+from gpuenv.planning.machines import read_machine
+from gpuenv.planning.options import PlanOptions
 
 P100, B200, K40 = (
     FakeGpu("Tesla P100-PCIE-16GB", "6.0"), FakeGpu("NVIDIA B200", "10.0"), FakeGpu("Tesla K40m", "3.5")

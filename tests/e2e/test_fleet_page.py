@@ -10,9 +10,9 @@ from chromium import Page, find_chromium, start_chromium
 from deciding import gpu_machine
 from plans import plan
 
-from gpuenv.values.fleet import FleetGroup, FleetMachine, FleetPlan
-from gpuenv.values.fleet_run import FleetRun, HostOutcome
-from gpuenv.workflow.fleet_files import write_report
+from gpuenv.fleet.model import FleetGroup, FleetMachine, FleetPlan
+from gpuenv.fleet.output_files import write_report
+from gpuenv.fleet.run_model import FleetRun, HostOutcome
 
 H100 = gpu_machine("535.104.05", *["NVIDIA H100"] * 8)
 EVIL = '"><script>window.harmed = 1</script><img src=x onerror="window.harmed = 1">'

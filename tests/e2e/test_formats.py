@@ -16,7 +16,7 @@ from running import make_program
 from tiny_stack import publish_stack
 from tiny_wheels import tiny_torch
 
-from gpuenv.core.machine_json import render_machine
+from gpuenv.model.machine_json import render_machine
 
 if sys.version_info >= (3, 11):
     import tomllib

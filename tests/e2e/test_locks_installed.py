@@ -21,8 +21,8 @@ from replica_network import Network
 from running import Program, make_program
 from tiny_stack import CPU, TORCH, WANTED, installed, publish_stack
 
-from gpuenv.uv_binary import find_embedded_uv
-from gpuenv.values.documents import load_toml
+from gpuenv.process.uv_binary import find_embedded_uv
+from gpuenv.untrusted.documents import load_toml
 
 LAYOUTS = {"official": ("official",), "nju": ("nju", "tuna"), "aliyun": ("aliyun", "tuna"), "sjtu": ("sjtu",)}
 OFFICIAL = {"official", "r2", "pypi", "pypi_files"}

@@ -16,9 +16,9 @@ from deciding import machine
 from fake_nvidia_smi import FakeGpu, broken_nvidia_smi, fake_nvidia_smi
 from running import Program, make_program
 
-from gpuenv.core.gpu_coverage import runs_on
-from gpuenv.core.target import choose_target
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.gpu_coverage import runs_on
+from gpuenv.resolution.target import choose_target
 
 _MOST_BYTES = 1_500_000
 _SHOWN = """[...document.querySelectorAll("tr.build")].map(

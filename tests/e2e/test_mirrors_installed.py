@@ -18,7 +18,7 @@ from replica_network import Network
 from running import Program, make_program
 from tiny_stack import CPU, TORCH, WANTED, installed, publish_stack
 
-from gpuenv.uv_binary import find_embedded_uv
+from gpuenv.process.uv_binary import find_embedded_uv
 
 # the options, where the torch stack must come from
 LAYOUTS = {

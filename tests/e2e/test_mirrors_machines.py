@@ -16,9 +16,9 @@ from packaging.version import Version
 from replica_network import Network
 
 from gpuenv import matrices
-from gpuenv.core.render.text import render_text
-from gpuenv.values.errors import GpuenvError, Refused, Unreachable
-from gpuenv.values.plan import Plan
+from gpuenv.formats.text import render_text
+from gpuenv.model.errors import GpuenvError, Refused, Unreachable
+from gpuenv.model.plan import Plan
 
 H100_535 = "table-12-h100-535"
 SOME = ("table-01-k80-470", H100_535, "table-14-b200-570", "table-22-t4-418")

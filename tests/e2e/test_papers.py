@@ -12,10 +12,10 @@ import pytest
 from adapted_papers import MACHINES, NAMES, adapt_for, bare_environ, copy_paper, save_machine, write_back
 from running import Program
 
-from gpuenv.core.patch import unplaced
-from gpuenv.core.patch_diff import unified_diff
-from gpuenv.core.target import choose_target
-from gpuenv.values.left import Adaptation
+from gpuenv.adapt.model import Adaptation
+from gpuenv.adapt.patch.apply import unplaced
+from gpuenv.adapt.patch.unified_diff import unified_diff
+from gpuenv.resolution.target import choose_target
 
 GIT = shutil.which("git")
 RTX_5090 = ("--gpu", "RTX 5090", "--driver", "570.133.07", "--offline", "--manager", "uv")

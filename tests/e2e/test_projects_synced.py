@@ -14,7 +14,7 @@ from running import Program, make_program
 from tiny_stack import CPU, TORCH, WANTED, installed, publish_stack
 from tiny_wheels import tiny_torch, tiny_wheel
 
-from gpuenv.uv_binary import find_embedded_uv
+from gpuenv.process.uv_binary import find_embedded_uv
 
 LAYOUTS = {"official": ("official",), "nju": ("nju", "tuna"), "aliyun": ("aliyun", "tuna")}
 

@@ -17,8 +17,8 @@ from packaging.utils import canonicalize_name
 from running import Done
 from world import TOKEN, World
 
-from gpuenv.values.errors import UsageError
-from gpuenv.workflow.mending import mend, place_at
+from gpuenv.model.errors import UsageError
+from gpuenv.operations.interrupted_change import mend, place_at
 
 Versions = frozenset[tuple[str, str]]
 OLD = "as before"

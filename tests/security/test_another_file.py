@@ -18,8 +18,8 @@ from tiny_stack import installed
 from tiny_wheels import TAG, tiny_wheel
 
 from gpuenv import matrices
-from gpuenv.core.digests import with_known_digests
-from gpuenv.uv_binary import find_embedded_uv
+from gpuenv.process.uv_binary import find_embedded_uv
+from gpuenv.resolution.digests import with_known_digests
 
 TORCH = "2.14.1+cpu"
 CPU = ("--cuda", "cpu", "--python", f"{sys.version_info[0]}.{sys.version_info[1]}")

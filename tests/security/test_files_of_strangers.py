@@ -11,8 +11,8 @@ from running import Program
 from strangers import Stranger
 from tiny_wheels import tiny_wheel
 
-from gpuenv.managers.resolver_variables import may_tell_secrets
-from gpuenv.values.plan import Sources
+from gpuenv.installers.resolver_variables import may_tell_secrets
+from gpuenv.model.plan import Sources
 
 SECRET = "t0p-secret-of-the-user"
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from gpuenv.cli.main import run
-from gpuenv.environments import mounts, owners
-from gpuenv.environments.beginning import check_beginning
+from gpuenv.environments.folders import mounts, owners
+from gpuenv.environments.folders.mounts import kind_of, parse_mountinfo
+from gpuenv.environments.folders.preconditions import check_beginning
 from gpuenv.environments.lock import locked
-from gpuenv.environments.mounts import kind_of, parse_mountinfo
 from gpuenv.environments.store import find_place
-from gpuenv.values.errors import UsageError
-from gpuenv.workflow import create as creating
+from gpuenv.model.errors import UsageError
+from gpuenv.operations import create as creating
 
 STRANGER = 12345
 POSIX = pytest.mark.skipif(os.name == "nt", reason="Windows has other owners")

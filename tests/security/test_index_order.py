@@ -15,7 +15,7 @@ from running import Done, Program
 from tiny_stack import installed
 from tiny_wheels import TAG, tiny_wheel
 
-from gpuenv.uv_binary import find_embedded_uv
+from gpuenv.process.uv_binary import find_embedded_uv
 
 CPU = ("--cuda", "cpu", "--python", f"{sys.version_info[0]}.{sys.version_info[1]}")
 BOTH = pytest.mark.parametrize("manager", ["uv", "pip"])

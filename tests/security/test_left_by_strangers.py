@@ -18,15 +18,17 @@ import pytest
 from attacks import attack, held_off
 from running import Program
 
-from gpuenv.environments import apply, ledger, renaming, snapshot, usage
+from gpuenv.environments import ledger, renaming, snapshot
+from gpuenv.environments import transaction as apply
+from gpuenv.environments.contents import last_use as usage
+from gpuenv.environments.contents.last_use import mark_used
 from gpuenv.environments.journal import journal_file, new_journal, write_journal
 from gpuenv.environments.renaming import MovedKernel
 from gpuenv.environments.store import Place, Store
-from gpuenv.environments.trees import identity_of
-from gpuenv.environments.usage import mark_used
-from gpuenv.values.errors import InstallFailed, UsageError
-from gpuenv.workflow.environments import existing, list_all, list_interrupted, remove
-from gpuenv.workflow.mending import mend, place_at
+from gpuenv.files.directories import identity_of
+from gpuenv.model.errors import InstallFailed, UsageError
+from gpuenv.operations.interrupted_change import mend, place_at
+from gpuenv.operations.manage import existing, list_all, list_interrupted, remove
 
 STRANGER = 12345
 SITE = Path("lib", "python3.12", "site-packages")

@@ -14,15 +14,15 @@ import pytest
 from attacks import attack, held_off
 from deciding import gpu_machine
 
-from gpuenv.core.left_setup import read_setup
-from gpuenv.core.read_lock import parse_lock, select_files
-from gpuenv.core.target import Target
-from gpuenv.http.wheel_archive import WheelProblem, open_local_wheel
+from gpuenv.adapt.git_date import last_changed
+from gpuenv.adapt.model import LeftFile
+from gpuenv.adapt.parsers.setup_py import read_setup
 from gpuenv.indexes.parse_html import parse_html
 from gpuenv.indexes.parse_json import parse_json
-from gpuenv.values.left import LeftFile
-from gpuenv.values.python import PythonOffer
-from gpuenv.workflow.left_date import last_changed
+from gpuenv.locks.parse_pylock import parse_lock, select_files
+from gpuenv.model.python import PythonOffer
+from gpuenv.resolution.target import Target
+from gpuenv.wheels.archive import WheelProblem, open_local_wheel
 
 SHA = "a" * 64
 H100 = gpu_machine("535.104.05", "NVIDIA H100")

@@ -80,7 +80,7 @@ def test_a_failing_installer_tells_no_password(
 def test_what_a_program_prints_of_itself_is_logged_without_the_password(
     user: Program, asked: tuple[str, ...]
 ) -> None:
-    from gpuenv import process  # noqa: PLC0415
+    from gpuenv.process import subprocesses as process  # noqa: PLC0415
 
     log = user.root / "log"
     address = f"https://{LOGIN}@host.example/simple"

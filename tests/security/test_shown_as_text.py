@@ -13,11 +13,14 @@ from plans import plan
 from running import Program
 
 from gpuenv.cli import output
-from gpuenv.core.render import ansible, dockerfile_lines, fleet_report, matrix_page, slurm
-from gpuenv.core.render.commands import render_commands
-from gpuenv.core.render.requirements import render_requirements
-from gpuenv.values.errors import GpuenvError
-from gpuenv.values.plan import Plan, Sources, Step
+from gpuenv.fleet.render import ansible, slurm
+from gpuenv.fleet.render import report as fleet_report
+from gpuenv.formats import dockerfile_syntax as dockerfile_lines
+from gpuenv.formats.commands import render_commands
+from gpuenv.formats.requirements import render_requirements
+from gpuenv.matrix.page import render as matrix_page
+from gpuenv.model.errors import GpuenvError
+from gpuenv.model.plan import Plan, Sources, Step
 
 HARMFUL = {
     "clears the screen": "\x1b[2J\x1b[H",

@@ -56,7 +56,7 @@ def _variant(function: Callable[[_Everywhere], None]) -> Callable[[_Everywhere],
 @_variant
 def _children_start_here(replace: _Everywhere) -> None:
     """Children start in the folder that gpuenv was started in."""
-    from gpuenv import surroundings  # noqa: PLC0415
+    from gpuenv.process import surroundings  # noqa: PLC0415
 
     replace(surroundings.empty_folder, Path.cwd)
 
@@ -64,7 +64,7 @@ def _children_start_here(replace: _Everywhere) -> None:
 @_variant
 def _uv_looks_around(replace: _Everywhere) -> None:
     """Uv looks for its configuration itself, in the folder that it starts in and above."""
-    from gpuenv.indexes import uv_settings  # noqa: PLC0415
+    from gpuenv.indexes.configuration import uv_settings  # noqa: PLC0415
 
     replace(uv_settings.uv_variables, lambda environ, *_: dict(environ))
 
@@ -78,7 +78,7 @@ def _own_folder_first(_: _Everywhere) -> None:
 @_variant
 def _pythons_see_everything(replace: _Everywhere) -> None:
     """Pythons are started without -I."""
-    from gpuenv import process  # noqa: PLC0415
+    from gpuenv.process import subprocesses as process  # noqa: PLC0415
 
     start = process._start
 
@@ -91,7 +91,7 @@ def _pythons_see_everything(replace: _Everywhere) -> None:
 @_variant
 def _relative_path_counts(replace: _Everywhere) -> None:
     """Relative and empty entries of PATH are looked into like others."""
-    from gpuenv import surroundings  # noqa: PLC0415
+    from gpuenv.process import surroundings  # noqa: PLC0415
 
     def directories(environ: Any) -> tuple[Path, ...]:
         return tuple(Path.cwd() / entry for entry in environ.get("PATH", "").split(os.pathsep))
@@ -102,7 +102,7 @@ def _relative_path_counts(replace: _Everywhere) -> None:
 @_variant
 def _empty_folder_is_believed(replace: _Everywhere) -> None:
     """The folder that children start in is used whatever it is and whatever lies in it."""
-    from gpuenv import surroundings  # noqa: PLC0415
+    from gpuenv.process import surroundings  # noqa: PLC0415
 
     replace(surroundings._is_ours, lambda _: True)
     replace(surroundings._is_empty, lambda _: True)
@@ -114,7 +114,7 @@ def _empty_folder_is_believed(replace: _Everywhere) -> None:
 @_variant
 def _builds_what_is_named(replace: _Everywhere) -> None:
     """What a file names by address is resolved, and so built, like anything else."""
-    from gpuenv.managers import resolver  # noqa: PLC0415
+    from gpuenv.installers import uv_compile as resolver  # noqa: PLC0415
 
     replace(resolver.without_building, lambda question, environ, compile_one: compile_one(question, environ))
 
@@ -122,8 +122,8 @@ def _builds_what_is_named(replace: _Everywhere) -> None:
 @_variant
 def _builds_where_told_not_to(replace: _Everywhere) -> None:
     """--only-binary is not heeded."""
-    from gpuenv.core import by_address  # noqa: PLC0415
-    from gpuenv.managers import uv  # noqa: PLC0415
+    from gpuenv.installers import uv  # noqa: PLC0415
+    from gpuenv.resolution import direct_urls as by_address  # noqa: PLC0415
 
     options = uv.source_options
     replace(by_address.refuse_building, lambda _: None)
@@ -136,7 +136,7 @@ def _builds_where_told_not_to(replace: _Everywhere) -> None:
 @_variant
 def _variables_go_into_addresses(replace: _Everywhere) -> None:
     """An address with `${NAME}` is resolved like any other."""
-    from gpuenv.core import by_address  # noqa: PLC0415
+    from gpuenv.resolution import direct_urls as by_address  # noqa: PLC0415
 
     replace.attribute(by_address, "_VARIABLE", "no address has this")
 
@@ -144,7 +144,8 @@ def _variables_go_into_addresses(replace: _Everywhere) -> None:
 @_variant
 def _uv_sees_all_variables(replace: _Everywhere) -> None:
     """A resolver sees the user's variables beside a stranger's wheels."""
-    from gpuenv.managers import resolver, resolver_variables  # noqa: F401, PLC0415
+    from gpuenv.installers import resolver_variables  # noqa: PLC0415
+    from gpuenv.installers import uv_compile as resolver  # noqa: F401, PLC0415
 
     replace(resolver_variables.only_of_uv, dict)
     replace(resolver_variables.may_tell_secrets, lambda *_: False)
@@ -153,7 +154,7 @@ def _uv_sees_all_variables(replace: _Everywhere) -> None:
 @_variant
 def _lines_of_places_count(replace: _Everywhere) -> None:
     """What a requirements file says of indexes is set for uv and pip, as they would do it."""
-    from gpuenv.workflow import requirements  # noqa: PLC0415
+    from gpuenv.planning import requirements  # noqa: PLC0415
 
     read = requirements._read_line
 
@@ -170,7 +171,7 @@ def _lines_of_places_count(replace: _Everywhere) -> None:
 @_variant
 def _writes_through_links(replace: _Everywhere) -> None:
     """What is written goes to wherever a link leads."""
-    from gpuenv.workflow import write  # noqa: PLC0415
+    from gpuenv.files import write_output as write  # noqa: PLC0415
 
     replace(write._refuse_leading_away, lambda _: None)
     replace(write.keep_foreign, lambda _: None)
@@ -190,7 +191,7 @@ def _anyones_python_is_started(replace: _Everywhere) -> None:
 @_variant
 def _setup_py_is_run(replace: _Everywhere) -> None:
     """A setup.py is run to learn what it asks for."""
-    from gpuenv.core import left_setup  # noqa: PLC0415
+    from gpuenv.adapt.parsers import setup_py as left_setup  # noqa: PLC0415
 
     parse = left_setup.parse_python_text
 
@@ -205,7 +206,7 @@ def _setup_py_is_run(replace: _Everywhere) -> None:
 @_variant
 def _git_obeys_the_repository(replace: _Everywhere) -> None:
     """Git runs as anybody would run it."""
-    from gpuenv.workflow import left_date  # noqa: PLC0415
+    from gpuenv.adapt import git_date as left_date  # noqa: PLC0415
 
     run = left_date.run
 
@@ -220,7 +221,7 @@ def _git_obeys_the_repository(replace: _Everywhere) -> None:
 @_variant
 def _locks_are_believed(replace: _Everywhere) -> None:
     """A lock's addresses and hashes are taken as they stand."""
-    from gpuenv.core import read_lock  # noqa: PLC0415
+    from gpuenv.locks import parse_pylock as read_lock  # noqa: PLC0415
 
     replace(read_lock._hash, lambda _, hashes: str(hashes))
     replace(read_lock._address, lambda _, url, *__: url)
@@ -229,7 +230,7 @@ def _locks_are_believed(replace: _Everywhere) -> None:
 @_variant
 def _members_lie_anywhere(replace: _Everywhere) -> None:
     """The names in an archive are not looked at."""
-    from gpuenv.http import wheel_archive  # noqa: PLC0415
+    from gpuenv.wheels import archive as wheel_archive  # noqa: PLC0415
 
     replace(wheel_archive._is_unsafe, lambda _: False)
 
@@ -256,7 +257,7 @@ def _what_is_installed_is_believed(replace: _Everywhere) -> None:
 @_variant
 def _what_is_unread_is_let_be(replace: _Everywhere) -> None:
     """An index of the user's own that does not answer is left out of the order."""
-    from gpuenv.workflow import index_order, plan  # noqa: F401, PLC0415
+    from gpuenv.planning import index_order  # noqa: PLC0415
 
     replace(index_order.unread_private, lambda *_: None)
 
@@ -264,7 +265,7 @@ def _what_is_unread_is_let_be(replace: _Everywhere) -> None:
 @_variant
 def _any_index_serves(replace: _Everywhere) -> None:
     """Of all indexes the newest release is taken."""
-    from gpuenv.managers import uv  # noqa: PLC0415
+    from gpuenv.installers import uv  # noqa: PLC0415
 
     environment = uv.environment
     newest = {"UV_INDEX_STRATEGY": "unsafe-best-match"}
@@ -274,7 +275,7 @@ def _any_index_serves(replace: _Everywhere) -> None:
 @_variant
 def _pages_are_believed(replace: _Everywhere) -> None:
     """A page's digest of a file counts, whatever is known of it."""
-    from gpuenv.core import digests  # noqa: PLC0415
+    from gpuenv.resolution import digests  # noqa: PLC0415
 
     replace(digests._contradicts, lambda *_: False)
 
@@ -285,7 +286,7 @@ def _pages_are_believed(replace: _Everywhere) -> None:
 @_variant
 def _texts_as_they_come(replace: _Everywhere) -> None:
     """What others wrote is printed as it is."""
-    from gpuenv.values import printable  # noqa: PLC0415
+    from gpuenv.untrusted import printable  # noqa: PLC0415
 
     replace.attribute(printable, "_HARMFUL", re.compile("(?!)"))
 
@@ -293,7 +294,9 @@ def _texts_as_they_come(replace: _Everywhere) -> None:
 @_variant
 def _lines_as_they_come(replace: _Everywhere) -> None:
     """Texts are put into comments and labels with their line breaks."""
-    from gpuenv.core.render import ansible, dockerfile_lines, shell, slurm  # noqa: F401, PLC0415
+    from gpuenv.fleet.render import ansible, slurm  # noqa: F401, PLC0415
+    from gpuenv.formats import dockerfile_syntax as dockerfile_lines  # noqa: F401, PLC0415
+    from gpuenv.formats import shell  # noqa: PLC0415
 
     replace(shell.one_line, lambda text: text)
 
@@ -301,7 +304,7 @@ def _lines_as_they_come(replace: _Everywhere) -> None:
 @_variant
 def _hosts_as_they_are_called(replace: _Everywhere) -> None:
     """Any name of a host is taken."""
-    from gpuenv.core.render import ansible, slurm  # noqa: PLC0415
+    from gpuenv.fleet.render import ansible, slurm  # noqa: PLC0415
 
     replace(ansible._checked, lambda host: host)
     replace(slurm._checked, lambda host: host)
@@ -310,7 +313,7 @@ def _hosts_as_they_are_called(replace: _Everywhere) -> None:
 @_variant
 def _labels_as_they_come(replace: _Everywhere) -> None:
     """Values of labels are put between quotes as they are."""
-    from gpuenv.core.render import dockerfile_lines  # noqa: PLC0415
+    from gpuenv.formats import dockerfile_syntax as dockerfile_lines  # noqa: PLC0415
 
     replace(dockerfile_lines.quoted, '"{}"'.format)
 
@@ -318,7 +321,7 @@ def _labels_as_they_come(replace: _Everywhere) -> None:
 @_variant
 def _words_unquoted(replace: _Everywhere) -> None:
     """Words are put into commands and requirements files without quotes."""
-    from gpuenv.core.render import commands, requirements, shell  # noqa: F401, PLC0415
+    from gpuenv.formats import commands, requirements, shell  # noqa: F401, PLC0415
 
     replace(shell.render_command, lambda argv, *_: " ".join(argv))
     replace(requirements._option, "{} {}".format)
@@ -328,7 +331,8 @@ def _words_unquoted(replace: _Everywhere) -> None:
 @_variant
 def _markup_as_it_comes(replace: _Everywhere) -> None:
     """Texts are put into pages as they are."""
-    from gpuenv.core.render import fleet_report, matrix_page  # noqa: PLC0415
+    from gpuenv.fleet.render import report as fleet_report  # noqa: PLC0415
+    from gpuenv.matrix.page import render as matrix_page  # noqa: PLC0415
 
     replace.attribute(fleet_report, "escape", str)
     replace.attribute(matrix_page, "_ESCAPED", {})
@@ -340,8 +344,8 @@ def _markup_as_it_comes(replace: _Everywhere) -> None:
 @_variant
 def _journals_are_believed(replace: _Everywhere) -> None:
     """Journals and the ledger are read whoever has written them."""
-    from gpuenv import reading  # noqa: PLC0415
     from gpuenv.environments import ledger  # noqa: F401, PLC0415 - it reads them
+    from gpuenv.files import read_limited as reading  # noqa: PLC0415
 
     replace(reading.read_own, reading.read_limited)
 
@@ -349,7 +353,7 @@ def _journals_are_believed(replace: _Everywhere) -> None:
 @_variant
 def _links_are_followed(replace: _Everywhere) -> None:
     """What lies behind a link in an environment counts as lying in it."""
-    from gpuenv.environments import within  # noqa: PLC0415
+    from gpuenv.environments.folders import within  # noqa: PLC0415
 
     replace.attribute(within.Within, "holds", lambda *_: True)
 
@@ -365,8 +369,8 @@ def _any_folder_is_own(replace: _Everywhere) -> None:
 @_variant
 def _any_owner(replace: _Everywhere) -> None:
     """Nobody looks whose a file is."""
-    from gpuenv import reading  # noqa: PLC0415
     from gpuenv.environments import ledger, snapshot  # noqa: F401, PLC0415 - they ask
+    from gpuenv.files import read_limited as reading  # noqa: PLC0415
 
     replace(reading.is_own, lambda _: True)
 
@@ -374,7 +378,7 @@ def _any_owner(replace: _Everywhere) -> None:
 @_variant
 def _any_note_is_touched(replace: _Everywhere) -> None:
     """The time of the last use is set wherever its file leads."""
-    from gpuenv.environments import usage  # noqa: PLC0415
+    from gpuenv.environments.contents import last_use as usage  # noqa: PLC0415
 
     replace(usage.mark_used, lambda root: (root / usage.FILE_NAME).touch())
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from deciding import machine
 
-from gpuenv.core.machine_json import render_machine
-from gpuenv.values.left import Adaptation
-from gpuenv.values.machine import FoundPython
-from gpuenv.workflow.adapt import Adapting, adapt
-from gpuenv.workflow.options import PlanOptions
+from gpuenv.adapt.adapt import Adapting, adapt
+from gpuenv.adapt.model import Adaptation
+from gpuenv.model.machine import FoundPython
+from gpuenv.model.machine_json import render_machine
+from gpuenv.planning.options import PlanOptions
 
 FOLDER = Path(__file__).parent.parent / "papers"
 NAMES = tuple(sorted(path.name for path in FOLDER.iterdir() if path.is_dir()))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from patients import CU126, CU130, GTX_1080, H100, KERNEL, L4, RTX_5090, Patient
 
-from gpuenv.values.findings import Proof
+from gpuenv.model.findings import Proof
 
 CUDNN = "nvidia/cudnn/lib/libcudnn.so.9"
 NO_GPU = Proof(ok=False, gpus=0, codes=("no-gpu",), errors=("no GPU available to test",))

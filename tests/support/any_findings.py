@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from gpuenv.values.capability import ComputeCapability
-from gpuenv.values.driver import DriverVersion
-from gpuenv.values.findings import (
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.driver import DriverVersion
+from gpuenv.model.findings import (
     CondaPackage,
     Dist,
     Findings,
@@ -22,8 +22,8 @@ from gpuenv.values.findings import (
     TorchFiles,
     WindowsFacts,
 )
-from gpuenv.values.machine import Driver, Gpu, Machine, Problem, System, Toolkit
-from gpuenv.values.variant import CudaVersion
+from gpuenv.model.machine import Driver, Gpu, Machine, Problem, System, Toolkit
+from gpuenv.model.variant import CudaVersion
 
 FLAGS = st.none() | st.booleans()
 ERRORS = st.sampled_from(["WinError 1455", "executable stack", "GLIBCXX", "torchvision::nms"])

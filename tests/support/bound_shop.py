@@ -16,11 +16,11 @@ from zipfile import ZipFile
 from packaging.utils import canonicalize_name
 
 from gpuenv import matrices
-from gpuenv.core.bound_pages import bound_projects, loosened, pages_to_read
-from gpuenv.core.resolve import Question, decide
 from gpuenv.indexes.link import Link
 from gpuenv.indexes.wheel_files import select_wheels
-from gpuenv.values.index import IndexSource, Listing
+from gpuenv.model.index import IndexSource, Listing
+from gpuenv.resolution.resolve import Question, decide
+from gpuenv.resolution.torch_bound_pages import bound_projects, loosened, pages_to_read
 
 Pages = Mapping[str, tuple[str, ...]]  # addresses -> names of files
 _SYSTEMS = {"linux-64": "linux_x86_64", "win-64": "win_amd64"}

@@ -8,13 +8,13 @@ from deciding import machine
 from packaging.version import Version
 from published import wheel
 
-from gpuenv.core.case import Case, Found, release_of
-from gpuenv.core.target import Target, choose_target
-from gpuenv.values.build import TorchBuild, WheelFile
-from gpuenv.values.capability import parse_architecture
-from gpuenv.values.index import IndexSource, Listing
-from gpuenv.values.machine import Machine
-from gpuenv.values.variant import Variant
+from gpuenv.model.capability import parse_architecture
+from gpuenv.model.index import IndexSource, Listing
+from gpuenv.model.machine import Machine
+from gpuenv.model.variant import Variant
+from gpuenv.model.wheel import TorchBuild, WheelFile
+from gpuenv.resolution.candidate import Case, Found, release_of
+from gpuenv.resolution.target import Target, choose_target
 
 PAGE = "https://torch.example.com/whl/torch/"
 

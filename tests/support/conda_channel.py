@@ -14,7 +14,7 @@ import msgpack
 from conda_packages import CondaPackage
 from serving import Site
 
-from gpuenv.values.conda import CondaChannel
+from gpuenv.model.conda import CondaChannel
 
 if sys.version_info >= (3, 14):
     from compression import zstd

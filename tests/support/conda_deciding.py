@@ -8,14 +8,14 @@ from deciding import NOTHING_CONFIGURED, Asked
 from packaging.utils import canonicalize_name
 
 from gpuenv import matrices
-from gpuenv.core.conda_builds import knowledge_of_channel, known_packages, parse_conda_build
-from gpuenv.core.conda_plan_part import assemble_from_channel
-from gpuenv.core.resolve import ask, decide
-from gpuenv.core.target import choose_target
-from gpuenv.values.machine import Machine
-from gpuenv.values.plan import Plan
-from gpuenv.workflow.conda_choice import conda_pythons
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.model.machine import Machine
+from gpuenv.model.plan import Plan
+from gpuenv.planning.conda.choose import conda_pythons
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.conda.builds import knowledge_of_channel, known_packages, parse_conda_build
+from gpuenv.resolution.conda.plan_part import assemble_from_channel
+from gpuenv.resolution.resolve import ask, decide
+from gpuenv.resolution.target import choose_target
 
 
 def plan_of_channel(

@@ -9,21 +9,21 @@ from typing import Any
 from packaging.version import Version
 from published import Published, listings
 
-from gpuenv.core.assemble import assemble
-from gpuenv.core.machine_json import parse_machine
-from gpuenv.core.refusal import refuse
-from gpuenv.core.request import OPTIONAL, Request, parse_cuda_option, parse_python, parse_requirements
-from gpuenv.core.resolve import Choice, Decision, Question, ask, decide
-from gpuenv.core.target import choose_target, driver_os, platform_of
-from gpuenv.values.capability import parse_compute_capability
-from gpuenv.values.driver import DriverVersion
-from gpuenv.values.errors import GpuenvError
-from gpuenv.values.index import IndexConfiguration
-from gpuenv.values.machine import Driver, Gpu, Machine, Problem, System
-from gpuenv.values.plan import Plan
-from gpuenv.values.python import PythonOffer
-from gpuenv.values.variant import parse_cuda_version
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.model.capability import parse_compute_capability
+from gpuenv.model.driver import DriverVersion
+from gpuenv.model.errors import GpuenvError
+from gpuenv.model.index import IndexConfiguration
+from gpuenv.model.machine import Driver, Gpu, Machine, Problem, System
+from gpuenv.model.machine_json import parse_machine
+from gpuenv.model.plan import Plan
+from gpuenv.model.python import PythonOffer
+from gpuenv.model.variant import parse_cuda_version
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.plan_builder import assemble
+from gpuenv.resolution.report.refusal import refuse
+from gpuenv.resolution.request import OPTIONAL, Request, parse_cuda_option, parse_python, parse_requirements
+from gpuenv.resolution.resolve import Choice, Decision, Question, ask, decide
+from gpuenv.resolution.target import choose_target, driver_os, platform_of
 
 NOTHING_CONFIGURED = IndexConfiguration(None, (), ())
 PYTHONS = tuple(f"3.{minor}" for minor in range(8, 16))

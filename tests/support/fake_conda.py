@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuenv.core.conda_plan import Tool, parse_dry_run
-from gpuenv.values.conda import CondaChannel, CondaPin, CondaRecord, CondaWanted
+from gpuenv.installers.conda.check_solution import Tool, parse_dry_run
+from gpuenv.model.conda import CondaChannel, CondaPin, CondaRecord, CondaWanted
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts" / "conda"
 _PARTS = re.compile(r"exit: (\d+)|rc (-?\d+) ")

@@ -10,15 +10,15 @@ from typing import Any
 from deciding import PYTHONS, Asked, gpu_machine
 
 from gpuenv import matrices
-from gpuenv.core.fleet_asker import Asker
-from gpuenv.core.fleet_kinds import Kind, Member, fold
-from gpuenv.core.machine_json import render_machine
-from gpuenv.core.resolve import Question
-from gpuenv.core.target import choose_target
-from gpuenv.values.capability import parse_compute_capability
-from gpuenv.values.machine import Machine
-from gpuenv.values.python import PythonOffer
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.fleet.grouping.machine_classes import Kind, Member, fold
+from gpuenv.fleet.grouping.questions import Asker
+from gpuenv.model.capability import parse_compute_capability
+from gpuenv.model.machine import Machine
+from gpuenv.model.machine_json import render_machine
+from gpuenv.model.python import PythonOffer
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.resolve import Question
+from gpuenv.resolution.target import choose_target
 
 # Driver branches by the first release of each that many people have.
 DRIVERS = (

@@ -19,11 +19,12 @@ from typing import Any
 import gpuenv
 from gpuenv import matrices
 from gpuenv.__main__ import main
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.planning.load_knowledge import load_knowledge
 
 # what runs elsewhere, or when it is imported
 _NOT_LOADED = (
-    "gpuenv.node", "gpuenv.engines.slurm_start", "gpuenv.engines.ansible_module", "gpuenv.verification.child",
+    "gpuenv.node", "gpuenv.fleet.engines.slurm_start", "gpuenv.fleet.engines.ansible_module",
+    "gpuenv.verification.child",
 )  # fmt: skip
 _LENGTH = 8  # bytes of a message's length
 

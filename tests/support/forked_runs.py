@@ -28,10 +28,10 @@ _MEMORY = 3 << 30  # bytes of addresses, threads' stacks among them
 _OUTPUT = 4 << 20
 _NOT_LOADED = (
     "gpuenv.node",
-    "gpuenv.engines",
+    "gpuenv.fleet.engines",
     "gpuenv.verification",
     "gpuenv.__main__",
-    "gpuenv.environments.windows",
+    "gpuenv.doctor.probes.windows",
 )
 
 
@@ -110,7 +110,7 @@ def _load() -> None:
         "rich.console",
     ):
         importlib.import_module(name)
-    from gpuenv.workflow.knowledge import load_knowledge  # noqa: PLC0415
+    from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
 
     load_knowledge({"GPUENV_DATA_DIR": os.devnull})
 

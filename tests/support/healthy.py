@@ -6,7 +6,7 @@ from ailments import CUDNN, Break, an_old_cudnn_of_the_system_first
 from fake_nvidia_smi import fake_nvidia_smi
 from patients import GTX_1080, H100, L4, Patient, elf
 
-from gpuenv.values.findings import Proof
+from gpuenv.model.findings import Proof
 
 SOUND = Proof(ok=True, gpus=1)
 

@@ -14,7 +14,7 @@ from tiny_wheels import tiny_wheel
 
 import gpuenv
 from gpuenv import matrices
-from gpuenv.values.documents import load_toml
+from gpuenv.untrusted.documents import load_toml
 
 _ROOT = Path(__file__).parents[2]
 _SCRIPTS = ("bin", "Scripts")

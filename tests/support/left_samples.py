@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from gpuenv.values.left import FileKind
+from gpuenv.adapt.model import FileKind
 
 NAMES: dict[str, FileKind] = {
     "requirements.txt": "requirements",

@@ -8,11 +8,11 @@ from typing import Any
 
 from deciding import Asked as Asking
 
-from gpuenv.core.adapt import Nearest, find_nearest, request_of
-from gpuenv.core.adapt_changes import stack_changes
-from gpuenv.core.resolve import Question
-from gpuenv.values.left import Asked, Change, FileKind, Left, LeftFile, Notation
-from gpuenv.values.machine import Machine
+from gpuenv.adapt.model import Asked, Change, FileKind, Left, LeftFile, Notation
+from gpuenv.adapt.nearest.line_changes import stack_changes
+from gpuenv.adapt.nearest.search import Nearest, find_nearest, request_of
+from gpuenv.model.machine import Machine
+from gpuenv.resolution.resolve import Question
 
 
 def left(*lines: str, kind: FileKind = "requirements", notation: Notation = "pip") -> Left:

@@ -18,8 +18,8 @@ from typing import Any
 import uv
 from fake_nvidia_smi import FakeGpu, fake_nvidia_smi
 
-from gpuenv.values.fleet_run import HostResult, NodeTask, OnHost
-from gpuenv.workflow.node_app import node_app
+from gpuenv.fleet.node_archive import node_app
+from gpuenv.fleet.run_model import HostResult, NodeTask, OnHost
 
 Answer = Callable[[NodeTask], Any]
 

@@ -17,12 +17,12 @@ from replica_network import Network
 from replica_pages import Held, Shelf
 
 from gpuenv import matrices
-from gpuenv.core.machine_json import render_machine
-from gpuenv.values.errors import GpuenvError
-from gpuenv.values.machine import Machine
-from gpuenv.values.plan import Plan, PlannedPackage
-from gpuenv.workflow.options import PlanOptions
-from gpuenv.workflow.plan import make_plan
+from gpuenv.model.errors import GpuenvError
+from gpuenv.model.machine import Machine
+from gpuenv.model.machine_json import render_machine
+from gpuenv.model.plan import Plan, PlannedPackage
+from gpuenv.planning.make_plan import make_plan
+from gpuenv.planning.options import PlanOptions
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 _NOWHERE = "http://127.0.0.1:1"

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpuenv.uv_binary import find_embedded_uv
-from gpuenv.workflow.node_app import NODE_APP, node_app
+from gpuenv.fleet.node_archive import NODE_APP, node_app
+from gpuenv.process.uv_binary import find_embedded_uv
 
 HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"  # the release that every node has
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from fake_nvidia_smi import FakeGpu, broken_nvidia_smi, fake_nvidia_smi
 
-from gpuenv.core.doctor.diagnosis import Diagnosis
-from gpuenv.machine.detect import detect_machine
-from gpuenv.values.findings import Findings, Proof
+from gpuenv.doctor.diagnosis import Diagnosis
+from gpuenv.doctor.examine import judge
+from gpuenv.doctor.read_findings import read_findings
+from gpuenv.host.detect import detect_machine
+from gpuenv.model.findings import Findings, Proof
+from gpuenv.planning.detect import hardware_knowledge
 from gpuenv.verification.locate import Located
-from gpuenv.workflow.detect import hardware_knowledge
-from gpuenv.workflow.doctor import judge
-from gpuenv.workflow.findings import read_findings
 
 L4 = FakeGpu("NVIDIA L4", "8.9")
 RTX_5090 = FakeGpu("NVIDIA GeForce RTX 5090", "12.0")

@@ -8,10 +8,10 @@ from typing import Any
 
 from deciding import gpu_machine, machine
 
-from gpuenv.values.errors import Because
-from gpuenv.values.locked import Locked, LockedFile
-from gpuenv.values.machine import Machine
-from gpuenv.values.plan import Advice, Plan, PlannedPackage, Rejection, Sources, Step, Warn
+from gpuenv.model.errors import Because
+from gpuenv.model.locked import Locked, LockedFile
+from gpuenv.model.machine import Machine
+from gpuenv.model.plan import Advice, Plan, PlannedPackage, Rejection, Sources, Step, Warn
 
 H100 = gpu_machine("535.104.05", "NVIDIA H100")
 WINDOWS = gpu_machine("551.61", "RTX 4090", platform="win-64")

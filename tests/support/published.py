@@ -16,10 +16,10 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
 from gpuenv import matrices
-from gpuenv.values.build import IndexKind, Platform, TorchBuild, WheelFile
-from gpuenv.values.index import IndexSource, Listing
-from gpuenv.values.variant import Variant
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.model.index import IndexSource, Listing
+from gpuenv.model.variant import Variant
+from gpuenv.model.wheel import IndexKind, Platform, TorchBuild, WheelFile
+from gpuenv.planning.load_knowledge import load_knowledge
 
 State = Literal["up", "down", "absent"]
 PROJECTS = ("torch", "torchvision", "torchaudio", "torchtext", "torchdata", "xformers")

@@ -6,9 +6,8 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-from gpuenv.core import render
-from gpuenv.core.render.bootstrap import TEMPLATE, render_bootstrap
-from gpuenv.values.bootstrap import Bootstrap, CarriedWheel, LockedWheel, ScriptEnvironment, Word
+from gpuenv.bootstrap.model import Bootstrap, CarriedWheel, LockedWheel, ScriptEnvironment, Word
+from gpuenv.bootstrap.render import TEMPLATE, render_bootstrap
 
 TARGETS = tuple(
     f"3.{minor}/{platform}" for platform in ("linux-64", "linux-aarch64") for minor in range(10, 16)
@@ -16,7 +15,7 @@ TARGETS = tuple(
 
 
 def template() -> str:
-    return (files(render) / TEMPLATE).read_text(encoding="utf-8")
+    return files("gpuenv.bootstrap").joinpath(TEMPLATE).read_text(encoding="utf-8")
 
 
 def environment(name: str, *arguments: Word, **facts: Any) -> ScriptEnvironment:

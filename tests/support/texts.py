@@ -18,7 +18,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "gpuenv"
 _CALLS = frozenset({"tr", "_tr", "marked"})
 # the templates are in matrices, or handed over by who has marked them
 _FROM_ELSEWHERE = frozenset(
-    {"core/installer_faults.py", "core/doctor/diagnosis.py", "core/explain.py", "values/text.py"}
+    {"signatures/installer_faults.py", "doctor/diagnosis.py", "signatures/match.py", "i18n/messages.py"}
 )
 # fields of matrices' rows that are shown as they are
 _SHOWN: Mapping[str, tuple[str, ...]] = {

@@ -6,10 +6,10 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from gpuenv.core.refresh_targets import Target, find_targets, parse_only
 from gpuenv.indexes.link import Link
 from gpuenv.indexes.wheel_files import parse_wheel_link
-from gpuenv.values.index import IndexSource, Listing
+from gpuenv.matrix_checks.refresh_targets import Target, find_targets, parse_only
+from gpuenv.model.index import IndexSource, Listing
 
 DIGEST = "ab" * 32
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from gpuenv.core.held import HELD, held_pins, is_held_configuration, render_pip_configuration
-from gpuenv.core.matrix_text import COMPANIONS
-from gpuenv.core.shells.fish import quote_fish, render_fish
-from gpuenv.core.shells.lines import quote_csh, quote_powershell, render_conda_line, render_line
-from gpuenv.core.shells.posix import render_posix
-from gpuenv.workflow.entering import activation_of
+from gpuenv.activation.entering import activation_of
+from gpuenv.activation.shells.fish import quote_fish, render_fish
+from gpuenv.activation.shells.other import quote_csh, quote_powershell, render_conda_line, render_line
+from gpuenv.activation.shells.posix import render_posix
+from gpuenv.formats.torch_constraints import HELD, held_pins, is_held_configuration, render_pip_configuration
+from gpuenv.matrix_checks.serialise import COMPANIONS
 
 ODD = 'a\'b\\c $HOME `x` "q" !n\n*'
 

@@ -21,16 +21,16 @@ from published import wheel
 from raw_rows import runs
 
 from gpuenv import matrices
-from gpuenv.core.adapt import find_nearest, request_of
-from gpuenv.core.adapt_changes import stack_changes
-from gpuenv.core.request import parse_python, parse_requirements
-from gpuenv.core.resolve import Choice, Question, decide
-from gpuenv.core.rules.bound import ORIGIN
-from gpuenv.values.errors import Refused, UsageError
-from gpuenv.values.index import IndexSource, Listing
-from gpuenv.values.left import Change, Left
-from gpuenv.values.machine import Machine
-from gpuenv.values.variant import Variant
+from gpuenv.adapt.model import Change, Left
+from gpuenv.adapt.nearest.line_changes import stack_changes
+from gpuenv.adapt.nearest.search import find_nearest, request_of
+from gpuenv.model.errors import Refused, UsageError
+from gpuenv.model.index import IndexSource, Listing
+from gpuenv.model.machine import Machine
+from gpuenv.model.variant import Variant
+from gpuenv.resolution.request import parse_python, parse_requirements
+from gpuenv.resolution.resolve import Choice, Question, decide
+from gpuenv.resolution.rules.torch_bound import ORIGIN
 
 MACHINES = {
     f"{gpu}, {driver}": gpu_machine(driver, gpu)

@@ -10,12 +10,18 @@ from lefts import left
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.core.adapt_asked import Wishes, wishes_for
-from gpuenv.core.adapt_resolved import freed_of_builds, moved_changes, removed_changes, why_moved, widened
-from gpuenv.core.target import choose_target
-from gpuenv.values.errors import Because
-from gpuenv.values.left import Left
-from gpuenv.values.python import PythonOffer
+from gpuenv.adapt.model import Left
+from gpuenv.adapt.nearest.request import Wishes, wishes_for
+from gpuenv.adapt.nearest.resolver_changes import (
+    freed_of_builds,
+    moved_changes,
+    removed_changes,
+    why_moved,
+    widened,
+)
+from gpuenv.model.errors import Because
+from gpuenv.model.python import PythonOffer
+from gpuenv.resolution.target import choose_target
 
 HERE = choose_target((machine({"gpus": ["NVIDIA GeForce RTX 3090"], "driver": "535.104.05"}),), (), cpu=False)
 BECAUSE = Because("it must", "uv pip compile")

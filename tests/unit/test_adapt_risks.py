@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from packaging.version import Version
 
 from gpuenv import matrices
-from gpuenv.core.adapt_risks import MOST_PLACES, MOST_UNSEEN, risks_of
-from gpuenv.core.api_changes import KINDS, parse_api_changes
-from gpuenv.values.left import Change, Risk
+from gpuenv.adapt.model import Change, Risk
+from gpuenv.adapt.risks.risks import MOST_PLACES, MOST_UNSEEN, risks_of
+from gpuenv.knowledge.api_changes import KINDS, parse_api_changes
 
 ROWS = matrices.load("api-changes")
 KNOWN = {row.id: row for row in parse_api_changes(ROWS)}

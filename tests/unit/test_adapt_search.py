@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from gpuenv.core.adapt_moves import Moves
-from gpuenv.managers.preferring import parse_pins
-from gpuenv.managers.resolver import Resolved, ResolvedFile, Unresolvable
-from gpuenv.workflow.adapt_search import Ask, Settlement, count_moves, settle_others
+from gpuenv.adapt.minimal_upgrades import Ask, Settlement, count_moves, settle_others
+from gpuenv.adapt.nearest.version_moves import Moves
+from gpuenv.installers.uv_compile import Resolved, ResolvedFile, Unresolvable
+from gpuenv.installers.uv_compile_preferring import parse_pins
 
 
 @dataclass

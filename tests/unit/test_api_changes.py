@@ -12,10 +12,10 @@ from modern_code import CODE
 from packaging.version import Version
 
 from gpuenv import matrices
-from gpuenv.core.api_changes import parse_api_change, parse_api_changes
-from gpuenv.core.code_search import places_of
-from gpuenv.core.matrix_field import check_fields
-from gpuenv.core.matrix_fields import FIELDS
+from gpuenv.adapt.risks.code_search import places_of
+from gpuenv.knowledge.api_changes import parse_api_change, parse_api_changes
+from gpuenv.knowledge.schema.field_types import check_fields
+from gpuenv.knowledge.schema.tables import FIELDS
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 builder = importlib.import_module("matrix_tables.api_changes")

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from deciding import machine
 
-from gpuenv.core.boards import with_board_told
-from gpuenv.core.described import describe_machine
-from gpuenv.core.target import choose_target
-from gpuenv.values.errors import Refused
-from gpuenv.values.machine import Gpu, Machine
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.host.describe import describe_machine
+from gpuenv.knowledge.jetson_boards import with_board_told
+from gpuenv.model.errors import Refused
+from gpuenv.model.machine import Gpu, Machine
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.target import choose_target
 
 KNOWLEDGE = load_knowledge()
 

@@ -7,9 +7,9 @@ from packaging.markers import Environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
+from gpuenv.bootstrap.resolve import parse_wheels, targets
+from gpuenv.bootstrap.wheels import shipped_wheels
 from gpuenv.own_metadata import metadata_text, requires_of
-from gpuenv.workflow.bootstrap_resolve import parse_wheels, targets
-from gpuenv.workflow.bootstrap_wheels import shipped_wheels
 
 REQUIRES = requires_of(metadata_text())
 TARGETS = tuple(f"{python}/{platform}" for python, platform in targets())

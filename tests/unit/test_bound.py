@@ -12,15 +12,15 @@ from mirrored import Table, tables
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from gpuenv.core.assemble import assemble
-from gpuenv.core.bound_pages import pages_to_read
-from gpuenv.core.bound_tags import parse_binding
-from gpuenv.core.refusal import refuse
-from gpuenv.core.resolve import Choice, Question, decide
-from gpuenv.core.rules.bound import page_for
-from gpuenv.values.errors import GpuenvError
-from gpuenv.values.index import IndexSource
-from gpuenv.values.plan import Plan
+from gpuenv.model.errors import GpuenvError
+from gpuenv.model.index import IndexSource
+from gpuenv.model.plan import Plan
+from gpuenv.resolution.plan_builder import assemble
+from gpuenv.resolution.report.refusal import refuse
+from gpuenv.resolution.resolve import Choice, Question, decide
+from gpuenv.resolution.rules.torch_bound import page_for
+from gpuenv.resolution.torch_bound_pages import pages_to_read
+from gpuenv.resolution.torch_bound_tags import parse_binding
 
 PROJECTS = ("flash-attn", "torch-scatter", "mmcv")
 H100 = {"driver": "535.104.05", "gpus": ["9.0"]}

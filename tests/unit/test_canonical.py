@@ -8,9 +8,9 @@ import pytest
 from plans import package, plan
 
 from gpuenv import matrices
-from gpuenv.core.canonical import canonical_sources, channel_at
-from gpuenv.core.mirror_rows import parse_mirror
-from gpuenv.values.plan import Plan, Sources
+from gpuenv.indexes.mirrors.canonical_urls import canonical_sources, channel_at
+from gpuenv.indexes.mirrors.records import parse_mirror
+from gpuenv.model.plan import Plan, Sources
 
 MIRRORS = tuple(parse_mirror(row) for row in matrices.load("mirrors"))
 NJU = "https://mirror.nju.edu.cn/pytorch/whl"

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from plans import locked_file, package
 
 from gpuenv import matrices
-from gpuenv.core.canonical import Official, canonical_file, canonical_pages, pypi_files_root
-from gpuenv.core.mirror_names import mirror_at
-from gpuenv.core.mirror_rows import parse_mirror
-from gpuenv.values.plan import Sources
+from gpuenv.indexes.mirrors.canonical_urls import Official, canonical_file, canonical_pages, pypi_files_root
+from gpuenv.indexes.mirrors.lookup import mirror_at
+from gpuenv.indexes.mirrors.records import parse_mirror
+from gpuenv.model.plan import Sources
 
 MIRRORS = tuple(parse_mirror(row) for row in matrices.load("mirrors"))
 TORCH = "https://torch.example.com/whl"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from plans import package, plan
 
-from gpuenv.environments.check import check_installed
-from gpuenv.values.errors import InstallFailed
-from gpuenv.values.plan import HeldFiles, Plan
+from gpuenv.environments.check_installed import check_installed
+from gpuenv.model.errors import InstallFailed
+from gpuenv.model.plan import HeldFiles, Plan
 
 
 def environment(root: Path, **versions: str) -> Path:

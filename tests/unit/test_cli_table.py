@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuenv.cli.table import render_table
-from gpuenv.values.text import install_catalogue
+from gpuenv.i18n.messages import install_catalogue
 
 
 def test_columns_stand_under_their_names_where_a_cell_is_chinese() -> None:

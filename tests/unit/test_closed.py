@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuenv.closed import append_closed, make_closed, write_closed
+from gpuenv.files.closed import append_closed, make_closed, write_closed
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv import matrices
-from gpuenv.core.api_changes import CODE_LANGUAGES, CodeLanguage, parse_api_changes
-from gpuenv.core.code_search import places_of
-from gpuenv.core.code_text import language_of, parse_notebook, without_comments
+from gpuenv.adapt.risks.code_search import places_of
+from gpuenv.adapt.risks.code_text import language_of, parse_notebook, without_comments
+from gpuenv.knowledge.api_changes import CODE_LANGUAGES, CodeLanguage, parse_api_changes
 
 KNOWN = parse_api_changes(matrices.load("api-changes"))
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_wheels import fatbin, library
 
-from gpuenv.core.compiled_for import (
+from gpuenv.wheels.cuda_architectures import (
     CodeFinder,
     Finder,
     FlagFinder,

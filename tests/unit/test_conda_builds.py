@@ -10,7 +10,11 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from gpuenv import matrices
-from gpuenv.core.conda_builds import (
+from gpuenv.model.python import PythonOffer, parse_python_tag
+from gpuenv.model.wheel import PLATFORMS, Platform
+from gpuenv.planning.conda.choose import conda_builds, conda_pythons
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.conda.builds import (
     CondaBuild,
     knowledge_of_channel,
     known_packages,
@@ -18,12 +22,8 @@ from gpuenv.core.conda_builds import (
     platform_tag,
     python_tag,
 )
-from gpuenv.core.conda_records import pattern_of, variant_of
-from gpuenv.core.rules.python import runs_on
-from gpuenv.values.build import PLATFORMS, Platform
-from gpuenv.values.python import PythonOffer, parse_python_tag
-from gpuenv.workflow.conda_choice import conda_builds, conda_pythons
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.resolution.conda.records import pattern_of, variant_of
+from gpuenv.resolution.rules.python import runs_on
 
 ROW: dict[str, Any] = {
     "channel": "pytorch", "torch": "2.5.1", "variant": "cu124", "cuda": "12.4", "platform": "linux-64",

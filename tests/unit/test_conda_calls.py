@@ -9,9 +9,9 @@ from fake_conda import a_wanted
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.core.config_edit.condarc import read_settings
-from gpuenv.managers import get_conda_manager
-from gpuenv.managers.conda_calls import (
+from gpuenv.config_edit.condarc import read_settings
+from gpuenv.installers import get_conda_manager
+from gpuenv.installers.conda.commands import (
     channel_argument,
     condarc_name,
     create_arguments,
@@ -21,8 +21,8 @@ from gpuenv.managers.conda_calls import (
     specs,
     variables,
 )
-from gpuenv.managers.conda_tool import TOOLS, program_behind
-from gpuenv.values.conda import CondaChannel
+from gpuenv.installers.conda.tool import TOOLS, program_behind
+from gpuenv.model.conda import CondaChannel
 
 PREFIX = Path("/envs/paper")
 NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,12}", fullmatch=True).filter(lambda name: name != "defaults")

@@ -13,11 +13,11 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from gpuenv import matrices
-from gpuenv.core.conda_builds import knowledge_of_channel
-from gpuenv.core.conda_cudnn import needed_cudnn, with_needed_cudnn
-from gpuenv.values.conda import CondaRecord
-from gpuenv.values.plan import Plan
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.model.conda import CondaRecord
+from gpuenv.model.plan import Plan
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.conda.builds import knowledge_of_channel
+from gpuenv.resolution.conda.cudnn import needed_cudnn, with_needed_cudnn
 
 FLOORS = [row for row in matrices.load("libraries") if row["kind"] == "floor" and row["library"] == "cudnn"]
 ROW = next(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv import matrices
-from gpuenv.core.conda_failure import CondaFailure, explain, parse_failure, parse_failure_words
+from gpuenv.installers.conda.failure import CondaFailure, explain, parse_failure, parse_failure_words
 
 KNOWN = parse_failure_words(matrices.load("conda-tools"))
 KINDS = (

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv import matrices
-from gpuenv.core.conda_info import (
+from gpuenv.installers.conda.check_solution import Tool
+from gpuenv.installers.conda.tool_info import (
     CondaInfo,
     ToolVersions,
     check_version,
@@ -21,8 +22,7 @@ from gpuenv.core.conda_info import (
     parse_tool_versions,
     warnings_for,
 )
-from gpuenv.core.conda_plan import Tool
-from gpuenv.values.errors import UsageError
+from gpuenv.model.errors import UsageError
 
 KNOWN = parse_tool_versions(matrices.load("conda-tools"))
 VALUES = st.none() | st.text(max_size=5) | st.integers() | st.lists(st.text(max_size=5) | st.lists(st.text()))

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.environments.conda_cache import downloaded
-from gpuenv.environments.conda_meta import installed_names, parse_record, read_record
-from gpuenv.values.conda import CondaRecord
+from gpuenv.environments.conda.meta import installed_names, parse_record, read_record
+from gpuenv.environments.conda.package_cache import downloaded
+from gpuenv.model.conda import CondaRecord
 
 
 def a_record(**changes: object) -> CondaRecord:

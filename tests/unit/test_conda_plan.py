@@ -10,8 +10,7 @@ from fake_conda import TRANSCRIPTS, transcript
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.core.conda_json import last_document
-from gpuenv.core.conda_plan import (
+from gpuenv.installers.conda.check_solution import (
     CondaDifference,
     Tool,
     channel_name,
@@ -19,7 +18,8 @@ from gpuenv.core.conda_plan import (
     parse_dry_run,
     parse_fetch,
 )
-from gpuenv.values.conda import CondaChannel, CondaPin, CondaRecord
+from gpuenv.installers.conda.json_output import last_document
+from gpuenv.model.conda import CondaChannel, CondaPin, CondaRecord
 
 TOOLS: tuple[Tool, ...] = ("conda", "mamba", "micromamba")
 WORDS = st.text("abcz019._", min_size=1, max_size=12)

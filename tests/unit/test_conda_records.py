@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from gpuenv.core.conda_records import file_of, listings_of_channel, pattern_of, variant_of
-from gpuenv.core.rules.python import runs_on
-from gpuenv.values.conda import CondaRecord
-from gpuenv.values.index import IndexSource
-from gpuenv.values.python import PythonOffer
+from gpuenv.model.conda import CondaRecord
+from gpuenv.model.index import IndexSource
+from gpuenv.model.python import PythonOffer
+from gpuenv.resolution.conda.records import file_of, listings_of_channel, pattern_of, variant_of
+from gpuenv.resolution.rules.python import runs_on
 
 TORCH = canonicalize_name("torch")
 SOURCE = IndexSource("conda", "https://conda.example.com/conda-forge", "the test", "conda-forge")

@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from matrix_workshop import TOOLS
 
-from gpuenv.core.matrix_check import check_matrices
+from gpuenv.matrix_checks.run import check_matrices
 
 conda_table = importlib.import_module("matrix_tables.conda")
 facts_module = importlib.import_module("matrix_tables.facts")

@@ -10,7 +10,7 @@ from config_samples import SAMPLES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.core.config_edit import condarc, pip_conf, uv_toml
+from gpuenv.config_edit import condarc, pip_conf, uv_toml
 
 FORMATS: dict[str, ModuleType] = {"pip": pip_conf, "uv": uv_toml, "conda": condarc}
 URL = "https://mirror.example/simple"

@@ -15,13 +15,15 @@ from published import Published
 from raw_rows import CUDA_ROWS, runs
 
 from gpuenv import matrices
-from gpuenv.core.refusal import asked_for
-from gpuenv.core.resolve import Choice, decide
-from gpuenv.core.rules import driver, kernels, library
-from gpuenv.values.driver import DriverVersion
-from gpuenv.values.machine import Machine
-from gpuenv.values.variant import CudaVersion
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.model.driver import DriverVersion
+from gpuenv.model.machine import Machine
+from gpuenv.model.variant import CudaVersion
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.report.refusal import asked_for
+from gpuenv.resolution.resolve import Choice, decide
+from gpuenv.resolution.rules import bundled_libraries as library
+from gpuenv.resolution.rules import driver
+from gpuenv.resolution.rules import gpu_code as kernels
 
 KNOWLEDGE = load_knowledge()
 CAPABILITIES = sorted(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gpuenv.core.dependents import dependents, needs_of, unneeded_without
-from gpuenv.environments.installed import parse_direct_url
-from gpuenv.values.installed import Installed
+from gpuenv.changes.dependents import dependents, needs_of, unneeded_without
+from gpuenv.environments.contents.installed import parse_direct_url
+from gpuenv.model.installed import Installed
 
 NEEDS = {
     "torch": frozenset({"sympy", "nvidia-x"}), "sympy": frozenset({"mpmath"}), "mpmath": frozenset[str](),

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from published import wheel
 
-from gpuenv.core.digests import Contradiction, warn_of_contradictions, with_known_digests
-from gpuenv.values.index import IndexSource, Listing
+from gpuenv.model.index import IndexSource, Listing
+from gpuenv.resolution.digests import Contradiction, warn_of_contradictions, with_known_digests
 
 LOCAL = "torch-2.7.1+cu126-cp312-cp312-manylinux_2_28_x86_64.whl"
 PLAIN = "torch-2.7.1-cp312-cp312-manylinux_2_28_x86_64.whl"

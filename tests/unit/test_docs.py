@@ -14,8 +14,8 @@ from pages import DOCS, LANGUAGES, NAMES, ROOT, fenced, indented, inline, own_co
 
 from gpuenv import matrices
 from gpuenv.cli.app import app
-from gpuenv.core.explain import explain
-from gpuenv.workflow.explain import load_signatures
+from gpuenv.explain.explain import load_signatures
+from gpuenv.signatures.match import explain
 
 HEADINGS = {
     "Answer": "简答",

@@ -15,29 +15,23 @@ from any_findings import FINDINGS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import gpuenv.core.doctor
+import gpuenv.doctor.checks
 from gpuenv import matrices
-from gpuenv.core.doctor.checks import CHECKS
-from gpuenv.core.doctor.diagnosis import Diagnosis, Verdict, diagnose, render_diagnosis
-from gpuenv.core.doctor.findings_json import parse_findings, render_findings
-from gpuenv.core.doctor.repair import NoRepair, Repair, superseded, what_repairs
-from gpuenv.core.knowledge import Knowledge
-from gpuenv.core.render.diagnosis import render_diagnosis_text
-from gpuenv.values.capability import ComputeCapability
-from gpuenv.values.driver import DriverVersion
-from gpuenv.values.findings import (
-    Dist,
-    Findings,
-    Interpreter,
-    SharedFile,
-    TorchFiles,
-)
-from gpuenv.values.machine import Driver, Gpu, Machine, System
-from gpuenv.values.variant import CudaVersion, Variant
-from gpuenv.workflow.knowledge import load_knowledge
-from gpuenv.workflow.repair import is_better
+from gpuenv.doctor.checks.registry import CHECKS
+from gpuenv.doctor.diagnosis import Diagnosis, Verdict, diagnose, render_diagnosis
+from gpuenv.doctor.findings_json import parse_findings, render_findings
+from gpuenv.doctor.render import render_diagnosis_text
+from gpuenv.doctor.repair import is_better
+from gpuenv.doctor.repair_choice import NoRepair, Repair, superseded, what_repairs
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.driver import DriverVersion
+from gpuenv.model.findings import Dist, Findings, Interpreter, SharedFile, TorchFiles
+from gpuenv.model.machine import Driver, Gpu, Machine, System
+from gpuenv.model.variant import CudaVersion, Variant
+from gpuenv.planning.load_knowledge import load_knowledge
 
-FOLDER = Path(gpuenv.core.doctor.__file__).parent
+FOLDER = Path(gpuenv.doctor.checks.__file__).parent
 ROWS = matrices.load("checks")
 
 
@@ -115,7 +109,7 @@ def _cases(path: Path) -> set[str]:
 
 
 def _module(name: str) -> Path:
-    found = [path for path in FOLDER.glob("*.py") if f'\nID = "{name}"\n' in path.read_text()]
+    found = [path for path in FOLDER.rglob("*.py") if f'\nID = "{name}"\n' in path.read_text()]
     assert len(found) == 1, name
     return found[0]
 
@@ -277,9 +271,10 @@ def test_a_repair_is_kept_where_the_root_is_gone_and_nothing_new_is_wrong(
 def test_every_module_of_a_check_is_in_the_list() -> None:
     there = {
         match[1]
-        for path in FOLDER.glob("*.py")
+        for path in FOLDER.rglob("*.py")
         if (match := re.search(r'\nID = "(D\d\d)"', path.read_text()))
     }
     assert there == set(dict(CHECKS))
-    for path in FOLDER.glob("*.py"):
-        importlib.import_module(f"gpuenv.core.doctor.{path.stem}")
+    for path in FOLDER.rglob("*.py"):
+        inside = path.relative_to(FOLDER).with_suffix("").as_posix().replace("/", ".")
+        importlib.import_module(f"gpuenv.doctor.checks.{inside}")

@@ -8,22 +8,14 @@ from dataclasses import replace
 import pytest
 
 from gpuenv import matrices
-from gpuenv.core.doctor.diagnosis import Verdict, diagnose
-from gpuenv.core.doctor.repair import Repair, what_repairs
-from gpuenv.values.capability import ComputeCapability
-from gpuenv.values.driver import DriverVersion
-from gpuenv.values.findings import (
-    CondaPackage,
-    Dist,
-    Findings,
-    Interpreter,
-    Kernel,
-    PciDevice,
-    TorchFiles,
-)
-from gpuenv.values.machine import Driver, Gpu, Machine, System, Toolkit
-from gpuenv.values.variant import CudaVersion
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.doctor.diagnosis import Verdict, diagnose
+from gpuenv.doctor.repair_choice import Repair, what_repairs
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.driver import DriverVersion
+from gpuenv.model.findings import CondaPackage, Dist, Findings, Interpreter, Kernel, PciDevice, TorchFiles
+from gpuenv.model.machine import Driver, Gpu, Machine, System, Toolkit
+from gpuenv.model.variant import CudaVersion
+from gpuenv.planning.load_knowledge import load_knowledge
 
 PLACE, USER_SITE = "/my envs/e/site", "/home/u/.local"
 MACHINE = Machine(

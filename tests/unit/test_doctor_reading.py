@@ -12,17 +12,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from patients import elf
 
-from gpuenv.core.elf import Needs, parse_needs
-from gpuenv.environments.dists import parse_headers, parse_record, parse_tags
+from gpuenv.doctor.probes.gpu_states import parse_states
+from gpuenv.doctor.probes.kernel import parse_modules
+from gpuenv.doctor.probes.limits import parse_cpu_flags
+from gpuenv.doctor.probes.linux_distribution import parse_os_release
+from gpuenv.doctor.probes.variables import read_variables
+from gpuenv.environments.contents.dists import parse_headers, parse_record, parse_tags
 from gpuenv.environments.interpreter import parse_answer, parse_pyvenv
 from gpuenv.environments.snapshot import Manifest, parse_manifest
-from gpuenv.machine.distribution import parse_os_release
-from gpuenv.machine.gpu_states import parse_states
-from gpuenv.machine.kernel import parse_modules
-from gpuenv.machine.limits import parse_cpu_flags
-from gpuenv.machine.variables import read_variables
-from gpuenv.managers.dry_run import PackageChange, parse_pip_report, parse_uv_changes
-from gpuenv.values.findings import GpuState
+from gpuenv.installers.dry_run import PackageChange, parse_pip_report, parse_uv_changes
+from gpuenv.model.findings import GpuState
+from gpuenv.wheels.elf import Needs, parse_needs
 
 
 def _reader(data: bytes) -> Callable[[int, int], bytes]:

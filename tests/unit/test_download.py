@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from plans import H100, package, plan
 
 from gpuenv import matrices
-from gpuenv.core.dependencies import Dependencies
-from gpuenv.core.download import estimate
-from gpuenv.core.render.json import render_plan_data
-from gpuenv.core.render.text import render_text
-from gpuenv.values.plan import Download, Plan
+from gpuenv.formats.json import render_plan_data
+from gpuenv.formats.text import render_text
+from gpuenv.knowledge.dependencies import Dependencies
+from gpuenv.model.plan import Download, Plan
+from gpuenv.resolution.download_size import estimate
 
 SHIPPED = Dependencies(matrices.load("dependencies"))
 ORIGIN = {"source": "a wheel", "evidence": "wheel"}

@@ -13,9 +13,9 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from gpuenv import matrices
-from gpuenv.core.matrix_check import check_matrices
-from gpuenv.values.variant import Variant
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.matrix_checks.run import check_matrices
+from gpuenv.model.variant import Variant
+from gpuenv.planning.load_knowledge import load_knowledge
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 builder = importlib.import_module("matrix_tables.ecosystem")

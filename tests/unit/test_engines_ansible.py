@@ -14,17 +14,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from gpuenv.core.render.ansible import (
-    GroupPlay,
-    render_module,
-    render_playbook,
-    render_request,
-    render_task,
-)
-from gpuenv.engines.ansible import MODULE
-from gpuenv.engines.ansible_events import last_words, parse_event, parse_host_list, plain
-from gpuenv.values.errors import UsageError
-from gpuenv.values.fleet_run import HostResult
+from gpuenv.fleet.engines.ansible import MODULE
+from gpuenv.fleet.engines.ansible_events import last_words, parse_event, parse_host_list, plain
+from gpuenv.fleet.render.ansible import GroupPlay, render_module, render_playbook, render_request, render_task
+from gpuenv.fleet.run_model import HostResult
+from gpuenv.model.errors import UsageError
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

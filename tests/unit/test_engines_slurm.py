@@ -19,13 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stand_ins import packed
 
-from gpuenv.core import render
-from gpuenv.core.render.slurm import TEMPLATE, Carried, SlurmGroup, render_slurm
-from gpuenv.engines.slurm import START, START_SHELL
-from gpuenv.engines.slurm_limit import parse_limit
-from gpuenv.engines.slurm_text import SlurmNode, last_words, parse_jobs, parse_nodes
+from gpuenv.fleet import render
+from gpuenv.fleet.engines.slurm import START, START_SHELL
+from gpuenv.fleet.engines.slurm_limit import parse_limit
+from gpuenv.fleet.engines.slurm_text import SlurmNode, last_words, parse_jobs, parse_nodes
+from gpuenv.fleet.render.slurm import TEMPLATE, Carried, SlurmGroup, render_slurm
+from gpuenv.model.errors import UsageError
 from gpuenv.node.words import in_words
-from gpuenv.values.errors import UsageError
 
 _ECHO = packed("import json, sys; print(json.dumps([sys.argv[1:], json.load(sys.stdin)]))")
 

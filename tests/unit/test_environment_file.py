@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.core.environment_file import EnvironmentFile, parse_environment_file
-from gpuenv.core.environment_selectors import judge
-from gpuenv.values.build import PLATFORMS, Platform
+from gpuenv.model.wheel import PLATFORMS, Platform
+from gpuenv.resolution.conda.environment_yml import EnvironmentFile, parse_environment_file
+from gpuenv.resolution.conda.selectors import judge
 
 PAPER = """\
 name: paper

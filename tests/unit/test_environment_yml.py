@@ -16,19 +16,19 @@ from plans import plan
 from ruamel.yaml import YAML
 
 from gpuenv import matrices
-from gpuenv.core.canonical import canonical_sources
-from gpuenv.core.conda_plan_part import with_conda_python
-from gpuenv.core.environment_file import parse_environment_file
-from gpuenv.core.match_spec import parse_match_spec
-from gpuenv.core.mirror_rows import parse_mirror
-from gpuenv.core.render.environment_yml import render_environment
-from gpuenv.core.render.requirements import render_requirements
-from gpuenv.core.target import choose_target
-from gpuenv.values.conda import CondaChannel, CondaPlan
-from gpuenv.values.driver import DriverVersion
-from gpuenv.values.errors import Because, UsageError
-from gpuenv.values.machine import Driver
-from gpuenv.values.plan import Plan, Sources
+from gpuenv.formats.environment_yml import render_environment
+from gpuenv.formats.requirements import render_requirements
+from gpuenv.indexes.mirrors.canonical_urls import canonical_sources
+from gpuenv.indexes.mirrors.records import parse_mirror
+from gpuenv.model.conda import CondaChannel, CondaPlan
+from gpuenv.model.driver import DriverVersion
+from gpuenv.model.errors import Because, UsageError
+from gpuenv.model.machine import Driver
+from gpuenv.model.match_spec import parse_match_spec
+from gpuenv.model.plan import Plan, Sources
+from gpuenv.resolution.conda.environment_yml import parse_environment_file
+from gpuenv.resolution.conda.plan_part import with_conda_python
+from gpuenv.resolution.target import choose_target
 
 H100 = gpu_machine("535.104.05", "NVIDIA H100")
 MIRRORS = tuple(parse_mirror(row) for row in matrices.load("mirrors"))

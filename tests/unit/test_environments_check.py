@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.core.log_words import readable_lines
-from gpuenv.environments.check import check_installed, installed_versions, parse_torch_cuda
-from gpuenv.environments.failures import os_error_told
-from gpuenv.environments.steps import Running, step_failed
-from gpuenv.environments.trees import remove_tree
-from gpuenv.process import Completed
-from gpuenv.values.errors import InstallFailed
-from gpuenv.values.plan import Plan, Sources, Step
-from gpuenv.values.variant import CudaVersion
+from gpuenv.environments.check_installed import check_installed, installed_versions, parse_torch_cuda
+from gpuenv.environments.os_errors import os_error_told
+from gpuenv.environments.run_steps import Running, step_failed
+from gpuenv.files.directories import remove_tree
+from gpuenv.model.errors import InstallFailed
+from gpuenv.model.plan import Plan, Sources, Step
+from gpuenv.model.variant import CudaVersion
+from gpuenv.process.subprocesses import Completed
+from gpuenv.signatures.log_pages import readable_lines
 
 LOG = Path("/data/logs/paper.log")
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.environments import apply
+from gpuenv.environments import transaction as apply
 from gpuenv.environments.journal import (
     Journal,
     journal_file,
@@ -22,8 +22,8 @@ from gpuenv.environments.journal import (
     write_journal,
 )
 from gpuenv.environments.store import Place, Store
-from gpuenv.environments.trees import identity_of
-from gpuenv.values.errors import UsageError
+from gpuenv.files.directories import identity_of
+from gpuenv.model.errors import UsageError
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from gpuenv.environments.record import (
     parse_record,
     read_record,
     render_record,
-    replace_file,
     write_record,
 )
+from gpuenv.files.replace import replace_file
 
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

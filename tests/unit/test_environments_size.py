@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gpuenv.environments.size import count_bytes, environment_size
+from gpuenv.environments.contents.size import count_bytes, environment_size
 from gpuenv.environments.store import Place, Store
-from gpuenv.workflow.list_facts import ago
+from gpuenv.inspection.list_facts import ago
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=timezone.utc)
 

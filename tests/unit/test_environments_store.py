@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.environments.store import check_name, find_place, find_store
-from gpuenv.values.errors import UsageError
+from gpuenv.model.errors import UsageError
 
 ENVIRON = {"GPUENV_DATA_DIR": "/data"}
 

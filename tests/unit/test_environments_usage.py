@@ -6,7 +6,7 @@ import os
 from datetime import datetime, timezone
 from pathlib import Path
 
-from gpuenv.environments.usage import FILE_NAME, last_used, mark_used
+from gpuenv.environments.contents.last_use import FILE_NAME, last_used, mark_used
 
 
 def test_what_was_never_used_tells_no_time(tmp_path: Path) -> None:

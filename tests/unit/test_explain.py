@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuenv import matrices
-from gpuenv.core.explain import Match, explain
-from gpuenv.core.log_words import OVERLAP, PAGE, pages, vocabulary_of
-from gpuenv.core.render.explanation import render_explanation
-from gpuenv.core.signatures import CLASSES, Pattern, parse_signature
-from gpuenv.workflow.explain import load_signatures
+from gpuenv.explain.explain import load_signatures
+from gpuenv.explain.render import render_explanation
+from gpuenv.signatures.catalogue import CLASSES, Pattern, parse_signature
+from gpuenv.signatures.log_pages import OVERLAP, PAGE, pages, vocabulary_of
+from gpuenv.signatures.match import Match, explain
 
 TESTS = Path(__file__).parents[1]
 LOGS = TESTS / "logs"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from gpuenv.core.explain import examine, explain
-from gpuenv.workflow.explain import load_signatures
+from gpuenv.explain.explain import load_signatures
+from gpuenv.signatures.match import examine, explain
 
 SIGNATURES = load_signatures()
 LOG = """\

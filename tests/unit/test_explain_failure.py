@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.values.errors import (
+from gpuenv.explain.installer_failure import with_cause
+from gpuenv.model.errors import (
     Because,
     Fix,
     GpuenvError,
@@ -18,7 +19,6 @@ from gpuenv.values.errors import (
     UsageError,
     VerificationFailed,
 )
-from gpuenv.workflow.explain_failure import with_cause
 
 SSL = "SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]'))"
 

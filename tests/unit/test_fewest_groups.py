@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.core import fewest_groups as module
-from gpuenv.core.fewest_groups import Option, bits, fewest_groups
+from gpuenv.fleet.grouping import set_cover as module
+from gpuenv.fleet.grouping.set_cover import Option, bits, fewest_groups
 
 OPTIONS = st.lists(st.builds(Option, st.integers(1, 255), st.integers(0, 5)), min_size=1, max_size=9)
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from plans import H100, INDEX, cpu_plan, locked, plan
 
 from gpuenv.environments.record import parse_record
-from gpuenv.values.plan import Sources
-from gpuenv.workflow.fleet_answer import (
+from gpuenv.fleet.parse_answers import (
     NodeCreated,
     NodeFailure,
     NodeVerified,
@@ -22,8 +21,9 @@ from gpuenv.workflow.fleet_answer import (
     parse_detected,
     parse_verified,
 )
-from gpuenv.workflow.fleet_request import create_request, fingerprint, verify_request
-from gpuenv.workflow.verify import VerifyOptions
+from gpuenv.fleet.requests import create_request, fingerprint, verify_request
+from gpuenv.model.plan import Sources
+from gpuenv.operations.verify import VerifyOptions
 
 # requests
 

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from packaging.version import Version
 from published import Published
 
-from gpuenv.core.fewest_groups import bits
-from gpuenv.core.fleet_groups import Split, split
-from gpuenv.core.fleet_kinds import Kind, fold, shared_pythons
-from gpuenv.core.resolve import Question, decide
-from gpuenv.core.target import choose_target
-from gpuenv.values.machine import Machine
-from gpuenv.values.python import PythonOffer
+from gpuenv.fleet.grouping.groups import Split, split
+from gpuenv.fleet.grouping.machine_classes import Kind, fold, shared_pythons
+from gpuenv.fleet.grouping.set_cover import bits
+from gpuenv.model.machine import Machine
+from gpuenv.model.python import PythonOffer
+from gpuenv.resolution.resolve import Question, decide
+from gpuenv.resolution.target import choose_target
 
 GPUS = (
     "Tesla K80", "GeForce GTX 980", "GeForce GTX 1080 Ti", "Tesla P100", "Tesla V100", "Tesla T4", "A100",

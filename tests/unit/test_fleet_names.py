@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from plans import package, plan
 
 from gpuenv.environments.store import check_name
-from gpuenv.values.errors import UsageError
-from gpuenv.values.fleet import FleetGroup, FleetMachine, FleetPlan
-from gpuenv.workflow.fleet_machines import shown_names
-from gpuenv.workflow.fleet_names import check_environment, file_names, group_names, placed
+from gpuenv.fleet.model import FleetGroup, FleetMachine, FleetPlan
+from gpuenv.fleet.names import check_environment, file_names, group_names, placed
+from gpuenv.fleet.saved_machines import shown_names
+from gpuenv.model.errors import UsageError
 
 PLAIN = st.from_regex(r"[a-z][a-z0-9-]{0,20}[a-z0-9]", fullmatch=True).filter(
     lambda name: not re.fullmatch("con|prn|aux|nul|com[0-9]|lpt[0-9]", name)

@@ -8,7 +8,13 @@ import pytest
 from building import build, on
 from deciding import Asked, gpu_machine
 
-from gpuenv.core.gpu_coverage import (
+from gpuenv.knowledge.knowledge import DriverOs
+from gpuenv.knowledge.records import SYSTEMS
+from gpuenv.model.capability import parse_compute_capability
+from gpuenv.model.driver import DriverVersion
+from gpuenv.model.machine import Driver, Machine, System
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.gpu_coverage import (
     Coverage,
     cover,
     driver_branches,
@@ -16,14 +22,9 @@ from gpuenv.core.gpu_coverage import (
     find_generations,
     runs_on,
 )
-from gpuenv.core.knowledge import DriverOs
-from gpuenv.core.knowledge_rows import SYSTEMS
-from gpuenv.core.resolve import decide
-from gpuenv.core.rules import driver, kernels
-from gpuenv.values.capability import parse_compute_capability
-from gpuenv.values.driver import DriverVersion
-from gpuenv.values.machine import Driver, Machine, System
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.resolution.resolve import decide
+from gpuenv.resolution.rules import driver
+from gpuenv.resolution.rules import gpu_code as kernels
 
 KNOWLEDGE = load_knowledge()
 JUDGED_HERE = {"driver", "kernels", "library", "platform"}

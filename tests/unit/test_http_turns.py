@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from gpuenv.http.problems import HttpProblem
-from gpuenv.http.turns import in_turns
+from gpuenv.http.errors import HttpProblem
+from gpuenv.http.pool import in_turns
 
 
 def test_no_more_work_at_a_time_than_is_allowed() -> None:

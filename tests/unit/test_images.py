@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv import matrices
-from gpuenv.core.images import (
+from gpuenv.images.base_images import (
     alone,
     bases_for,
     choose_bases,
@@ -19,13 +19,13 @@ from gpuenv.core.images import (
     parse_images,
     parse_reference,
 )
-from gpuenv.core.rules.kernels import runs_machine_code, runs_ptx
-from gpuenv.core.target import Target, choose_target
-from gpuenv.values.capability import Architecture, ComputeCapability, parse_architecture
-from gpuenv.values.errors import Refused, UsageError
-from gpuenv.values.variant import CudaVersion
+from gpuenv.model.capability import Architecture, ComputeCapability, parse_architecture
+from gpuenv.model.errors import Refused, UsageError
+from gpuenv.model.variant import CudaVersion
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.rules.gpu_code import runs_machine_code, runs_ptx
+from gpuenv.resolution.target import Target, choose_target
 from gpuenv.verification import image_check
-from gpuenv.workflow.knowledge import load_knowledge
 
 IMAGES = parse_images(matrices.load("images"))
 CU126 = CudaVersion(12, 6)

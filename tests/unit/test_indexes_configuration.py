@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.indexes.parse_pip_configuration import option_name, parse_pip_boolean, parse_pip_configuration
-from gpuenv.indexes.parse_uv_configuration import (
+from gpuenv.indexes.configuration.pip import option_name, parse_pip_boolean, parse_pip_configuration
+from gpuenv.indexes.configuration.uv import (
     NamedIndex,
     UvConfiguration,
     parse_named_index,

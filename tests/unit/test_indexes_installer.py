@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.indexes import installer
-from gpuenv.indexes.installer import default_file_host, parse_file_host
+from gpuenv.indexes.configuration import installer_default as installer
+from gpuenv.indexes.configuration.installer_default import default_file_host, parse_file_host
 
 SOURCE = """
 PyPI = PackageIndex("https://index.example.com/", file_storage_domain="files.example.com")

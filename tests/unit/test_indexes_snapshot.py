@@ -8,9 +8,9 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from gpuenv.indexes.snapshot import Bases, Pairing, read_snapshot
-from gpuenv.values.build import Evidence, Platform, TorchBuild
-from gpuenv.values.index import Listing
-from gpuenv.values.variant import CudaVersion, Variant
+from gpuenv.model.index import Listing
+from gpuenv.model.variant import CudaVersion, Variant
+from gpuenv.model.wheel import Evidence, Platform, TorchBuild
 
 TORCH, VISION = canonicalize_name("torch"), canonicalize_name("torchvision")
 BASES = Bases("https://example.com/whl/", "https://example.org/simple")

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from gpuenv.indexes.addresses import guess_source, is_remote, local_path, project_page
-from gpuenv.indexes.installer import parse_emitted_index
+from gpuenv.indexes.configuration.installer_default import parse_emitted_index
 from gpuenv.indexes.link import Link
-from gpuenv.indexes.torch_wheel import parse_torch_version
+from gpuenv.indexes.urls import guess_source, is_remote, local_path, project_page
 from gpuenv.indexes.wheel_files import is_variant, parse_wheel_link, select_wheels
-from gpuenv.values.userinfo import redact
+from gpuenv.secrets.url_credentials import redact
+from gpuenv.wheels.torch_wheel import parse_torch_version
 
 TORCH = canonicalize_name("torch")
 PAGE = "https://example.com/whl/torch/"

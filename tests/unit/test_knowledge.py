@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.core.gpu_names import parse_pci_id
-from gpuenv.core.knowledge import parse_knowledge
-from gpuenv.values.capability import parse_compute_capability
-from gpuenv.values.variant import CudaVersion, Variant
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.knowledge.gpu_names import parse_pci_id
+from gpuenv.knowledge.knowledge import parse_knowledge
+from gpuenv.model.capability import parse_compute_capability
+from gpuenv.model.variant import CudaVersion, Variant
+from gpuenv.planning.load_knowledge import load_knowledge
 
 KNOWLEDGE = load_knowledge()
 PRINTED = Path(__file__).parents[1] / "fixtures" / "gpu-names.txt"

@@ -15,15 +15,17 @@ from packaging.version import Version
 from published import wheel
 
 from gpuenv import matrices
-from gpuenv.core.case import Case
-from gpuenv.core.ranges import turning_points
-from gpuenv.core.request import STACK
-from gpuenv.core.rules import driver, kernels, known_bad, library
-from gpuenv.core.rules.platform import fits
-from gpuenv.core.situation import Situation
-from gpuenv.values.build import TorchBuild
-from gpuenv.values.errors import Refused
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.knowledge.version_ranges import turning_points
+from gpuenv.model.errors import Refused
+from gpuenv.model.wheel import TorchBuild
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.candidate import Case
+from gpuenv.resolution.known_bad_facts import Situation
+from gpuenv.resolution.request import STACK
+from gpuenv.resolution.rules import bundled_libraries as library
+from gpuenv.resolution.rules import driver, known_bad
+from gpuenv.resolution.rules import gpu_code as kernels
+from gpuenv.resolution.rules.platform_tags import fits
 
 KNOWLEDGE = load_knowledge()
 ROWS = {row["id"]: row for row in matrices.load("known-bad")}

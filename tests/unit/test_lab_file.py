@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.core.lab_file import LabOptions, parse_lab_file
-from gpuenv.values.documents import load_toml
-from gpuenv.values.errors import UsageError
-from gpuenv.workflow.lab import lock_of, read_lab, with_lab
-from gpuenv.workflow.options import PlanOptions
+from gpuenv.bootstrap.lab import lock_of, read_lab, with_lab
+from gpuenv.bootstrap.lab_toml import LabOptions, parse_lab_file
+from gpuenv.model.errors import UsageError
+from gpuenv.planning.options import PlanOptions
+from gpuenv.untrusted.documents import load_toml
 
 WHOLE = """
 mirrors = ["nju", "tuna"]

@@ -22,10 +22,10 @@ from gpuenv.cli.language import (
     split_words,
 )
 from gpuenv.cli.table import text_width
-from gpuenv.core.render.source import said_source
-from gpuenv.values.system_words import reason_of, said_by_others
-from gpuenv.values.text import install_catalogue, reword, said, tr
-from gpuenv.verification.wording import said_detail
+from gpuenv.formats.fact_source import said_source
+from gpuenv.i18n.foreign_messages import reason_of, said_by_others
+from gpuenv.i18n.messages import install_catalogue, reword, said, tr
+from gpuenv.verification.messages import said_detail
 
 OTHERS = [one for one in LANGUAGES if one != "en"]
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -244,7 +244,7 @@ def _untranslated_reasons() -> Iterator[str]:
             call = node.exc if isinstance(node, ast.Raise) else None
             if not isinstance(call, ast.Call) or not call.args or path.name == "child.py":
                 continue
-            if path.parent.name == "node":  # it runs elsewhere, in English, which `workflow.node_words` reads
+            if path.parent.name == "node":  # it runs elsewhere, in English, which `fleet.node_messages` reads
                 continue
             pieces = call.args[0].values if isinstance(call.args[0], ast.JoinedStr) else [call.args[0]]
             words = " ".join(str(one.value) for one in pieces if isinstance(one, ast.Constant))

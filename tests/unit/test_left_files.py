@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from left_samples import ENVIRONMENT, NAMES, PYPROJECT, TEXTS
 
-from gpuenv.core.left_kinds import read_left_file
-from gpuenv.core.left_reading import Reading
-from gpuenv.core.left_text import decode_left, encode_left
-from gpuenv.values.left import LeftFile
+from gpuenv.adapt.model import LeftFile
+from gpuenv.adapt.parsers.collector import Reading
+from gpuenv.adapt.parsers.encoding import decode_left, encode_left
+from gpuenv.adapt.parsers.parse import read_left_file
 
 
 def read(name: str, text: str) -> Reading:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import locked, locked_file, plan
 
-from gpuenv.core.locked_places import Place, addressed, place_of, places_of
-from gpuenv.values.plan import Sources
-from gpuenv.values.userinfo import without_userinfo
+from gpuenv.formats.file_indexes import Place, addressed, place_of, places_of
+from gpuenv.model.plan import Sources
+from gpuenv.secrets.url_credentials import without_userinfo
 
 WHL = "https://torch.example.com/whl/cu126"
 PAGE = "https://lab.example.com/wheels/"

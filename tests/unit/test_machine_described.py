@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.core.described import describe_machine
-from gpuenv.core.knowledge import parse_knowledge
-from gpuenv.values.capability import ComputeCapability
-from gpuenv.values.driver import DriverVersion
-from gpuenv.values.errors import UsageError
-from gpuenv.values.machine import Driver, FoundPython, Gpu, Machine, Problem, System
-from gpuenv.values.variant import CudaVersion
+from gpuenv.host.describe import describe_machine
+from gpuenv.knowledge.knowledge import parse_knowledge
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.driver import DriverVersion
+from gpuenv.model.errors import UsageError
+from gpuenv.model.machine import Driver, FoundPython, Gpu, Machine, Problem, System
+from gpuenv.model.variant import CudaVersion
 
 KNOWLEDGE = parse_knowledge(
     (),

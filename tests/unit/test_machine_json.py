@@ -10,20 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.core.machine_json import parse_driver, parse_machine, render_machine
-from gpuenv.values.capability import ComputeCapability
-from gpuenv.values.driver import DriverVersion
-from gpuenv.values.machine import (
-    Driver,
-    FoundManager,
-    FoundPython,
-    Gpu,
-    Machine,
-    Problem,
-    System,
-    Toolkit,
-)
-from gpuenv.values.variant import CudaVersion
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.driver import DriverVersion
+from gpuenv.model.machine import Driver, FoundManager, FoundPython, Gpu, Machine, Problem, System, Toolkit
+from gpuenv.model.machine_json import parse_driver, parse_machine, render_machine
+from gpuenv.model.variant import CudaVersion
 
 NUMBERS = st.integers(0, 99)
 CUDA = st.builds(CudaVersion, NUMBERS, NUMBERS)

@@ -10,13 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.version import Version
 
-from gpuenv.machine.nvidia_smi import parse_complaints, parse_refusal
-from gpuenv.machine.reading import Reading, parse_bus_id, parse_device_id, parse_driver_version, parse_uuid
-from gpuenv.machine.smi_csv import FIELDS, parse_query
-from gpuenv.machine.smi_table import parse_list, parse_table
-from gpuenv.machine.smi_words import parse_complaint, quote
-from gpuenv.values.capability import ComputeCapability
-from gpuenv.values.variant import CudaVersion
+from gpuenv.host.nvidia.reading import (
+    Reading,
+    parse_bus_id,
+    parse_device_id,
+    parse_driver_version,
+    parse_uuid,
+)
+from gpuenv.host.nvidia.smi import parse_complaints, parse_refusal
+from gpuenv.host.nvidia.smi_csv import FIELDS, parse_query
+from gpuenv.host.nvidia.smi_messages import parse_complaint, quote
+from gpuenv.host.nvidia.smi_table import parse_list, parse_table
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.variant import CudaVersion
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "nvidia-smi"
 

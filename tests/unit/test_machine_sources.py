@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.version import Version
 
-from gpuenv.machine.conda_tools import parse_record
-from gpuenv.machine.nvml import parse_cuda_number, parse_pci_number
-from gpuenv.machine.pci import parse_id
-from gpuenv.machine.proc_driver import parse_information, parse_proc_version
-from gpuenv.machine.pythons import parse_managed_name, parse_pyvenv
-from gpuenv.machine.system import parse_architecture_name, parse_cgroup, parse_glibc, parse_musl
-from gpuenv.machine.tegra import parse_chip, parse_release
-from gpuenv.machine.toolkit import parse_nvcc, parse_version_json, parse_version_text
-from gpuenv.machine.visible import parse_visible
-from gpuenv.values.machine import Gpu
+from gpuenv.host.nvidia.nvml import parse_cuda_number, parse_pci_number
+from gpuenv.host.nvidia.pci import parse_id
+from gpuenv.host.nvidia.proc_driver import parse_information, parse_proc_version
+from gpuenv.host.nvidia.tegra import parse_chip, parse_release
+from gpuenv.host.nvidia.visible_devices import parse_visible
+from gpuenv.host.software.cuda_toolkit import parse_nvcc, parse_version_json, parse_version_text
+from gpuenv.host.software.package_managers import parse_record
+from gpuenv.host.software.pythons import parse_managed_name, parse_pyvenv
+from gpuenv.host.system import parse_architecture_name, parse_cgroup, parse_glibc, parse_musl
+from gpuenv.model.machine import Gpu
 
 PROC = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  450.80.02  Wed Sep 23 01:13:39 UTC 2020\nGCC version:"
 PROC_OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.133.07  Release Build  (dvs)"

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.core.machine_json import parse_machine, render_machine
-from gpuenv.machine.smi_csv import FIELDS
-from gpuenv.machine.told import parse_told
+from gpuenv.host.nvidia.smi_csv import FIELDS
+from gpuenv.host.remote import parse_told
+from gpuenv.model.machine import Machine
+from gpuenv.model.machine_json import parse_machine, render_machine
 from gpuenv.node import tell
-from gpuenv.values.machine import Machine
-from gpuenv.workflow.detect import hardware_knowledge
+from gpuenv.planning.detect import hardware_knowledge
 
 QUERY = [f"--query-gpu={','.join(FIELDS)}", "--format=csv,noheader,nounits"]
 ROW = "0, NVIDIA H100, 535.183.01, GPU-0, 00000000:01:00.0, 0x233010DE, 81559, Disabled, 9.0\n"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.managers.resolver import (
+from gpuenv.installers.uv_compile import (
     Demand,
     Question,
     ResolvedFile,
@@ -19,8 +19,8 @@ from gpuenv.managers.resolver import (
     parse_pylock,
     uv_platform,
 )
-from gpuenv.values.errors import GpuenvError, InstallFailed, Unreachable
-from gpuenv.values.plan import Sources
+from gpuenv.model.errors import GpuenvError, InstallFailed, Unreachable
+from gpuenv.model.plan import Sources
 
 RECORDED = Path(__file__).parents[1] / "fixtures" / "uv"
 

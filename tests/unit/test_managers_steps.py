@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.managers import CONDA_MANAGERS, WHEEL_MANAGERS, Wanted, get_conda_manager, get_manager, pip, uv
-from gpuenv.values.conda import CondaWanted
-from gpuenv.values.errors import UsageError
-from gpuenv.values.plan import Sources
+from gpuenv.installers import CONDA_MANAGERS, WHEEL_MANAGERS, Wanted, get_conda_manager, get_manager, pip, uv
+from gpuenv.model.conda import CondaWanted
+from gpuenv.model.errors import UsageError
+from gpuenv.model.plan import Sources
 
 PAGE = "https://wheels.example.com/whl/cu126/torch/"
 INDEX = "https://index.example.com/simple"

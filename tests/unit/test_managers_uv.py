@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.managers.manager import Wanted
-from gpuenv.managers.uv import parse_python_list, steps
-from gpuenv.values.plan import Sources
-from gpuenv.values.python import PythonOffer
+from gpuenv.installers.protocol import Wanted
+from gpuenv.installers.uv import parse_python_list, steps
+from gpuenv.model.plan import Sources
+from gpuenv.model.python import PythonOffer
 
 
 def entry(version: str, **changes: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from gpuenv.core.match_spec import MatchSpec, as_requirement, as_specifier, parse_match_spec, split_spec
+from gpuenv.model.match_spec import MatchSpec, as_requirement, as_specifier, parse_match_spec, split_spec
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_.-]{0,8}", fullmatch=True)
 VERSIONS = st.from_regex(r"[0-9]{1,2}(\.[0-9]{1,2}){0,2}", fullmatch=True)

@@ -13,9 +13,9 @@ from packaging.utils import parse_wheel_filename
 from packaging.version import Version
 
 from gpuenv import matrices
-from gpuenv.values.build import PLATFORMS
-from gpuenv.values.variant import Variant
-from gpuenv.workflow.matrix import check_matrix
+from gpuenv.matrix.show import check_matrix
+from gpuenv.model.variant import Variant
+from gpuenv.model.wheel import PLATFORMS
 
 MATRICES = Path(__file__).parents[2] / "matrices"
 TABLES = (

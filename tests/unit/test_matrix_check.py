@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.core.matrix_check import MatrixFault, check_matrices
-from gpuenv.core.matrix_fields import FIELDS
-from gpuenv.core.matrix_manifest import manifest_rows, shrunk, updated, vanished
-from gpuenv.core.matrix_notes import note_matrices
-from gpuenv.values.errors import UsageError
-from gpuenv.workflow.matrix import show_matrix
+from gpuenv.knowledge.schema.tables import FIELDS
+from gpuenv.matrix.show import show_matrix
+from gpuenv.matrix_checks.manifest import manifest_rows, shrunk, updated, vanished
+from gpuenv.matrix_checks.notes import note_matrices
+from gpuenv.matrix_checks.run import MatrixFault, check_matrices
+from gpuenv.model.errors import UsageError
 
 ORIGIN = {"source": "a page", "evidence": "matrix"}
 TORCH = "torch-2.7.0-cp312-cp312-manylinux_2_28_x86_64.whl"

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from gpuenv import matrices
-from gpuenv.core.matrix_check import check_matrices
-from gpuenv.core.mirror_rows import parse_mirror
-from gpuenv.workflow.matrix import show_matrix
+from gpuenv.indexes.mirrors.records import parse_mirror
+from gpuenv.matrix.show import show_matrix
+from gpuenv.matrix_checks.run import check_matrices
 
 Row = dict[str, Any]
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv import matrices
-from gpuenv.core.matrix_text import merge_rows, render_table, sort_rows
+from gpuenv.matrix_checks.serialise import merge_rows, render_table, sort_rows
 
 
 def test_the_committed_files_are_as_the_writer_writes_them() -> None:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
-from gpuenv.core.mirror_audit import Reading, Verdict, by_rank, judge, lengths_agreed, not_asked
-from gpuenv.core.mirror_sought import Sought, Wanted, file_to_read, find_sought, newest_file
-from gpuenv.values.build import IndexKind, WheelFile
-from gpuenv.values.index import IndexSource, Listing
-from gpuenv.values.mirror import Mirror, PypiPart, TorchPart
-from gpuenv.values.variant import Variant
+from gpuenv.indexes.mirrors.verdict import Reading, Verdict, by_rank, judge, lengths_agreed, not_asked
+from gpuenv.indexes.mirrors.wanted_files import Sought, Wanted, file_to_read, find_sought, newest_file
+from gpuenv.model.index import IndexSource, Listing
+from gpuenv.model.mirror import Mirror, PypiPart, TorchPart
+from gpuenv.model.variant import Variant
+from gpuenv.model.wheel import IndexKind, WheelFile
 
 HOST = "mirror.example.com"
 TORCH = "torch-2.14.1+cu126-cp312-cp312-manylinux_2_28_x86_64.whl"

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.core.mirror_rows import parse_mirror
-from gpuenv.values.errors import UsageError
-from gpuenv.values.index import IndexConfiguration, IndexSource
-from gpuenv.values.mirror import Mirror
-from gpuenv.values.variant import Variant
-from gpuenv.workflow.mirror_choice import Chosen, Circumstances, choose
-from gpuenv.workflow.mirrors import Mirrors
+from gpuenv.indexes.mirrors.load import Mirrors
+from gpuenv.indexes.mirrors.records import parse_mirror
+from gpuenv.model.errors import UsageError
+from gpuenv.model.index import IndexConfiguration, IndexSource
+from gpuenv.model.mirror import Mirror
+from gpuenv.model.variant import Variant
+from gpuenv.planning.mirrors.choose import Chosen, Circumstances, choose
 
 
 def mirror(name: str, **fields: Any) -> Mirror:

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv import matrices
-from gpuenv.core.mirror_names import correction, find_mirror, is_bogus, mirror_of_url, near_names
-from gpuenv.core.mirror_rows import parse_mirror, parse_own_mirror
-from gpuenv.values.mirror import Mirror
+from gpuenv.indexes.mirrors.lookup import correction, find_mirror, is_bogus, mirror_of_url, near_names
+from gpuenv.indexes.mirrors.records import parse_mirror, parse_own_mirror
+from gpuenv.model.mirror import Mirror
 
 ROWS = matrices.load("mirrors")
 MIRRORS = tuple(parse_mirror(row) for row in ROWS)

@@ -11,18 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from published import wheel
 
-from gpuenv.core.mirror_notes import (
+from gpuenv.indexes.mirrors.notes import (
     hosts_elsewhere,
     strayed_last,
     warn_of_strays,
     what_official_has,
     why_no_torch_wheels,
 )
-from gpuenv.core.mirror_rows import parse_own_mirror
-from gpuenv.core.resolve import Choice
-from gpuenv.values.index import IndexSource, Listing
-from gpuenv.values.mirror import Mirror
-from gpuenv.values.python import PythonOffer
+from gpuenv.indexes.mirrors.records import parse_own_mirror
+from gpuenv.model.index import IndexSource, Listing
+from gpuenv.model.mirror import Mirror
+from gpuenv.model.python import PythonOffer
+from gpuenv.resolution.resolve import Choice
 
 NAME = "torch-2.7.1+cu126-cp312-cp312-manylinux_2_28_x86_64.whl"
 OWN = "https://lab.example/whl/cu126/"

@@ -8,13 +8,13 @@ import pytest
 from deciding import Asked, decided, gpu_machine
 from fleets import fleet_of
 
-from gpuenv.core.fleet_groups import split
-from gpuenv.core.knowledge import Knowledge
-from gpuenv.core.target import choose_target
-from gpuenv.values.machine import FoundPython, Machine
-from gpuenv.workflow.knowledge import load_knowledge
-from gpuenv.workflow.options import PlanOptions
-from gpuenv.workflow.pythons import offer_pythons
+from gpuenv.fleet.grouping.groups import split
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.machine import FoundPython, Machine
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.pythons import offer_pythons
+from gpuenv.resolution.target import choose_target
 
 H100 = gpu_machine("580.95.05", "NVIDIA H100")
 

@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 
 from gpuenv import own_metadata
 from gpuenv.own_metadata import install_extra, metadata_text, render_metadata, requires_of
-from gpuenv.values.documents import load_toml
+from gpuenv.untrusted.documents import load_toml
 
 _ROOT = Path(__file__).parents[2]
 PROJECT = load_toml((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from left_samples import ENVIRONMENT, NAMES, PYPROJECT, TEXTS
 
-from gpuenv.core.left_kinds import read_left_file
-from gpuenv.core.patch import patched, unplaced
-from gpuenv.core.patch_diff import unified_diff
-from gpuenv.core.patch_notation import admitting
-from gpuenv.values.left import Change, Left, LeftFile
+from gpuenv.adapt.model import Change, Left, LeftFile
+from gpuenv.adapt.parsers.parse import read_left_file
+from gpuenv.adapt.patch.apply import patched, unplaced
+from gpuenv.adapt.patch.notation import admitting
+from gpuenv.adapt.patch.unified_diff import unified_diff
 
 R, E, P, S, C = "requirements.txt", "environment.yml", "pyproject.toml", "setup.py", "setup.cfg"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.cli.output import note, print_data, print_file
-from gpuenv.values.printable import printable
+from gpuenv.untrusted.printable import printable
 
 _DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gpuenv.core.proof_age import DriverFacts, machine_driver_facts, parse_proof
 from gpuenv.environments.record import Record
-from gpuenv.workflow.proof_age import outdated_proof, proven, read_driver_facts
+from gpuenv.operations.proof_age import outdated_proof, proven, read_driver_facts
+from gpuenv.verification.proof_age import DriverFacts, machine_driver_facts, parse_proof
 
 L4, H100 = "NVIDIA L4", "NVIDIA H100 PCIe"
 RECORD = Record("paper", "2026-11-20T10:00:00+00:00", "uv", {})

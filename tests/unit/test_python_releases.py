@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from deciding import gpu_machine
 
-from gpuenv.core.python_releases import brought_by_uv, with_ages
-from gpuenv.core.request import parse_python
-from gpuenv.core.rules.python import admitted
-from gpuenv.core.target import choose_target
-from gpuenv.values.machine import FoundPython, Machine
-from gpuenv.values.python import PythonOffer
-from gpuenv.workflow.knowledge import load_knowledge
-from gpuenv.workflow.options import PlanOptions
-from gpuenv.workflow.pythons import offer_pythons
+from gpuenv.knowledge.python_releases import brought_by_uv, with_ages
+from gpuenv.model.machine import FoundPython, Machine
+from gpuenv.model.python import PythonOffer
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.pythons import offer_pythons
+from gpuenv.resolution.request import parse_python
+from gpuenv.resolution.rules.python import admitted
+from gpuenv.resolution.target import choose_target
 
 RELEASES = load_knowledge().python_releases
 AUTUMN = date(2026, 11, 22)  # 3.15 is seven weeks old, 3.14 a year

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.core.ranges import lies_apart, lies_within
+from gpuenv.knowledge.version_ranges import lies_apart, lies_within
 
 RELEASES = st.lists(st.integers(0, 4), min_size=1, max_size=3).map(lambda parts: ".".join(map(str, parts)))
 SPECIFIERS = st.lists(

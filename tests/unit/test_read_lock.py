@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.tags import Tag
 
-from gpuenv.core.read_lock import Needs, UnfitError, compatible_with, needs_of, parse_lock, select_files
-from gpuenv.core.target import Target
-from gpuenv.values.machine import Machine
-from gpuenv.values.python import PythonOffer
+from gpuenv.locks.parse_pylock import Needs, UnfitError, compatible_with, needs_of, parse_lock, select_files
+from gpuenv.model.machine import Machine
+from gpuenv.model.python import PythonOffer
+from gpuenv.resolution.target import Target
 
 SHA = "a" * 64
 LINUX = gpu_machine("535.104.05", "NVIDIA H100")

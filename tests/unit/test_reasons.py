@@ -8,9 +8,9 @@ from building import case
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.core.case import Failure
-from gpuenv.core.reasons import all_that_collide, fewest_reasons
-from gpuenv.core.resolve import Judged
+from gpuenv.resolution.candidate import Failure
+from gpuenv.resolution.report.minimal_reasons import all_that_collide, fewest_reasons
+from gpuenv.resolution.resolve import Judged
 
 RANKS = {"a": 0, "b": 1, "c": 2, "d": 3}
 KEYS = st.tuples(st.sampled_from("abcd"), st.sampled_from("xyz"))

@@ -9,13 +9,13 @@ import pytest
 from packaging.version import Version
 from torch_listings import DIGEST, find, listing, torch
 
-from gpuenv.core.companion_pairs import pair_rows, torches_to_pair, with_companions
-from gpuenv.core.matrix_check import check_matrices
-from gpuenv.core.matrix_text import merge_rows
-from gpuenv.core.refresh_rows import NotEnoughError, release_row, torch_row
-from gpuenv.core.wheel_facts import WheelFacts, WheelMetadata
-from gpuenv.values.capability import parse_architecture
-from gpuenv.values.variant import Variant
+from gpuenv.matrix.companion_pairs import pair_rows, torches_to_pair, with_companions
+from gpuenv.matrix.refresh_rows import NotEnoughError, release_row, torch_row
+from gpuenv.matrix_checks.run import check_matrices
+from gpuenv.matrix_checks.serialise import merge_rows
+from gpuenv.model.capability import parse_architecture
+from gpuenv.model.variant import Variant
+from gpuenv.wheels.metadata import WheelFacts, WheelMetadata
 
 CUDNN = 'nvidia-cudnn-cu14==10.1.0.2; platform_system == "Linux"'
 (TARGET,) = find(listing(torch("3.0.0")))

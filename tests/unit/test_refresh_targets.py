@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from torch_listings import DIGEST, find, listing, torch
 
-from gpuenv.core.refresh_targets import parse_only
+from gpuenv.matrix_checks.refresh_targets import parse_only
 
 
 def row(

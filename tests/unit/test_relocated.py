@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from gpuenv.core.relocated import (
+from gpuenv.environments.rewrite_paths import (
     Move,
     moved_path,
     relocated,

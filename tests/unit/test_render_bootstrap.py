@@ -11,9 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scripts import asked, carried, environment, needed, script, template
 
-from gpuenv.core.render.bootstrap import quote, render_bootstrap
-from gpuenv.values.bootstrap import HeldFile, Located, MicromambaFile
-from gpuenv.values.errors import UsageError
+from gpuenv.bootstrap.model import HeldFile, Located, MicromambaFile
+from gpuenv.bootstrap.render import quote, render_bootstrap
+from gpuenv.model.errors import UsageError
 
 needs_sh = pytest.mark.skipif(shutil.which("dash") is None, reason="dash is not there")
 FULL = asked(

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import H100, WINDOWS, plan
 
-from gpuenv.core.render.commands import render_commands
-from gpuenv.core.render.formats import FORMATS
-from gpuenv.core.render.shell import one_line, render_command, render_comment
-from gpuenv.values.capability import ComputeCapability
-from gpuenv.values.machine import Gpu
-from gpuenv.values.plan import Step
+from gpuenv.formats.commands import render_commands
+from gpuenv.formats.registry import FORMATS
+from gpuenv.formats.shell import one_line, render_command, render_comment
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.machine import Gpu
+from gpuenv.model.plan import Step
 
 WORDS = st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=4).map(tuple)
 

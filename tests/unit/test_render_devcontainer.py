@@ -8,7 +8,7 @@ import re
 from pages import ROOT
 from plans import cpu_plan, plan
 
-from gpuenv.core.render.devcontainer import render_devcontainer
+from gpuenv.formats.devcontainer import render_devcontainer
 
 WHOLE = """\
 {

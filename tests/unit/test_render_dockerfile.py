@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import cpu_plan, locked, locked_file, plan
 
-from gpuenv.core.render.dockerfile import render_dockerfile
-from gpuenv.values.errors import UsageError
-from gpuenv.values.image import BaseImage, ImageRecipe
-from gpuenv.values.locked import Locked
-from gpuenv.values.plan import Sources
-from gpuenv.values.variant import CudaVersion
+from gpuenv.formats.dockerfile import render_dockerfile
+from gpuenv.model.errors import UsageError
+from gpuenv.model.image import BaseImage, ImageRecipe
+from gpuenv.model.locked import Locked
+from gpuenv.model.plan import Sources
+from gpuenv.model.variant import CudaVersion
 
 DIGEST = f"sha256:{'5f' * 32}"
 SLIM = BaseImage("docker.io", "library/python:3.12-slim-bookworm", "slim", "3.12", "2.36", digest=DIGEST)

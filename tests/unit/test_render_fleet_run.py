@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from plans import plan
 
 from gpuenv.cli.table import render_table
-from gpuenv.core.render.fleet_report import render_report
-from gpuenv.core.render.fleet_run import (
+from gpuenv.fleet.model import FleetGroup, FleetMachine, FleetPlan
+from gpuenv.fleet.render.report import render_report
+from gpuenv.fleet.render.run import (
     STATES,
     columns_of,
     counts_in_words,
@@ -24,9 +25,8 @@ from gpuenv.core.render.fleet_run import (
     render_run_data,
     table_rows,
 )
-from gpuenv.values.fleet import FleetGroup, FleetMachine, FleetPlan
-from gpuenv.values.fleet_run import FleetRun, HostOutcome, OutcomeState
-from gpuenv.values.machine import Problem
+from gpuenv.fleet.run_model import FleetRun, HostOutcome, OutcomeState
+from gpuenv.model.machine import Problem
 
 P100 = gpu_machine("535.104.05", "Tesla P100")
 WORDS = st.text(max_size=40)

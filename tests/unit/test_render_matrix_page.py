@@ -13,18 +13,18 @@ from deciding import gpu_machine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpuenv.core.knowledge import Knowledge
-from gpuenv.core.render import matrix_page
-from gpuenv.core.render.matrix_page import PageParts, page_data, render_matrix_page
-from gpuenv.core.render.matrix_page_machine import Here, render_here
-from gpuenv.core.render.matrix_page_texts import page_texts
-from gpuenv.core.target import choose_target
-from gpuenv.values.machine import Machine, System
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.matrix.page import render as matrix_page
+from gpuenv.matrix.page.machine import Here, render_here
+from gpuenv.matrix.page.render import PageParts, page_data, render_matrix_page
+from gpuenv.matrix.page.texts import page_texts
+from gpuenv.model.machine import Machine, System
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.target import choose_target
 
 KNOWLEDGE = load_knowledge()
 BARE = PageParts("<style>@STYLE@</style><script id=data>@DATA@</script><script>@SCRIPT@</script>", "s", "j")
-PAGE = Path(matrix_page.__file__)
+PAGE = Path(matrix_page.__file__).with_name("matrix_page")
 
 
 def data(here: Here | None = None, knowledge: Knowledge = KNOWLEDGE) -> dict[str, Any]:

@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import H100, INDEX, NOWHERE, WINDOWS, locked, locked_file, package, plan
 
-from gpuenv.core.conda_plan_part import with_conda_python
-from gpuenv.core.render.pixi import render_pixi, render_pixi_of_conda
-from gpuenv.core.target import choose_target
-from gpuenv.values.capability import ComputeCapability
-from gpuenv.values.conda import CondaChannel, CondaPlan
-from gpuenv.values.errors import UsageError
-from gpuenv.values.locked import Locked, LockedFile
-from gpuenv.values.machine import Gpu, Machine
-from gpuenv.values.plan import Plan, Sources
+from gpuenv.formats.pixi import render_pixi, render_pixi_of_conda
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.conda import CondaChannel, CondaPlan
+from gpuenv.model.errors import UsageError
+from gpuenv.model.locked import Locked, LockedFile
+from gpuenv.model.machine import Gpu, Machine
+from gpuenv.model.plan import Plan, Sources
+from gpuenv.resolution.conda.plan_part import with_conda_python
+from gpuenv.resolution.target import choose_target
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from packaging.pylock import Pylock
 from plans import H100, locked, locked_file, plan
 
-from gpuenv.core.read_lock import needs_of
-from gpuenv.core.render.pylock import render_pylock
-from gpuenv.values.capability import ComputeCapability
-from gpuenv.values.machine import Gpu
+from gpuenv.formats.pylock import render_pylock
+from gpuenv.locks.parse_pylock import needs_of
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.machine import Gpu
 
 if sys.version_info >= (3, 11):
     import tomllib

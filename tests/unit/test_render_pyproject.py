@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from packaging.requirements import Requirement
 from plans import H100, INDEX, WINDOWS, cpu_plan, locked, locked_file, package, plan
 
-from gpuenv.core.render.pyproject import render_pyproject
-from gpuenv.values.capability import ComputeCapability
-from gpuenv.values.locked import Locked
-from gpuenv.values.machine import Gpu
-from gpuenv.values.plan import Sources
+from gpuenv.formats.pyproject import render_pyproject
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.locked import Locked
+from gpuenv.model.machine import Gpu
+from gpuenv.model.plan import Sources
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import H100, locked, locked_file, plan
 
-from gpuenv.core.render.requirements import render_locked_requirements, render_requirements
-from gpuenv.values.capability import ComputeCapability
-from gpuenv.values.errors import UsageError
-from gpuenv.values.machine import Gpu
-from gpuenv.values.plan import Sources
+from gpuenv.formats.requirements import render_locked_requirements, render_requirements
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.errors import UsageError
+from gpuenv.model.machine import Gpu
+from gpuenv.model.plan import Sources
 
 
 def test_the_whole_file() -> None:

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import H100, cpu_plan, package, plan
 
-from gpuenv.core.render.json import render_plan_data
-from gpuenv.core.render.machine import render_machine_text
-from gpuenv.core.render.text import render_size, render_text
-from gpuenv.values.capability import ComputeCapability
-from gpuenv.values.machine import Gpu, Machine, Toolkit
-from gpuenv.values.plan import Advice
-from gpuenv.values.variant import CudaVersion
+from gpuenv.formats.json import render_plan_data
+from gpuenv.formats.machine import render_machine_text
+from gpuenv.formats.text import render_size, render_text
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.machine import Gpu, Machine, Toolkit
+from gpuenv.model.plan import Advice
+from gpuenv.model.variant import CudaVersion
 
 
 def test_a_plan_is_told_in_a_few_lines() -> None:

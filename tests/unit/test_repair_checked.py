@@ -8,12 +8,12 @@ import pytest
 from patients import Patient
 from plans import plan
 
-from gpuenv.core.doctor.diagnosis import Diagnosis
-from gpuenv.core.doctor.repair import Repair
-from gpuenv.values.plan import CheckedFile, CheckedStack
+from gpuenv.doctor.diagnosis import Diagnosis
+from gpuenv.doctor.examine import Examination
+from gpuenv.doctor.repair_choice import Repair
+from gpuenv.doctor.repair_steps import repair_steps
+from gpuenv.model.plan import CheckedFile, CheckedStack
 from gpuenv.verification.locate import Located
-from gpuenv.workflow.doctor import Examination
-from gpuenv.workflow.repair_steps import repair_steps
 
 
 @pytest.mark.parametrize("manager", ["uv", "pip"])

@@ -17,12 +17,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gpuenv.http.streams import Validators
-from gpuenv.indexes.channel_store import Reading, parse_reading, render_reading
-from gpuenv.indexes.conda_record import Entries, Folder, join_path, package_of, parse_record, select_records
-from gpuenv.indexes.json_stream import JsonStream
-from gpuenv.indexes.parse_repodata import parse_repodata
-from gpuenv.indexes.parse_shards import parse_shard, parse_shard_index
-from gpuenv.indexes.zst import decompress, decompressed
+from gpuenv.indexes.conda.json_stream import JsonStream
+from gpuenv.indexes.conda.parse_repodata import parse_repodata
+from gpuenv.indexes.conda.parse_shards import parse_shard, parse_shard_index
+from gpuenv.indexes.conda.record import Entries, Folder, join_path, package_of, parse_record, select_records
+from gpuenv.indexes.conda.store import Reading, parse_reading, render_reading
+from gpuenv.indexes.conda.zstd import decompress, decompressed
 
 FOLDER = Folder("conda-forge", "linux-64", "https://conda.example.com/conda-forge/linux-64")
 PACKAGES = (

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.core.request import Request, parse_cuda_option, parse_python, parse_requirements
-from gpuenv.values.errors import UsageError
+from gpuenv.model.errors import UsageError
+from gpuenv.resolution.request import Request, parse_cuda_option, parse_python, parse_requirements
 
 
 def test_without_requirements_it_is_torch_and_torchvision_and_torch_is_always_there() -> None:

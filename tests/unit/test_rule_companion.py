@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from building import case, found, listing, on
 
-from gpuenv.core.case import Case, Failure, Found
-from gpuenv.core.request import Request, parse_requirements
-from gpuenv.core.rules import companion
-from gpuenv.values.python import PythonOffer
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.model.python import PythonOffer
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.candidate import Case, Failure, Found
+from gpuenv.resolution.request import Request, parse_requirements
+from gpuenv.resolution.rules import companion
 
 KNOWLEDGE = load_knowledge()
 HERE = on("580.95.05", "9.0")

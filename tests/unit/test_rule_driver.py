@@ -6,9 +6,9 @@ import pytest
 from building import case, on, target
 from deciding import gpu_machine
 
-from gpuenv.core.rules import driver
-from gpuenv.values.variant import parse_cuda_version
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.model.variant import parse_cuda_version
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.rules import driver
 
 KNOWLEDGE = load_knowledge()
 

@@ -8,10 +8,10 @@ from deciding import gpu_machine
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.core.rules import kernels
-from gpuenv.values.capability import ComputeCapability, parse_architecture, parse_compute_capability
-from gpuenv.values.variant import CudaVersion
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.model.capability import ComputeCapability, parse_architecture, parse_compute_capability
+from gpuenv.model.variant import CudaVersion
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.rules import gpu_code as kernels
 
 KNOWLEDGE = load_knowledge()
 CAPABILITIES = st.builds(ComputeCapability, st.integers(1, 15), st.integers(0, 9))

@@ -9,15 +9,15 @@ from building import case, found, on
 from deciding import Asked, Outcome, decided, gpu_machine
 from packaging.specifiers import SpecifierSet
 
-from gpuenv.core.assemble import assemble
-from gpuenv.core.knowledge import KnownBad
-from gpuenv.core.request import Request, parse_requirements
-from gpuenv.core.rules import known_bad
-from gpuenv.core.situation import Situation, situation_of
-from gpuenv.values.index import IndexConfiguration
-from gpuenv.values.plan import PlannedPackage
-from gpuenv.values.python import PythonOffer
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.knowledge.knowledge import KnownBad
+from gpuenv.model.index import IndexConfiguration
+from gpuenv.model.plan import PlannedPackage
+from gpuenv.model.python import PythonOffer
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.known_bad_facts import Situation, situation_of
+from gpuenv.resolution.plan_builder import assemble
+from gpuenv.resolution.request import Request, parse_requirements
+from gpuenv.resolution.rules import known_bad
 
 KNOWLEDGE = load_knowledge()
 A100 = gpu_machine("535.104.05", "8.0")

@@ -6,8 +6,8 @@ import pytest
 from building import case, on, target
 from deciding import gpu_machine
 
-from gpuenv.core.rules import library
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.rules import bundled_libraries as library
 
 KNOWLEDGE = load_knowledge()
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from published import wheel
 
-from gpuenv.core.rules import platform
+from gpuenv.resolution.rules import platform_tags as platform
 
 MINORS = st.integers(5, 45)
 

@@ -7,9 +7,9 @@ from building import case, found
 from packaging.specifiers import SpecifierSet
 from published import wheel
 
-from gpuenv.core.request import parse_python
-from gpuenv.core.rules import python
-from gpuenv.values.python import PythonOffer
+from gpuenv.model.python import PythonOffer
+from gpuenv.resolution.request import parse_python
+from gpuenv.resolution.rules import python
 
 OFFERS = tuple(PythonOffer(f"3.{minor}") for minor in range(8, 16))
 

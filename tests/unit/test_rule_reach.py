@@ -6,11 +6,11 @@ from building import case, listing
 from deciding import Asked, decided, gpu_machine, machine
 from published import Published, wheel
 
-from gpuenv.core.cases import collect_cases
-from gpuenv.core.resolve import ask, decide
-from gpuenv.core.rules import reach
-from gpuenv.core.target import choose_target
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.collect import collect_cases
+from gpuenv.resolution.resolve import ask, decide
+from gpuenv.resolution.rules import availability as reach
+from gpuenv.resolution.target import choose_target
 
 H100 = gpu_machine("580.95.05", "9.0")
 NAME = "torch-2.7.1+cu126-cp312-cp312-manylinux_2_28_x86_64.whl"

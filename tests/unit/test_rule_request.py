@@ -7,9 +7,9 @@ from building import case, on
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.core.request import Request, parse_cuda_option, parse_requirements
-from gpuenv.core.rules import request as rule
-from gpuenv.values.variant import Variant
+from gpuenv.model.variant import Variant
+from gpuenv.resolution.request import Request, parse_cuda_option, parse_requirements
+from gpuenv.resolution.rules import requested as rule
 
 VARIANTS = st.sampled_from(["cpu", "cu118", "cu126", "cu130", "rocm6.3", "xpu", "cu121_full"])
 ASKED = st.sampled_from(["auto", "cpu", "cu126", "12.6"])

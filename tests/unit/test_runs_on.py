@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from packaging.version import Version
 
-from gpuenv.core.runs_on import drivers_for, generations_for
-from gpuenv.core.wheel_facts import WheelFacts, WheelMetadata
-from gpuenv.values.build import Platform
-from gpuenv.values.capability import parse_architecture
-from gpuenv.values.variant import Variant
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.matrix.page.runs_on import drivers_for, generations_for
+from gpuenv.model.capability import parse_architecture
+from gpuenv.model.variant import Variant
+from gpuenv.model.wheel import Platform
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.wheels.metadata import WheelFacts, WheelMetadata
 
 KNOWLEDGE = load_knowledge()
 

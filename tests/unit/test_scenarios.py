@@ -16,12 +16,12 @@ import pytest
 from deciding import PYTHONS, Asked, Outcome, decided, machine
 from published import Published
 
-from gpuenv.core.reasons import fewest_reasons
-from gpuenv.core.refusal import asked_for
-from gpuenv.core.render.json import render_plan_data
-from gpuenv.core.render.text import render_text
-from gpuenv.values.errors import GpuenvError
-from gpuenv.values.plan import RULES, Plan
+from gpuenv.formats.json import render_plan_data
+from gpuenv.formats.text import render_text
+from gpuenv.model.errors import GpuenvError
+from gpuenv.model.plan import RULES, Plan
+from gpuenv.resolution.report.minimal_reasons import fewest_reasons
+from gpuenv.resolution.report.refusal import asked_for
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 NAMES = sorted(path.stem for path in SCENARIOS.glob("*.json"))

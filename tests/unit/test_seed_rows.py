@@ -17,9 +17,9 @@ from published import Published
 
 from gpuenv import matrices
 from gpuenv.cli.app import app
-from gpuenv.core.explain import explain
-from gpuenv.values.plan import RULES
-from gpuenv.workflow.explain import load_signatures
+from gpuenv.explain.explain import load_signatures
+from gpuenv.model.plan import RULES
+from gpuenv.signatures.match import explain
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 ROWS: dict[str, dict[str, Any]] = json.loads((FIXTURES / "seed_answers.json").read_text(encoding="utf-8"))

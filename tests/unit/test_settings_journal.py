@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.settings.journal import Kept, forget, keep, load, load_all, parse_kept
+from gpuenv.mirrors.undo_journal import Kept, forget, keep, load, load_all, parse_kept
 
 HERE = Path(__file__).parent
 ENTRY: dict[str, Any] = {

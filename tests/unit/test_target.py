@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from deciding import gpu_machine, machine
 
-from gpuenv.core.target import Target, choose_target
-from gpuenv.values.driver import DriverVersion
-from gpuenv.values.errors import GpuenvError, Refused, UsageError
-from gpuenv.values.machine import HARMLESS_PROBLEMS, Gpu, Machine
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.model.driver import DriverVersion
+from gpuenv.model.errors import GpuenvError, Refused, UsageError
+from gpuenv.model.machine import HARMLESS_PROBLEMS, Gpu, Machine
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.target import Target, choose_target
 
 
 def capabilities(target: Target) -> list[str]:

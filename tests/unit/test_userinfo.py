@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gpuenv.process_output import Redacting
-from gpuenv.values.concealed import conceal
-from gpuenv.values.userinfo import has_userinfo, redact, without_userinfo
+from gpuenv.process.output import Redacting
+from gpuenv.secrets.conceal_arguments import conceal
+from gpuenv.secrets.url_credentials import has_userinfo, redact, without_userinfo
 
 SECRET = "https://ada:hunter2@host.example/simple"
 PLAIN = "https://host.example/simple"

@@ -6,9 +6,9 @@ import pytest
 from building import on
 from deciding import Asked
 
-from gpuenv.core.target import Target
-from gpuenv.core.variants import builds_worth_asking
-from gpuenv.workflow.knowledge import load_knowledge
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.target import Target
+from gpuenv.resolution.variants_to_query import builds_worth_asking
 
 
 def variants(target: Target, *requirements: str, cuda: str | None = None) -> list[str]:

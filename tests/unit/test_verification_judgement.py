@@ -4,9 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from gpuenv.values.capability import ComputeCapability
-from gpuenv.values.machine import Gpu, Machine, Problem, System
-from gpuenv.verification.judgement import (
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.machine import Gpu, Machine, Problem, System
+from gpuenv.verification.report import (
+    EMPTY,
+    DeviceReport,
+    ImportFailure,
+    Report,
+    Running,
+    Stop,
+    TestResult,
+    TorchReport,
+)
+from gpuenv.verification.verdict import (
     Expectation,
     Finding,
     Planned,
@@ -17,16 +27,6 @@ from gpuenv.verification.judgement import (
     judge,
     judge_architectures,
     variant_of,
-)
-from gpuenv.verification.report import (
-    EMPTY,
-    DeviceReport,
-    ImportFailure,
-    Report,
-    Running,
-    Stop,
-    TestResult,
-    TorchReport,
 )
 
 TORCH = TorchReport(

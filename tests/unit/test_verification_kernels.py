@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.values.capability import ComputeCapability, parse_compute_capability
-from gpuenv.verification.kernels import find_code
+from gpuenv.model.capability import ComputeCapability, parse_compute_capability
+from gpuenv.verification.gpu_code import find_code
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.values.exit_status import describe_status
+from gpuenv.process.exit_status import describe_status
 from gpuenv.verification.report import (
     ChildOutcome,
     Stop,

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.core.wheel_facts import (
+from gpuenv.model.wheel import PLATFORMS, Platform
+from gpuenv.wheels.metadata import (
     cudnn_of,
     parse_metadata,
     parse_version_file,
@@ -16,7 +17,6 @@ from gpuenv.core.wheel_facts import (
     required_cuda,
     specifier_of,
 )
-from gpuenv.values.build import PLATFORMS, Platform
 
 NEW = """from typing import Optional
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from deciding import Asked, Outcome, decided, gpu_machine, machine
 
-from gpuenv.core.render.text import render_text
-from gpuenv.values.errors import Because
+from gpuenv.formats.text import render_text
+from gpuenv.model.errors import Because
 
 
 def outcome_of(*requirements: str, gpu: str = "NVIDIA H100") -> Outcome:

@@ -9,9 +9,9 @@ import pytest
 from deciding import machine
 from test_environment_file import PAPER
 
-from gpuenv.values.errors import UsageError
-from gpuenv.workflow.environment_file import read_environment_file, with_file
-from gpuenv.workflow.options import PlanOptions
+from gpuenv.model.errors import UsageError
+from gpuenv.planning.conda.environment_yml import read_environment_file, with_file
+from gpuenv.planning.options import PlanOptions
 
 LINUX, WINDOWS = machine({}), machine({"platform": "win-64"})
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.values.errors import UsageError
-from gpuenv.values.machine import Machine, System
-from gpuenv.workflow.mirrors import Mirrors
-from gpuenv.workflow.options import PlanOptions
-from gpuenv.workflow.plan import Installer, wish_of
-from gpuenv.workflow.read import decode
-from gpuenv.workflow.requirements import gather_requirements, numbered_lines, read_requirements
+from gpuenv.files.read_text import decode
+from gpuenv.indexes.mirrors.load import Mirrors
+from gpuenv.model.errors import UsageError
+from gpuenv.model.machine import Machine, System
+from gpuenv.planning.make_plan import Installer, wish_of
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.requirements import gather_requirements, numbered_lines, read_requirements
 
 
 def test_comments_blanks_and_continued_lines_are_read_as_pip_reads_them() -> None:

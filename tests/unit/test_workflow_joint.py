@@ -13,15 +13,15 @@ from deciding import gpu_machine
 from packaging.version import Version
 from plans import plan as planned
 
-from gpuenv.core.resolve import Choice
-from gpuenv.managers.resolver import Demand, Resolved, ResolvedFile, Unresolvable
-from gpuenv.values.errors import Refused
-from gpuenv.values.machine import FoundPython
-from gpuenv.values.plan import Plan, PlannedPackage, Sources
-from gpuenv.workflow import joint
-from gpuenv.workflow.joint import only_fitting
-from gpuenv.workflow.options import PlanOptions
-from gpuenv.workflow.plan import resolver_question
+from gpuenv.installers.uv_compile import Demand, Resolved, ResolvedFile, Unresolvable
+from gpuenv.model.errors import Refused
+from gpuenv.model.machine import FoundPython
+from gpuenv.model.plan import Plan, PlannedPackage, Sources
+from gpuenv.planning import resolve_others as joint
+from gpuenv.planning.make_plan import resolver_question
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.resolve_others import only_fitting
+from gpuenv.resolution.resolve import Choice
 
 
 def choices(*releases: str, pythons: tuple[str, ...] = ("3.12",)) -> tuple[Choice, ...]:

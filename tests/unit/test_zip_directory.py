@@ -8,7 +8,7 @@ import zipfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.core.zip_directory import last_entries, parse_end_record, shortened, whole_entries
+from gpuenv.wheels.zip_directory import last_entries, parse_end_record, shortened, whole_entries
 
 _NAMES = st.lists(st.text("abcPK\x01\x02/_.é", min_size=1, max_size=40), min_size=3, max_size=30, unique=True)
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from packaging.version import Version
 
-from gpuenv.values.capability import Architecture, parse_compute_capability
-from gpuenv.values.variant import CudaVersion
+from gpuenv.model.capability import Architecture, parse_compute_capability
+from gpuenv.model.variant import CudaVersion
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.core.matrix_text import COMPANIONS, sort_rows
-from gpuenv.values.variant import parse_cuda_version
+from gpuenv.matrix_checks.serialise import COMPANIONS, sort_rows
+from gpuenv.model.variant import parse_cuda_version
 from matrix_tables.facts import DATA, Facts, Row, Sources, UnusableFacts, read_toml
 
 _WITHOUT_CUDA = ("torchtext", "torchdata")

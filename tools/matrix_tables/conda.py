@@ -8,8 +8,8 @@ from collections import defaultdict
 
 from packaging.version import Version
 
-from gpuenv.core.matrix_text import python_order
-from gpuenv.values.capability import parse_compute_capability
+from gpuenv.matrix_checks.serialise import python_order
+from gpuenv.model.capability import parse_compute_capability
 from matrix_tables.facts import DATA, Facts, Row, UnusableFacts
 
 _PLATFORMS = ("linux-64", "linux-aarch64", "win-64")

@@ -7,8 +7,8 @@ from typing import Any
 
 from packaging.version import Version
 
-from gpuenv.values.capability import parse_compute_capability
-from gpuenv.values.variant import parse_cuda_version
+from gpuenv.model.capability import parse_compute_capability
+from gpuenv.model.variant import parse_cuda_version
 from matrix_tables.facts import Facts, Row, Sources, UnusableFacts
 
 _UNTIL = re.compile(r"except_from_cuda_(\d+)_(\d+)")

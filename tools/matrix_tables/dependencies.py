@@ -14,9 +14,9 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from gpuenv.core.dependencies import is_cuda_library
-from gpuenv.core.matrix_text import sort_rows
-from gpuenv.values.variant import parse_cuda_version
+from gpuenv.knowledge.dependencies import is_cuda_library
+from gpuenv.matrix_checks.serialise import sort_rows
+from gpuenv.model.variant import parse_cuda_version
 from matrix_tables.facts import DATA, Row, read_toml
 from matrix_tables.wheel_read import load_rows
 

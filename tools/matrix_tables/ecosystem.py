@@ -8,7 +8,7 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.core.matrix_text import python_order
+from gpuenv.matrix_checks.serialise import python_order
 from matrix_tables.facts import DATA, Facts, Row, Sources, UnusableFacts, read_toml
 
 _KINDS = ("set", "project", "code", "abi", "wheels", "requires")

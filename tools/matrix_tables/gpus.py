@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gpuenv.values.capability import parse_compute_capability
+from gpuenv.model.capability import parse_compute_capability
 from matrix_tables.facts import DATA, Facts, Row, Sources, UnusableFacts, read_toml
 
 _PCI_ID = re.compile(r"[0-9a-f]{4}")

@@ -11,7 +11,7 @@ from typing import Any
 
 from packaging.version import Version
 
-from gpuenv.values.variant import parse_cuda_version
+from gpuenv.model.variant import parse_cuda_version
 from matrix_tables.facts import DATA, Row, read_toml
 
 DIGESTS = DATA / "image_digests.json"

@@ -6,7 +6,7 @@ from typing import Any
 
 from packaging.version import Version
 
-from gpuenv.values.variant import parse_cuda_version
+from gpuenv.model.variant import parse_cuda_version
 from matrix_tables.facts import DATA, Facts, Row, UnusableFacts, read_toml
 
 _TABLE = "conda_pytorch_channel.csv"

@@ -20,7 +20,7 @@ else:
 
 Words = frozenset[str]
 Ways = list[Words]  # each way to match needs all of its words
-_LETTERS = r"[a-z0-9_\u0080-\uffff]"  # what a word is made of in gpuenv.core.log_words
+_LETTERS = r"[a-z0-9_\u0080-\uffff]"  # what a word is made of in gpuenv.signatures.log_pages
 _OPEN = "\0"  # here more letters of the word may stand
 _WHOLE_OR_PART = re.compile(rf"((?<=\0))?{_LETTERS}+((?=\0))?")
 _LEAST = 2  # a single letter is in every text

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from gpuenv.core.log_copied import PLAIN_QUOTES, WIDE_MARKS
+from gpuenv.signatures.unquote import PLAIN_QUOTES, WIDE_MARKS
 from matrix_tables.api_changes import build_api_changes
 from matrix_tables.facts import DATA, Facts, Row, UnusableFacts, read_toml
 from matrix_tables.regex_words import words_needed

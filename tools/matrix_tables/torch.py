@@ -7,9 +7,9 @@ from collections import Counter
 
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.core.matrix_text import python_order, sort_rows
-from gpuenv.values.capability import parse_compute_capability
-from gpuenv.values.variant import Variant
+from gpuenv.matrix_checks.serialise import python_order, sort_rows
+from gpuenv.model.capability import parse_compute_capability
+from gpuenv.model.variant import Variant
 from matrix_tables.facts import DATA, Facts, Row, Sources, UnusableFacts, read_toml
 
 PLATFORMS = {"linux_x86_64": "linux-64", "linux_aarch64": "linux-aarch64", "win_amd64": "win-64"}

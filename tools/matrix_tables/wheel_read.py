@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from gpuenv.core.matrix_text import sort_rows
-from gpuenv.values.capability import parse_architecture
+from gpuenv.matrix_checks.serialise import sort_rows
+from gpuenv.model.capability import parse_architecture
 from matrix_tables.facts import DATA, Row, UnusableFacts
 
 READ = DATA / "pypi"

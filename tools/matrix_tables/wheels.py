@@ -11,8 +11,8 @@ from urllib.parse import unquote, urlsplit
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
-from gpuenv.core.matrix_text import variant_order
-from gpuenv.values.variant import Variant
+from gpuenv.matrix_checks.serialise import variant_order
+from gpuenv.model.variant import Variant
 from matrix_tables.facts import Facts, Row, UnusableFacts
 
 PROJECTS = ("torch", "torchvision", "torchaudio", "torchtext", "torchdata", "xformers")

@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from gpuenv.core.matrix_fields import FIELDS
+from gpuenv.knowledge.schema.tables import FIELDS
 from matrix_tables.facts import Row, UnusableFacts
 
 

@@ -12,8 +12,8 @@ import typer
 from typer.core import TyperGroup
 
 from gpuenv.cli import options as o
-from gpuenv.cli.fleet_app import fleet_app
-from gpuenv.cli.house_app import cache_app, self_app
+from gpuenv.cli.commands.fleet.app import fleet_app
+from gpuenv.cli.commands.own_app import cache_app, self_app
 
 
 class Interrupted(Exception):  # noqa: N818 - a signal, no error
@@ -125,7 +125,7 @@ def plan(
 ) -> int:
     """Decide and explain; change nothing but what --adapt --write was given."""
     if asked.adapt:
-        from gpuenv.cli.commands import plan_adapt  # noqa: PLC0415
+        from gpuenv.cli.commands.plan import adapt as plan_adapt  # noqa: PLC0415
 
         return plan_adapt.plan_adapted(wanted, asked, format_name.value, output, common)
     o.check_without_adapt(asked)
@@ -133,7 +133,7 @@ def plan(
         from gpuenv.cli.commands import bootstrap  # noqa: PLC0415
 
         return bootstrap.bootstrap(wanted, o.BootstrapArguments(pin=True), None, output, common)
-    from gpuenv.cli.commands import plan as command  # noqa: PLC0415
+    from gpuenv.cli.commands.plan import plan as command  # noqa: PLC0415
 
     return command.plan(wanted, format_name.value, output, common)
 
@@ -193,15 +193,15 @@ def create(
     common: o.Common,
 ) -> int:
     """Plan, show, apply, verify: make an environment that works on this machine's GPUs."""
-    from gpuenv.cli.commands import create as command  # noqa: PLC0415
+    from gpuenv.cli.commands.create import create as command  # noqa: PLC0415
 
     if asked.adapt:
-        from gpuenv.cli.commands import create_adapt  # noqa: PLC0415
+        from gpuenv.cli.commands.create import adapt as create_adapt  # noqa: PLC0415
 
         return create_adapt.create_adapted(command.given(name), lab, wanted, asked, chosen, common)
     o.check_without_adapt(asked)
     if lab is not None:
-        from gpuenv.cli.commands.create_lab import create_lab  # noqa: PLC0415
+        from gpuenv.cli.commands.create.lab import create_lab  # noqa: PLC0415
 
         return create_lab(lab, name, wanted, chosen, common)
     return command.create(command.given(name), wanted, chosen, common)
@@ -257,7 +257,7 @@ def verify(
 ) -> int:
     """Run real work on every GPU in an environment and report."""
     from gpuenv.cli.commands import verify as command  # noqa: PLC0415
-    from gpuenv.workflow.verify import VerifyOptions  # noqa: PLC0415
+    from gpuenv.operations.verify import VerifyOptions  # noqa: PLC0415
 
     limit_s = command.check_limit(timeout_s)
     options = VerifyOptions(tuple(devices) if devices else None, with_compile, nccl, limit_s, trust)
@@ -297,7 +297,7 @@ def doctor(
     common: o.Common,
 ) -> int:
     """Say why torch does not use the GPU: one root cause, what it needs, and the command that mends it."""
-    from gpuenv.cli.commands import doctor as command  # noqa: PLC0415
+    from gpuenv.cli.commands.doctor import doctor as command  # noqa: PLC0415
 
     return command.doctor(environment, asked, common)
 
@@ -313,7 +313,7 @@ def list_environments(
     common: o.Common,
 ) -> int:
     """List the environments that gpuenv made."""
-    from gpuenv.cli.commands import environments as command  # noqa: PLC0415
+    from gpuenv.cli.commands.environments import manage as command  # noqa: PLC0415
 
     return command.list_environments(common, everything=everything)
 
@@ -333,7 +333,7 @@ def run(
 
     What the command prints is its own; the options before NAME say how gpuenv tells that it could not start.
     """
-    from gpuenv.cli.commands import enter as command  # noqa: PLC0415
+    from gpuenv.cli.commands.environments import enter as command  # noqa: PLC0415
 
     del common
     return command.run(name, argv or [])
@@ -351,7 +351,7 @@ def activate(
 
     In fish: gpuenv activate NAME | source. PowerShell and cmd get the line to run. `deactivate` leaves it.
     """
-    from gpuenv.cli.commands import enter as command  # noqa: PLC0415
+    from gpuenv.cli.commands.environments import enter as command  # noqa: PLC0415
 
     return command.activate(name, shell.value if shell else None, common)
 
@@ -365,7 +365,7 @@ def shell(
     common: o.Common,
 ) -> int:
     """Open a shell in which an environment is active; `exit` leaves it."""
-    from gpuenv.cli.commands import enter as command  # noqa: PLC0415
+    from gpuenv.cli.commands.environments import enter as command  # noqa: PLC0415
 
     return command.shell(name, shell.value if shell else None, quiet=common.quiet)
 
@@ -382,7 +382,7 @@ def kernel(
 
     Where ipykernel is missing it is installed first, with torch held, after a yes.
     """
-    from gpuenv.cli.commands import kernel as command  # noqa: PLC0415
+    from gpuenv.cli.commands.environments import kernel as command  # noqa: PLC0415
 
     return command.kernel(name, asked, common)
 
@@ -396,7 +396,7 @@ def remove(
     common: o.Common,
 ) -> int:
     """Remove an environment that gpuenv made."""
-    from gpuenv.cli.commands import environments as command  # noqa: PLC0415
+    from gpuenv.cli.commands.environments import manage as command  # noqa: PLC0415
 
     return command.remove(name, common, yes=yes)
 
@@ -418,7 +418,7 @@ def clone(
 
     The two share no file: what is installed in one does not change the other. The copy is verified.
     """
-    from gpuenv.cli.commands import clone as command  # noqa: PLC0415
+    from gpuenv.cli.commands.environments import clone as command  # noqa: PLC0415
 
     return command.clone(source, name, common, yes=yes, dry_run=dry_run, prove=verify)
 
@@ -432,7 +432,7 @@ def rename(
     common: o.Common,
 ) -> int:
     """Give an environment another name, or another path on the same disk; its kernels and logs follow."""
-    from gpuenv.cli.commands import rename as command  # noqa: PLC0415
+    from gpuenv.cli.commands.environments import rename as command  # noqa: PLC0415
 
     return command.rename(old, new, common)
 
@@ -457,7 +457,7 @@ def install(
 
     With --torch another torch that works on this machine may take its place, where a package needs one.
     """
-    from gpuenv.cli.commands import change as command  # noqa: PLC0415
+    from gpuenv.cli.commands.environments import change as command  # noqa: PLC0415
 
     return command.install(name, requirements or [], requirement_files or [], asked, common)
 
@@ -476,7 +476,7 @@ def uninstall(
     common: o.Common,
 ) -> int:
     """Remove packages from an environment; what needs them is named first."""
-    from gpuenv.cli.commands import change as command  # noqa: PLC0415
+    from gpuenv.cli.commands.environments import change as command  # noqa: PLC0415
 
     return command.uninstall(name, packages, asked, common, prune=prune)
 
@@ -490,7 +490,7 @@ def update(
     common: o.Common,
 ) -> int:
     """Bring newer versions of what is in an environment; torch only with --torch."""
-    from gpuenv.cli.commands import change as command  # noqa: PLC0415
+    from gpuenv.cli.commands.environments import change as command  # noqa: PLC0415
 
     return command.update(name, asked, common)
 
@@ -522,8 +522,8 @@ def export(
     common: o.Common,
 ) -> int:
     """Print what is installed in an environment, every version exactly, as a file of other tools."""
-    from gpuenv.cli.commands import export as command  # noqa: PLC0415
-    from gpuenv.workflow.opened import ChangeOptions  # noqa: PLC0415
+    from gpuenv.changes.open_environment import ChangeOptions  # noqa: PLC0415
+    from gpuenv.cli.commands.environments import export as command  # noqa: PLC0415
 
     options = ChangeOptions(tuple(mirrors or ()), tuple(find_links or ()), offline)
     return command.export(name, format_name, output, options, common)
@@ -599,7 +599,7 @@ def matrix_show(
     common: o.Common,
 ) -> int:
     """Print a matrix, each row with its source and evidence."""
-    from gpuenv.cli.commands import matrix as command  # noqa: PLC0415
+    from gpuenv.cli.commands.matrix import show as command  # noqa: PLC0415
 
     return command.show(table, common) if html is None else command.show_page(html, common)
 
@@ -620,7 +620,7 @@ def matrix_check(
     common: o.Common,
 ) -> int:
     """Validate the matrices: each row by itself, against the others and against what is published."""
-    from gpuenv.cli.commands import matrix as command  # noqa: PLC0415
+    from gpuenv.cli.commands.matrix import show as command  # noqa: PLC0415
 
     return command.check(common, against)
 
@@ -639,7 +639,7 @@ def matrix_inspect(
     common: o.Common,
 ) -> int:
     """Tell what a wheel of torch is built for, from the wheel itself, without downloading it."""
-    from gpuenv.cli.commands import matrix_inspect as command  # noqa: PLC0415
+    from gpuenv.cli.commands.matrix import inspect as command  # noqa: PLC0415
 
     return command.inspect(wheel, common, thorough=thorough)
 
@@ -689,8 +689,8 @@ def matrix_refresh(
     common: o.Common,
 ) -> int:
     """Find releases that the matrices do not know, and read them from the wheels; plans use them at once."""
-    from gpuenv.cli.commands import matrix_refresh as command  # noqa: PLC0415
-    from gpuenv.workflow.refresh import RefreshOptions  # noqa: PLC0415
+    from gpuenv.cli.commands.matrix import refresh as command  # noqa: PLC0415
+    from gpuenv.matrix.refresh import RefreshOptions  # noqa: PLC0415
 
     options = RefreshOptions(tuple(indexes or ()), tuple(only or ()), dry_run, write, reread, thorough)
     return command.run(options, common)
@@ -703,7 +703,7 @@ def mirrors_list(
     common: o.Common,
 ) -> int:
     """List the mirrors that gpuenv knows, the user's own among them, and what each carries."""
-    from gpuenv.cli.commands import mirrors as command  # noqa: PLC0415
+    from gpuenv.cli.commands.mirrors import list as command  # noqa: PLC0415
 
     return command.show(common)
 
@@ -752,8 +752,8 @@ def mirrors_check(
     A part of the very wheel is read from each, side by side. What is found is remembered for a day;
     `--mirror auto` goes by it.
     """
-    from gpuenv.cli.commands import mirrors_check as command  # noqa: PLC0415
-    from gpuenv.workflow.mirrors_check import CheckOptions  # noqa: PLC0415
+    from gpuenv.cli.commands.mirrors import check as command  # noqa: PLC0415
+    from gpuenv.mirrors.check import CheckOptions  # noqa: PLC0415
 
     return command.check(CheckOptions(tuple(names or ()), asked_for, again), common)
 
@@ -788,8 +788,8 @@ def mirrors_use(
     common: o.Common,
 ) -> int:
     """Write a mirror into the configuration of pip, uv and conda; `mirrors reset` takes it back."""
-    from gpuenv.cli.commands import mirrors_use as command  # noqa: PLC0415
-    from gpuenv.workflow.mirrors_use import UseOptions  # noqa: PLC0415
+    from gpuenv.cli.commands.mirrors import use as command  # noqa: PLC0415
+    from gpuenv.mirrors.use import UseOptions  # noqa: PLC0415
 
     options = UseOptions(o.configured_tools(tools), scope.value, insecure)
     return command.use(name, options, common, print_only=print_only, yes=yes)
@@ -805,6 +805,6 @@ def mirrors_reset(
     common: o.Common,
 ) -> int:
     """Bring back what `mirrors use` changed, byte for byte; in a file edited since, its own keys alone."""
-    from gpuenv.cli.commands import mirrors_use as command  # noqa: PLC0415
+    from gpuenv.cli.commands.mirrors import use as command  # noqa: PLC0415
 
     return command.reset(o.configured_tools(tools), common, print_only=print_only, yes=yes)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-from gpuenv.values.errors import Because, Fix, UsageError
-from gpuenv.values.system_words import reason_of
-from gpuenv.values.text import tr
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Because, Fix, UsageError
 
 _NAMES = (
     "ENOSPC", "EDQUOT", "EROFS", "EIO", "ESTALE", "EFBIG", "ENOLCK", "EACCES", "EPERM",
@@ -28,7 +28,7 @@ def disk_error(error: Exception) -> UsageError | None:
 
 
 def _told(error: OSError) -> UsageError:
-    from gpuenv.environments.full_disk import because_of, is_full, ways_out  # noqa: PLC0415 - rarely needed
+    from gpuenv.environments.folders.full_disk import because_of, is_full, ways_out  # noqa: PLC0415 - rarely needed
 
     path, reason = error.filename if isinstance(error.filename, str) else None, reason_of(error)
     message = tr("`{path}`: {error}", path=path, error=reason) if path else reason

@@ -11,7 +11,7 @@ import typer
 from typer._click import HelpFormatter  # typer keeps its click to itself; 0.28 alone is allowed
 
 from gpuenv.cli.table import text_width
-from gpuenv.values.text import marked, reword, said, tr
+from gpuenv.i18n.messages import marked, reword, said, tr
 
 # a line may be broken before a Chinese character, but for one that closes what stands before it
 _WIDE = "\u2e80-\u9fff\uff00-\uffef"

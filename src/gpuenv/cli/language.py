@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpuenv.values.text import ENGLISH, install_catalogue
+from gpuenv.i18n.messages import ENGLISH, install_catalogue
 
 LANGUAGES = (ENGLISH, "zh")
 _SAMPLES = {"zh": "中文：。"}
 _WINDOWS_LANGUAGES = {0x04: "zh", 0x09: ENGLISH}
-_CATALOGUES = Path(__file__).parent.parent / "texts"
+_CATALOGUES = Path(__file__).parent.parent / "i18n"
 _LOCALE = ("LC_ALL", "LC_MESSAGES", "LANGUAGE", "LANG")  # the first that is set counts
 
 

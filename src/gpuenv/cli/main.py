@@ -13,16 +13,16 @@ from typing import Any
 import typer
 import typer.main
 
-from gpuenv import interruption
 from gpuenv.cli import output
 from gpuenv.cli.app import Interrupted, app
 from gpuenv.cli.disk_errors import disk_error
 from gpuenv.cli.language import ask_windows, choose_language, printable_language, speak, split_words
 from gpuenv.cli.usage import help_of, is_no_command, usage_error
-from gpuenv.temporary import substitute
-from gpuenv.values.errors import Fix, GpuenvError, ProofInterrupted, UsageError
-from gpuenv.values.system_words import reason_of
-from gpuenv.values.text import ENGLISH, spoken, tr
+from gpuenv.files.temporary import substitute
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import ENGLISH, spoken, tr
+from gpuenv.model.errors import Fix, GpuenvError, ProofInterrupted, UsageError
+from gpuenv.process import interruption
 
 DEFECT = 70
 INTERRUPTED = 130
@@ -113,7 +113,7 @@ def _with_command(arguments: list[str]) -> typer.Typer:
 
 def _explained(error: GpuenvError) -> GpuenvError:
     """Return what other programs failed with, and what that means."""
-    from gpuenv.workflow.explain_failure import with_cause  # noqa: PLC0415 - only where something failed
+    from gpuenv.explain.installer_failure import with_cause  # noqa: PLC0415 - only where something failed
 
     try:
         return with_cause(error)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 if TYPE_CHECKING:  # `detect` starts without what only the commands of mirrors need
-    from gpuenv.values.mirror import Tool
+    from gpuenv.model.mirror import Tool
 
 
 class ManagerName(str, Enum):
@@ -112,8 +112,8 @@ def complete_environment(incomplete: str) -> Iterable[str]:
     """Offer the names of the environments that gpuenv made."""
     import os  # noqa: PLC0415 - only while completing
 
-    from gpuenv.values.errors import GpuenvError  # noqa: PLC0415
-    from gpuenv.workflow.environments import list_all  # noqa: PLC0415
+    from gpuenv.model.errors import GpuenvError  # noqa: PLC0415
+    from gpuenv.operations.manage import list_all  # noqa: PLC0415
 
     try:
         return [name for item in list_all(os.environ) if (name := item.place.name).startswith(incomplete)]
@@ -131,8 +131,8 @@ def complete_mirror(incomplete: str) -> Iterable[str]:
     """Offer the names of the mirrors."""
     import os  # noqa: PLC0415 - only while completing
 
-    from gpuenv.values.errors import GpuenvError  # noqa: PLC0415
-    from gpuenv.workflow.mirrors import load_mirrors  # noqa: PLC0415
+    from gpuenv.indexes.mirrors.load import load_mirrors  # noqa: PLC0415
+    from gpuenv.model.errors import GpuenvError  # noqa: PLC0415
 
     try:
         mirrors = load_mirrors(os.environ).all
@@ -567,8 +567,8 @@ def check_without_adapt(asked: AdaptArguments) -> None:
     options = (("--write", asked.write), ("--exclude-newer", asked.exclude_newer))
     given = next((name for name, value in options if value), None)
     if given is not None:
-        from gpuenv.values.errors import Fix, UsageError  # noqa: PLC0415 - only where it goes wrong
-        from gpuenv.values.text import tr  # noqa: PLC0415
+        from gpuenv.i18n.messages import tr  # noqa: PLC0415
+        from gpuenv.model.errors import Fix, UsageError  # noqa: PLC0415 - only where it goes wrong
 
         raise UsageError(
             tr("{option} goes with --adapt only", option=given),

@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
-from gpuenv import interruption
-from gpuenv.values.errors import Fix, GpuenvError, UsageError
-from gpuenv.values.printable import printable
-from gpuenv.values.system_words import reason_of
-from gpuenv.values.text import tr
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, GpuenvError, UsageError
+from gpuenv.process import interruption
+from gpuenv.untrusted.printable import printable
 
 if TYPE_CHECKING:  # `detect` has no plan, and a machine is read sooner than what describes one
-    from gpuenv.values.plan import Warn
+    from gpuenv.model.plan import Warn
 
 SCHEMA_VERSION = 1
 
@@ -47,7 +47,7 @@ def envelope(
 
 def error_data(error: GpuenvError) -> dict[str, Any]:
     """Return what the envelope says of an error, without passwords; commands keep their addresses."""
-    from gpuenv.values.userinfo import without_userinfo  # noqa: PLC0415 - only where something went wrong
+    from gpuenv.secrets.url_credentials import without_userinfo  # noqa: PLC0415 - only where something went wrong
 
     return {
         "code": error.code,
@@ -65,7 +65,7 @@ def error_data(error: GpuenvError) -> dict[str, Any]:
 
 def without_passwords(value: Any) -> Any:
     """Hide what is secret in addresses, in a text or all through a JSON value."""
-    from gpuenv.values.userinfo import redact  # noqa: PLC0415 - `--version` needs none
+    from gpuenv.secrets.url_credentials import redact  # noqa: PLC0415 - `--version` needs none
 
     if isinstance(value, str):
         return redact(value)
@@ -208,7 +208,7 @@ def print_warnings(warnings: tuple[Warn, ...]) -> None:
 
 def print_error(error: GpuenvError, *, verbose: bool = False) -> None:
     """Write an error as a person reads it: what, why, and what would help."""
-    from gpuenv.core.render.source import said_source  # noqa: PLC0415 - only where something went wrong
+    from gpuenv.formats.fact_source import said_source  # noqa: PLC0415 - only where something went wrong
 
     told = error_data(error)
     note(tr("error: {message}", message=told["message"]))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from unicodedata import east_asian_width
 
-from gpuenv.values.text import said
+from gpuenv.i18n.messages import said
 
 
 def render_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str]) -> str:

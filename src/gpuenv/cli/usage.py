@@ -6,8 +6,8 @@ from typing import Any
 
 import typer
 
-from gpuenv.values.errors import Fix, UsageError
-from gpuenv.values.text import marked, reword, tr
+from gpuenv.i18n.messages import marked, reword, tr
+from gpuenv.model.errors import Fix, UsageError
 
 # typer's messages, once they begin in lower case and end without a period
 _TYPERS = (

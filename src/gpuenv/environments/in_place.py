@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gpuenv import interruption
 from gpuenv.environments import ledger, snapshot
-from gpuenv.environments.failures import os_error_told
 from gpuenv.environments.ledger import Entry
+from gpuenv.environments.os_errors import os_error_told
 from gpuenv.environments.store import Place
-from gpuenv.values.errors import Because, Fix, InstallFailed
-from gpuenv.values.system_words import reason_of
-from gpuenv.values.text import tr
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Because, Fix, InstallFailed
+from gpuenv.process import interruption
 
 
 class ChangeInPlace:

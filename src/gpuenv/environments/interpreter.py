@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpuenv import process
-from gpuenv.environments.check import site_packages
-from gpuenv.machine.executables import is_there, read_text
-from gpuenv.values.documents import load_json
-from gpuenv.values.exit_status import describe_status
-from gpuenv.values.findings import Interpreter
-from gpuenv.values.system_words import reason_of
-from gpuenv.values.text import tr
+from gpuenv.environments.check_installed import site_packages
+from gpuenv.host.executables import is_there, read_text
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.model.findings import Interpreter
+from gpuenv.process import subprocesses as process
+from gpuenv.process.exit_status import describe_status
+from gpuenv.untrusted.documents import load_json
 
 _LIMIT_S = 20.0
 _LARGEST = 1 << 20  # bytes of an answer

@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from gpuenv.environments.full_disk import is_full
+from gpuenv.environments.folders.full_disk import is_full
 from gpuenv.environments.ledger import read_proven, unreadable
-from gpuenv.environments.record import replace_file
 from gpuenv.environments.store import Place, Store, make_own_directory, unwritable
-from gpuenv.environments.trees import Identity, identity_of, remove_tree
-from gpuenv.reading import read_regular
-from gpuenv.values.documents import load_json
-from gpuenv.values.errors import Fix, UsageError
-from gpuenv.values.text import tr
+from gpuenv.files.directories import Identity, identity_of, remove_tree
+from gpuenv.files.read_limited import read_regular
+from gpuenv.files.replace import replace_file
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.untrusted.documents import load_json
 
 _SCHEMA_VERSION = 1
 _LARGEST = 1 << 20  # bytes

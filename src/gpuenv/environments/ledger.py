@@ -18,14 +18,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from gpuenv.environments.mounts import keeps_owners
-from gpuenv.environments.record import replace_file
+from gpuenv.environments.folders.mounts import keeps_owners
 from gpuenv.environments.store import Place, Store, make_own_directory, unwritable
-from gpuenv.environments.trees import remove_tree
-from gpuenv.reading import is_own, read_own, read_regular
-from gpuenv.values.errors import Fix, UsageError
-from gpuenv.values.system_words import reason_of
-from gpuenv.values.text import tr
+from gpuenv.files.directories import remove_tree
+from gpuenv.files.read_limited import is_own, read_own, read_regular
+from gpuenv.files.replace import replace_file
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, UsageError
 
 _SCHEMA_VERSION = 1
 _LARGEST = 128 << 20  # bytes: it lists the files of an environment

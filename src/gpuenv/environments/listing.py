@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuenv.environments.elsewhere import places_elsewhere
+from gpuenv.environments.external import places_elsewhere
 from gpuenv.environments.record import Record, read_record
 from gpuenv.environments.store import Place, Store, find_place, is_path
 

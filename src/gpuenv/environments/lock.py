@@ -10,11 +10,11 @@ from contextlib import ExitStack, contextmanager
 
 from filelock import FileLock, Timeout
 
-from gpuenv.environments.full_disk import CODE as DISK_FULL
-from gpuenv.environments.owners import DATA, check_environment_owner, check_folder
+from gpuenv.environments.folders.full_disk import CODE as DISK_FULL
+from gpuenv.environments.folders.owners import DATA, check_environment_owner, check_folder
 from gpuenv.environments.store import Place, make_own_directory, unwritable
-from gpuenv.values.errors import Fix, UsageError
-from gpuenv.values.text import tr
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, UsageError
 
 WAIT_S = 10.0
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)

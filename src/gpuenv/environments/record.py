@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpuenv.reading import read_limited_text
-from gpuenv.values.documents import load_json
-from gpuenv.values.system_words import reason_of
-from gpuenv.values.text import tr
-from gpuenv.values.userinfo import redact
+from gpuenv.files.read_limited import read_limited_text
+from gpuenv.files.replace import replace_file
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.secrets.url_credentials import redact
+from gpuenv.untrusted.documents import load_json
 
 SCHEMA_VERSION = 1
 FILE_NAME = "gpuenv.json"
@@ -23,10 +21,10 @@ LARGEST = 64 * 1024 * 1024  # bytes; a plan with its rejections has some hundred
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One environment's record; `plan`, `machine` and `verify` are data of the JSON envelope.
+    """One environment's record; `plan`, `host` and `verify` are data of the JSON envelope.
 
     `created` is UTC in ISO 8601, `verified` None where verify has not run, `proof` when it ran and on what
-    driver and GPUs (`core.proof_age`), `request` a digest of what was asked for (`workflow.request_digest`).
+    driver and GPUs (`verification.proof_age`), `request` what was asked for (`operations.request_digest`).
     Of a record that can't be read `problem` says why; nothing else is known then but the environment's name.
     """
 
@@ -138,21 +136,3 @@ def _damaged(environment: Path, problem: str) -> Record | None:
 def write_record(environment: Path, record: Record) -> None:
     """Write gpuenv.json; after a crash it is the old one or the new one, whole."""
     replace_file(environment / FILE_NAME, render_record(record))
-
-
-def replace_file(path: Path, text: str, *, mode: int = 0o666) -> None:
-    """Put `text` at `path` in one step that survives a crash; raise OSError. umask counts for `mode`."""
-    temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(
-            descriptor, "w", encoding="utf-8", newline="\n"
-        ) as sink:  # sh and Docker know no others
-            sink.write(text)
-            sink.flush()
-            os.fsync(sink.fileno())
-        temporary.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise

@@ -14,18 +14,19 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpuenv.environments import elsewhere, ledger
+from gpuenv.environments import external as elsewhere
+from gpuenv.environments import ledger
+from gpuenv.environments.folders.within import Within
 from gpuenv.environments.ledger import Entry
 from gpuenv.environments.record import read_record
 from gpuenv.environments.store import Place, Store
-from gpuenv.environments.within import Within
-from gpuenv.reading import is_own
-from gpuenv.values.errors import Because, Fix, InstallFailed
-from gpuenv.values.system_words import reason_of
-from gpuenv.values.text import tr
+from gpuenv.files.read_limited import is_own
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Because, Fix, InstallFailed
 
 if TYPE_CHECKING:  # `run` only looks whether there is something to finish
-    from gpuenv.environments.relocation import Rewritten
+    from gpuenv.environments.find_paths import Rewritten
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ def _at(store: Store, path: str) -> Place:
 
 def _take_along(store: Store, manifest: Manifest) -> None:
     """Let kernels, notes and logs follow."""
-    from gpuenv.environments.kernels import move_kernel  # noqa: PLC0415 - `run` needs none
+    from gpuenv.environments.contents.kernels import move_kernel  # noqa: PLC0415 - `run` needs none
 
     old, new = _at(store, manifest.old), _at(store, manifest.new)
     for kernel in manifest.kernels:

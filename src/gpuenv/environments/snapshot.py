@@ -19,13 +19,13 @@ from typing import Any
 from packaging.utils import canonicalize_name
 
 from gpuenv.environments import ledger
+from gpuenv.environments.folders.within import Within
 from gpuenv.environments.ledger import Entry
 from gpuenv.environments.record import FILE_NAME
 from gpuenv.environments.store import Place
-from gpuenv.environments.within import Within
-from gpuenv.machine.executables import read_text
-from gpuenv.reading import is_own
-from gpuenv.values.text import tr
+from gpuenv.files.read_limited import is_own
+from gpuenv.host.executables import read_text
+from gpuenv.i18n.messages import tr
 
 _FILES = "files"
 _OWN = (FILE_NAME, "constraints.txt", "pip.conf", "pip.ini")  # at the root
@@ -188,7 +188,7 @@ def _files_of(root: Path, places: tuple[str, ...], names: Iterable[str]) -> Iter
 
 def _recorded(root: Path, place: Path, info: Path) -> Iterator[Path]:
     text = read_text(info / "RECORD", _RECORD) or ""
-    from gpuenv.environments.dists import parse_record  # noqa: PLC0415 - `run` only looks for a snapshot
+    from gpuenv.environments.contents.dists import parse_record  # noqa: PLC0415 - `run` only looks for a snapshot
 
     listed = [place / path for path, _ in islice(parse_record(text), _MOST)]
     beside = [path for path in info.rglob("*") if not path.is_dir()]

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuenv.closed import is_shared, make_closed
-from gpuenv.environments.full_disk import CODE, because_of, is_full, ways_out
-from gpuenv.reading import is_own
-from gpuenv.values.errors import Fix, GpuenvError, UsageError
-from gpuenv.values.system_words import reason_of
-from gpuenv.values.text import tr
+from gpuenv.environments.folders.full_disk import CODE, because_of, is_full, ways_out
+from gpuenv.files.closed import is_shared, make_closed
+from gpuenv.files.read_limited import is_own
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, GpuenvError, UsageError
 
 BY_PATH = "./NAME"
 _LONGEST_NAME = 100  # bytes: it stands in lock and log names too

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from gpuenv import interruption
-from gpuenv.environments.check import not_as_planned, site_packages
-from gpuenv.values.plan import CheckedFile
-from gpuenv.values.text import tr
+from gpuenv.environments.check_installed import not_as_planned, site_packages
+from gpuenv.i18n.messages import tr
+from gpuenv.model.plan import CheckedFile
+from gpuenv.process import interruption
 
 _ALGORITHM = "sha256="
 _CHUNK = 1 << 20

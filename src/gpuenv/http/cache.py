@@ -18,7 +18,7 @@ from urllib3 import HTTPResponse
 from urllib3.exceptions import ReadTimeoutError
 from urllib3.util import Retry
 
-from gpuenv.http.problems import MISSING, NotCachedError
+from gpuenv.http.errors import MISSING, NotCachedError
 
 _CACHED_STATUSES = (200, 203, *MISSING)  # no redirects: a captive portal's would be followed for ever
 _KEEP_UNDATED_S = 600

@@ -23,11 +23,11 @@ from urllib3.exceptions import HTTPError
 
 from gpuenv import __version__
 from gpuenv.http.cache import CachingAdapter, Store, discard, retries
-from gpuenv.http.problems import HttpProblem, Limits, limits_of, reason_of, timed_out
-from gpuenv.http.sizes import SizeStore
-from gpuenv.surroundings import cache_root
-from gpuenv.values.text import tr
-from gpuenv.values.userinfo import without_userinfo
+from gpuenv.http.errors import HttpProblem, Limits, limits_of, reason_of, timed_out
+from gpuenv.http.size_cache import SizeStore
+from gpuenv.i18n.messages import tr
+from gpuenv.process.surroundings import cache_root
+from gpuenv.secrets.url_credentials import without_userinfo
 
 if TYPE_CHECKING:
     from typing_extensions import Self

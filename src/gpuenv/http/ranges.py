@@ -13,8 +13,8 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from gpuenv.http.client import HttpClient
-from gpuenv.http.problems import HttpProblem, reason_of
-from gpuenv.values.text import tr
+from gpuenv.http.errors import HttpProblem, reason_of
+from gpuenv.i18n.messages import tr
 
 _CHUNK = 1 << 16
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")

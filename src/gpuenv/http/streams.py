@@ -13,9 +13,9 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from gpuenv.http.client import HttpClient
-from gpuenv.http.patience import Pace, Patience
-from gpuenv.http.problems import HttpProblem, Limits, reason_of
-from gpuenv.values.text import tr
+from gpuenv.http.errors import HttpProblem, Limits, reason_of
+from gpuenv.http.timeouts import Pace, Patience
+from gpuenv.i18n.messages import tr
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from gpuenv.values.text import tr
+from gpuenv.i18n.messages import tr
 
 _MOST_LINKS = 100_000  # torch has some 10,000 files on one page
 _SHA256 = re.compile(r"[0-9a-f]{64}")

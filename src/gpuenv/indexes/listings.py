@@ -8,15 +8,15 @@ from urllib.parse import urlsplit
 from packaging.utils import NormalizedName
 
 from gpuenv.http import HttpClient, HttpProblem, Page, Pending
-from gpuenv.indexes.addresses import PAGE_ENDINGS, project_page
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
 from gpuenv.indexes.link import LinkPage
 from gpuenv.indexes.parse_html import parse_html
 from gpuenv.indexes.parse_json import parse_json
+from gpuenv.indexes.urls import PAGE_ENDINGS, project_page
 from gpuenv.indexes.wheel_files import is_variant, select_wheels
 from gpuenv.indexes.wheelhouse import read_wheelhouse
-from gpuenv.values.index import IndexSource, Listing
-from gpuenv.values.system_words import reason_of
-from gpuenv.values.text import tr
+from gpuenv.model.index import IndexSource, Listing
 
 # as pip asks: JSON tells sizes, HTML is what every index has
 _ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.1, text/html;q=0.01"

@@ -14,8 +14,8 @@ from functools import cache
 from html import unescape
 from urllib.parse import urldefrag, urljoin, urlsplit
 
+from gpuenv.i18n.messages import tr
 from gpuenv.indexes.link import Link, LinkPage, check_links, file_name, leads_inside, parse_sha256
-from gpuenv.values.text import tr
 
 # html.parser needs quadratic time for pages full of tags that never end; these bounds keep it linear.
 _START = re.compile(r"<!--|<(?:a|base|meta|h1|title)(?=[\s/>])", re.IGNORECASE)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
+from gpuenv.i18n.messages import tr
 from gpuenv.indexes.link import Link, LinkPage, check_links, leads_inside, parse_hashes
-from gpuenv.values.documents import load_json
-from gpuenv.values.text import tr
+from gpuenv.untrusted.documents import load_json
 
 _API_MAJOR = "1"
 

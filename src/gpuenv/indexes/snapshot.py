@@ -11,13 +11,13 @@ from urllib.parse import quote
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
-from gpuenv.indexes.addresses import project_page
+from gpuenv.i18n.messages import tr
 from gpuenv.indexes.link import Link
+from gpuenv.indexes.urls import project_page
 from gpuenv.indexes.wheel_files import parse_wheel_link
-from gpuenv.values.build import IndexKind, Platform, TorchBuild, WheelFile
-from gpuenv.values.index import IndexSource, Listing
-from gpuenv.values.text import tr
-from gpuenv.values.variant import Variant
+from gpuenv.model.index import IndexSource, Listing
+from gpuenv.model.variant import Variant
+from gpuenv.model.wheel import IndexKind, Platform, TorchBuild, WheelFile
 
 _TORCH = canonicalize_name("torch")
 _TAG_ENDINGS: dict[Platform, tuple[str, str]] = {

@@ -12,11 +12,11 @@ from packaging.tags import Tag
 from packaging.utils import InvalidWheelFilename, NormalizedName, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
+from gpuenv.i18n.messages import tr
 from gpuenv.indexes.link import Link
-from gpuenv.values.bounds import check_wheel_name
-from gpuenv.values.build import WheelFile
-from gpuenv.values.text import tr
-from gpuenv.values.variant import Variant
+from gpuenv.model.variant import Variant
+from gpuenv.model.wheel import WheelFile
+from gpuenv.untrusted.bounds import check_wheel_name
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9._+!-]+\.whl")
 _VARIANT_NAME = re.compile(r"(?:cu\d{2,3}|cpu|rocm\d[\d.]*|xpu)(?:[-_.]\w[\w.-]*)?$")

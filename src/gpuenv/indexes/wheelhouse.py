@@ -8,16 +8,16 @@ from pathlib import Path
 
 from packaging.utils import NormalizedName, canonicalize_name
 
-from gpuenv.indexes.addresses import is_remote, local_path
+from gpuenv.files.read_limited import read_limited
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
 from gpuenv.indexes.link import Link
 from gpuenv.indexes.parse_html import parse_html
-from gpuenv.indexes.torch_wheel import read_torch_variant
+from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.indexes.wheel_files import is_variant, select_wheels
-from gpuenv.reading import read_limited
-from gpuenv.values.build import WheelFile
-from gpuenv.values.index import IndexSource, Listing
-from gpuenv.values.system_words import reason_of
-from gpuenv.values.text import tr
+from gpuenv.model.index import IndexSource, Listing
+from gpuenv.model.wheel import WheelFile
+from gpuenv.wheels.torch_wheel import read_torch_variant
 
 _TORCH = canonicalize_name("torch")
 _LARGEST_PAGE = 64 << 20

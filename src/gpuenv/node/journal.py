@@ -1,7 +1,7 @@
 """The journal of a change to an environment: what a later run, or gpuenv itself, needs to undo or finish it.
 
-Its form and its steps are those of gpuenv (`environments.journal`, `environments.apply`): a change is undone
-until it is committed, then finished. What was there before lies beside the environment meanwhile.
+Its form and its steps are those of gpuenv (`environments.journal`, `environments.transaction`): a change is
+undone until it is committed, then finished. What was there before lies beside the environment meanwhile.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tell the texts from which gpuenv reads what a machine is; nothing of them is understood here.
 
-`gpuenv.machine.told` reads them. What `gpuenv.machine` reads on its own machine is told here too, except
+`gpuenv.host.remote` reads them. What `gpuenv.host` reads on its own machine is told here too, except
 NVML, and that each Python says itself what it is.
 """
 

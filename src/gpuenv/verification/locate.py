@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuenv.machine.executables import find_executable, is_there
-from gpuenv.values.errors import Fix, UsageError
-from gpuenv.values.system_words import reason_of
-from gpuenv.values.text import tr
+from gpuenv.host.executables import find_executable, is_there
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, UsageError
 
 Lookup = Callable[[str], Path | None]
 """Returns the directory of the environment of that name, None where there is none."""

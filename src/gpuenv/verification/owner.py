@@ -6,8 +6,8 @@ import os
 import shlex
 from pathlib import Path
 
-from gpuenv.values.errors import Because, Fix, UsageError
-from gpuenv.values.text import tr
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.verification.locate import Located
 
 

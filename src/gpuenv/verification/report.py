@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from gpuenv.values.capability import ComputeCapability, parse_compute_capability
-from gpuenv.values.text import tr
-from gpuenv.verification.wording import said_detail
+from gpuenv.i18n.messages import tr
+from gpuenv.model.capability import ComputeCapability, parse_compute_capability
+from gpuenv.verification.messages import said_detail
 
 SCHEMA = 1
 _LONGEST = 2000  # characters of one line of text from outside

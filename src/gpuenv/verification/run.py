@@ -7,11 +7,11 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpuenv.guardian import temporary_folder
-from gpuenv.process import Completed, run
-from gpuenv.values.exit_status import describe_status
-from gpuenv.values.system_words import reason_of
-from gpuenv.values.text import tr
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.process.exit_status import describe_status
+from gpuenv.process.guardian import temporary_folder
+from gpuenv.process.subprocesses import Completed, run
 from gpuenv.verification.locate import environment_of
 from gpuenv.verification.report import ChildOutcome, Stop
 

@@ -6,16 +6,16 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from gpuenv.cli.commands.create_fetching import following
-from gpuenv.cli.commands.plan import options_of
+from gpuenv.bootstrap.bootstrap import BootstrapOptions, Script, make_bootstrap
+from gpuenv.bootstrap.folder import SCRIPT, WHEELS, Follow, write_folder
+from gpuenv.bootstrap.lab import read_lab
+from gpuenv.cli.commands.create.progress import following
+from gpuenv.cli.commands.plan.plan import options_of
 from gpuenv.cli.options import BootstrapArguments, Common, PlanArguments
 from gpuenv.cli.output import envelope, note, print_file, print_json, print_warnings, working
-from gpuenv.core.render.text import render_size
-from gpuenv.values.text import tr
-from gpuenv.workflow.bootstrap import BootstrapOptions, Script, make_bootstrap
-from gpuenv.workflow.bootstrap_folder import SCRIPT, WHEELS, Follow, write_folder
-from gpuenv.workflow.lab import read_lab
-from gpuenv.workflow.write import write_file
+from gpuenv.files.write_output import write_file
+from gpuenv.formats.text import render_size
+from gpuenv.i18n.messages import tr
 
 _MAY_RUN = 0o111
 _SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))

@@ -6,6 +6,7 @@ import os
 import shlex
 from typing import Any
 
+from gpuenv.cache import manage as cache
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import (
     check_terminal,
@@ -18,11 +19,10 @@ from gpuenv.cli.output import (
     working,
 )
 from gpuenv.cli.table import render_table
-from gpuenv.core.render.text import render_size
-from gpuenv.values.errors import Fix, UsageError
-from gpuenv.values.plan import Warn
-from gpuenv.values.text import marked, tr
-from gpuenv.workflow import cache
+from gpuenv.formats.text import render_size
+from gpuenv.i18n.messages import marked, tr
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.model.plan import Warn
 
 _COLUMNS = {"name": marked("part"), "shown": marked("size"), "use": marked("what it is")}
 

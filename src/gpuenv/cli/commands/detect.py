@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, note, print_data, print_json
-from gpuenv.core.machine_json import render_machine
-from gpuenv.core.render.machine import render_machine_text
-from gpuenv.values.machine import Problem
-from gpuenv.values.text import tr
-from gpuenv.workflow.detect import detect as detect_here
+from gpuenv.formats.machine import render_machine_text
+from gpuenv.i18n.messages import tr
+from gpuenv.model.machine import Problem
+from gpuenv.model.machine_json import render_machine
+from gpuenv.planning.detect import detect as detect_here
 
 if TYPE_CHECKING:
-    from gpuenv.values.plan import Warn
+    from gpuenv.model.plan import Warn
 
 
 def detect(common: Common) -> int:
@@ -33,6 +33,6 @@ def detect(common: Common) -> int:
 def _warnings(problems: tuple[Problem, ...]) -> tuple[Warn, ...]:
     if not problems:
         return ()
-    from gpuenv.values.plan import Warn  # noqa: PLC0415 - a plan's values take longer than a sound machine
+    from gpuenv.model.plan import Warn  # noqa: PLC0415 - a plan's values take longer than a sound machine
 
     return tuple(Warn(problem.code, problem.message) for problem in problems)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gpuenv.cli.commands.plan import options_of
+from gpuenv.cli.commands.plan.plan import options_of
 from gpuenv.cli.options import Common, PlanArguments
 from gpuenv.cli.output import envelope, note, print_file, print_json, print_warnings, working
-from gpuenv.core.render.json import render_plan_data
-from gpuenv.values.text import tr
-from gpuenv.workflow.images import plan_image, write_ignore_file
-from gpuenv.workflow.write import keep_foreign, write_file
+from gpuenv.files.write_output import keep_foreign, write_file
+from gpuenv.formats.json import render_plan_data
+from gpuenv.i18n.messages import tr
+from gpuenv.images.recipe import plan_image, write_ignore_file
 
 
 def dockerfile(wanted: PlanArguments, base: str, output: Path | None, common: Common) -> int:

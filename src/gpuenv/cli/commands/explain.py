@@ -7,10 +7,10 @@ import sys
 
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings, working
-from gpuenv.core.render.explanation import render_explanation
-from gpuenv.values.text import tr
-from gpuenv.workflow.explain import Explained, explain_text, match_data
-from gpuenv.workflow.explain_text import read_given
+from gpuenv.explain.explain import Explained, explain_text, match_data
+from gpuenv.explain.input_text import read_given
+from gpuenv.explain.render import render_explanation
+from gpuenv.i18n.messages import tr
 
 
 def explain(words: tuple[str, ...], common: Common) -> int:

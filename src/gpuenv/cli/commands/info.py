@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuenv import __version__
-from gpuenv.cli.commands.environments import shown_environment
+from gpuenv.cli.commands.environments.manage import shown_environment
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, print_data, print_json, working
 from gpuenv.cli.table import render_table, text_width
-from gpuenv.core.machine_json import parse_machine
-from gpuenv.core.render.machine import render_machine_text
-from gpuenv.values.text import marked, tr
-from gpuenv.workflow.info import info as read_info
+from gpuenv.formats.machine import render_machine_text
+from gpuenv.i18n.messages import marked, tr
+from gpuenv.inspection.info import info as read_info
+from gpuenv.model.machine_json import parse_machine
 
 _PACKAGES = {"name": marked("package"), "version": marked("version")}
 

@@ -9,8 +9,8 @@ from typing import Any
 from gpuenv import __version__
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, note, print_data, print_json, working
-from gpuenv.values.text import tr
-from gpuenv.workflow.own_version import OnIndex, ask_indexes, is_newer, newest
+from gpuenv.i18n.messages import tr
+from gpuenv.operations.latest_version import OnIndex, ask_indexes, is_newer, newest
 
 
 def own_version(common: Common, *, check: bool, offline: bool) -> int:

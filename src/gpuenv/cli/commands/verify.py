@@ -6,13 +6,13 @@ import os
 
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings, working
-from gpuenv.values.errors import Fix, UsageError
-from gpuenv.values.text import tr
-from gpuenv.workflow.detect import detect
-from gpuenv.workflow.environments import refuse_interrupted
-from gpuenv.workflow.mending import place_meant
-from gpuenv.workflow.verify import VerifyOptions
-from gpuenv.workflow.verify import verify as verify_environment
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.operations.interrupted_change import place_meant
+from gpuenv.operations.manage import refuse_interrupted
+from gpuenv.operations.verify import VerifyOptions
+from gpuenv.operations.verify import verify as verify_environment
+from gpuenv.planning.detect import detect
 
 _LONGEST_S = 1_000_000  # far less than what a timer can take
 

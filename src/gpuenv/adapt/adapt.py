@@ -1,0 +1,108 @@
+"""`--adapt`: from what a paper or a colleague left to the nearest set that works here, as changed files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from gpuenv import matrices
+from gpuenv.adapt.model import Adaptation, Left
+from gpuenv.adapt.patched_files import patched
+from gpuenv.adapt.read_code import read_code
+from gpuenv.adapt.read_project import read_left
+from gpuenv.adapt.risks.risks import risks_of
+from gpuenv.adapt.task import begin, torch_is_condas
+from gpuenv.adapt.wheels import adapt_wheels
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.model.plan import Warn
+from gpuenv.planning.conda.choose import AUTO, WHEELS, choose_conda_manager
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.planning.machines import choose_machines
+from gpuenv.planning.options import PlanOptions
+from gpuenv.resolution.target import platform_of
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_BY_GIT = "git"
+
+
+@dataclass(frozen=True, slots=True)
+class Adapting:
+    """What is to be adapted: paths, and the day of the other packages (`2021-03-14`, or `git`).
+
+    `patch_alone`: nothing is installed here, so that no conda tool need be there for an environment.yml.
+    """
+
+    paths: tuple[Path, ...]
+    exclude_newer: str | None = None
+    patch_alone: bool = False
+
+
+def adapt(
+    asked: Adapting,
+    options: PlanOptions,
+    environ: Mapping[str, str],
+    *,
+    target: str,
+    tell: Callable[[int], None] = lambda _: None,
+) -> Adaptation:
+    """Return the nearest set that works here, and the files as they become; nothing is written.
+
+    `tell` is called with the number of each run of the resolver. Raises UsageError, Unreachable, or Refused
+    where nothing near works here.
+    """
+    knowledge = load_knowledge(environ)
+    machines = choose_machines(options, environ, knowledge)
+    left = read_left(asked.paths, environ, platform_of(machines[0]))
+    before = day_of(asked.exclude_newer, left)
+    if asked.patch_alone and options.manager == AUTO and options.channel != WHEELS and torch_is_condas(left):
+        options = replace(options, manager=choose_conda_manager(options, environ, "environment.yml"))
+    task = begin(left, options, machines, knowledge, environ, target=target, before=before, tell=tell)
+    if task.channels:
+        from gpuenv.adapt.conda import adapt_in_conda  # noqa: PLC0415 - for conda alone
+
+        plan, changes = adapt_in_conda(task)
+    else:
+        plan, changes = adapt_wheels(task)
+    changes = tuple(one for one in changes if one.asked is None or one.new != one.asked.requirement)
+    code, told = _code(asked.paths, left) if changes else ((), ())
+    changes = risks_of(changes, matrices.load("api-changes"), code)
+    plan = replace(plan, warnings=(*(Warn("left", text) for text in (*left.warnings, *told)), *plan.warnings))
+    return Adaptation(left, plan, changes, patched(left, changes))
+
+
+def day_of(text: str | None, left: Left) -> str | None:
+    """Return the day that other packages are of; `git` is the one on which what was left was last changed.
+
+    Raises UsageError for what is no day, and where git does not know it.
+    """
+    if text is None:
+        return None
+    if text.strip().lower() == _BY_GIT:
+        if left.date is None:
+            raise UsageError(
+                tr("git does not know when the files were last changed"),
+                code="no-day",
+                fixes=(Fix(tr("name the day: --exclude-newer 2021-06-30")),),
+            )
+        return left.date
+    try:
+        return date.fromisoformat(text if _DAY.fullmatch(text) else "").isoformat()
+    except ValueError:
+        raise UsageError(
+            tr("`{text}` is no day", text=text),
+            code="bad-day",
+            fixes=(Fix(tr("write it as 2021-06-30, or `git` for the day of the last commit")),),
+        ) from None
+
+
+def _code(paths: tuple[Path, ...], left: Left) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """Return the code that the files serve: in the folders named, else in the checkout that they lie in."""
+    folders = [path for path in paths if path.is_dir()]
+    if not folders and left.date is not None:
+        folders = [path.absolute().parent for path in paths]
+    found = [read_code(folder) for folder in dict.fromkeys(folders)]
+    return tuple(text for one in found for text in one.texts), tuple(w for one in found for w in one.warnings)

@@ -1,0 +1,169 @@
+"""The nearest set for an environment.yml whose torch is conda's, from the channels that have it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from gpuenv.adapt.dependencies import (
+    BY_UV,
+    NOT_CHECKED,
+    Stack,
+    foreign_to_pypi,
+    limits_of_moves,
+    resolvable,
+    why_of,
+    without_builds,
+)
+from gpuenv.adapt.minimal_upgrades import Settlement
+from gpuenv.adapt.model import Change
+from gpuenv.adapt.nearest.line_changes import stack_changes
+from gpuenv.adapt.nearest.ranking import Nearness
+from gpuenv.adapt.nearest.request import Wishes, wishes_for
+from gpuenv.adapt.nearest.resolver_changes import moved_changes
+from gpuenv.adapt.nearest.search import Nearest, find_nearest
+from gpuenv.adapt.patched_files import environment_of, patched
+from gpuenv.adapt.resolve_dependencies import Resolver
+from gpuenv.adapt.task import Task
+from gpuenv.i18n.messages import tr
+from gpuenv.installers import uv_compile as resolver
+from gpuenv.model.errors import Because, InstallFailed, Refused, Unreachable
+from gpuenv.model.index import IndexConfiguration
+from gpuenv.model.plan import Plan, PlannedPackage, Warn
+from gpuenv.planning.conda.plan import Asked, ChannelQuestion, question_of_channel
+from gpuenv.planning.make_plan import finished, in_conda
+from gpuenv.planning.pages.listings import configuration_for
+from gpuenv.resolution.conda.environment_yml import EnvironmentFile
+from gpuenv.resolution.conda.plan_part import assemble_from_channel
+from gpuenv.resolution.plan_builder import sources_of
+from gpuenv.resolution.resolve import Choice, Question
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    put: ChannelQuestion
+    nearest: Nearest
+
+    @property
+    def choice(self) -> Choice:
+        return self.nearest.choices[0]
+
+
+def adapt_in_conda(task: Task) -> tuple[Plan, tuple[Change, ...]]:
+    """Return the plan and the changes without risks; raise UsageError, Refused or Unreachable.
+
+    Of the packages beside torch a resolver of wheels tells which are not for the Python: conda's solver alone
+    knows what it has.
+    """
+    configuration = configuration_for(task.wish.options, task.environ)
+    found = _nearest(task, configuration)
+    changes = stack_changes(found.nearest, found.choice, task.left, task.knowledge)
+    wishes = wishes_for(task.left, task.place, found.choice.python)
+    told: tuple[Warn, ...] = ()
+    if changes:
+        question = found.nearest.question_for(found.choice)
+        changes, told = _others_changed(question, found.choice, wishes, changes, configuration, task)
+    plan = _plan(found, changes, configuration, task)
+    return replace(plan, warnings=(*plan.warnings, *told)), changes
+
+
+def _nearest(task: Task, configuration: IndexConfiguration) -> _Found:
+    """Return what is nearest of all channels; of equals the file's own first. Raises the first's refusal."""
+    found: list[tuple[tuple[object, ...], int, _Found]] = []
+    refusals: list[Refused] = []
+    releases = {build.torch for build in task.knowledge.builds_of(task.place.platform)}
+    for place, channel in enumerate(task.channels):
+        asked = Asked(task.request, task.place, channel, task.pythons.result())
+        put = question_of_channel(
+            asked, task.wish.options, configuration, task.knowledge, task.wish.mirrors, task.environ
+        )
+        try:
+            nearest = find_nearest(put.question, task.left, releases)
+        except Refused as error:
+            refusals.append(error)
+            continue
+        # how many others move is no matter: conda takes the channel that stands first
+        *rank, _ = Nearness(nearest.question, task.left, releases).rank(nearest.settled[0])
+        found.append(((len(nearest.given_up), *rank), place, _Found(put, nearest)))
+    if not found:
+        raise refusals[0]
+    return min(found, key=lambda one: one[:2])[2]
+
+
+def _plan(found: _Found, changes: tuple[Change, ...], configuration: IndexConfiguration, task: Task) -> Plan:
+    """Return the plan of the files as they become."""
+    file = _environment(task, changes)
+    question = found.nearest.question_for(found.choice)
+    stack = tuple(one for one in question.request.requirements if one not in question.request.others)
+    pips = tuple(map(Requirement, file.pip))
+    question = question.with_request(replace(question.request, requirements=(*stack, *pips)))
+    plan = assemble_from_channel(
+        question, found.nearest.decision, found.choice, configuration, found.put.builds, file.specs
+    )
+    wish = replace(task.wish, file=file)
+    plan = replace(plan, warnings=(*plan.warnings, *found.put.warnings))
+    return finished(in_conda(plan, wish), wish, task.environ, task.target)
+
+
+def _environment(task: Task, changes: tuple[Change, ...]) -> EnvironmentFile:
+    files = [one for one in patched(task.left, changes) if one.kind == "environment"]
+    read = [environment_of(one, task.place.platform) for one in files]
+    return EnvironmentFile(
+        stack=tuple(text for one in read for text in one.stack),
+        specs=tuple(text for one in read for text in one.specs),
+        pip=tuple(text for one in read for text in one.pip),
+        channels=tuple(dict.fromkeys(name for one in read for name in one.channels)),
+        kept=tuple(pair for one in read[:1] for pair in one.kept),
+    )
+
+
+def _others_changed(
+    question: Question,
+    choice: Choice,
+    wishes: Wishes,
+    changes: tuple[Change, ...],
+    configuration: IndexConfiguration,
+    task: Task,
+) -> tuple[tuple[Change, ...], tuple[Warn, ...]]:
+    """Return the changes with those of packages that are not for a conda environment's Python, and warnings.
+
+    PyPI's wheels tell: which releases are for which Python is much the same with conda, whose solver has the
+    last word.
+    """
+    told = (Warn(NOT_CHECKED, tr("conda's packages were not solved for: its solver has the last word")),)
+    stack = Stack(choice, question, wishes, changes, _no_plan)
+    changes = without_builds(stack, changes)
+    changed = {change.project for change in changes}
+    wanted = tuple(one for one in resolvable(stack) if canonicalize_name(one.name) not in changed)
+    if not wanted or task.wish.options.offline:
+        return changes, told
+    sources = sources_of(choice, configuration)
+    base = resolver.Question(
+        pins=(f"torch=={choice.case.torch}",),
+        requirements=(),
+        constraints=tuple(limits_of_moves(stack, wanted)),
+        sources=replace(sources, find_links=()),
+        python=choice.python.short,
+        platform=question.target.platform,
+        interpreter=sys.executable,
+        before=task.before,
+    )
+    for pins in (base.pins, ()):  # PyPI may lack the release of torch that a channel has
+        one = Resolver(replace(base, pins=pins), task.environ, task.tell)
+        try:
+            settled = one.settle(wanted, configuration, foreign_to_pypi(wishes))
+        except (Unreachable, InstallFailed):
+            break
+        if isinstance(settled, Settlement):
+            for moved in settled.moved:
+                because = Because(why_of(moved, stack), BY_UV)
+                changes = moved_changes(moved.project, moved.new, because, wishes, changes)
+            break
+    return changes, told
+
+
+def _no_plan(question: Question, resolved: tuple[PlannedPackage, ...]) -> Plan:
+    raise NotImplementedError

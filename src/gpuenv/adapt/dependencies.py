@@ -1,0 +1,282 @@
+"""The plan of a choice with the other packages that were left, changed where they must be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from packaging.markers import UndefinedEnvironmentName
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from gpuenv.adapt.minimal_upgrades import Moved, Settlement
+from gpuenv.adapt.model import Change
+from gpuenv.adapt.nearest.index_pages import is_page_of_torch
+from gpuenv.adapt.nearest.known_bad_dependencies import settle, with_others_free
+from gpuenv.adapt.nearest.request import Wishes
+from gpuenv.adapt.nearest.resolver_changes import freed_of_builds, moved_changes, removed_changes, why_moved
+from gpuenv.adapt.nearest.version_moves import Moves
+from gpuenv.adapt.resolve_dependencies import Resolver
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.mirrors.load import load_mirrors
+from gpuenv.installers.uv_compile import Unresolvable
+from gpuenv.model.errors import Because, Fix, InstallFailed, Refused, Unreachable
+from gpuenv.model.index import IndexConfiguration
+from gpuenv.model.plan import Plan, PlannedPackage, Warn
+from gpuenv.planning.make_plan import resolver_question
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.pages.direct_urls import by_address
+from gpuenv.planning.resolve_others import packages_of
+from gpuenv.resolution.constraints import constraints_of
+from gpuenv.resolution.markers import marker_environment
+from gpuenv.resolution.resolve import Choice, Question
+from gpuenv.resolution.rules.python import full_version
+
+BY_UV = "uv pip compile"
+NOT_CHECKED = "not-checked"
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A torch stack that was chosen: how a plan is made of it, and what changes for its sake.
+
+    `assemble` takes the question and the files that a resolver added.
+    """
+
+    choice: Choice
+    question: Question
+    wishes: Wishes
+    changes: tuple[Change, ...]
+    assemble: Callable[[Question, tuple[PlannedPackage, ...]], Plan]
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What resolving needs besides: `before` is the day of the other packages, `tell` counts the runs."""
+
+    options: PlanOptions
+    configuration: IndexConfiguration
+    environ: Mapping[str, str]
+    before: str | None
+    tell: Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Adapted:
+    """A plan of a stack and all else, and every change that it takes; the plan has no steps yet."""
+
+    plan: Plan
+    question: Question
+    changes: tuple[Change, ...]
+
+
+def resolve_others(stack: Stack, around: Around) -> Adapted | Unresolvable:
+    """Return the plan with the fewest changes of other packages, or uv's words where nothing helps.
+
+    Where no index can be read, the others stay as they are, and a warning says that they were not checked.
+    """
+    plan = stack.assemble(stack.question, ())
+    wanted = tuple(resolvable(stack))
+    if not wanted:
+        return _told_of_unread(Adapted(plan, stack.question, stack.changes), stack)
+    if around.options.offline:
+        return _unchecked(plan, stack, tr("it was to work offline"))
+    try:
+        settled = _resolver(stack, plan, wanted, around).settle(
+            wanted, around.configuration, foreign_to_pypi(stack.wishes)
+        )
+    except Unreachable as error:
+        return _unchecked(plan, stack, error.message)
+    except InstallFailed as error:
+        return _unchecked(plan, stack, error.because[0].text if error.because else error.message)
+    if isinstance(settled, Unresolvable):
+        return settled
+    return _told_of_unread(_adapted(stack, settled, around), stack)
+
+
+def with_fewest_moves(stacks: tuple[Stack, ...], around: Around) -> Stack:
+    """Return the stack, of some that are equally near, that the other packages go with best."""
+    first = stacks[0]
+    if len(stacks) == 1 or around.options.offline or not any(resolvable(first)):
+        return first
+    found: list[tuple[Moves, int]] = []
+    for place, stack in enumerate(stacks):
+        moves = _moves(stack, around)
+        if moves is not None and moves.count == 0:
+            return stack
+        if moves is not None:
+            found.append((moves, place))
+    return stacks[min(found)[1]] if found else first
+
+
+def _moves(stack: Stack, around: Around) -> Moves | None:
+    wanted = tuple(resolvable(stack))
+    try:
+        counting = _resolver(stack, stack.assemble(stack.question, ()), wanted, around)
+        return counting.count(wanted, around.configuration, foreign_to_pypi(stack.wishes))
+    except (Unreachable, InstallFailed):
+        return None
+
+
+def _resolver(stack: Stack, plan: Plan, wanted: tuple[Requirement, ...], around: Around) -> Resolver:
+    """Return the resolver for a stack; what a package may become must not be known to fail with it."""
+    named = by_address(plan, load_mirrors(around.environ))
+    base = resolver_question(named, stack.question.target, around.options)
+    constraints = dict.fromkeys((*base.constraints, *limits_of_moves(stack, wanted)))
+    base = replace(base, constraints=tuple(constraints), before=around.before)
+    return Resolver(base, around.environ, around.tell)
+
+
+def limits_of_moves(stack: Stack, wanted: tuple[Requirement, ...]) -> Iterator[str]:
+    """Yield what is known to fail with the stack of releases that wanted packages may move to: `numpy<2`."""
+    free = stack.question.with_request(with_others_free(stack.question.request))
+    settled = settle(stack.choice, stack.choice.companions, free)
+    names = {canonicalize_name(one.name) for one in wanted}
+    for text, _ in constraints_of(free, settled.choice) if settled else ():
+        if canonicalize_name(Requirement(text).name) in names:
+            yield text
+
+
+def without_builds(stack: Stack, changes: tuple[Change, ...]) -> tuple[Change, ...]:
+    """Return the changes with those of an export's lines, where its builds are for another Python."""
+    limits = map(Requirement, limits_of_moves(stack, tuple(_active(stack))))
+    bounds = {str(canonicalize_name(one.name)): one.specifier for one in limits}
+    return freed_of_builds(stack.wishes, stack.choice.python.short, changes, bounds)
+
+
+def refused(failures: list[tuple[Choice, Unresolvable]]) -> Refused:
+    """Return the error of files whose packages go together with no torch that is near."""
+    texts = (
+        tr("with torch {torch}: {reason}", torch=choice.case.torch, reason=outcome.message[:600])
+        for choice, outcome in failures
+    )
+    return Refused(
+        tr("the other packages that were left can't be had together"),
+        code="requirements-conflict",
+        because=tuple(Because(text, BY_UV) for text in dict.fromkeys(texts)),
+        fixes=(Fix(tr("loosen or leave out the requirement named above")),),
+        data={"message": failures[0][1].message},
+    )
+
+
+def _active(stack: Stack) -> Iterator[Requirement]:
+    """Yield what is asked for beside the stack on this system with this Python."""
+    pinned = {str(item.file.name) for item in stack.choice.files}
+    environment = marker_environment(stack.question.target.platform, str(full_version(stack.choice.python)))
+    for one in stack.question.request.others:
+        if canonicalize_name(one.name) not in pinned and _counts(one, environment):
+            yield one
+
+
+def _counts(requirement: Requirement, environment: dict[str, str]) -> bool:
+    try:
+        return requirement.marker is None or requirement.marker.evaluate(environment)
+    except (ValueError, UndefinedEnvironmentName):
+        return True
+
+
+def resolvable(stack: Stack) -> Iterator[Requirement]:
+    """Leave out what comes from an address: it would be fetched and built only to be looked at."""
+    return (one for one in _active(stack) if one.url is None)
+
+
+def foreign_to_pypi(wishes: Wishes) -> frozenset[str]:
+    """Return the projects that only conda is asked for, by conda's names."""
+    return frozenset(
+        project
+        for project, lines in wishes.lines.items()
+        if lines and all(line.notation == "conda" for line in lines)
+    )
+
+
+def _unchecked(plan: Plan, stack: Stack, reason: str) -> Adapted:
+    text = tr("the other packages were left as they are, not checked: {reason}", reason=reason)
+    return Adapted(
+        replace(plan, warnings=(*plan.warnings, Warn(NOT_CHECKED, text))), stack.question, stack.changes
+    )
+
+
+def _told_of_unread(adapted: Adapted, stack: Stack) -> Adapted:
+    """Warn of what comes from an address, which no resolver looked at."""
+    named = [one.name for one in _active(stack) if one.url is not None]
+    if not named:
+        return adapted
+    text = tr("{packages}: from addresses, left as they are, not checked", packages=", ".join(named))
+    plan = adapted.plan
+    return replace(adapted, plan=replace(plan, warnings=(*plan.warnings, Warn(NOT_CHECKED, text))))
+
+
+def _adapted(stack: Stack, settled: Settlement, around: Around) -> Adapted:
+    question, changes = stack.question, stack.changes
+    for one in settled.moved:
+        because = Because(why_of(one, stack), BY_UV)
+        changes = moved_changes(one.project, one.new, because, stack.wishes, changes)
+        question = question.with_request(question.request.with_requirement(f"{one.project}=={one.new}"))
+    gone = set(settled.absent) - foreign_to_pypi(stack.wishes)
+    warnings: list[Warn] = [_left_to_conda(settled, stack)] if set(settled.absent) - gone else []
+    for name in settled.absent:
+        question = question.with_request(question.request.without_project(name))
+    if gone and _has_own_index(stack.wishes):
+        text = tr(
+            "{packages}: not on the index that was read; left as they are", packages=", ".join(sorted(gone))
+        )
+        warnings.append(Warn(NOT_CHECKED, text))
+        gone = set()
+    for name in sorted(gone):
+        because = Because(tr("the index that was read has no {package}", package=name), BY_UV)
+        changes = removed_changes(name, because, stack.wishes, changes)
+    if settled.built:
+        text = tr(
+            "{packages}: built where they are installed, as there are no wheels",
+            packages=", ".join(settled.built),
+        )
+        warnings.append(Warn("built-from-source", text))
+    if settled.unbuilt:
+        reason = tr("{packages}: could not be built to be looked at", packages=", ".join(settled.unbuilt))
+        warnings.append(
+            Warn(
+                NOT_CHECKED,
+                tr("the other packages were left as they are, not checked: {reason}", reason=reason),
+            )
+        )
+    resolved = packages_of(settled.resolved)
+    plan = stack.assemble(question, resolved)
+    if around.before is not None:
+        plan = _exactly(plan)
+    return Adapted(replace(plan, warnings=(*plan.warnings, *warnings)), question, changes)
+
+
+def _exactly(plan: Plan) -> Plan:
+    """Return the plan with all that was resolved named exactly: an installer knows nothing of the day."""
+    others = plan.packages[len(plan.pins) :]
+    named = {canonicalize_name(one.name) for one in others}
+    kept = (one for one in plan.requirements if canonicalize_name(Requirement(one).name) not in named)
+    return replace(plan, requirements=(*kept, *(f"{one.name}=={one.version}" for one in others)))
+
+
+def _left_to_conda(settled: Settlement, stack: Stack) -> Warn:
+    named = sorted(set(settled.absent) & foreign_to_pypi(stack.wishes))
+    text = tr("{packages}: conda's, left as they are, not checked", packages=", ".join(named))
+    return Warn(NOT_CHECKED, text)
+
+
+def _has_own_index(wishes: Wishes) -> bool:
+    """Whether the files name an index that may have what the others lack."""
+    named = (
+        line.requirement or line.text for line in wishes.lines.get("index", ()) if line.notation != "conda"
+    )
+    return any(not is_page_of_torch(address) for address in named)
+
+
+def why_of(moved: Moved, stack: Stack) -> str:
+    """Return why a package could not stay as it was asked for."""
+    python = stack.choice.python.short
+    asked = str(stack.wishes.of(moved.project)).removeprefix("==")
+    if moved.because is None:
+        return tr("it does not go with the others on Python {python}", python=python)
+    demands = tuple(
+        tr("{package} needs {needs}", package=one.package, needs=one.needs)
+        for one in moved.because.demands
+        if moved.project in (one.package.partition("=")[0], Requirement(one.needs).name)
+    )
+    return why_moved(moved.project, asked, moved.because.message, demands, python)

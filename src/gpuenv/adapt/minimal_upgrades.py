@@ -1,0 +1,293 @@
+"""The least change of the packages beside the torch stack with which everything can be resolved."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from gpuenv.adapt.nearest.version_moves import Moves, moves_between
+from gpuenv.installers.uv_compile import Resolved, Unresolvable
+
+_MOST_ROUNDS = 40  # of loosening: each names another culprit
+MOST_ALONE = 40  # packages that are put back alone, to see whether they had to move
+_NOT_FOUND = re.compile(r"\b([\w.-]+)(?:\[[^\]]*\])? was not found in")
+_NO_WHEELS = re.compile(r"Wheels are required for `([^`\s=<>!~]+)")
+_NOT_BUILT = re.compile(r"Failed to (?:download and )?build `([^`\s=<>!~@]+)")
+_NO_VERSION = re.compile(r"there (?:is|are) no versions? of ([\w.-]+)")
+_WORD = re.compile(r"[A-Za-z0-9][\w.-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question to the resolver: requirements, the projects not to build, what it keeps to if it can."""
+
+    requirements: tuple[str, ...]
+    wheels_only: tuple[str, ...]
+    preferred: tuple[str, ...] = ()
+    lowest: bool = False
+
+
+Compile = Callable[[Ask], Resolved | Unresolvable]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A package whose requirement must change: `new` is the one release; `because` what the old one gave.
+
+    `because` is None where it was not put back alone.
+    """
+
+    project: str
+    new: Version
+    because: Unresolvable | None
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What came of it: all files, what moved, the projects that no index has and those built from source.
+
+    `unbuilt` have only sources, which could not even be built to be looked at: they were left out.
+    """
+
+    resolved: Resolved
+    moved: tuple[Moved, ...] = ()
+    absent: tuple[str, ...] = ()
+    built: tuple[str, ...] = ()
+    unbuilt: tuple[str, ...] = ()
+
+
+def settle_others(
+    wanted: tuple[Requirement, ...],
+    compile_: Compile,
+    has_wheels: Callable[[str, Version], bool],
+    foreign: frozenset[str] = frozenset(),
+) -> Settlement | Unresolvable:
+    """Return the settlement with the fewest changes of what is wanted beside the torch stack.
+
+    A release of which there are wheels, none of them fitting, is not built: `has_wheels` tells whether there
+    are any. The `foreign` projects are called by another installer's names: what is not there under them is
+    left out. Unresolvable where nothing helps.
+    """
+    return _Search(wanted, compile_, has_wheels, foreign).run()
+
+
+def count_moves(
+    wanted: tuple[Requirement, ...],
+    compile_: Compile,
+    has_wheels: Callable[[str, Version], bool],
+    foreign: frozenset[str] = frozenset(),
+) -> Moves | None:
+    """Return how many packages would have to change and how far, in fewer runs; None where nothing helps."""
+    return _Search(wanted, compile_, has_wheels, foreign).count()
+
+
+@dataclass(slots=True)
+class _Search:
+    wanted: tuple[Requirement, ...]
+    compile_: Compile
+    has_wheels: Callable[[str, Version], bool]
+    foreign: frozenset[str]
+    absent: set[str] = field(default_factory=set)
+    built: set[str] = field(default_factory=set)
+    never_built: set[str] = field(default_factory=set)
+    unbuilt: set[str] = field(default_factory=set)
+    loose: set[str] = field(default_factory=set)
+
+    def run(self) -> Settlement | Unresolvable:
+        outcome = self._as_they_stand()
+        if isinstance(outcome, Resolved):
+            return self._settled(outcome, ())
+        self.loose = {name for name in self._names() if self._pin(name) is not None}
+        kept = self._keeping()
+        return kept if isinstance(kept, Unresolvable) else self._least(kept)
+
+    def count(self) -> Moves | None:
+        """Return how many packages move, and how far, when each is kept that can be."""
+        if isinstance(self._as_they_stand(), Resolved):
+            return Moves()
+        self.loose = {name for name in self._names() if self._pin(name) is not None}
+        kept = self._keeping()
+        return None if isinstance(kept, Unresolvable) else self._measured(kept)
+
+    def _measured(self, found: dict[str, Version]) -> Moves:
+        moved = self._nearest(found) if self._moved(found) else {}
+        return moves_between((self._pin(name), new) for name, new in moved.items())
+
+    # what is wanted
+
+    def _there(self) -> Iterator[Requirement]:
+        return (one for one in self.wanted if _name(one) not in self.absent | self.unbuilt)
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(_name(one) for one in self._there()))
+
+    def _specifier(self, name: str) -> SpecifierSet:
+        joined = SpecifierSet()
+        for one in self._there():
+            if _name(one) == name:
+                joined &= one.specifier
+        return joined
+
+    def _pin(self, name: str) -> Version | None:
+        """Return the one release that is wanted of a project."""
+        exact = (item.version for item in self._specifier(name) if item.operator in ("==", "==="))
+        return next(filter(None, map(_version, exact)), None)
+
+    def _ask(
+        self, instead: dict[str, str], preferred: tuple[str, ...] = (), *, lowest: bool = False
+    ) -> Resolved | Unresolvable:
+        """Resolve with the specifiers of some projects replaced."""
+        lines = dict.fromkeys(_with(one, instead.get(_name(one))) for one in self._there())
+        wheels = tuple(name for name in self._names() if name not in self.built)
+        return self.compile_(Ask(tuple(lines), wheels, preferred, lowest))
+
+    # the phases
+
+    def _as_they_stand(self) -> Resolved | Unresolvable:
+        while True:
+            outcome = self._ask({})
+            if isinstance(outcome, Resolved) or not self._drop_absent(outcome):
+                return outcome
+
+    def _drop_absent(self, outcome: Unresolvable) -> bool:
+        """Leave out what no index has; whether there was anything."""
+        found = _named(_NOT_FOUND, outcome) & set(self._names())
+        gone = _named(_NO_VERSION, outcome) & set(self._names()) & self.foreign
+        self.absent |= found | gone
+        return bool(found | gone)
+
+    def _keeping(self) -> dict[str, Version] | Unresolvable:
+        """Return what is resolved when every pin is kept that can be; a package that can't be moves."""
+        outcome: Resolved | Unresolvable = Unresolvable("", ())
+        for _ in range(_MOST_ROUNDS):
+            preferred = tuple(f"{name}=={self._pin(name)}" for name in self._names() if self._pin(name))
+            outcome = self._ask(dict.fromkeys(self.loose, ""), preferred)
+            if isinstance(outcome, Unresolvable):
+                if not self._learn(outcome):
+                    return outcome
+                continue
+            found = _versions(outcome)
+            if not self._allow_source(found):
+                return found
+        return outcome if isinstance(outcome, Unresolvable) else _versions(outcome)
+
+    def _learn(self, outcome: Unresolvable) -> bool:
+        """Give way to what a failure names; whether it named anything."""
+        if self._drop_absent(outcome):
+            return True
+        names = set(self._names())
+        broken = _named(_NOT_BUILT, outcome) & self.built
+        if broken:
+            self.built -= broken
+            self.never_built |= broken
+            return True
+        free = {name for name in names if name in self.loose or not self._specifier(name)}
+        sources = (_named(_NO_WHEELS, outcome) & free) - self.built - self.never_built
+        if sources:
+            self.built |= sources
+            return True
+        hopeless = _named(_NO_WHEELS, outcome) & free & self.never_built
+        if hopeless:
+            self.unbuilt |= hopeless
+            return True
+        culprits = {word for word in _words(outcome) if word in names and self._specifier(word)} - self.loose
+        self.loose |= culprits
+        return bool(culprits)
+
+    def _allow_source(self, found: dict[str, Version]) -> bool:
+        """Let be built what has no wheels at all of the release wanted; whether there was anything new."""
+        news = False
+        for name in self._moved(found):
+            pin = self._pin(name)
+            if pin is None or name in self.built | self.never_built or self.has_wheels(name, pin):
+                continue
+            if name in self.foreign:
+                self.absent.add(name)
+            else:
+                self.built.add(name)
+            news = True
+        return news
+
+    def _moved(self, found: dict[str, Version]) -> list[str]:
+        return [
+            name
+            for name in self._names()
+            if name in found and not self._specifier(name).contains(found[name], prereleases=True)
+        ]
+
+    def _least(self, found: dict[str, Version]) -> Settlement | Unresolvable:
+        """Take the nearest newer releases of what moves, and put back alone what need not have moved."""
+        chosen = self._nearest(found) if self._moved(found) else {}
+        reasons: dict[str, Unresolvable | None] = {}
+        for name in list(chosen)[:MOST_ALONE]:
+            others = {other: f"=={version}" for other, version in chosen.items() if other != name}
+            outcome = self._ask(others)
+            if isinstance(outcome, Resolved):
+                del chosen[name]
+            else:
+                reasons[name] = outcome
+        final = self._ask({name: f"=={version}" for name, version in chosen.items()})
+        if isinstance(final, Unresolvable):
+            return final
+        return self._settled(
+            final, tuple(Moved(name, version, reasons.get(name)) for name, version in chosen.items())
+        )
+
+    def _nearest(self, found: dict[str, Version]) -> dict[str, Version]:
+        """Return the releases of what moves: the lowest that are newer than what was wanted."""
+        moved = self._moved(found)
+        instead = {}
+        for name in self._names():
+            pin, version = self._pin(name), found.get(name)
+            if version is None:
+                continue
+            if name not in moved:
+                instead[name] = str(self._specifier(name)) if pin else f">={version}"
+            else:
+                instead[name] = f">={pin}" if pin and version > pin else f"=={version}"
+        outcome = self._ask(instead, lowest=True)
+        lowest = _versions(outcome) if isinstance(outcome, Resolved) else found
+        return {name: lowest.get(name, found[name]) for name in moved}
+
+    def _settled(self, resolved: Resolved, moved: tuple[Moved, ...]) -> Settlement:
+        return Settlement(
+            resolved, moved, *(tuple(sorted(one)) for one in (self.absent, self.built, self.unbuilt))
+        )
+
+
+def _name(requirement: Requirement) -> str:
+    return canonicalize_name(requirement.name)
+
+
+def _with(requirement: Requirement, specifier: str | None) -> str:
+    if specifier is None:
+        return str(requirement)
+    copy = Requirement(str(requirement))
+    copy.specifier = SpecifierSet(specifier)
+    return str(copy)
+
+
+def _versions(resolved: Resolved) -> dict[str, Version]:
+    read = ((str(canonicalize_name(file.name)), _version(file.version)) for file in resolved.files)
+    return {name: version for name, version in read if version is not None}
+
+
+def _version(text: str) -> Version | None:
+    try:
+        return Version(text)
+    except InvalidVersion:
+        return None
+
+
+def _named(pattern: re.Pattern[str], outcome: Unresolvable) -> set[str]:
+    return {str(canonicalize_name(name)) for name in pattern.findall(outcome.message)}
+
+
+def _words(outcome: Unresolvable) -> set[str]:
+    return {str(canonicalize_name(word.rstrip(".-"))) for word in _WORD.findall(outcome.message)}

@@ -1,0 +1,101 @@
+"""What a paper or a colleague left, and how its files change so that it works here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gpuenv.model.plan import Plan
+
+FileKind = Literal["requirements", "environment", "pyproject", "setup", "readme"]
+# How a place writes what it asks for: pip's, conda's, poetry's (`^1.2`); `python` and `cuda` are no projects.
+Notation = Literal["pip", "conda", "poetry"]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftFile:
+    """A file as it was found: `path` as shown to the person, `text` with its own line ends."""
+
+    path: str
+    kind: FileKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One thing that a file asks for.
+
+    `project` is canonical (`torch` for conda's `pytorch`), or `python`, or `cuda` (`cudatoolkit=10.2`), or
+    `index` (`-f https://…`, which decides where torch comes from). `requirement` is PEP 508, or for `python`
+    a specifier, for `cuda` MAJOR.MINOR or `cpu`; None where it was not understood. `start` and `end` are the
+    characters of the file's text that a change replaces, `text` what stands there; `line` counts from 1.
+    `hint` is true for what only a README says, `constraint` for a line of a `-c` file: it asks for nothing,
+    but bounds what is asked for. For `index` the requirement is the address, or the channel of conda's.
+    """
+
+    project: str
+    requirement: str | None
+    file: str
+    line: int
+    start: int
+    end: int
+    text: str
+    notation: Notation = "pip"
+    hint: bool = False
+    constraint: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """All that was found: files, what they ask for, what was not understood, the day it was last changed.
+
+    `date` is ISO 8601 (`2020-03-14`), from git; None where it is not known. `warnings` tell what was passed
+    over.
+    """
+
+    files: tuple[LeftFile, ...]
+    asked: tuple[Asked, ...]
+    date: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """What changed in torch (or numpy, …) between two releases, and where the code left uses it, if it does.
+
+    `places` are `FILE:LINE`; empty where the code was not looked at or does not use it.
+    """
+
+    id: str
+    text: str
+    source: str
+    places: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One changed, removed (`new` is None) or added (`asked` is None) line.
+
+    `new` is the requirement that stands there now (PEP 508, a Python `3.10`, a CUDA `12.8`, an option line);
+    the file's own notation is the renderer's business. `why` says which fact forces it, `source` where that
+    was read. `pip` is true where a line of conda's becomes one of pip's: what conda does not bring.
+    """
+
+    project: str
+    asked: Asked | None
+    old: str | None
+    new: str | None
+    why: str
+    source: str
+    risks: tuple[Risk, ...] = ()
+    pip: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptation:
+    """What was left, the plan that works here, the least changes that lead there; `files` as they become."""
+
+    left: Left
+    plan: Plan
+    changes: tuple[Change, ...]
+    files: tuple[LeftFile, ...]

@@ -1,0 +1,62 @@
+"""The lines of packages beside the torch stack that must change, or be added: known to fail otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from gpuenv.adapt.model import Asked, Change
+from gpuenv.adapt.nearest.known_bad_dependencies import tightened
+from gpuenv.adapt.nearest.request import Wishes, requirement_of
+from gpuenv.adapt.nearest.search import Nearest
+from gpuenv.i18n.messages import said, tr
+from gpuenv.knowledge.knowledge import KnownBad
+from gpuenv.knowledge.version_ranges import lies_within
+from gpuenv.resolution.constraints import constraints_of
+from gpuenv.resolution.resolve import Choice, Question
+
+
+def other_changes(nearest: Nearest, choice: Choice, wishes: Wishes) -> Iterator[Change]:
+    """Yield what known-bad combinations demand of other packages and the files do not keep already."""
+    demands = {one.project: (Requirement(one.text), one.row) for one in nearest.moved(choice)}
+    demands |= _constraints(nearest.question_for(choice), choice)
+    for project, (demand, row) in demands.items():
+        lines = wishes.lines.get(project, ())
+        if lines and (lies_within(wishes.of(project), demand.specifier) or not demand.specifier):
+            continue
+        yield from _tightened(project, demand, row, lines)
+
+
+def _constraints(question: Question, choice: Choice) -> dict[str, tuple[Requirement, KnownBad]]:
+    """Return the constraints on what will be there, by project; what is added by one may call for another."""
+    found: dict[str, tuple[Requirement, KnownBad]] = {}
+    while more := [
+        (Requirement(text), row)
+        for text, row in constraints_of(question, choice)
+        if canonicalize_name(Requirement(text).name) not in found
+    ]:
+        for demand, row in more:
+            found[canonicalize_name(demand.name)] = demand, row
+            if demand.name not in {one.name for one in question.request.others}:
+                question = question.with_request(question.request.with_requirement(str(demand)))
+    return found
+
+
+def _without(row: KnownBad) -> str:
+    return tr("without it: {effect}", effect=said(row.effect))
+
+
+def _tightened(
+    project: str, demand: Requirement, row: KnownBad, lines: tuple[Asked, ...]
+) -> Iterator[Change]:
+    if not lines:
+        yield Change(project, None, None, str(demand), _without(row), row.source)
+    for line in lines:
+        requirement = requirement_of(line)
+        if requirement is None or requirement.url or (line.constraint and not requirement.specifier):
+            continue
+        if not lies_within(requirement.specifier, demand.specifier):
+            requirement.specifier = tightened(requirement.specifier, demand.specifier)
+            yield Change(project, line, line.requirement, str(requirement), _without(row), row.source)

@@ -1,0 +1,96 @@
+"""What must change of the packages beside the torch stack, because they are known to fail with a choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from packaging.requirements import Requirement
+from packaging.specifiers import Specifier, SpecifierSet
+from packaging.utils import canonicalize_name
+
+from gpuenv.adapt.nearest.request import freed
+from gpuenv.knowledge.knowledge import KnownBad
+from gpuenv.knowledge.version_ranges import lies_apart, lies_within
+from gpuenv.resolution.candidate import Found
+from gpuenv.resolution.known_bad_facts import Situation, situation_of
+from gpuenv.resolution.request import Request
+from gpuenv.resolution.resolve import Choice, Question
+from gpuenv.resolution.rules import known_bad
+
+_OPPOSITES = {"<": ">=", ">=": "<", "<=": ">", ">": "<=", "==": "!=", "!=": "=="}
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A package beside the stack whose pin keeps a known-bad combination in; `text` does not."""
+
+    project: str
+    text: str
+    row: KnownBad
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A choice with the request that goes with it, and what was changed in that."""
+
+    choice: Choice
+    request: Request
+    moved: tuple[Moved, ...]
+
+
+def with_others_free(request: Request) -> Request:
+    """Return the request with every package free: what is known to be bad of them is mended, not refused."""
+    return replace(request, requirements=tuple(map(freed, request.requirements)))
+
+
+def settle(choice: Choice, companions: tuple[Found, ...], question: Question) -> Settled | None:
+    """Return the choice with these companions and the least change of other packages that makes it sound.
+
+    None where nothing of them would: the combination is bad whatever is beside it.
+    """
+    request = question.request
+    moved: tuple[Moved, ...] = ()
+    for _ in range(len(request.others) + 1):
+        situation = situation_of(choice.case, companions, choice.python, question.target, request)
+        rows = known_bad.applying(situation, question.knowledge)
+        failures = known_bad.check(choice.case, rows, situation)
+        if not failures:
+            return Settled(replace(choice, companions=companions, known_bad=rows), request, moved)
+        row = next(row for row in rows if row.id == failures[0].key[-1])
+        mended = _mended(row, situation)
+        if mended is None:
+            return None
+        request, moved = request.with_requirement(mended.text), (*moved, mended)
+    return None
+
+
+def _mended(row: KnownBad, situation: Situation) -> Moved | None:
+    """Return what to ask of the package that a row is about instead of what is asked."""
+    for one in row.when:
+        for name, bad in one:
+            wanted = situation.asked.get(name)
+            if wanted is None or isinstance(bad, str) or not lies_within(wanted, bad):
+                continue
+            good = _constraint(name, row) or _opposite(bad)
+            if good is not None and not lies_within(good, bad):
+                return Moved(name, f"{name}{good}", row)
+    return None
+
+
+def _constraint(name: str, row: KnownBad) -> SpecifierSet | None:
+    named = (Requirement(text) for text in row.constrain)
+    return next((one.specifier for one in named if canonicalize_name(one.name) == name), None)
+
+
+def _opposite(bad: SpecifierSet) -> SpecifierSet | None:
+    """Return what is not `bad`: of several bounds, what lies above the upper one."""
+    items: list[Specifier] = sorted(bad, key=lambda item: item.operator not in ("<", "<="))
+    found = next((item for item in items if item.operator in _OPPOSITES), None)
+    return SpecifierSet(f"{_OPPOSITES[found.operator]}{found.version}") if found else None
+
+
+def tightened(asked: SpecifierSet, constraint: SpecifierSet) -> SpecifierSet:
+    """Return both joined, or the constraint alone where it says all, or where they contradict each other."""
+    if lies_apart(asked, constraint) or lies_within(constraint, asked):
+        return constraint
+    return asked & constraint

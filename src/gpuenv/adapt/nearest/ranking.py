@@ -1,0 +1,182 @@
+"""The order of nearness: which of two sets that work here is the smaller move from what was left.
+
+torch first, then its companions, Python, the file's CUDA, then packages built against torch and others; of
+equals what a plan would choose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from gpuenv.adapt.model import Left
+from gpuenv.adapt.nearest.known_bad_dependencies import Settled, settle, with_others_free
+from gpuenv.adapt.nearest.request import Wishes, wishes_for
+from gpuenv.adapt.nearest.resolves_to import leads_to
+from gpuenv.model.python import PythonOffer
+from gpuenv.resolution.candidate import Found
+from gpuenv.resolution.release_distance import distance, named_versions
+from gpuenv.resolution.request import COMPANIONS, admits
+from gpuenv.resolution.resolve import Choice, Question
+from gpuenv.resolution.rules import companion
+from gpuenv.resolution.rules import torch_bound as bound
+from gpuenv.resolution.rules.python import admitted, runs_on
+
+Move = tuple[int, int]  # how many projects move, and how many releases in all
+_MOST_SETS = 200  # of companions of one build: more than any torch has
+_MINORS = 50  # of Python 3: more than there are
+
+
+class Nearness:
+    """Measures the choices of one question against what was left; looks each thing up once.
+
+    `releases` are those of torch that count beside the question's: with them channels can be compared.
+    """
+
+    def __init__(self, question: Question, left: Left, releases: Iterable[Version] = ()) -> None:
+        self.question, self.left = question, left
+        self._wishes: dict[PythonOffer, Wishes] = {}
+        self._free = question.with_request(with_others_free(question.request))
+        self._matches: dict[tuple[str, str, frozenset[str]], tuple[companion.Match, ...]] = {}
+        self._releases: dict[str, list[Version]] = {
+            "torch": sorted({*releases, *(case.torch for case in question.cases)})
+        }
+        self._moves: dict[tuple[str, Version, SpecifierSet], int] = {}
+        self._leads: dict[tuple[object, ...], bool] = {}
+
+    def wishes(self, python: PythonOffer) -> Wishes:
+        """Return what was left asks for with a Python."""
+        if python not in self._wishes:
+            found = wishes_for(self.left, self.question.target, python)
+            alike = (one for one in self._wishes.values() if one.is_like(found))
+            self._wishes[python] = next(alike, found)
+        return self._wishes[python]
+
+    def ranked(self, choices: Sequence[Choice]) -> tuple[Settled, ...]:
+        """Return the choices, the nearest first, each with its nearest companions; `choices` best first."""
+        settled = ((one, place) for place, choice in enumerate(choices) if (one := self._settled(choice)))
+        ordered = sorted(settled, key=lambda pair: (self.rank(pair[0]), pair[1]))
+        return tuple(one for one, _ in ordered)
+
+    def rank(self, settled: Settled) -> tuple[object, ...]:
+        """Return how far a choice lies from what was left; the less the nearer."""
+        choice = settled.choice
+        wishes = self.wishes(choice.python)
+        return (
+            self._of_torch(choice, wishes),
+            self._of(choice.companions, wishes, COMPANIONS),
+            _of_python(choice.python, wishes.python),
+            (not self._leads_to(choice, wishes), choice.case.variant not in (wishes.variant, wishes.hinted)),
+            self._of(choice.companions, wishes, self.question.request.bound),
+            len(settled.moved),
+        )
+
+    def _of_torch(self, choice: Choice, wishes: Wishes) -> tuple[int, int]:
+        """Return how far torch moves; of two equally far the newer is nearer."""
+        far = self._move("torch", choice.case.torch, wishes)
+        return far, -self._known("torch").index(choice.case.torch) if far else 0
+
+    def _leads_to(self, choice: Choice, wishes: Wishes) -> bool:
+        companions = tuple(item.release for item in choice.companions)
+        moved = None if _of_python(choice.python, wishes.python) == (0, 0) else choice.python
+        key = (choice.case.label, choice.case.kind, companions, moved, wishes)
+        if key not in self._leads:
+            self._leads[key] = leads_to(choice, wishes, self.question)
+        return self._leads[key]
+
+    def _of(self, files: Sequence[Found], wishes: Wishes, projects: Sequence[str]) -> Move:
+        moves = [
+            self._move(str(item.file.name), item.release, wishes)
+            for item in files
+            if item.file.name in projects
+        ]
+        return sum(map(bool, moves)), sum(moves)
+
+    def _move(self, project: str, release: Version, wishes: Wishes) -> int:
+        wanted = wishes.of(project)
+        key = (project, release, wanted)
+        if key not in self._moves:
+            self._moves[key] = _far(release, wanted, self._known(project))
+        return self._moves[key]
+
+    def _known(self, project: str) -> list[Version]:
+        if project not in self._releases:
+            listed = {item.release for item in self.question.shelf.all_of(project)}
+            self._releases[project] = sorted(listed)
+        return self._releases[project]
+
+    def _settled(self, choice: Choice) -> Settled | None:
+        """Return the choice with the nearest companions with which it is sound."""
+        wishes = self.wishes(choice.python)
+        best: tuple[tuple[object, ...], Settled] | None = None
+        for far, companions in self._sets(choice, wishes):
+            if best is not None and best[0][:2] < far:
+                break
+            settled = settle(choice, companions, self.question)
+            rank = (*far, len(settled.moved)) if settled else ()
+            if settled and (best is None or rank < best[0]):
+                best = rank, settled
+            if settled and not settled.moved:
+                break
+        return best[1] if best else None
+
+    def _sets(self, choice: Choice, wishes: Wishes) -> Iterator[tuple[tuple[Move, Move], tuple[Found, ...]]]:
+        """Yield the sets of companions that fit, the nearest first, with how far each lies."""
+        options = [self._options(match, choice.python, wishes) for match in self._matches_of(choice)]
+        sets = (tuple(items) for items in product(*options))
+        found = [
+            ((self._of(one, wishes, COMPANIONS), self._of(one, wishes, self.question.request.bound)), one)
+            for one, _ in zip(sets, range(_MOST_SETS), strict=False)
+        ]
+        yield from sorted(found, key=lambda pair: pair[0])
+
+    def _options(self, match: companion.Match, python: PythonOffer, wishes: Wishes) -> list[Found]:
+        """Return a file of each release that fits, the nearest first; of bound projects the nearest."""
+        files: dict[Version, Found] = {}
+        for item in match.files:
+            if runs_on(item.file, python):
+                files.setdefault(item.release, item)
+        near = sorted(files.values(), key=lambda item: self._move(match.project, item.release, wishes))
+        return near if match.project in COMPANIONS else near[:1]
+
+    def _matches_of(self, choice: Choice) -> tuple[companion.Match, ...]:
+        """Return the files that go with a build, of the projects it has: markers leave some out."""
+        case, question = choice.case, self._free
+        there = frozenset(str(item.file.name) for item in choice.companions)
+        if (case.label, case.kind, there) not in self._matches:
+            kept = tuple(one for one in question.request.requirements if canonicalize_name(one.name) in there)
+            request = replace(question.request, requirements=kept)
+            asked = (case, request, question.target, question.knowledge, question.shelf)
+            found = (companion.match(*asked), bound.match(*asked))
+            self._matches[case.label, case.kind, there] = tuple(
+                one for matches in found if isinstance(matches, tuple) for one in matches
+            )
+        return self._matches[case.label, case.kind, there]
+
+
+def _far(release: Version, wanted: SpecifierSet, known: Sequence[Version]) -> int:
+    """Return how many releases away what is asked for lies; 0 for one that is asked for."""
+    if not wanted or admits(wanted, release):
+        return 0
+    anchors = [one for one in known if admits(wanted, one)] or named_versions(wanted)
+    return max(1, distance(release, anchors, sorted({*known, *anchors})))
+
+
+def _of_python(python: PythonOffer, wanted: SpecifierSet | None) -> tuple[int, int]:
+    """Return how many minor releases the Python moves; of two equally far the newer is nearer."""
+    if wanted is None or admitted((python,), wanted):
+        return 0, 0
+    offers = [PythonOffer(f"3.{minor}") for minor in range(_MINORS)]
+    anchors = [offer.minor for offer in offers if admitted((offer,), wanted)]
+    anchors = anchors or [(one.major, one.minor) for one in named_versions(wanted)]
+    far = min((_line(python.minor, anchor) for anchor in anchors), default=1)
+    return max(1, far), -python.minor[1]
+
+
+def _line(one: tuple[int, int], other: tuple[int, int]) -> int:
+    return abs((one[0] - other[0]) * _MINORS + one[1] - other[1])

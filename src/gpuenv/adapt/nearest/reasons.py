@@ -1,0 +1,170 @@
+"""Which fact forces a change: what was left is asked once more, with all that ranks before it fixed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from packaging.specifiers import SpecifierSet
+
+from gpuenv.adapt.nearest.known_bad_dependencies import with_others_free
+from gpuenv.adapt.nearest.request import Wishes
+from gpuenv.i18n.messages import tr
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.errors import Because
+from gpuenv.model.variant import Variant
+from gpuenv.resolution.candidate import Failure
+from gpuenv.resolution.gpu_coverage import case_of, failures_on
+from gpuenv.resolution.report.refusal import asked_for, explain_failures, no_such_release
+from gpuenv.resolution.request import COMPANIONS, Request, admits
+from gpuenv.resolution.resolve import Choice, Judged, Question, decide
+from gpuenv.resolution.rules import companion
+from gpuenv.resolution.rules import torch_bound as bound
+
+
+class Reasons:
+    """Says why a choice is not what was left; asks the question of `choice` with single wishes put back.
+
+    `known` are builds that tell of a torch which a channel lacks.
+    """
+
+    def __init__(
+        self, question: Question, choice: Choice, wishes: Wishes, known: Knowledge | None = None
+    ) -> None:
+        self._known = known or question.knowledge
+        self._question = question.with_request(with_others_free(question.request))
+        self._choice, self._wishes = choice, wishes
+
+    def for_torch(self) -> Because:
+        """Say why no build of the torch asked for runs."""
+        wanted = self._wishes.of("torch")
+        found = self._unfit(wanted) or self._refused(_with(self._question.request, "torch", wanted))
+        if found is None:
+            return Because(tr("no torch asked for goes with what else is asked for"), "matrix torch.json")
+        named = f"torch {asked}" if (asked := _release_in(wanted)) else f"torch{wanted}"
+        return (
+            found
+            if "torch" in found.text
+            else replace(found, text=tr("{torch}: {reason}", torch=named, reason=found.text))
+        )
+
+    def _unfit(self, wanted: SpecifierSet) -> Because | None:
+        """Say why none of the known builds runs here, where the channel has none of that release."""
+        target = self._question.target
+        if any(admits(wanted, case.torch) for case in self._question.cases):
+            return None
+        builds = [
+            one for one in self._known.builds_of(target.platform) if one.cuda and admits(wanted, one.torch)
+        ]
+        judged = tuple(Judged(case_of(one), failures_on(one, target, self._known)) for one in builds)
+        if not all(one.failures for one in judged):
+            build = self._choice.case.label
+            text = tr("{torch} is not where {build} is", torch=f"torch{wanted}", build=build)
+            return Because(text, self._choice.case.source)
+        return _joined(explain_failures(judged))
+
+    def for_variant(self) -> Because:
+        """Say why it can't be the build of that torch that the files lead to."""
+        wanted = self._wishes.variant
+        found = self._refused(replace(self._fixed(), variant=wanted)) if wanted else self._of_pypi()
+        return found or Because(
+            tr("the files as they are lead to another build than {build}", build=self._choice.case.label),
+            self._choice.case.source,
+        )
+
+    def _of_pypi(self) -> Because | None:
+        """Say what is wrong with PyPI's builds, of the newest torch that is asked for."""
+        request = _with(self._question.request, "torch", self._wishes.of("torch"))
+        judged = asked_for(decide(self._question.with_request(request)))
+        newest = [one for one in judged if one.case.kind == "pypi"][:1]
+        return _joined(explain_failures(tuple(newest))) if newest else None
+
+    def for_python(self) -> Because:
+        """Say why it can't be the Python asked for."""
+        found = self._refused(replace(self._fixed(companions=True), python=self._wishes.python))
+        return found or Because(
+            tr("torch {torch} goes with Python {python}", **self._facts()), self._choice.case.source
+        )
+
+    def for_companion(self, project: str) -> Because:
+        """Say which release of a companion goes with the torch."""
+        torch = self._choice.case.torch
+        pair = self._question.knowledge.companions(torch, project)
+        release = next(item.release for item in self._choice.companions if item.file.name == project)
+        text = tr(
+            "torch {torch} goes with {project} {release}", torch=torch, project=project, release=release
+        )
+        if pair is not None:
+            return Because(text, f"matrix companions.json: {pair.source}")
+        text = tr(
+            "{project} {release} is made for {build}",
+            project=project,
+            release=release,
+            build=self._choice.case.label,
+        )
+        return Because(text, "matrix ecosystem.json")
+
+    def for_gone(self, project: str, asked: Request) -> Because:
+        """Say why a project goes with nothing that runs here, by what is wrong beside this choice."""
+        case, question = self._choice.case, self._question
+        request = replace(asked, requirements=tuple(one for one in asked.requirements if one.name == project))
+        rule = companion.match if project in COMPANIONS else bound.match
+        found = rule(case, with_others_free(request), question.target, question.knowledge, question.shelf)
+        if isinstance(found, Failure):
+            return Because(found.detail, found.source)
+        return Because(
+            tr("nothing that runs here goes with {project}", project=project), "matrix companions.json"
+        )
+
+    def _fixed(self, *, companions: bool = False) -> Request:
+        """The request with torch, and its companions, as they were chosen."""
+        request = _with(self._question.request, "torch", SpecifierSet(f"=={self._choice.case.torch}"))
+        for item in self._choice.companions if companions else ():
+            if item.file.name in COMPANIONS:
+                request = _with(request, str(item.file.name), SpecifierSet(f"=={item.release}"))
+        return request if companions else replace(request, python=_exactly(self._choice))
+
+    def _refused(self, request: Request) -> Because | None:
+        question = self._question.with_request(request)
+        decision = decide(question)
+        if decision.choices:
+            return None
+        judged = asked_for(decision)
+        return _joined(explain_failures(judged) if judged else no_such_release(question))
+
+    def _facts(self) -> dict[str, object]:
+        return {"torch": self._choice.case.torch, "python": self._choice.python.short}
+
+
+def _release_in(wanted: SpecifierSet) -> str | None:
+    """Return the release of `==1.4.0`, conda's `==1.4.0.*` too; None for a range."""
+    only = list(wanted)
+    is_pin = len(only) == 1 and only[0].operator in ("==", "===")
+    return only[0].version.removesuffix(".*") if is_pin else None
+
+
+def _exactly(choice: Choice) -> SpecifierSet:
+    return SpecifierSet(f"=={choice.python.short}.*")
+
+
+def _with(request: Request, project: str, wanted: SpecifierSet) -> Request:
+    """Return the request with another specifier of a project; markers and extras stay."""
+    changed = []
+    for one in request.requirements:
+        copy = type(one)(str(one))
+        if one.name == project:
+            copy.specifier = wanted
+        changed.append(copy)
+    return replace(request, requirements=tuple(changed))
+
+
+def _joined(because: tuple[Because, ...]) -> Because | None:
+    if not because:
+        return None
+    texts = dict.fromkeys(one.text for one in because)
+    sources = dict.fromkeys(one.source for one in because)
+    return Because("; ".join(texts), "; ".join(sources))
+
+
+def of_variant(variant: Variant) -> str:
+    """Return a variant as a line of conda's names it: `11.3`, `cpu`."""
+    return str(variant.cuda) if variant.cuda else str(variant)

@@ -1,0 +1,135 @@
+"""The lines of other packages that change because a resolver could not have them as they stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from gpuenv.adapt.model import Asked, Change
+from gpuenv.adapt.nearest.request import NO_PROJECTS, Wishes, requirement_of
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Because
+from gpuenv.resolution.request import STACK, admits
+
+_NO_WHEEL = re.compile(r"has no (?:usable wheels|wheels with a matching)")
+_OTHER_PYTHON = re.compile(r"does not satisfy Python")
+_NO_VERSION = re.compile(r"there (?:is|are) no versions? of ")
+_LONGEST = 240  # characters of the resolver's own words
+
+
+def moved_changes(
+    project: str, version: Version, because: Because, wishes: Wishes, found: tuple[Change, ...]
+) -> tuple[Change, ...]:
+    """Return the changes with those of a project's lines that do not admit the version it must have.
+
+    A line that changes already gets the version instead; one reason is enough.
+    """
+    told = {id(one.asked): one for one in found}
+    changes = list(found)
+    for line in wishes.lines.get(project, ()):
+        requirement = requirement_of(line)
+        if requirement is None or requirement.url or admits(requirement.specifier, version):
+            continue
+        requirement.specifier = widened(requirement.specifier, version)
+        known = told.get(id(line))
+        if known is not None:
+            changes[changes.index(known)] = replace(known, new=str(requirement))
+        else:
+            changes.append(_change(line, str(requirement), because))
+    return tuple(changes)
+
+
+def removed_changes(
+    project: str, because: Because, wishes: Wishes, found: tuple[Change, ...]
+) -> tuple[Change, ...]:
+    """Return the changes with the removal of a project's lines."""
+    lines = wishes.lines.get(project, ())
+    there = {id(one.asked) for one in found}
+    return (*found, *(_change(line, None, because) for line in lines if id(line) not in there))
+
+
+def freed_of_builds(
+    wishes: Wishes, python: str, found: tuple[Change, ...], limits: Mapping[str, SpecifierSet]
+) -> tuple[Change, ...]:
+    """Return the changes with those of conda's lines that name a build of another Python, or one beside it.
+
+        numpy=1.19.2=py37h54aff64_0
+        libffi=3.3=he6710b0_2
+
+    An export names what was solved for its one Python: for another one the releases are the least. `limits`
+    are what is known to fail from some release on.
+    """
+    there = {id(one.asked) for one in found}
+    exported = [one for lines in wishes.lines.values() for one in lines if _has_build(one)]
+    wanted = f"py{python.replace('.', '')}"
+    foreign = {built for one in exported if (built := _python_of_build(one)) not in (None, wanted)}
+    if not foreign:
+        return found
+    text = tr("it was solved for Python {version}", version=", ".join(sorted(map(_said, foreign))))
+    changes = list(found)
+    for line in exported:
+        requirement = requirement_of(line)
+        if id(line) not in there and requirement is not None and _python_of_build(line) != wanted:
+            least = SpecifierSet(str(requirement.specifier).replace("==", ">=", 1))
+            requirement.specifier = least & limits.get(line.project, SpecifierSet())
+            changes.append(_change(line, str(requirement), Because(text, line.text.strip())))
+    return tuple(changes)
+
+
+_PYTHON_BUILD = re.compile(r"=(?:[^=\s]*_)?(py\d{2,3})(?:h[0-9a-f]{7}|_|$)")
+_WITH_BUILD = 2  # equals signs of `name=version=build`
+
+
+def _has_build(line: Asked) -> bool:
+    named = line.notation == "conda" and line.project not in (*NO_PROJECTS, *STACK)
+    return named and line.text.replace("==", "=").count("=") >= _WITH_BUILD
+
+
+def _python_of_build(line: Asked) -> str | None:
+    found = _PYTHON_BUILD.search(line.text.strip())
+    return found[1] if found else None
+
+
+def _said(tag: str | None) -> str:
+    return f"{tag[2]}.{tag[3:]}" if tag else ""
+
+
+def _change(line: Asked, new: str | None, because: Because) -> Change:
+    return Change(
+        line.project, line, line.requirement or line.text.strip(), new, because.text, because.source
+    )
+
+
+def widened(asked: SpecifierSet, version: Version) -> SpecifierSet:
+    """Return the least wider specifier that admits a version: a pin moves, a range reaches as far as it."""
+    lower = [
+        item for item in asked if item.operator in (">", ">=") and admits(SpecifierSet(str(item)), version)
+    ]
+    upper = [item for item in asked if item.operator in ("<", "<=")]
+    if lower and upper and len(asked) == len(lower) + len(upper):
+        return SpecifierSet(",".join([*map(str, lower), f"<={version}"]))
+    return SpecifierSet(f"=={version}")
+
+
+def why_moved(project: str, old: str, message: str, demands: Iterable[str], python: str) -> str:
+    """Return why a project can't stay as it was asked for, from uv's words about it put back alone."""
+    name = f"{project} {old}".strip()
+    about = [
+        one for one in re.split(r",? (?:and|we can conclude that) |\. ", message) if _names(project, one)
+    ]
+    if any(map(_NO_WHEEL.search, about)):
+        return tr("{package} has no wheel for Python {python}", package=name, python=python)
+    if _OTHER_PYTHON.search(message) and any(f"{project}==" in one and "Python" in one for one in about):
+        return tr("{package} is not for Python {python}", package=name, python=python)
+    if any(map(_NO_VERSION.search, about)):
+        return tr("{package} is not on the index", package=name)
+    told = "; ".join(dict.fromkeys(demands))
+    return told or message[:_LONGEST]
+
+
+def _names(project: str, words: str) -> bool:
+    return re.search(rf"(?<![\w.-]){re.escape(project)}(?![\w-])", words) is not None

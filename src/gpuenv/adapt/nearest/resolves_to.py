@@ -1,0 +1,111 @@
+"""Whether the files as they stand lead an installer to a build, or must say more to do so."""
+
+from __future__ import annotations
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from gpuenv.adapt.nearest.index_pages import is_page_of_torch, variant_of_page
+from gpuenv.adapt.nearest.request import Wishes, variant_in
+from gpuenv.model.python import PythonOffer
+from gpuenv.model.variant import Variant
+from gpuenv.resolution.candidate import Case, Found
+from gpuenv.resolution.request import COMPANIONS, admits
+from gpuenv.resolution.resolve import Choice, Question
+from gpuenv.resolution.rules import python
+from gpuenv.resolution.rules.platform_tags import fitting
+
+
+def leads_to(choice: Choice, wishes: Wishes, question: Question) -> bool:
+    """Whether what the files say of torch's build is this one.
+
+    Where torch must move it is about the CUDA alone: the line with its release changes anyway. conda's solver
+    looks at the GPU's driver itself, pip takes PyPI's build unless a page or a local version says otherwise.
+    """
+    case = choice.case
+    if not _is_of_kind(case, wishes, question):
+        return False
+    if is_condas(wishes) or not admits(wishes.of("torch"), case.torch):
+        return True
+    return case.torch == _taken(choice, wishes, question)
+
+
+def is_condas(wishes: Wishes) -> bool:
+    """Whether torch is asked of conda."""
+    return any(line.notation == "conda" for line in wishes.lines.get("torch", ()))
+
+
+def _is_of_kind(case: Case, wishes: Wishes, question: Question) -> bool:
+    if wishes.variant is not None:
+        return case.variant == wishes.variant and (case.kind != "pypi" or not _is_pips(wishes))
+    if is_condas(wishes) or case.kind == "conda":
+        return True
+    if names_mixed_page(wishes):
+        return case.kind == "pytorch" and case.variant == _highest(case.torch, question)
+    return case.kind == "pypi"
+
+
+def _is_pips(wishes: Wishes) -> bool:
+    """Whether pip is told of a variant, by a local version or a page: PyPI's builds have neither."""
+    lines = (line for name in ("torch", "index") for line in wishes.lines.get(name, ()))
+    return any(line.notation == "pip" and variant_in(line) is not None for line in lines)
+
+
+def names_mixed_page(wishes: Wishes) -> bool:
+    """Whether a page with builds of all variants is named, of which pip takes the highest local version."""
+    lines = (line.requirement or line.text for line in wishes.lines.get("index", ()))
+    return any(is_page_of_torch(line) and variant_of_page(line) is None for line in lines)
+
+
+def _highest(torch: Version, question: Question) -> Variant | None:
+    builds = (
+        case for case in question.cases if case.torch == torch and case.kind == "pytorch" and case.found
+    )
+    best = max(builds, key=lambda case: Version(f"{torch.public}+{case.variant}"), default=None)
+    return best.variant if best else None
+
+
+def _taken(choice: Choice, wishes: Wishes, question: Question) -> Version | None:
+    """Return the release that an installer takes of those asked for: the newest with files.
+
+    A companion that is pinned, or becomes so because it moves, takes its own torch; so does a Python.
+    """
+    offers = python.admitted(question.pythons, wishes.python)
+    if choice.python not in offers:
+        offers = (choice.python,)
+    releases = (
+        other.torch
+        for other in question.cases
+        if _may_be_taken(other, choice.case, wishes)
+        and _goes_with_pins(other.torch, choice, wishes, question)
+        and _has_file(other, offers, question)
+    )
+    return max(releases, default=None)
+
+
+def _may_be_taken(other: Case, case: Case, wishes: Wishes) -> bool:
+    return (
+        other.kind == case.kind
+        and (other.kind == "pypi" or other.variant == case.variant)
+        and admits(wishes.of("torch"), other.torch)
+    )
+
+
+def _has_file(case: Case, offers: tuple[PythonOffer, ...], question: Question) -> bool:
+    files = fitting(case.found, question.target)
+    return any(python.runs_on(item.file, offer) for item in files for offer in offers)
+
+
+def _goes_with_pins(torch: Version, choice: Choice, wishes: Wishes, question: Question) -> bool:
+    """Whether a torch goes with each companion as its line asks for it once the choice is made."""
+    paired = question.knowledge.companions_of(torch)
+    return all(
+        any(admits(wanted, version) for version in paired.get(str(item.file.name), ()))
+        for item in choice.companions
+        if item.file.name in COMPANIONS and (wanted := _asked_then(item, wishes))
+    )
+
+
+def _asked_then(item: Found, wishes: Wishes) -> SpecifierSet:
+    wanted = wishes.of(str(item.file.name))
+    return wanted if not wanted or admits(wanted, item.release) else SpecifierSet(f"=={item.release}")

@@ -1,0 +1,120 @@
+"""From what was left to the nearest set that works here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from packaging.version import Version
+
+from gpuenv.adapt.model import Left
+from gpuenv.adapt.nearest.known_bad_dependencies import Moved, Settled, with_others_free
+from gpuenv.adapt.nearest.ranking import Nearness
+from gpuenv.adapt.nearest.request import request_of
+from gpuenv.model.index import Listing
+from gpuenv.resolution.report.refusal import refuse
+from gpuenv.resolution.resolve import Choice, Decision, Question, decide
+
+__all__ = ["Nearest", "find_nearest", "request_of"]
+
+_MOST_GIVEN_UP = 2  # together: of several that do not go along each is found alone
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The sets that work here, the nearest first, of a question without the projects that nothing serves.
+
+    `asked` is the question before those were given up.
+    """
+
+    asked: Question
+    question: Question
+    decision: Decision
+    settled: tuple[Settled, ...]
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """The choices, the nearest first, each with its nearest companions."""
+        return tuple(one.choice for one in self.settled)
+
+    @property
+    def given_up(self) -> tuple[str, ...]:
+        """The projects that go with no torch that runs here."""
+        kept = _projects(self.question)
+        return tuple(project for project in _projects(self.asked) if project not in kept)
+
+    @property
+    def unread(self) -> tuple[Listing, ...]:
+        """The pages of given up projects that could not be read: they may go with it all the same."""
+        down = self.asked.shelf.down
+        return tuple(down[project] for project in self.given_up if project in down)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Those given up of which no page was read that could list them: they may be there, or be built."""
+        read = {one.project for one in self.asked.listings if not one.problem}
+        bound = self.asked.request.bound
+        return tuple(one for one in self.given_up if one in bound and one not in read)
+
+    def question_for(self, choice: Choice) -> Question:
+        """Return the question that a choice answers: with what had to change of the other packages."""
+        return self.question.with_request(self._settled(choice).request)
+
+    def moved(self, choice: Choice) -> tuple[Moved, ...]:
+        """Return what had to change of the other packages for a choice."""
+        return self._settled(choice).moved
+
+    def _settled(self, choice: Choice) -> Settled:
+        return next(one for one in self.settled if one.choice is choice)
+
+
+def find_nearest(question: Question, left: Left, releases: Iterable[Version] = ()) -> Nearest:
+    """Return the sets that work here, the nearest to what was left first.
+
+    The question is that of `request_of`, with the pages of the projects bound to torch; `releases` of torch
+    count beside its own. A companion or bound
+    project is given up only where no torch that runs here has it. Raises Refused or Unreachable.
+    """
+    known = tuple(releases)
+    for tried in _fewer_and_fewer(question):
+        decision = decide(_free(tried))
+        settled = Nearness(tried, left, known).ranked(decision.choices)
+        if settled:
+            choices = tuple(one.choice for one in settled)
+            return Nearest(question, tried, Decision(choices, decision.rejected), settled)
+    raise refuse(question, decide(_free(question)))
+
+
+def _free(question: Question) -> Question:
+    return question.with_request(with_others_free(question.request))
+
+
+def _projects(question: Question) -> tuple[str, ...]:
+    return (*question.request.companions, *question.request.asked_bound)
+
+
+def _fewer_and_fewer(question: Question) -> Iterator[Question]:
+    """Yield the question, then without each project that goes with nothing here, then without more."""
+    yield question
+    projects = _projects(question)
+    alone = tuple(one for one in projects if not _is_served(question, (one,)))
+    if alone:
+        yield _without(question, alone)
+    others = [one for one in projects if one not in alone]
+    for count in range(1, min(len(others), _MOST_GIVEN_UP) + 1):
+        for more in combinations(reversed(others), count):
+            yield _without(question, (*alone, *more))
+    yield _without(question, projects)
+
+
+def _is_served(question: Question, projects: tuple[str, ...]) -> bool:
+    rest = tuple(one for one in _projects(question) if one not in projects)
+    return bool(decide(_free(_without(question, rest))).choices)
+
+
+def _without(question: Question, projects: tuple[str, ...]) -> Question:
+    request = question.request
+    for project in projects:
+        request = request.without_project(project)
+    return replace(question, request=request)

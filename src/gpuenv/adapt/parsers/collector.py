@@ -1,0 +1,106 @@
+"""What a reader of a left file collects: places in its text, other files it names, what it passed over."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gpuenv.adapt.model import Asked, LeftFile, Notation
+from gpuenv.i18n.messages import tr
+from gpuenv.secrets.url_credentials import redact
+from gpuenv.untrusted.bounds import check_bounds
+
+_SHOWN = 80  # characters of a line that a warning repeats
+_MOST = 20_000  # places: more than any file of a person's has
+
+MoreKind = Literal["requirements", "constraints", "project"]
+
+
+@dataclass(frozen=True, slots=True)
+class More:
+    """Another file that a file names, as it is written there; `project`: a folder with its own files."""
+
+    path: str
+    kind: MoreKind
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one file says, in the order of its text."""
+
+    asked: tuple[Asked, ...] = ()
+    more: tuple[More, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Collector:
+    """Collects a reading of `file`; places are characters of its text."""
+
+    file: LeftFile
+    constraint: bool = False
+    hint: bool = False
+    asked: list[Asked] = field(default_factory=list)
+    more: list[More] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    _ends: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._ends = [found.start() for found in re.finditer("\n", self.file.text)]
+
+    def line(self, at: int) -> int:
+        """Return the number of the line of a place, from 1."""
+        return bisect_right(self._ends, at - 1) + 1
+
+    def take(
+        self, project: str, requirement: str | None, start: int, end: int, notation: Notation = "pip"
+    ) -> None:
+        """Note what stands between two places; raise ValueError where there are too many."""
+        if len(self.asked) >= _MOST:
+            raise ValueError(tr("it asks for more than {most} things", most=_MOST))
+        self.bounded(requirement or "", start)
+        self.asked.append(
+            Asked(
+                project=project,
+                requirement=requirement,
+                file=self.file.path,
+                line=self.line(start),
+                start=start,
+                end=end,
+                text=self.file.text[start:end],
+                notation=notation,
+                hint=self.hint,
+                constraint=self.constraint,
+            )
+        )
+
+    def bounded(self, text: str, at: int) -> str:
+        """Return text that stands at a place and may be parsed; raise ValueError with its line."""
+        try:
+            return check_bounds(text)
+        except ValueError as error:
+            raise ValueError(tr("line {number}: {reason}", number=self.line(at), reason=error)) from None
+
+    def follow(self, path: str, kind: MoreKind, at: int) -> None:
+        """Note another file that the one at hand names."""
+        self.more.append(More(path, kind, self.line(at)))
+
+    def tell(self, at: int, text: str) -> None:
+        """Warn of what stands at a place."""
+        place = f"{shown(self.file.path)}:{self.line(at)}"
+        self.warnings.append(tr("{place}: {text}", place=place, text=text))
+
+    def result(self) -> Reading:
+        """Return what was collected, in the order of the text."""
+        asked = sorted(self.asked, key=lambda one: (one.start, one.end))
+        return Reading(tuple(asked), tuple(self.more), tuple(dict.fromkeys(self.warnings)))
+
+
+def shown(text: str) -> str:
+    """Return text of a file as a message may repeat it: short, printable, without a password."""
+    short = redact(text[: 4 * _SHOWN])
+    short = short if len(short) <= _SHOWN else f"{short[:_SHOWN]}…"
+    return "".join(one if one.isprintable() else "�" for one in short)

@@ -1,0 +1,75 @@
+"""One spec of conda's as part of what was left: `pytorch=1.7.1=py3.8_cuda11.0.221_cudnn8.0.5_0`."""
+
+from __future__ import annotations
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from gpuenv.adapt.parsers.collector import Collector, shown
+from gpuenv.i18n.messages import tr
+from gpuenv.model.match_spec import MatchSpec, as_specifier, parse_match_spec
+from gpuenv.resolution.conda.environment_yml import (
+    CUDA_FEATURE,
+    TORCH_NAMES,
+    WITH_TORCH,
+    cuda_in_build,
+    cuda_wish,
+)
+from gpuenv.resolution.request import STACK
+
+_CHOOSING = WITH_TORCH - {"libtorch", "torchtriton"}
+_SILENT = ("pip",)
+
+
+def read_conda(found: Collector, text: str, start: int, end: int) -> None:
+    """Note a spec that stands between two places; what is not understood is told."""
+    found.bounded(text, start)
+    try:
+        spec = parse_match_spec(text)
+    except ValueError:
+        found.tell(start, _unknown(text))
+        return
+    own = spec.name.startswith("_")  # conda's alone: no name of PyPI's begins so
+    project = spec.name if own else TORCH_NAMES.get(spec.name, canonicalize_name(spec.name))
+    if spec.name in _CHOOSING or CUDA_FEATURE.fullmatch(spec.name):
+        project, requirement = "cuda", cuda_wish(spec)
+    elif spec.name == "python":
+        requirement = _specifier(spec)
+    elif spec.name in _SILENT:
+        return
+    else:
+        requirement = _requirement(project, spec)
+    if requirement is None and spec.name != "pytorch-mutex" and not own:
+        found.tell(start, _unknown(text))
+    found.take(project, requirement, start, end, "conda")
+
+
+def _unknown(text: str) -> str:
+    return tr("`{text}` is not understood and left as it is", text=shown(text))
+
+
+def _specifier(spec: MatchSpec) -> str | None:
+    try:
+        return as_specifier(spec)
+    except ValueError:
+        return None
+
+
+def _requirement(project: str, spec: MatchSpec) -> str | None:
+    """Return PEP 508; the CUDA that a build of the torch stack names is its local version."""
+    specifier = _specifier(spec)
+    if specifier is None:
+        return None
+    wish = "cpu" if spec.name == "pytorch-cpu" else cuda_in_build(spec.build)
+    if (
+        project in STACK
+        and wish
+        and specifier.startswith("==")
+        and "," not in specifier
+        and "*" not in specifier
+    ):
+        specifier += "+cpu" if wish == "cpu" else f"+cu{wish.replace('.', '')}"
+    try:
+        return str(Requirement(f"{project}{specifier}"))
+    except InvalidRequirement:
+        return None

@@ -1,0 +1,123 @@
+"""An environment.yml, with the place of all that it asks for.
+
+name: paper
+channels: [pytorch, defaults]
+dependencies:
+  - python=3.7
+  - pytorch=1.7.1=py3.7_cuda11.0.221_cudnn8.0.5_0
+  - cudatoolkit=11.0  # [linux]
+  - pip:
+    - -f https://download.example/whl/torch_stable.html
+    - timm==0.3.2
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from gpuenv.adapt.model import LeftFile
+from gpuenv.adapt.parsers.collector import Collector, Reading, shown
+from gpuenv.adapt.parsers.conda_spec import read_conda
+from gpuenv.adapt.parsers.requirements_txt import read_line
+from gpuenv.i18n.foreign_messages import said_by_others
+from gpuenv.i18n.messages import tr
+from gpuenv.model.wheel import Platform
+from gpuenv.resolution.conda.selectors import judge
+from gpuenv.untrusted.documents import check_yaml
+
+_LARGEST = 512 << 10  # characters: an export of a large environment has 30 thousand
+_SELECTOR = re.compile(r"[^\n]*?#\s*\[(?P<condition>[^\]\n]+)\]")
+
+
+def read_environment(file: LeftFile, platform: Platform) -> Reading:
+    """Read an environment.yml for a platform; raise ValueError for what is no such file."""
+    found = Collector(file)
+    root = compose(file.text)
+    keys = dict(_entries(root))
+    for node in _items(keys.get("channels"), "channels"):
+        for start, end in _place(found, node):
+            found.take("index", node.value, start, end, "conda")
+    for node in _items(keys.get("dependencies"), "dependencies"):
+        _read_dependency(found, node, platform)
+    return found.result()
+
+
+def compose(text: str) -> Any:
+    """Return the root of a YAML mapping as ruamel's nodes, which know their places; raise ValueError."""
+    from ruamel.yaml import YAML  # noqa: PLC0415 - only where such a file is read
+    from ruamel.yaml.error import YAMLError  # noqa: PLC0415
+
+    if len(text) > _LARGEST:
+        raise ValueError(tr("it is larger than {size} KB", size=_LARGEST >> 10))
+    try:
+        root = YAML(typ="safe", pure=True).compose(check_yaml(text.removeprefix("\ufeff")))
+    except (YAMLError, ValueError, RecursionError) as error:
+        reason = getattr(error, "problem", None) or next(iter(str(error).splitlines()), type(error).__name__)
+        raise ValueError(tr("it is no YAML: {error}", error=said_by_others(str(reason)))) from None
+    if getattr(root, "id", None) != "mapping":
+        raise ValueError(tr("it is no mapping of keys"))
+    return root
+
+
+def _entries(mapping: Any) -> Iterator[tuple[str, Any]]:
+    return ((key.value, value) for key, value in mapping.value if isinstance(key.value, str))
+
+
+def _items(node: Any, key: str) -> list[Any]:
+    """The nodes of a list; each once, whatever aliases repeat it."""
+    if node is None or (node.id == "scalar" and node.value in ("", "null", "~")):
+        return []
+    if node.id != "sequence":
+        raise ValueError(tr("`{key}` is no list", key=key))
+    return list({id(item): item for item in node.value}.values())
+
+
+def _read_dependency(found: Collector, node: Any, platform: Platform) -> None:
+    if not _is_selected(found, node, platform):
+        return
+    if node.id == "scalar":
+        for start, end in _place(found, node):
+            read_conda(found, node.value, start, end)
+        return
+    entries = dict(_entries(node)) if node.id == "mapping" else {}
+    if set(entries) != {"pip"}:
+        text = found.file.text[_at(found, node.start_mark) :].partition("\n")[0]
+        found.tell(_at(found, node.start_mark), tr("`{text}` is no dependency", text=shown(text)))
+        return
+    for item in _items(entries["pip"], "pip"):
+        if item.id == "scalar" and _is_selected(found, item, platform):
+            for start, end in _place(found, item):
+                read_line(found, start, end)
+
+
+def _is_selected(found: Collector, node: Any, platform: Platform) -> bool:
+    if node.id != "scalar":
+        return True
+    selector = _SELECTOR.match(found.file.text, _at(found, node.end_mark))
+    fits = judge(selector["condition"], platform) if selector else True
+    if fits is None and selector:
+        text = tr("the selector `[{condition}]` is not understood", condition=shown(selector["condition"]))
+        found.tell(_at(found, node.start_mark), text)
+    return fits is not False
+
+
+def _at(found: Collector, mark: Any) -> int:
+    return int(mark.index) + found.file.text.startswith("\ufeff")
+
+
+def _place(found: Collector, node: Any) -> Iterator[tuple[int, int]]:
+    """Yield where a value stands, within its quotes; nothing for one that is written in several pieces."""
+    if node.id != "scalar" or not node.value.strip():
+        return
+    start, end = _at(found, node.start_mark), _at(found, node.end_mark)
+    if node.style in ("'", '"'):
+        start, end = start + 1, end - 1
+    if found.file.text[start:end] == node.value:
+        yield start, end
+    else:
+        text = tr(
+            "`{text}` is written in a way that can't be changed and left as it is", text=shown(node.value)
+        )
+        found.tell(start, text)

@@ -1,0 +1,146 @@
+r"""A requirements file, with the place of all that it asks for.
+
+-f https://download.example/whl/torch_stable.html
+torch==1.7.1+cu110  # the paper's
+numpy==1.19.5 \
+    --hash=sha256:012426a41bc9ab63bb158635aecccc7610e3eff5d31d1eb43bc099debc979d94
+-r more.txt
+
+https://pip.pypa.io/en/stable/reference/requirements-file-format/
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpuenv.adapt.model import LeftFile
+from gpuenv.adapt.parsers.collector import Collector, MoreKind, Reading, shown
+from gpuenv.adapt.parsers.conda_spec import read_conda
+from gpuenv.adapt.parsers.pip_requirement import PipLine, read_pip
+from gpuenv.i18n.messages import tr
+
+_COMMENT = re.compile(r"(?:^|\s)#")
+_GOES_ON = " \t\f\v\r\n\\"
+_COMMENT_LINE = re.compile(r"\s*#")
+# an option and its value: `-f URL`, `-fURL`, `--find-links=URL`; a blank stands in front, or the line begins
+_OPTION = re.compile(
+    r"(?<!\S)(?:(?P<short>-[rcefi])\s*=?\s*|(?P<long>--[a-z][a-z-]*)(?:\s*=\s*|\s+|$))(?P<value>[^\s-]\S*)?"
+)
+_OPTIONS = re.compile(r"(?<!\s)\s+--?[a-zA-Z]")  # where a requirement's own options begin
+_FILES: dict[str, MoreKind] = {
+    "-r": "requirements",
+    "--requirement": "requirements",
+    "-c": "constraints",
+    "--constraint": "constraints",
+}
+_INDEXES = ("-f", "--find-links", "-i", "--index-url", "--pypi-url", "--extra-index-url")
+_EDITABLE = ("-e", "--editable")
+# `conda list --export`: numpy=1.19.2=py38h54aff64_0
+_EXPORTED = re.compile(r"[A-Za-z0-9_][\w.-]*=[^=\s<>!~]+(?:=[^=\s]+)?")
+
+
+def read_requirements(file: LeftFile, *, constraint: bool = False) -> Reading:
+    """Read a requirements file, one of constraints too; what is not understood is told.
+
+    Raises ValueError for one that asks for more than anybody does.
+    """
+    found = Collector(file, constraint=constraint)
+    if re.search(r"^@EXPLICIT\s*$", file.text, re.MULTILINE):
+        found.tell(0, tr("it lists conda's packages by their addresses, which can't be adapted"))
+        return found.result()
+    for start, end in _logical_lines(file.text):
+        read_line(found, start, end)
+    _tell_hashes(found)
+    return found.result()
+
+
+def _tell_hashes(found: Collector) -> None:
+    hashed = next((one for one in found.asked if "--hash" in one.text), None)
+    if hashed is not None:
+        text = tr("the file pins hashes: pip refuses a changed line until its hashes are written anew")
+        found.tell(hashed.start, text)
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each line stands, continued ones joined, without its comment and the blanks around it."""
+    at = 1 if text.startswith("\ufeff") else 0
+    start = at
+    for line in text[at:].splitlines(keepends=True):
+        end = at + len(line)
+        bare = line.rstrip("\r\n")
+        if not bare.endswith("\\") or _COMMENT_LINE.match(bare):
+            yield from _trimmed(text, start, end)
+            start = end
+        at = end
+    yield from _trimmed(text, start, at)
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    raw = text[start:end]
+    comment = _COMMENT.search(raw)
+    # a backslash at the end goes on, into nothing
+    bare = (raw[: comment.start()] if comment else raw).rstrip(_GOES_ON)
+    start += len(bare) - len(bare.lstrip())
+    if bare:
+        yield start, start + len(bare.lstrip())
+
+
+def read_line(found: Collector, start: int, end: int) -> None:
+    """Read the requirement or the options between two places of a file's text."""
+    raw = found.file.text[start:end]
+    if not raw.startswith("-"):
+        _read_requirement(found, start, end)
+        return
+    options = list(_OPTION.finditer(_joined(raw)))
+    for option in options:
+        _read_option(found, option, start, start + len(raw) if len(options) == 1 else None)
+
+
+def _joined(raw: str) -> str:
+    """Return continued lines as one of the same length, so that places stay what they are."""
+    return re.sub(r"\\(\r?\n)", lambda end: " " * len(end[0]), raw)
+
+
+def _read_option(found: Collector, option: re.Match[str], base: int, end: int | None) -> None:
+    name, value = option["short"] or option["long"], (option["value"] or "").strip("'\"")
+    start, end = base + option.start(), base + option.end() if end is None else end
+    if name in _INDEXES and value:
+        found.take("index", value, start, end)
+    elif name in _FILES and value:
+        found.follow(value, _FILES[name], start)
+    elif name in _EDITABLE and value:
+        _take(found, read_pip(found.bounded(value, start)), start, end)
+
+
+def _read_requirement(found: Collector, start: int, end: int) -> None:
+    raw = _joined(found.file.text[start:end])
+    own = _OPTIONS.search(raw)
+    bare = raw[: own.start()] if own else raw
+    indexes = [one for one in _OPTION.finditer(raw) if (one["short"] or one["long"]) in _INDEXES]
+    for option in indexes:
+        _read_option(found, option, start, None)
+    if indexes:
+        end = start + len(raw[: indexes[0].start()].rstrip())
+    if _EXPORTED.fullmatch(bare):
+        read_conda(found, bare, start, end)
+    else:
+        _take(found, read_pip(found.bounded(bare.strip(), start)), start, end)
+
+
+def _take(found: Collector, read: PipLine, start: int, end: int) -> None:
+    if read.folder is not None:
+        found.follow(read.folder, "project", start)
+    if read.told is not None:
+        found.tell(start, read.told)
+    if read.project is not None:
+        found.take(read.project, read.requirement, start, end)
+
+
+def take_requirement(found: Collector, text: str, start: int, end: int) -> None:
+    """Note a requirement that stands in quotes somewhere: PEP 621's, setuptools'."""
+    read = read_pip(found.bounded(text.strip(), start))
+    if read.folder is not None:
+        found.tell(start, tr("`{text}` is not understood and left as it is", text=shown(text)))
+        return
+    _take(found, read, start, end)

@@ -1,0 +1,169 @@
+"""A setup.py, which is read and never run, with the place of all that it asks for.
+
+setup(name="paper", python_requires=">=3.6", install_requires=["torch==1.7.1", "numpy<1.20"])
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpuenv.adapt.model import LeftFile
+from gpuenv.adapt.parsers.collector import Collector, Reading, shown
+from gpuenv.adapt.parsers.requirements_txt import take_requirement
+from gpuenv.i18n.foreign_messages import said_by_others
+from gpuenv.i18n.messages import tr
+
+_LARGEST = 512 << 10
+_PLAIN = re.compile(r"[rRuU]?(?P<quote>['\"])(?P<inner>.*)(?P=quote)")
+_FILE = re.compile(r"[\w./-]*require[\w./-]*\.(?:txt|in)", re.ASCII)
+
+
+def read_setup(file: LeftFile) -> Reading:
+    """Read a setup.py; what is not written out in it is told; raise ValueError for what is no Python."""
+    found = Collector(file)
+    tree = parse_python_text(file.text)
+    reader = _Reader(found, _Places(file.text), _bound(tree))
+    said = dict(_keywords(tree, reader.bound))
+    if "python_requires" in said:
+        reader.python(said["python_requires"])
+    if "install_requires" in said:
+        reader.requirements(said["install_requires"])
+    for name in ("extras_require", "tests_require", "setup_requires"):
+        if name in said:
+            found.tell(reader.places.start(said[name]), tr("`{table}` is left alone", table=name))
+    if not said:
+        found.tell(0, tr("no call of `setup` with what it requires was found in it"))
+    return found.result()
+
+
+def parse_python_text(text: str) -> ast.Module:
+    """Parse Python without running any of it; raise ValueError."""
+    if len(text) > _LARGEST:
+        raise ValueError(tr("it is larger than {size} KB", size=_LARGEST >> 10))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # odd escapes in somebody's regexes
+        try:
+            return ast.parse(text.removeprefix("\ufeff"))
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            reason = said_by_others(str(getattr(error, "msg", error)) or type(error).__name__)
+            raise ValueError(tr("it is no Python 3: {error}", error=reason)) from None
+
+
+def _bound(tree: ast.Module) -> dict[str, ast.expr]:
+    """What the module's names are bound to, where that is done once."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, []).append(node.value)
+    return {name: values[0] for name, values in found.items() if len(values) == 1}
+
+
+def _keywords(tree: ast.Module, bound: dict[str, ast.expr]) -> Iterator[tuple[str, ast.expr]]:
+    """Yield what `setup` is called with; `**settings` is looked up where it is a dict that is written out."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or _name(node.func) != "setup":
+            continue
+        for keyword in node.keywords:
+            if keyword.arg is not None:
+                yield keyword.arg, keyword.value
+            else:
+                yield from _entries(_looked_up(keyword.value, bound))
+
+
+def _entries(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    if isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                yield key.value, value
+    elif isinstance(node, ast.Call) and _name(node.func) == "dict":
+        yield from ((one.arg, one.value) for one in node.keywords if one.arg is not None)
+
+
+def _name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _looked_up(node: ast.expr, bound: dict[str, ast.expr]) -> ast.expr:
+    return bound.get(node.id, node) if isinstance(node, ast.Name) else node
+
+
+class _Places:
+    """The characters at which ast's nodes stand, which counts bytes of UTF-8 in a line."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        base = 1 if text.startswith("\ufeff") else 0
+        self.starts = [base, *(found.end() for found in re.finditer(r"\r\n|\r|\n", text))]
+
+    def start(self, node: ast.expr) -> int:
+        return self._at(node.lineno, node.col_offset)
+
+    def end(self, node: ast.expr) -> int:
+        return self._at(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+
+    def _at(self, line: int, column: int) -> int:
+        start = self.starts[line - 1]
+        ahead = self.text[start : start + column].encode("utf-8", "replace")[:column]
+        return start + len(ahead.decode("utf-8", "ignore"))
+
+
+@dataclass(slots=True)
+class _Reader:
+    found: Collector
+    places: _Places
+    bound: dict[str, ast.expr]
+
+    def python(self, node: ast.expr) -> None:
+        for start, end, text in self._string(_looked_up(node, self.bound)):
+            self.found.take("python", text, start, end)
+
+    def requirements(self, node: ast.expr) -> None:
+        value = _looked_up(node, self.bound)
+        if isinstance(value, (ast.List, ast.Tuple)):
+            for item in value.elts:
+                for start, end, text in self._string(item):
+                    take_requirement(self.found, text, start, end)
+        elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+            self.requirements(value.left)
+            self.requirements(value.right)
+        else:
+            self._another_file(value)
+
+    def _another_file(self, value: ast.expr) -> None:
+        """Take the file that is read: `open("requirements.txt").read().splitlines()`, by a function too."""
+        named = next(self._files(value, 0), None)
+        start = self.places.start(value)
+        if named is None:
+            text = tr("what `install_requires` is made from is not written out, and left as it is")
+            self.found.tell(start, text)
+        else:
+            self.found.follow(named, "requirements", start)
+
+    def _files(self, value: ast.AST, depth: int) -> Iterator[str]:
+        names = []
+        for node in ast.walk(value):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and _FILE.fullmatch(node.value):
+                yield node.value
+            elif isinstance(node, ast.Name) and node.id in self.bound:
+                names.append(node.id)
+        for name in names if depth < 3 else ():  # noqa: PLR2004 - a name of a name of a name
+            yield from self._files(self.bound[name], depth + 1)
+
+    def _string(self, node: ast.expr) -> Iterator[tuple[int, int, str]]:
+        """Yield where a string stands within its quotes; nothing for what is put together or has escapes."""
+        start, end = self.places.start(node), self.places.end(node)
+        value = node.value if isinstance(node, ast.Constant) else None
+        raw = self.found.file.text[start:end]
+        plain = _PLAIN.fullmatch(raw)
+        if plain and plain["inner"] == value:
+            yield start + plain.start("inner"), start + plain.end("inner"), plain["inner"]
+        else:
+            text = tr("`{text}` is not written out as one string, and left as it is", text=shown(raw))
+            self.found.tell(start, text)

@@ -1,0 +1,157 @@
+"""One change of one file as the characters that go and those that come."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gpuenv.adapt.model import Asked, Change, LeftFile
+from gpuenv.adapt.patch.notation import added, quoted_within, rendered
+from gpuenv.config_edit.text import line_end
+from gpuenv.i18n.messages import tr
+
+# what may stand around a requirement where a line has nothing else
+_BEFORE = re.compile(r"[ \t]*(?:-[ \t]+)?[\"']?")
+_KEY_BEFORE = re.compile(r"[ \t]*[\w.\"'-]+[ \t]*=[ \t]*(?:\{.*)?[\"']?")
+_AFTER = re.compile(r"[\"']?[ \t]*,?[ \t\\]*(?:#.*)?\r?")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the characters from `start` to `end`.
+
+    `asked` is the place that the change is about, None where something is added; `said` are the projects and
+    their texts that a reader finds there afterwards.
+    """
+
+    file: str
+    start: int
+    end: int
+    text: str
+    asked: tuple[int, int] | None
+    said: tuple[tuple[str, str], ...] = ()
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """Return the text with all edits done; raise ValueError for two of one place."""
+    last = len(text) + 1
+    for edit in sorted(edits, key=lambda one: (one.start, one.end), reverse=True):
+        if edit.end > last:
+            raise ValueError(tr("two changes are about one place"))
+        text, last = text[: edit.start] + edit.text + text[edit.end :], edit.start
+    return text
+
+
+def replacement(file: LeftFile, asked: Asked, new: str) -> Edit:
+    """Return the edit that lets a place say `new`; raise ValueError where it can't."""
+    text = rendered(asked, new)
+    quote = _quote_around(file.text, asked)
+    if quote:
+        text = quoted_within(text, quote)
+    if len(text.splitlines()) != 1:
+        raise ValueError(tr("`{text}` is no requirement", text=text))
+    start, end = asked.start, asked.end
+    said = text.strip('"') if asked.text.startswith("{") else text  # poetry's table becomes a string
+    if asked.project == "index" and text.startswith("-") and not asked.text.startswith("-"):
+        raise ValueError(tr("`{text}` is no requirement", text=text))
+    return Edit(file.path, start, end, text, (start, end), ((asked.project, said),))
+
+
+def _quote_around(text: str, asked: Asked) -> str:
+    around = text[asked.start - 1 : asked.start]
+    return around if around in ("'", '"') and text[asked.end : asked.end + 1] == around else ""
+
+
+def removal(file: LeftFile, asked: Asked) -> Edit:
+    """Return the edit that takes a place out, with its line where nothing else is in it; raise ValueError."""
+    start, end = _line(file.text, asked)
+    before, after = file.text[start : asked.start], file.text[asked.end : end].removesuffix("\n")
+    place = (asked.start, asked.end)
+    key = (
+        file.kind == "pyproject"
+        and _KEY_BEFORE.fullmatch(before)
+        and (_AFTER.fullmatch(after) or "{" in before)
+    )
+    if key or (_BEFORE.fullmatch(before.removeprefix("\ufeff")) and _AFTER.fullmatch(after)):
+        start += before.startswith("\ufeff")
+        return Edit(file.path, start, end, "", place)
+    if file.kind == "requirements" or (asked.text.startswith("-") and not _quote_around(file.text, asked)):
+        blanks = len(before) - len(before.rstrip(" \t"))
+        return Edit(file.path, asked.start - blanks, asked.end, "", place)
+    return _out_of_list(file, asked)
+
+
+def _out_of_list(file: LeftFile, asked: Asked) -> Edit:
+    """`["torch==1.7", "numpy"]` without torch, with the comma that it had."""
+    wide = 1 if _quote_around(file.text, asked) else 0
+    start, end = asked.start - wide, asked.end + wide
+    comma = re.compile(r"[ \t]*,[ \t]*").match(file.text, end)
+    if comma:
+        end = comma.end()
+    else:
+        ahead = re.search(r",\s*$", file.text[:start])
+        if ahead is None and not re.search(r"[\[(]\s*$", file.text[:start]):
+            raise ValueError(tr("`{text}` can't be taken out of {file}", text=asked.text, file=file.path))
+        start = ahead.start() if ahead else start
+    return Edit(file.path, start, end, "", (asked.start, asked.end))
+
+
+def _line(text: str, asked: Asked) -> tuple[int, int]:
+    """Where the lines of a place begin and end, the last line's end among them."""
+    start = text.rfind("\n", 0, asked.start) + 1
+    end = text.find("\n", asked.end)
+    return start, len(text) if end < 0 else end + 1
+
+
+def insertion(file: LeftFile, anchor: Asked, change: Change) -> Edit:
+    """Return the edit that adds an entry beside another one; raise ValueError where it can't."""
+    text = added(change.project, change.new or "", anchor.notation)
+    if len(text.splitlines()) != 1:
+        raise ValueError(tr("`{text}` is no requirement", text=text))
+    start, end = _line(file.text, anchor)
+    before, after = file.text[start : anchor.start], file.text[anchor.end : end].removesuffix("\n")
+    said = (change.project, text)
+    ahead = change.project == "index"  # pages before what comes from them, channels before the lesser ones
+    if anchor.notation == "poetry":
+        return _new_key(file, anchor, change, text)
+    own_line = _BEFORE.fullmatch(before.removeprefix("\ufeff")) and _AFTER.fullmatch(after)
+    if not own_line and file.kind == "requirements":
+        before = ""
+    elif not own_line:
+        return _into_list(file, anchor, text, said)
+    quote = _quote_around(file.text, anchor)
+    listed = file.kind in ("pyproject", "setup") and bool(quote)
+    entry = f"{quote}{quoted_within(text, quote)}{quote}" if quote else text
+    said = (change.project, entry[1:-1] if quote else entry)
+    newline = line_end(file.text)
+    lead = before.removeprefix("\ufeff").removesuffix(quote) if quote else before.removeprefix("\ufeff")
+    if listed and not after[1:].lstrip().startswith(","):
+        at = anchor.end + 1
+        return Edit(file.path, at, at, f",{newline}{lead}{entry}", None, (said,))
+    line = f"{lead}{entry}{',' if listed else ''}"
+    if ahead:
+        at = start + before.startswith("\ufeff")
+        return Edit(file.path, at, at, f"{line}{newline}", None, (said,))
+    ended = file.text[:end].endswith("\n")
+    return Edit(file.path, end, end, f"{line}{newline}" if ended else f"{newline}{line}", None, (said,))
+
+
+def _into_list(file: LeftFile, anchor: Asked, text: str, said: tuple[str, str]) -> Edit:
+    quote = _quote_around(file.text, anchor)
+    entry = f"{quote}{quoted_within(text, quote)}{quote}" if quote else text
+    at = anchor.end + len(quote)
+    if quote:
+        said = (said[0], entry[1:-1])
+    return Edit(file.path, at, at, f", {entry}", None, (said,))
+
+
+def _new_key(file: LeftFile, anchor: Asked, change: Change, text: str) -> Edit:
+    """Add `numpy = "<2"` below the line of poetry's that has the anchor."""
+    said = rendered(Asked(change.project, None, file.path, 0, 0, 0, "*", "poetry"), text)
+    _, end = _line(file.text, anchor)
+    newline = line_end(file.text)
+    line = f'{change.project} = "{quoted_within(said, chr(34))}"'
+    ended = file.text[:end].endswith("\n")
+    whole = f"{line}{newline}" if ended else f"{newline}{line}"
+    return Edit(file.path, end, end, whole, None, ((change.project, said),))

@@ -1,0 +1,107 @@
+"""What an environment.yml gets: channels, and lines of its pip part, which is made where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpuenv.adapt.model import LeftFile
+from gpuenv.adapt.parsers.environment_yml import compose
+from gpuenv.adapt.patch.edit import Edit
+from gpuenv.config_edit.text import line_end
+from gpuenv.i18n.messages import tr
+
+_DEEPER = "  "
+
+Said = tuple[str, str]  # a project, and the line that says it
+
+
+def into_pip_part(file: LeftFile, said: tuple[Said, ...]) -> Iterator[Edit]:
+    """Yield the edits that put lines into the pip part, pages first; raise ValueError if they can't go."""
+    listed = _list(file, "dependencies")
+    pip = next((part for item in listed.value for part in _pip_lists(item)), None)
+    pages = tuple(one for one in said if one[0] == "index")
+    others = tuple(one for one in said if one[0] != "index")
+    if pip is None:
+        named = any(
+            item.id == "scalar" and item.value.split("=")[0].strip() == "pip" for item in listed.value
+        )
+        indent = " " * listed.start_mark.column
+        head = [*([] if named else [f"{indent}- pip"]), f"{indent}- pip:"]
+        lines = [*head, *(f"{indent}{_DEEPER}- {text}" for _, text in (*pages, *others))]
+        yield _below(file, listed, lines, said)
+        return
+    indent = " " * pip.start_mark.column
+    if pages:
+        at = _line_start(file.text, _at(file, pip.value[0].start_mark))
+        yield _new(file, at, [f"{indent}- {text}" for _, text in pages], pages)
+    if others:
+        yield _below(file, pip, [f"{indent}- {text}" for _, text in others], others)
+
+
+def into_channels(file: LeftFile, channel: str) -> Edit:
+    """Return the edit that makes a channel the first; raise ValueError where it can't be."""
+    said = (("index", channel),)
+    keys = {key.value: (key, value) for key, value in compose(file.text).value}
+    if "channels" in keys:
+        written = keys["channels"][1]
+        if written.id == "sequence" and written.flow_style:  # channels: [pytorch, nvidia]
+            at = _at(file, written.start_mark) + 1
+            return Edit(file.path, at, at, f"{channel}, " if written.value else channel, None, said)
+        listed = _list(file, "channels")
+        at = _line_start(file.text, _at(file, listed.value[0].start_mark))
+        return _new(file, at, [f"{' ' * listed.start_mark.column}- {channel}"], said)
+    _list(file, "dependencies")
+    at = _line_start(file.text, _at(file, keys["dependencies"][0].start_mark))
+    return _new(file, at, ["channels:", f"{_DEEPER}- {channel}"], said)
+
+
+def _list(file: LeftFile, name: str) -> Any:
+    """The node of a list that is written line by line."""
+    entries = {key.value: value for key, value in compose(file.text).value}
+    node = entries.get(name)
+    if node is None or node.id != "sequence" or node.flow_style or not node.value:
+        raise ValueError(tr("`{key}` in {file} is no list of lines", key=name, file=file.path))
+    return node
+
+
+def _pip_lists(item: Any) -> Iterator[Any]:
+    for key, value in item.value if item.id == "mapping" else ():
+        if key.value == "pip" and value.id == "sequence" and value.value:
+            if value.flow_style:
+                raise ValueError(
+                    tr("`{key}` in {file} is no list of lines", key="pip", file="environment.yml")
+                )
+            yield value
+
+
+def _at(file: LeftFile, mark: Any) -> int:
+    return int(mark.index) + file.text.startswith("\ufeff")
+
+
+def _line_start(text: str, at: int) -> int:
+    return max(text.rfind("\n", 0, at) + 1, 1 if text.startswith("\ufeff") else 0)
+
+
+def _last_end(node: Any) -> Any:
+    """The mark behind the last scalar: a list's own is behind the comments that follow it."""
+    while node.id != "scalar" and node.value:
+        last = node.value[-1]
+        node = last[1] if isinstance(last, tuple) else last
+    return node.end_mark
+
+
+def _below(file: LeftFile, node: Any, lines: list[str], said: tuple[Said, ...]) -> Edit:
+    end = file.text.find("\n", _at(file, _last_end(node)))
+    return _new(file, len(file.text) if end < 0 else end + 1, lines, said)
+
+
+def _new(file: LeftFile, at: int, lines: list[str], said: tuple[Said, ...]) -> Edit:
+    newline = line_end(file.text)
+    whole = newline.join(lines)
+    text = (
+        f"{newline}{whole}"
+        if at and file.text[at - 1] != "\n" and at == len(file.text)
+        else f"{whole}{newline}"
+    )
+    return Edit(file.path, at, at, text, None, said)

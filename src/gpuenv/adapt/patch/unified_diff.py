@@ -1,0 +1,64 @@
+"""Two texts of a file as a unified diff that `git apply` and `patch -p1` take."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from difflib import unified_diff as lines_of_diff
+
+from gpuenv.adapt.model import Left, LeftFile
+
+_ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+
+
+def unified_diff(left: Left, files: tuple[LeftFile, ...]) -> str:
+    """Return what changed between the files that were left and what becomes of them; empty for nothing.
+
+    Names are relative to where the command runs, or to the folder of all files where one lies elsewhere. Line
+    ends stand as they are in the files.
+    """
+    names = _names(tuple(file.path for file in left.files))
+    pairs = zip(left.files, files, strict=True)
+    return "".join(
+        part for before, after in pairs for part in _one(names[before.path], before.text, after.text)
+    )
+
+
+def _names(paths: tuple[str, ...]) -> dict[str, str]:
+    plain = {path: posixpath.normpath(path) for path in paths}
+    away = [one for one in plain.values() if one.startswith(("..", "/")) or one[1:2] == ":"]
+    if not away:
+        return plain
+    folders = [one.rpartition("/")[0].split("/") for one in plain.values()]
+    common = 0
+    while all(len(parts) > common for parts in folders) and len({parts[common] for parts in folders}) == 1:
+        common += 1
+    return {path: "/".join(one.split("/")[common:]) for path, one in plain.items()}
+
+
+def _one(name: str, before: str, after: str) -> Iterator[str]:
+    if before == after:
+        return
+    old, new = _quoted(f"a/{name}"), _quoted(f"b/{name}")
+    # by "\n" alone: a lone "\r" or a form feed is no end of a line to git
+    lines = lines_of_diff(_lines(before), _lines(after), old, new, lineterm="\n")
+    for line in lines:
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _lines(text: str) -> list[str]:
+    parts = text.split("\n")
+    return [*(f"{part}\n" for part in parts[:-1]), *([parts[-1]] if parts[-1] else [])]
+
+
+def _quoted(name: str) -> str:
+    """Return a name as git writes it: in quotes where it has odd characters, a tab after one with blanks."""
+    if not name.isprintable() or any(one in _ESCAPES for one in name):
+        return f'"{"".join(_escaped(one) for one in name)}"'
+    return f"{name}\t" if " " in name else name
+
+
+def _escaped(one: str) -> str:
+    if one.isprintable() or one in _ESCAPES:
+        return _ESCAPES.get(one, one)
+    return "".join(f"\\{byte:03o}" for byte in one.encode("utf-8", "surrogateescape"))

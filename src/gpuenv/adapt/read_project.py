@@ -1,0 +1,221 @@
+"""Find and read what a paper or a colleague left: files as named, or those of a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gpuenv.adapt.git_date import last_changed
+from gpuenv.adapt.model import Asked, FileKind, Left, LeftFile
+from gpuenv.adapt.parsers.collector import More, Reading, shown
+from gpuenv.adapt.parsers.encoding import decode_left
+from gpuenv.adapt.parsers.hints import without_answered
+from gpuenv.adapt.parsers.parse import read_left_file
+from gpuenv.adapt.project_files import candidates, kind_of, project_files, readmes
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Because, Fix, UsageError
+from gpuenv.model.wheel import Platform
+
+_LARGEST = 2 << 20  # bytes
+_MOST = 100  # files that name one another
+_MOST_TOLD = 5  # lines that were not understood
+
+
+def read_left(paths: tuple[Path, ...], environ: Mapping[str, str], platform: Platform = "linux-64") -> Left:
+    """Read files, or the files of folders and what their README says, for a platform.
+
+    Nothing of them is run. Files that they name are read where they lie in the same checkout or folder.
+    Raises UsageError for what can't be read and where nothing is asked for.
+    """
+    reading = _Left(platform)
+    for path in paths:
+        reading.open(path)
+        if path.is_dir():
+            reading.folder(path)
+        else:
+            reading.named(path, kind_of(path))
+    if not any(map(_says_something, reading.asked)):
+        raise _nothing(paths, reading.warnings)
+    date = last_changed(tuple(Path(one.path) for one in reading.files if one.kind != "readme"), environ)
+    return Left(
+        files=tuple(reading.files),
+        asked=tuple(reading.asked),
+        date=date,
+        warnings=tuple(dict.fromkeys(reading.warnings)),
+    )
+
+
+def _says_something(asked: Asked) -> bool:
+    return asked.project != "index" and asked.requirement is not None
+
+
+def _nothing(paths: tuple[Path, ...], warnings: list[str]) -> UsageError:
+    named = ", ".join(f"`{path}`" for path in paths)
+    return UsageError(
+        tr("{paths}: no file there says what to install", paths=named),
+        code="nothing-left",
+        because=tuple(Because(text, named) for text in dict.fromkeys(warnings[:_MOST_TOLD])),
+        fixes=(Fix(tr("name the file: `gpuenv plan --adapt -r FILE`, or `-f FILE` for an environment.yml")),),
+    )
+
+
+@dataclass(slots=True)
+class _Left:
+    """Collects files and what they ask for; each file once."""
+
+    platform: Platform
+    files: list[LeftFile] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    _seen: set[Path] = field(default_factory=set)
+    _root: Path = field(default_factory=Path)
+
+    def open(self, path: Path) -> None:
+        """Begin with a file or folder; what its files name must lie within its checkout."""
+        self._root = _checkout(path.resolve())
+
+    def named(self, path: Path, kind: FileKind) -> None:
+        """Read a file that a person named; raise UsageError where it can't be."""
+        try:
+            self._take(path, kind)
+        except (OSError, ValueError) as error:
+            raise _unreadable(path, reason_of(error)) from None
+
+    def folder(self, folder: Path) -> None:
+        """Read the first files of a folder that say something, and its README."""
+        choices = candidates(folder)
+        used = next((choice for choice in choices if self._try(choice)), ())
+        unused = [path for choice in choices if choice != used for path in choice]
+        if used and unused:
+            text = tr(
+                "{used} counts; {others} were not read: name one to have it read instead",
+                used=_listed(used),
+                others=_listed(unused[:6]),
+            )
+            self.warnings.append(text)
+        for path in readmes(folder):
+            self._hints(path)
+
+    def _try(self, choice: tuple[Path, ...]) -> bool:
+        """Whether any of these files asks for something; broken ones are told of."""
+        before = len(self.asked)
+        for path in choice:
+            self._forgiving(path, kind_of(path))
+        return any(one.project != "python" and _says_something(one) for one in self.asked[before:])
+
+    def _forgiving(self, path: Path, kind: FileKind, *, constraint: bool = False) -> None:
+        """Read a file that nobody named: a link may lead anywhere, as what it leads to is shown."""
+        if not self._lies_here(path):
+            self.warnings.append(tr("`{path}` lies elsewhere and is not read", path=shown(_name(path))))
+            return
+        try:
+            self._take(path, kind, constraint=constraint)
+        except (OSError, ValueError) as error:
+            name, reason = shown(_name(path)), reason_of(error)
+            self.warnings.append(tr("`{path}` can't be read: {reason}", path=name, reason=reason))
+
+    def _take(self, path: Path, kind: FileKind, *, constraint: bool = False) -> None:
+        where = path.resolve()
+        if where in self._seen or len(self._seen) >= _MOST:
+            return
+        self._seen.add(where)
+        content = _content(path)
+        file = LeftFile(_name(path), kind, decode_left(content))
+        reading = read_left_file(file, self.platform, constraint=constraint)
+        if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+            text = tr(
+                "{file} is in UTF-16, which git takes no patch for: --write changes it", file=shown(file.path)
+            )
+            self.warnings.append(text)
+        self.files.append(file)
+        self._join(path, reading)
+
+    def _join(self, path: Path, reading: Reading) -> None:
+        self.asked += reading.asked
+        self.warnings += reading.warnings
+        for more in reading.more:
+            self._follow(path, more)
+
+    def _follow(self, path: Path, more: More) -> None:
+        place = f"{shown(_name(path))}:{more.line}"
+        target = path.parent / more.path
+        if "://" in more.path or not self._lies_here(target):
+            text = tr("{place}: `{path}` lies elsewhere and is not read", place=place, path=shown(more.path))
+            self.warnings.append(text)
+        elif more.kind == "project":
+            self._project(target, place, more)
+        elif target.is_file():
+            self._forgiving(target, "requirements", constraint=more.kind == "constraints")
+        else:
+            self.warnings.append(tr("{place}: there is no `{path}`", place=place, path=shown(more.path)))
+
+    def _project(self, folder: Path, place: str, more: More) -> None:
+        found = project_files(folder)
+        for path in found:
+            self._forgiving(path, kind_of(path))
+        if not found:
+            text = tr(
+                "{place}: `{path}` has no file that says what it requires", place=place, path=shown(more.path)
+            )
+            self.warnings.append(text)
+
+    def _lies_here(self, path: Path) -> bool:
+        return path.resolve().is_relative_to(self._root)
+
+    def _hints(self, path: Path) -> None:
+        if not self._lies_here(path):
+            return
+        try:
+            file = LeftFile(_name(path), "readme", decode_left(_content(path)))
+            reading = read_left_file(file, self.platform)
+        except (OSError, ValueError):  # prose, of which nothing has to be understood
+            return
+        hints = without_answered(reading.asked, tuple(self.asked))
+        if not hints:
+            return
+        self.files.append(file)
+        self.asked += hints
+        self.warnings += reading.warnings
+        self.warnings += [
+            tr("{place} says `{text}`", place=f"{shown(one.file)}:{one.line}", text=shown(one.text))
+            for one in hints
+            if (one.project, one.notation) != ("index", "conda")  # a channel says nothing alone
+        ]
+
+
+def _checkout(path: Path) -> Path:
+    """The folder that holds `.git`, else the one that was named, or that of the file that was."""
+    folder = path if path.is_dir() else path.parent
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+
+
+def _content(path: Path) -> bytes:
+    if path.exists() and not path.is_file():
+        raise ValueError(tr("it is no file"))
+    with path.open("rb") as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError(tr("it is larger than {limit} MB", limit=_LARGEST >> 20))
+    return content
+
+
+def _name(path: Path) -> str:
+    """Return a path as it is shown: relative to where the command runs if it lies there."""
+    plain = Path(os.path.normpath(path))
+    here = Path.cwd()
+    return (plain.relative_to(here) if plain.is_relative_to(here) else plain).as_posix()
+
+
+def _listed(paths: tuple[Path, ...] | list[Path]) -> str:
+    return ", ".join(shown(_name(path)) for path in paths)
+
+
+def _unreadable(path: Path, reason: str) -> UsageError:
+    return UsageError(
+        tr("`{path}` can't be read: {reason}", path=path, reason=reason),
+        code="bad-left-file",
+        because=(Because(reason, str(path)),),
+    )

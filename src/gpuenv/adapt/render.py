@@ -1,0 +1,107 @@
+"""An adaptation for a person and as data: each changed line with its reason and its risks, and the patch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from gpuenv.adapt.model import Adaptation, Asked, Change, Risk
+from gpuenv.adapt.patch.apply import unplaced
+from gpuenv.adapt.patch.notation import rendered
+from gpuenv.adapt.patch.unified_diff import unified_diff
+from gpuenv.formats.fact_source import said_source
+from gpuenv.formats.shell import one_line
+from gpuenv.i18n.messages import tr
+
+
+def render_changes(adaptation: Adaptation, *, verbose: bool = False) -> str:
+    """Return the changes, each with why it is needed and what it risks; `verbose` adds the sources.
+
+    No line could be taken for one of a patch: it may stand before one.
+    """
+    if not adaptation.changes:
+        return tr("what was left works here as it stands: nothing is to be changed") + "\n"
+    by_hand = unplaced(adaptation.left, adaptation.changes)
+    lines = (
+        line
+        for change in adaptation.changes
+        for line in _lines(change, verbose=verbose, by_hand=change in by_hand)
+    )
+    return "\n".join("  " * _depth(line) + one_line(line) for line in lines) + "\n"
+
+
+def _depth(line: str) -> int:
+    return (len(line) - len(line.lstrip(" "))) // 2
+
+
+def _lines(change: Change, *, verbose: bool, by_hand: bool) -> Iterator[str]:
+    place = tr("by hand, as no file has a place for it:") if by_hand else _place(change)
+    yield f"{place}  {_move(change)}"
+    yield f"  {_sourced(change.why, change.source, verbose=verbose)}"
+    for risk in change.risks:
+        yield f"    {_risk(risk, verbose=verbose)}"
+
+
+def _place(change: Change) -> str:
+    if change.asked is None:
+        return tr("new line")
+    return f"{change.asked.file}:{change.asked.line}"
+
+
+def _move(change: Change) -> str:
+    old = change.asked.text if change.asked else None
+    if change.new is None:
+        return tr("{old} is taken out", old=old or change.old)
+    if change.asked is None:
+        return change.new
+    named = f"{change.project} " if change.asked.notation == "poetry" else ""  # a table's value: `^1.10`
+    return f"{named}{old} -> {_as_written(change.asked, change.new)}"
+
+
+def _as_written(asked: Asked, new: str) -> str:
+    try:
+        return rendered(asked, new)
+    except ValueError:  # it goes to another place: what conda can't say, to the pip part
+        return new
+
+
+def _risk(risk: Risk, *, verbose: bool) -> str:
+    text = tr("risk: {text}", text=risk.text)
+    if risk.places:
+        text = tr("{text}: see {places}", text=text, places=", ".join(risk.places))
+    return _sourced(text, risk.source, verbose=verbose)
+
+
+def _sourced(text: str, source: str, *, verbose: bool) -> str:
+    return f"{text} [{said_source(source)}]" if verbose and source else text
+
+
+def render_adaptation_data(adaptation: Adaptation) -> dict[str, Any]:
+    """Return the JSON form of what was left and how it changes."""
+    by_hand = unplaced(adaptation.left, adaptation.changes)
+    return {
+        "files": [{"path": file.path, "kind": file.kind} for file in adaptation.left.files],
+        "date": adaptation.left.date,
+        "changes": [_change(change, by_hand=change in by_hand) for change in adaptation.changes],
+        "patch": patch_of(adaptation),
+    }
+
+
+def patch_of(adaptation: Adaptation) -> str:
+    """Return the changes as a unified diff that `git apply` and `patch -p1` take; empty for none."""
+    return unified_diff(adaptation.left, adaptation.files)
+
+
+def _change(change: Change, *, by_hand: bool) -> dict[str, Any]:
+    return {
+        "file": change.asked.file if change.asked else None,
+        "line": change.asked.line if change.asked else None,
+        "project": change.project,
+        "old": change.old,
+        "new": change.new,
+        "why": change.why,
+        "source": change.source,
+        "by_hand": by_hand,
+        "risks": [asdict(risk) for risk in change.risks],
+    }

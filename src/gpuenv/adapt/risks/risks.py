@@ -1,0 +1,160 @@
+"""What a changed line of requirements risks: what changed in the API between its two releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from gpuenv.adapt.model import Change, Risk
+from gpuenv.adapt.risks.code_search import Places, places_of
+from gpuenv.i18n.messages import spoken, tr
+from gpuenv.knowledge.api_changes import KINDS, ApiChange, parse_api_changes
+
+MOST_PLACES = 5  # of one risk
+MOST_UNSEEN = 4  # risks of a change that no line of code was found for
+_SOURCE = "matrix api-changes.json"
+_ALIASES = {"lightning": "pytorch-lightning", "pytorch": "torch"}
+_NOWHERE = Places((), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """From which release to which; `since` is the least that a range allowed, None where anything was."""
+
+    old: Version | None
+    new: Version
+    since: Version | None = None
+
+    @property
+    def is_down(self) -> bool:
+        return self.old is not None and self.new < self.old
+
+    def crosses(self, row: ApiChange) -> bool:
+        """Whether a change of an API lies on the way: what is added matters downwards, the rest upwards."""
+        if self.is_down:
+            return row.kind == "added" and self.old is not None and self.new < row.version <= self.old
+        start = self.old or self.since
+        return row.kind != "added" and row.version <= self.new and (start is None or start < row.version)
+
+
+def risks_of(
+    changes: tuple[Change, ...],
+    rows: Iterable[Mapping[str, Any]],
+    code: Iterable[tuple[str, str]] = (),
+) -> tuple[Change, ...]:
+    """Return the changes with their risks, those that the code has a line for first.
+
+    `rows` are those of api-changes.json; `code` are paths and texts of the code that the requirements serve,
+    none where it was not looked at. Of what no line was found for, the few gravest are told and the others
+    counted. A range says no release that the code was written for: only what is found in the code is told.
+    Raises ValueError for a row that is none.
+    """
+    moves = tuple(_move(change) for change in changes)
+    known = parse_api_changes(rows)
+    crossed = tuple(
+        _gravest(row for row in known if row.project == _project(change) and move and move.crosses(row))
+        for change, move in zip(changes, moves, strict=True)
+    )
+    texts = tuple(code)
+    found = places_of({row.id: row for met in crossed for row in met}.values(), texts, MOST_PLACES)
+    return tuple(
+        replace(change, risks=_risks(move, met, found, looked=bool(texts))) if move and met else change
+        for change, move, met in zip(changes, moves, crossed, strict=True)
+    )
+
+
+def _project(change: Change) -> str:
+    return _ALIASES.get(change.project, change.project)
+
+
+def _gravest(rows: Iterable[ApiChange]) -> tuple[ApiChange, ...]:
+    """Sort what is removed before what is changed before what warns; of one thing told twice, the worse."""
+    ordered = sorted(rows, key=lambda row: (KINDS.index(row.kind), not row.often, row.version, row.id))
+    told: dict[str, ApiChange] = {}
+    for row in ordered:
+        told.setdefault(row.regex or row.id, row)
+    return tuple(told.values())
+
+
+def _risks(
+    move: _Move, rows: tuple[ApiChange, ...], found: Mapping[str, Places], *, looked: bool
+) -> tuple[Risk, ...]:
+    seen = tuple(row for row in rows if row.id in found)
+    hidden = tuple(row for row in rows if row.id not in found and not (looked and row.regex))
+    if move.old is None:
+        hidden = ()
+    shown = (*seen, *hidden[:MOST_UNSEEN])
+    risks = [_risk(row, found.get(row.id, _NOWHERE)) for row in shown]
+    if move.old is not None and len(shown) < len(rows):
+        risks.append(Risk("others", _others(len(rows) - len(shown), looked=looked), _SOURCE))
+    return tuple(risks)
+
+
+def _others(count: int, *, looked: bool) -> str:
+    if looked:
+        return tr(
+            "{count} further known changes lie between the two releases; no code was found that uses them",
+            count=count,
+        )
+    return tr("{count} further known changes lie between; the code was not looked at", count=count)
+
+
+def _risk(row: ApiChange, places: Places) -> Risk:
+    facts = {"project": row.project, "version": row.version, "text": row.text(spoken())}
+    if row.kind == "added":
+        text = tr("not before {project} {version}: {text}", **facts)
+    else:
+        text = tr("since {project} {version}: {text}", **facts)
+    if places.count > len(places.first):
+        text = tr("{text} ({count} places)", text=text, count=places.count)
+    return Risk(row.id, text, row.source, places.first)
+
+
+def _move(change: Change) -> _Move | None:
+    """Read from where to where a change goes; None where a line came or went, or says no release."""
+    if change.old is None or change.new is None:
+        return None
+    new = _pinned(change.new) or _least(change.new)
+    if new is None:
+        return None
+    old = _pinned(change.old)
+    return _Move(old, new, None if old else _least(change.old))
+
+
+def _pinned(text: str) -> Version | None:
+    """Read the release of `torch==1.7.1+cu110`, `==3.8.*`, `3.10`; None for a range."""
+    for specifier in _specifiers(text):
+        if specifier.operator in ("==", "==="):
+            return _version(specifier.version)
+    return _version(text)
+
+
+def _least(text: str) -> Version | None:
+    """Read the least release of a range: 1.4 of `torch>=1.4,<2`, `torch~=1.4`; None where there is none."""
+    bounds = (one for one in _specifiers(text) if one.operator in (">=", ">", "~="))
+    versions = (_version(bound.version) for bound in bounds)
+    return max((version for version in versions if version), default=None)
+
+
+def _specifiers(text: str) -> SpecifierSet:
+    """Read `>=3.7`, or those of `torch>=1.4`; none where it is neither."""
+    try:
+        return SpecifierSet(text)
+    except InvalidSpecifier:
+        pass
+    try:
+        return Requirement(text).specifier
+    except InvalidRequirement:
+        return SpecifierSet()
+
+
+def _version(text: str) -> Version | None:
+    try:
+        return Version(text.strip().removesuffix(".*"))
+    except InvalidVersion:
+        return None

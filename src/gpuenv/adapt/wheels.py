@@ -1,0 +1,119 @@
+"""The nearest set of wheels for what was left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from packaging.version import Version
+
+from gpuenv.adapt.dependencies import (
+    Adapted,
+    Around,
+    Stack,
+    refused,
+    resolve_others,
+    with_fewest_moves,
+    without_builds,
+)
+from gpuenv.adapt.model import Change
+from gpuenv.adapt.nearest.line_changes import stack_changes
+from gpuenv.adapt.nearest.ranking import Nearness
+from gpuenv.adapt.nearest.request import wishes_for
+from gpuenv.adapt.nearest.search import Nearest, find_nearest
+from gpuenv.adapt.task import Task
+from gpuenv.adapt.torch_bound_pages import with_pages_near
+from gpuenv.i18n.messages import marked, tr
+from gpuenv.installers.uv_compile import Unresolvable
+from gpuenv.model.plan import Plan, PlannedPackage, Warn
+from gpuenv.planning.make_plan import completed
+from gpuenv.planning.pages.listings import Listed, list_files
+from gpuenv.resolution.plan_builder import assemble
+from gpuenv.resolution.resolve import Choice, Question, ask
+from gpuenv.secrets.url_credentials import redact
+
+_MOST_TORCHES = 8  # whose pages of projects bound to torch are read
+_MOST_CHOICES = 4  # of torch, with which the other packages are tried
+_MOST_PYTHONS = 7  # that are tried where any will do
+
+
+def adapt_wheels(task: Task) -> tuple[Plan, tuple[Change, ...]]:
+    """Return the plan and the changes without risks; raise UsageError, Refused or Unreachable."""
+    wish, request = task.wish, task.request
+    listed = list_files(wish.options, request, task.place, task.knowledge, task.environ)
+    question = ask(request, task.place, task.knowledge, listed.listings, task.pythons.result())
+    nearest = find_nearest(_with_pages(question, listed, task), task.left)
+    around = Around(wish.options, listed.configurations[0], task.environ, task.before, task.tell)
+    stack, found = _first_that_resolves(nearest, task, listed, around)
+    changes = without_builds(stack, found.changes)
+    plan = completed(
+        found.plan, found.question, nearest.decision, listed, wish, task.environ, target=task.target
+    )
+    return replace(plan, warnings=(*_unread(nearest), *plan.warnings)), changes
+
+
+def _unread(nearest: Nearest) -> tuple[Warn, ...]:
+    """Tell of the projects bound to torch that may go with it, which nobody could look up."""
+    template = marked("{project} was left as it is, not checked: {page} could not be read ({problem})")
+    unread = tuple(
+        Warn("unread", tr(template, project=one.project, page=redact(one.page), problem=one.problem))
+        for one in nearest.unread
+    )
+    told = {str(one.project) for one in nearest.unread}
+    text = marked(
+        "{project} was left as it is: no wheel of it is known for this torch, it may have to be built"
+    )
+    unknown = (name for name in nearest.unknown if name not in told)
+    return (*unread, *(Warn("unread", tr(text, project=name)) for name in unknown))
+
+
+def _with_pages(question: Question, listed: Listed, task: Task) -> Question:
+    """Return the question with the pages of projects bound to torch, for the torch releases that are near."""
+    configuration = listed.configurations[0]
+
+    def near() -> Iterator[Version]:
+        choices = find_nearest(question, task.left).choices
+        yield from list(dict.fromkeys(one.case.torch for one in choices))[:_MOST_TORCHES]
+
+    return with_pages_near(question, near(), configuration, task.wish.options, task.environ)
+
+
+def _first_that_resolves(
+    nearest: Nearest, task: Task, listed: Listed, around: Around
+) -> tuple[Stack, Adapted]:
+    """Return the nearest stack with which the other packages can be had, changed as little as need be."""
+    failures: list[tuple[Choice, Unresolvable]] = []
+    for group in _worth_trying(nearest.choices):
+        stacks = tuple(_stack(nearest, choice, task, listed) for choice in group)
+        stack = with_fewest_moves(_as_near(stacks, nearest, task), around)
+        outcome = resolve_others(stack, around)
+        if isinstance(outcome, Adapted):
+            return stack, outcome
+        failures.append((stack.choice, outcome))
+    raise refused(failures)
+
+
+def _worth_trying(choices: tuple[Choice, ...]) -> Iterator[tuple[Choice, ...]]:
+    """Yield the choices of one build after another, few builds, each of another torch release."""
+    seen: set[Version] = set()
+    for choice in choices:
+        if choice.case.torch not in seen and len(seen) < _MOST_CHOICES:
+            seen.add(choice.case.torch)
+            yield tuple(one for one in choices if one.case is choice.case)
+
+
+def _as_near(stacks: tuple[Stack, ...], nearest: Nearest, task: Task) -> tuple[Stack, ...]:
+    """Return the first stack, and those that differ from it in a Python that is as near."""
+    measure = Nearness(nearest.question, task.left)
+    settled = {id(one.choice): one for one in nearest.settled}
+    ranks = [measure.rank(settled[id(stack.choice)]) for stack in stacks]
+    return tuple(one for one, rank in zip(stacks, ranks, strict=True) if rank == ranks[0])[:_MOST_PYTHONS]
+
+
+def _stack(nearest: Nearest, choice: Choice, task: Task, listed: Listed) -> Stack:
+    def plan_of(question: Question, resolved: tuple[PlannedPackage, ...]) -> Plan:
+        return assemble(question, nearest.decision, choice, listed.configurations[0], resolved)
+
+    question = nearest.question_for(choice)
+    wishes = wishes_for(task.left, question.target, choice.python)
+    return Stack(choice, question, wishes, stack_changes(nearest, choice, task.left), plan_of)

@@ -1,0 +1,145 @@
+"""Write adapted files in place: all or none, the old bytes kept beside."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuenv.adapt.model import Left, LeftFile
+from gpuenv.adapt.parsers.encoding import decode_left, encode_left
+from gpuenv.files.config_files import check_writable, read_bytes, remove, replace_bytes
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Because, Fix, UsageError
+
+_MOST = 1000  # kept files of one name
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A changed file and the one that keeps what it held: `mv KEPT PATH` brings it back."""
+
+    path: str
+    kept: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    path: Path
+    old: bytes
+    new: bytes
+
+
+def write_files(left: Left, files: tuple[LeftFile, ...]) -> tuple[Written, ...]:
+    """Write the files whose text changed; the old bytes are kept as `FILE.orig` first.
+
+    Raises UsageError, with every file as it was, where one can't be written, was changed since it was read,
+    or is a link to another folder.
+    """
+    pairs = zip(left.files, files, strict=True)
+    work = tuple(_prepared(before, after) for before, after in pairs if before.text != after.text)
+    kept: list[tuple[Path, bool]] = []
+    done: list[_Work] = []
+    try:
+        kept.extend(_keep(one) for one in work)
+        for one in work:
+            done.append(one)
+            _replace(one.path, one.new)
+    except BaseException:
+        for one in done:
+            if read_bytes(one.path) != one.old:
+                replace_bytes(one.path, one.old)
+        for path, is_new in kept:
+            if is_new:
+                remove(path)
+        raise
+    return tuple(
+        Written(one.path.as_posix(), path.as_posix()) for one, (path, _) in zip(work, kept, strict=True)
+    )
+
+
+def _prepared(before: LeftFile, after: LeftFile) -> _Work:
+    path = Path(before.path)
+    _refuse_link_away(path)
+    try:
+        old = read_bytes(path) or b""
+        check_writable(path)
+        is_same = decode_left(old) == before.text
+        work = _Work(path, old, encode_left(after.text, old))
+    except ValueError as error:
+        raise _unwritable(path, reason_of(error)) from None
+    except UsageError as error:
+        raise _unwritable(path, error.because[0].text if error.because else error.message) from None
+    if not is_same:
+        raise _changed(path)
+    return work
+
+
+def _refuse_link_away(path: Path) -> None:
+    target = path.resolve()
+    if path.is_symlink() and not target.is_relative_to(path.absolute().parent.resolve()):
+        raise UsageError(
+            tr("`{path}` is a link to {target}, in another folder", path=path, target=target),
+            code="link-elsewhere",
+            fixes=(Fix(tr("name the file itself to have it changed")),),
+        )
+
+
+def _changed(path: Path) -> UsageError:
+    return UsageError(
+        tr("`{path}` was changed since it was read", path=path),
+        code="changed-meanwhile",
+        because=(Because(tr("`{path}` was changed since it was read", path=path), str(path)),),
+        fixes=(Fix(tr("run the command again")),),
+    )
+
+
+def _unwritable(path: Path, reason: str) -> UsageError:
+    return UsageError(
+        tr("{path} can't be written: {reason}", path=path, reason=reason),
+        code="unwritable",
+        because=(Because(reason, str(path)),),
+        fixes=(Fix(tr("take the patch: leave --write out, or give -o FILE")),),
+    )
+
+
+def _keep(work: _Work) -> tuple[Path, bool]:
+    """Keep the old bytes beside; what is kept there of an earlier time stays."""
+    for number in range(_MOST):
+        path = work.path.with_name(f"{work.path.name}.orig{f'.{number}' if number else ''}")
+        try:
+            _write_new(path, work.old, stat.S_IMODE(work.path.stat().st_mode))
+        except FileExistsError:
+            if path.is_file() and path.read_bytes() == work.old:
+                return path, False
+        except OSError as error:
+            raise _unwritable(path, reason_of(error)) from None
+        else:
+            return path, True
+    raise _unwritable(work.path, tr("too many kept files are there"))
+
+
+def _write_new(path: Path, content: bytes, mode: int) -> None:
+    """Write a file that is not there yet, never readable by more than `mode` lets; raise FileExistsError.
+
+    Half of it is not left behind.
+    """
+    new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, new, 0o600), "wb") as sink:
+        try:
+            sink.write(content)
+            sink.flush()
+            path.chmod(mode)
+        except BaseException:
+            sink.close()
+            remove(path)
+            raise
+
+
+def _replace(path: Path, content: bytes) -> None:
+    try:
+        replace_bytes(path, content)
+    except UsageError as error:
+        raise _unwritable(path, error.because[0].text if error.because else error.message) from None

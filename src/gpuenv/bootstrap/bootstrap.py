@@ -1,0 +1,310 @@
+"""`gpuenv bootstrap`: one script that makes a lab's environments on a bare machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from gpuenv import __version__
+from gpuenv.bootstrap.environment_files import files_of_lock, files_of_plan
+from gpuenv.bootstrap.lab import Lab, check_no_path, is_anywhere, lock_of, with_lab
+from gpuenv.bootstrap.model import (
+    BesideFile,
+    Bootstrap,
+    CarriedWheel,
+    HeldFile,
+    Located,
+    ScriptEnvironment,
+    Word,
+)
+from gpuenv.bootstrap.own_wheel import choose_gpuenv
+from gpuenv.bootstrap.pythons import asked_python, fitting_python, pythons_to_bring
+from gpuenv.bootstrap.render import TEMPLATE, render_bootstrap
+from gpuenv.bootstrap.sources import find_indexes, find_micromamba
+from gpuenv.bootstrap.wheels import find_wheels
+from gpuenv.files.read_text import read_text
+from gpuenv.formats.pylock import render_pylock
+from gpuenv.formats.toml import document, tables
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors, own_tables
+from gpuenv.indexes.mirrors.lookup import find_mirror
+from gpuenv.locks.lock_plan import lock_plan
+from gpuenv.locks.read import read_lock
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.model.plan import Warn
+from gpuenv.planning.make_plan import make_plan
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.pages.listings import configuration_for
+from gpuenv.planning.redact import secret_addresses, without_secrets
+from gpuenv.planning.requirements import gather_requirements, with_files_read
+from gpuenv.resolution.request import parse_cuda_option, parse_python
+from gpuenv.secrets.url_credentials import has_hidden_path, without_userinfo
+
+_PROJECT = "gpuenv"
+_TARGET = ".venv"
+_CONFIGURATION = "config.toml"
+_FROM_BESIDE: tuple[Word, ...] = ("--find-links", Located("beside", "wheels"), "--offline")
+_DESCRIBING = ("machines", "machine_folder", "driver", "gpus", "platform", "glibc")
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapOptions:
+    """What a script is asked for beside the options of its environments.
+
+    `name` is that of the one environment, of a lab's file the one to take; `pin` decides here what is
+    installed there; `version` is what the gpuenv that makes it must be, such as `0.1.0` or `>=0.1`; `carried`
+    tells that what the script needs will lie beside it.
+    """
+
+    name: str | None
+    pin: bool
+    version: str | None
+    launcher: bool
+    verify: bool
+    carried: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script, the names of its environments, and what to tell of it.
+
+    `gpuenv` is what it carries. `beside` are the files that it needs from elsewhere: those of gpuenv's, and
+    those of the environments `pinned`, which are not decided on the machine.
+    """
+
+    text: str
+    gpuenv: CarriedWheel
+    beside: tuple[BesideFile, ...]
+    pinned: tuple[str, ...]
+    ca_bundle: str | None
+    names: tuple[str, ...]
+    warnings: tuple[Warn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """One environment: its options with paths that hold here, `links` as they hold beside the script."""
+
+    name: str
+    options: PlanOptions
+    links: tuple[str, ...]
+    lock: Path | None
+    verify: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """One environment of the script's, the release of Python it asks for, and its files if they are known."""
+
+    environment: ScriptEnvironment
+    python: str | None
+    beside: tuple[BesideFile, ...] | None = None
+
+
+DEFAULT_NAME = "torch"
+
+
+def make_bootstrap(
+    typed: PlanOptions, chosen: BootstrapOptions, lab: Lab | None, environ: Mapping[str, str]
+) -> Script:
+    """Return a script for the environment that is asked for, or for all of a lab's.
+
+    Without `pin` nothing is decided here: each machine decides for itself. Raises UsageError, and with `pin`
+    Refused and Unreachable as a plan does.
+    """
+    environ = lab.variables(environ) if lab else environ
+    mirrors = load_mirrors(environ)
+    read = [(one, *with_files_read(one.options)) for one in _wanted(typed, chosen, lab)]
+    wanted = tuple(replace(one, options=options) for one, options, _ in read)
+    told = tuple(dict.fromkeys(warn for *_, warnings in read for warn in warnings))
+    for one in wanted:
+        _check(one, chosen)
+    made = tuple(_make(one, number, chosen, environ) for number, one in enumerate(wanted, 1))
+    first = _everywhere(typed, lab)
+    indexes = tuple(dict.fromkeys(find_indexes(first.mirrors, mirrors)))
+    gpuenv = choose_gpuenv(chosen.version, lab)
+    needed = find_wheels(gpuenv.requires, indexes, first, mirrors, environ, carried=chosen.carried)
+    channels, micromamba, unread = find_micromamba(first, mirrors, environ)
+    asked = tuple(dict.fromkeys(one.python for one in made if one.python))
+    script = Bootstrap(
+        made_by=f"{_PROJECT} {__version__}",
+        gpuenv=gpuenv,
+        wheels=needed.wheels,
+        indexes=indexes,
+        channels=channels,
+        micromamba=micromamba,
+        pythons=pythons_to_bring(asked, needed.wheels),
+        asked=asked if first.mirrors else (),
+        launcher=chosen.launcher or bool(lab and lab.file.launcher),
+        environments=tuple(one.environment for one in made),
+        files=_configuration(wanted, lab, mirrors, environ),
+    )
+    script, secret = _without_secrets(script)
+    text = render_bootstrap(script, files("gpuenv.bootstrap").joinpath(TEMPLATE).read_text(encoding="utf-8"))
+    names = tuple(one.name for one in wanted)
+    needs = (BesideFile(it.filename, it.sha256, it.size, (it.url,) if it.url else ()) for it in needed.wheels)
+    pinned = tuple(it for it in made if it.beside is not None)
+    every = (*needs, *(file for it in pinned for file in it.beside or ()))
+    beside = tuple({file.filename: file for file in every}.values())
+    own = tuple(it.environment.name for it in pinned)
+    bundle = configuration_for(first, environ).ca_bundle
+    return Script(text, gpuenv, beside, own, bundle, names, (*told, *needed.warnings, *unread, *secret))
+
+
+def _wanted(typed: PlanOptions, chosen: BootstrapOptions, lab: Lab | None) -> Iterator[_Wanted]:
+    if lab is None:
+        name = chosen.name or DEFAULT_NAME
+        check_no_path(name)
+        yield _Wanted(name, typed, typed.find_links, None, chosen.verify)
+        return
+    for name in (chosen.name,) if chosen.name else lab.names:
+        asked, folder = lab.asked(name), lab.path.parent
+        options = with_lab(typed, asked, folder)
+        links = typed.find_links or asked.find_links or ()
+        verify = chosen.verify and asked.verify is not False
+        yield _Wanted(name, options, links, lock_of(typed, asked, folder), verify)
+
+
+def _everywhere(typed: PlanOptions, lab: Lab | None) -> PlanOptions:
+    """Return the options by which gpuenv itself, and a Python for it, are fetched."""
+    return with_lab(typed, lab.file.everywhere, lab.path.parent) if lab else typed
+
+
+def _check(one: _Wanted, chosen: BootstrapOptions) -> None:
+    """Raise UsageError here for what would fail on each machine."""
+    gather_requirements(one.options)
+    parse_cuda_option(one.options.cuda)
+    if one.options.python:
+        parse_python(one.options.python)
+    if not chosen.pin and any(getattr(one.options, name) for name in _DESCRIBING):
+        raise UsageError(
+            tr("the script decides on the machine that it runs on: a machine can't be described for it"),
+            code="usage",
+            fixes=(
+                Fix(tr("decide here for that machine: --pin")),
+                Fix(tr("or leave out what describes it, such as --driver and --gpu")),
+            ),
+        )
+
+
+def _make(one: _Wanted, number: int, chosen: BootstrapOptions, environ: Mapping[str, str]) -> _Made:
+    beside = None
+    if chosen.pin or one.lock:
+        held, words, python, beside = _locked(one, number, environ)
+    else:
+        held, words = _decided_there(one, number)
+        python = asked_python(one.options)
+    carried = chosen.carried and beside is not None
+    if carried:
+        one = replace(one, options=replace(one.options, mirrors=(), offline=False), links=())
+    where = _FROM_BESIDE if carried else ()
+    arguments = (*words, *_options(one), *where, *(() if one.verify else ("--no-verify",)))
+    return _Made(ScriptEnvironment(one.name, arguments, one.verify, carried, held), python, beside)
+
+
+def _decided_there(one: _Wanted, number: int) -> tuple[tuple[HeldFile, ...], tuple[Word, ...]]:
+    """Return the requirements, and an environment.yml that the script holds."""
+    options = one.options
+    words: tuple[Word, ...] = options.requirements
+    if options.environment_file is None:
+        return (), words
+    file = _held(options.environment_file, f"{number}.environment.yml")
+    return (file,), (*words, "-f", Located("files", file.name))
+
+
+def _locked(
+    one: _Wanted, number: int, environ: Mapping[str, str]
+) -> tuple[tuple[HeldFile, ...], tuple[Word, ...], str | None, tuple[BesideFile, ...]]:
+    """Return a lock that the script holds, the lab's own or of a plan made here, its Python and its files."""
+    name = f"{number}.pylock.toml"
+    words = ("--from-lock", Located("files", name))
+    if one.lock:
+        document = read_lock(one.lock).document
+        asked = document.requires_python
+        python = fitting_python(asked) if asked else asked_python(one.options)
+        return (_held(one.lock, name),), words, python, tuple(files_of_lock(document))
+    plan = make_plan(one.options, environ, target=_TARGET)
+    locked = lock_plan(plan, one.options, environ)
+    return (HeldFile(name, render_pylock(locked)),), words, plan.python, tuple(files_of_plan(locked))
+
+
+def _held(path: Path, name: str) -> HeldFile:
+    try:
+        return HeldFile(name, read_text(path))
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            tr("`{path}` can't be read: {reason}", path=path, reason=reason_of(error)), code="bad-file"
+        ) from None
+
+
+def _options(one: _Wanted) -> Iterator[Word]:
+    """Yield the options that say how and from where."""
+    options = one.options
+    if options.python:
+        yield from ("--python", options.python)
+    for name in ("cuda", "manager", "channel"):
+        value = getattr(options, name)
+        if value != "auto":
+            yield from (f"--{name}", value)
+    for mirror in options.mirrors:
+        yield from ("--mirror", mirror)
+    for place in one.links:
+        yield from ("--find-links", _beside(place))
+    for device in options.devices:
+        yield from ("--device", str(device))
+    if options.offline:
+        yield "--offline"
+
+
+def _beside(place: str) -> Word:
+    """A relative folder lies beside the script."""
+    return place if is_anywhere(place) else Located("beside", place)
+
+
+def _configuration(
+    wanted: tuple[_Wanted, ...], lab: Lab | None, mirrors: Mirrors, environ: Mapping[str, str]
+) -> tuple[HeldFile, ...]:
+    """Return the own mirrors that are named, which other machines do not know."""
+    named = {
+        mirror.name
+        for one in wanted
+        for word in one.options.mirrors
+        if (mirror := find_mirror(word, mirrors.all))
+    }
+    own = frozenset(named & mirrors.own)
+    if lab and lab.file.own_mirrors:
+        entries = lab.file.own_mirrors
+    else:
+        entries = own_tables(environ, own) if own else ()
+    return (HeldFile(_CONFIGURATION, document((), {"mirror": tables(entries)})),) if entries else ()
+
+
+def _without_secrets(script: Bootstrap) -> tuple[Bootstrap, tuple[Warn, ...]]:
+    """Leave out what is secret in addresses: a script is given to others. What is missing then is told."""
+    secret = sorted(set(secret_addresses(script)))
+    if not secret:
+        return script, ()
+    named = {one: urlsplit(without_userinfo(one)).hostname or "" for one in secret}
+    hosts = tuple(dict.fromkeys(filter(None, named.values())))
+    warnings = [
+        Warn(
+            "password-left-out",
+            tr(
+                "the script holds no password: where it runs, put that of {hosts} into ~/.netrc, or into the"
+                " file that NETRC names",
+                hosts=", ".join(hosts),
+            ),
+        )
+    ]
+    lost = dict.fromkeys(named[one] for one in secret if has_hidden_path(one))
+    if lost:
+        text = tr(
+            "the script holds no token: what {hosts} gives only to who has one can't be had there",
+            hosts=", ".join(lost),
+        )
+        warnings.append(Warn("token-left-out", text))
+    return replace(without_secrets(script), guarded=hosts), tuple(warnings)

@@ -1,0 +1,115 @@
+"""`gpuenv bootstrap -o DIR/`: the script with all that it needs beside it, for machines without an index."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuenv.bootstrap.bootstrap import Script
+from gpuenv.bootstrap.model import BesideFile
+from gpuenv.files.disk_space import check_room
+from gpuenv.files.write_output import make_folder, write_file
+from gpuenv.http import HttpClient, HttpProblem
+from gpuenv.http.ranges import BrokenFileError
+from gpuenv.http.timeouts import Watch
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.urls import is_remote, local_path
+from gpuenv.model.errors import Because, Fix, Unreachable, UsageError
+from gpuenv.secrets.url_credentials import redact
+from gpuenv.wheels.download import Expected, download
+
+WHEELS = "wheels"
+SCRIPT = "bootstrap.sh"
+_CHUNK = 1 << 20
+_MAY_RUN = 0o111
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """How writing a folder is followed: what is to come (files, bytes), and the bytes that came."""
+
+    begin: Callable[[int, int], None] = lambda _, __: None
+    received: Callable[[int], None] = lambda _: None
+
+
+def write_folder(folder: Path, script: Script, environ: Mapping[str, str], follow: Follow) -> None:
+    """Write the script and all it needs; what is there already and has its hash is kept.
+
+    The script comes last, so that a folder that has it is whole. Raises UsageError for the disk, Unreachable
+    where a file can be had from none of its places.
+    """
+    wheels = folder / WHEELS
+    make_folder(wheels)
+    try:
+        missing = tuple(one for one in script.beside if not _has(wheels / one.filename, one.sha256))
+        size = sum(one.size or 0 for one in missing)
+        follow.begin(len(missing), size)
+        check_room(wheels, size, tr("name another folder with -o"))
+        _replace(wheels / script.gpuenv.filename, script.gpuenv.content)
+        with HttpClient(environ, ca_bundle=script.ca_bundle) as client:
+            for one in missing:
+                _fetch(one, wheels, client, Watch(follow.received))
+    except OSError as error:
+        raise UsageError(
+            tr("{path} can't be written: {reason}", path=wheels, reason=reason_of(error)),
+            code="unwritable",
+            fixes=(Fix(tr("name another folder with -o")),),
+        ) from None
+    write_file(folder / SCRIPT, script.text)
+    written = folder / SCRIPT
+    written.chmod(written.stat().st_mode | _MAY_RUN)
+
+
+def _has(path: Path, sha256: str) -> bool:
+    if not path.is_file():
+        return False
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest() == sha256
+
+
+def _replace(path: Path, content: bytes) -> None:
+    part = path.with_name(f"{path.name}.part")
+    part.write_bytes(content)
+    part.replace(path)
+
+
+def _fetch(one: BesideFile, wheels: Path, client: HttpClient, watch: Watch) -> None:
+    part = wheels / f"{one.filename}.part"
+    tried: list[Because] = []
+    for url in one.urls:
+        reason = _read(url, one, part, client, watch)
+        if reason is None:
+            part.replace(wheels / one.filename)
+            return
+        tried.append(Because(reason, redact(url)))
+    raise Unreachable(
+        tr("`{name}` could not be fetched from any index", name=one.filename),
+        code="index-unreachable",
+        because=tuple(tried),
+        fixes=(
+            Fix(tr("name an index that has it with --mirror, and run the same again: what came is kept")),
+        ),
+    )
+
+
+def _read(url: str, one: BesideFile, part: Path, client: HttpClient, watch: Watch) -> str | None:
+    """Read a file into `part`; return why it is not the one that is meant."""
+    try:
+        if is_remote(url):
+            download(client, url, part, Expected(one.sha256, one.size), watch=watch)
+        else:
+            part.write_bytes(local_path(url).read_bytes())
+    except HttpProblem as problem:
+        return problem.reason
+    except BrokenFileError as problem:
+        return str(problem)
+    if _has(part, one.sha256):
+        return None
+    part.unlink()
+    return tr("it is another file than the one that is meant")

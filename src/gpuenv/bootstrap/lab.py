@@ -1,0 +1,131 @@
+"""Read a lab.toml (`--from`), and join what it asks for with what was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+
+from gpuenv.bootstrap.lab_toml import LabFile, LabOptions, parse_lab_file
+from gpuenv.environments.store import check_name
+from gpuenv.files.read_text import read_text
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.urls import is_remote
+from gpuenv.installers import MANAGERS
+from gpuenv.model.errors import Because, Fix, UsageError
+from gpuenv.planning.conda.choose import CHANNELS
+from gpuenv.planning.options import PlanOptions
+from gpuenv.untrusted.documents import load_toml
+
+_CHOICES = {"manager": ("auto", *MANAGERS), "channel": CHANNELS}
+_SAME = ("requirements", "python", "cuda", "manager", "channel", "mirrors", "devices", "offline")
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """A lab's file and where it lies."""
+
+    path: Path
+    file: LabFile
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its environments, in order."""
+        return tuple(name for name, _ in self.file.environments)
+
+    def asked(self, name: str) -> LabOptions:
+        """Return what an environment is asked for; raise UsageError for a name it does not have."""
+        found = dict(self.file.environments).get(name)
+        if found is None:
+            raise self._unknown(name)
+        return found
+
+    def variables(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables under which the lab's own mirrors are known: the file stands in for ours."""
+        own = {"GPUENV_CONFIG": str(self.path)} if self.file.own_mirrors else {}
+        return {**environ, **own}
+
+    def _unknown(self, name: str) -> UsageError:
+        near = get_close_matches(name, self.names, n=1)
+        names = ", ".join(f"`{one}`" for one in self.names)
+        text = tr("did you mean `{name}`?", name=near[0]) if near else tr("it has {names}", names=names)
+        return UsageError(
+            tr("{file} has no environment `{name}`", file=self.path, name=name),
+            code="unknown-environment",
+            fixes=(Fix(text),),
+        )
+
+
+def read_lab(path: Path) -> Lab:
+    """Return a lab's file; raise UsageError for one that can't be read or says what it can't mean."""
+    try:
+        file = parse_lab_file(load_toml(read_text(path)))
+        for name, asked in (*file.environments, ("", file.everywhere)):
+            _check_choices(asked, f"environments.{name}." if name else "")
+    except (OSError, ValueError, RecursionError) as error:
+        reason = reason_of(error)
+        raise UsageError(
+            tr("`{path}` can't be read: {reason}", path=path, reason=reason),
+            code="bad-lab-file",
+            because=(Because(reason, str(path)),),
+        ) from None
+    for name, _ in file.environments:
+        check_no_path(name)
+    return Lab(path.absolute(), file)
+
+
+def check_no_path(name: str) -> None:
+    """Raise UsageError for what names no environment; a path, which `create` takes, does not either."""
+    try:
+        check_name(name)
+    except UsageError as error:
+        *fixes, _or_a_path = error.fixes
+        raise UsageError(error.message, code=error.code, fixes=tuple(fixes)) from None
+
+
+def _check_choices(asked: LabOptions, where: str) -> None:
+    for key, choices in _CHOICES.items():
+        value = getattr(asked, key)
+        if value is not None and value not in choices:
+            raise ValueError(
+                tr("`{key}` is not one of {choices}", key=where + key, choices=", ".join(choices))
+            )
+
+
+def with_lab(typed: PlanOptions, asked: LabOptions, folder: Path) -> PlanOptions:
+    """Return the options of an environment of a lab's; what was typed goes before what the file says.
+
+    The file's paths are relative to its folder.
+    """
+    usual = PlanOptions()
+    said = {name: value for name in _SAME if (value := getattr(asked, name)) is not None}
+    said["requirement_files"] = tuple(folder / one for one in asked.requirement_files or ())
+    said["find_links"] = tuple(_in_folder(one, folder) for one in asked.find_links or ())
+    said["environment_file"] = folder / asked.environment_file if asked.environment_file else None
+    if typed.requirements or typed.requirement_files or typed.environment_file:
+        for name in ("requirements", "requirement_files", "environment_file"):
+            said.pop(name, None)
+    unsaid = {
+        field.name: said[field.name]
+        for field in fields(PlanOptions)
+        if field.name in said and getattr(typed, field.name) == getattr(usual, field.name)
+    }
+    return replace(typed, **unsaid)
+
+
+def lock_of(typed: PlanOptions, asked: LabOptions, folder: Path) -> Path | None:
+    """Return the lock that a lab's environment is made from, None where something else was typed."""
+    said_otherwise = typed.requirements or typed.requirement_files or typed.environment_file
+    return folder / asked.lock if asked.lock and not said_otherwise else None
+
+
+def _in_folder(place: str, folder: Path) -> str:
+    """Return a wheelhouse of a lab's file as it is found from here."""
+    return place if is_anywhere(place) else str(folder / place)
+
+
+def is_anywhere(place: str) -> bool:
+    """Whether a wheelhouse is named alike from everywhere: an address, or a whole path."""
+    return is_remote(place) or place.lower().startswith("file:") or Path(place).is_absolute()

@@ -1,0 +1,165 @@
+"""lab.toml: what a lab keeps in git of its environments, their mirrors, and the gpuenv that makes them.
+
+mirrors = ["nju", "tuna"]          # any option of an environment can stand here, for all of them
+python = "3.11"
+
+[gpuenv]
+version = "0.1.0"
+
+[environments.paper]
+requirements = ["torch==2.14.*", "transformers>=5"]
+
+[environments.course]
+requirement_files = ["course/requirements.txt"]
+cuda = "cu126"
+
+[[mirror]]                         # as in gpuenv's own configuration file
+name = "lab"
+pypi = {simple = "https://mirror.lab.example/simple"}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+from typing import Any
+
+from gpuenv.i18n.messages import marked, tr
+
+Table = Mapping[str, Any]
+
+_TOP = ("gpuenv", "environments", "mirror")
+_KINDS = {
+    "text": (str, marked("a text")),
+    "flag": (bool, marked("true or false")),
+    "texts": (str, marked("a list of texts")),
+    "numbers": (int, marked("a list of numbers")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LabOptions:
+    """What an environment is asked for, as typed; the names are those of gpuenv's options.
+
+    Paths are relative to the folder of lab.toml. What is None was not said.
+    """
+
+    requirements: tuple[str, ...] | None = None
+    requirement_files: tuple[str, ...] | None = None
+    environment_file: str | None = None
+    lock: str | None = None
+    python: str | None = None
+    cuda: str | None = None
+    manager: str | None = None
+    channel: str | None = None
+    mirrors: tuple[str, ...] | None = None
+    find_links: tuple[str, ...] | None = None
+    devices: tuple[int, ...] | None = None
+    offline: bool | None = None
+    verify: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LabFile:
+    """A lab's file: environments by name, in order; `version` of gpuenv, or the `wheel` of it, to install.
+
+    `mirrors` are the tables of the lab's own mirrors, as they stand in the file.
+    """
+
+    environments: tuple[tuple[str, LabOptions], ...]
+    everywhere: LabOptions
+    version: str | None = None
+    wheel: str | None = None
+    launcher: bool | None = None
+    own_mirrors: tuple[Table, ...] = ()
+
+
+_OPTIONS: Mapping[str, str] = {
+    "requirements": "texts",
+    "requirement_files": "texts",
+    "environment_file": "text",
+    "lock": "text",
+    "python": "text",
+    "cuda": "text",
+    "manager": "text",
+    "channel": "text",
+    "mirrors": "texts",
+    "find_links": "texts",
+    "devices": "numbers",
+    "offline": "flag",
+    "verify": "flag",
+}
+_GPUENV: Mapping[str, str] = {"version": "text", "wheel": "text", "launcher": "flag"}
+
+
+def parse_lab_file(document: Table) -> LabFile:
+    """Read the tables of a lab.toml; ValueError tells what is wrong, of an unknown key the nearest name."""
+    _check_names(document, (*_TOP, *_OPTIONS), "")
+    everywhere = _options({key: value for key, value in document.items() if key in _OPTIONS}, "")
+    own = _table(document, "gpuenv", "")
+    _check_names(own, tuple(_GPUENV), "gpuenv.")
+    told = {key: _value(own[key], _GPUENV[key], f"gpuenv.{key}") for key in own}
+    if "version" in told and "wheel" in told:
+        raise ValueError(tr("`{first}` and `{second}` exclude each other", first="gpuenv.version",
+                            second="gpuenv.wheel"))  # fmt: skip
+    environments = _environments(_table(document, "environments", ""), everywhere)
+    return LabFile(environments, everywhere, own_mirrors=_mirrors(document), **told)
+
+
+def _environments(tables: Table, everywhere: LabOptions) -> tuple[tuple[str, LabOptions], ...]:
+    if not tables:
+        raise ValueError(tr("it has no environment: `[environments.NAME]` begins one"))
+    return tuple((name, _environment(tables, name, everywhere)) for name in tables)
+
+
+def _environment(tables: Table, name: str, everywhere: LabOptions) -> LabOptions:
+    where = f"environments.{name}."
+    own = _table(tables, name, "environments.")
+    _check_names(own, tuple(_OPTIONS), where)
+    return _laid_over(everywhere, _options(own, where))
+
+
+def _laid_over(below: LabOptions, above: LabOptions) -> LabOptions:
+    said = {field.name: getattr(above, field.name) for field in fields(LabOptions)}
+    return replace(below, **{name: value for name, value in said.items() if value is not None})
+
+
+def _options(table: Table, where: str) -> LabOptions:
+    return LabOptions(**{key: _value(value, _OPTIONS[key], where + key) for key, value in table.items()})
+
+
+def _value(value: Any, kind: str, name: str) -> Any:
+    wanted, said = _KINDS[kind]
+    if kind in ("texts", "numbers"):
+        if isinstance(value, list) and all(type(one) is wanted for one in value):
+            return tuple(value)
+    elif type(value) is wanted:
+        return value
+    raise ValueError(tr("`{key}` is not {kind}", key=name, kind=tr(said)))
+
+
+def _table(document: Table, key: str, where: str) -> Table:
+    value = document.get(key, {})
+    if not isinstance(value, Mapping):
+        raise ValueError(tr("`{key}` is no table", key=where + key))
+    return value
+
+
+def _mirrors(document: Table) -> tuple[Table, ...]:
+    entries = document.get("mirror", [])
+    if not isinstance(entries, list) or not all(isinstance(one, Mapping) for one in entries):
+        raise ValueError(tr("`mirror` is no list of tables"))
+    return tuple(entries)
+
+
+def _check_names(table: Table, known: tuple[str, ...], where: str) -> None:
+    for key in table:
+        if key not in known:
+            near = get_close_matches(key, known, n=1)
+            meant = tr("did you mean `{name}`?", name=where + near[0]) if near else _known(known)
+            raise ValueError(tr("there is no key `{key}`: {help}", key=where + key, help=meant))
+
+
+def _known(known: tuple[str, ...]) -> str:
+    return tr("the keys are {keys}", keys=", ".join(f"`{one}`" for one in known))

@@ -1,0 +1,131 @@
+"""Lock what gpuenv needs for each Python and platform that it may be brought to, from one index."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from packaging.utils import canonicalize_name
+
+from gpuenv.bootstrap.model import LockedWheel
+from gpuenv.i18n.messages import tr
+from gpuenv.installers import uv as uv_manager
+from gpuenv.installers import uv_compile as resolver
+from gpuenv.model.errors import GpuenvError
+from gpuenv.model.plan import Sources
+from gpuenv.model.wheel import Platform
+from gpuenv.planning.conda.choose import conda_pythons
+from gpuenv.process import subprocesses as process
+from gpuenv.untrusted.documents import load_toml
+
+PIP = canonicalize_name("pip")
+LEAST_PYTHON = (3, 10)
+PLATFORMS: tuple[Platform, ...] = ("linux-64", "linux-aarch64")
+_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]*\.whl")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_MISLEADING = re.compile(r"UV_(?!CACHE_DIR$|HTTP_TIMEOUT$|REQUEST_TIMEOUT$|NATIVE_TLS$|SYSTEM_CERTS$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """The wheels for all targets that have any, and why others have none."""
+
+    wheels: tuple[LockedWheel, ...]
+    problems: tuple[str, ...]
+
+
+def targets() -> Iterator[tuple[str, Platform]]:
+    """Yield the Pythons that gpuenv runs on, on each platform."""
+    for platform in PLATFORMS:
+        for offer in conda_pythons(platform):
+            if not offer.free_threaded and tuple(map(int, offer.short.split("."))) >= LEAST_PYTHON:
+                yield offer.short, platform
+
+
+def resolve(
+    requires: tuple[str, ...], index: str, environ: Mapping[str, str], ca_bundle: str | None
+) -> Resolution:
+    """Resolve the requirements for every target, wheels alone; the files come with the index's own hashes."""
+    sources = Sources(index, (), (), no_index=False, ca_bundle=ca_bundle)
+    found: dict[str, LockedWheel] = {}
+    problems: list[str] = []
+    for python, platform in targets():
+        answer = _compile(requires, python, platform, sources, environ)
+        if isinstance(answer, str):
+            problems.append(answer)
+            continue
+        for wheel in answer:
+            before = found.get(wheel.filename, wheel)
+            names = (*before.targets, f"{python}/{platform}")
+            found[wheel.filename] = replace(before, targets=tuple(dict.fromkeys(names)))
+    wheels = (*found.values(), *(_pip(sources, environ, found) if found else ()))
+    return Resolution(tuple(sorted(wheels, key=lambda one: one.filename)), tuple(dict.fromkeys(problems)))
+
+
+def _pip(
+    sources: Sources, environ: Mapping[str, str], found: Mapping[str, LockedWheel]
+) -> Iterator[LockedWheel]:
+    """Yield pip, for Pythons that have none; without it the script still has other ways."""
+    names = tuple(dict.fromkeys(target for wheel in found.values() for target in wheel.targets))
+    python, platform = names[0].split("/")
+    answer = _compile((PIP,), python, next(one for one in PLATFORMS if one == platform), sources, environ)
+    if not isinstance(answer, str):
+        yield from (replace(wheel, targets=names) for wheel in answer)
+
+
+def _compile(
+    requires: tuple[str, ...], python: str, platform: Platform, sources: Sources, environ: Mapping[str, str]
+) -> tuple[LockedWheel, ...] | str:
+    question = resolver.Question(
+        (), requires, (), sources, python, platform=platform, interpreter=sys.executable
+    )
+    given = {name: value for name, value in environ.items() if not _MISLEADING.match(name)}
+    answer = process.run(
+        (uv_manager.find(), *resolver.compile_arguments(question), "--only-binary", ":all:", "--no-config"),
+        timeout_s=resolver.LIMIT_S,
+        environ=uv_manager.environment(given, sources),
+        stdin="\n".join((*requires, "")),
+    )
+    if answer.ok:
+        try:
+            return parse_wheels(answer.stdout)
+        except ValueError as error:
+            return str(error)
+    try:
+        failed = resolver.parse_failure(answer.stderr or answer.error or tr("uv ran out of time"))
+    except GpuenvError as error:
+        return error.message
+    return failed.message
+
+
+def parse_wheels(text: str) -> tuple[LockedWheel, ...]:
+    """Read the wheels of a pylock.toml (PEP 751); ValueError for a package without any that has a hash.
+
+    [[packages]]
+    name = "idna"
+    version = "3.10"
+    wheels = [{ url = "https://.../idna-3.10-py3-none-any.whl", size = 70442, hashes = { sha256 = "946d" } }]
+    """
+    packages = load_toml(text).get("packages", [])
+    return tuple(wheel for package in packages for wheel in _wheels(package))
+
+
+def _wheels(package: Mapping[str, Any]) -> tuple[LockedWheel, ...]:
+    wheels = tuple(found for row in package.get("wheels", ()) if (found := _wheel(row)))
+    if not wheels:
+        raise ValueError(tr("`{name}` has no wheel with a hash", name=package.get("name")))
+    return wheels
+
+
+def _wheel(row: Mapping[str, Any]) -> LockedWheel | None:
+    where = str(row.get("url") or row.get("path") or "")
+    name = row.get("name") or PurePosixPath(unquote(urlsplit(where).path)).name
+    digest = row.get("hashes", {}).get("sha256", "")
+    if not _FILE.fullmatch(name) or not _SHA256.fullmatch(digest):
+        return None
+    return LockedWheel(name, digest, row.get("size"), (), where or None)

@@ -1,0 +1,82 @@
+"""Where a bootstrap script takes gpuenv itself from, and a Python for it where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+from gpuenv.bootstrap.model import MicromambaFile
+from gpuenv.bootstrap.resolve import PLATFORMS
+from gpuenv.http import HttpClient
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.conda.repodata import read_channels
+from gpuenv.indexes.mirrors.load import Mirrors, unknown_mirror
+from gpuenv.indexes.mirrors.lookup import correction, find_mirror, mirror_of_url
+from gpuenv.indexes.urls import is_remote
+from gpuenv.model.conda import ChannelListing, CondaChannel
+from gpuenv.model.plan import Warn
+from gpuenv.planning.conda.choose import FORGE, locate_channel
+from gpuenv.planning.mirrors.choose import named_source
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.pages.listings import configuration_for
+
+_MICROMAMBA = "micromamba"
+_ANY = ("auto", "official")  # words of --mirror: the installer's own index
+
+
+def find_indexes(words: tuple[str, ...], mirrors: Mirrors) -> Iterator[str]:
+    """Yield the copies of PyPI among the mirrors that were named; an empty text is the installer's own."""
+    for word in words:
+        mirror = find_mirror(word, mirrors.all)
+        if word.strip().lower() in _ANY:
+            yield ""
+        elif mirror is not None:
+            if mirror.pypi and mirror.pypi.simple and mirror.status != "retired":
+                yield mirror.pypi.simple
+        elif is_remote(word):
+            source = named_source(correction(word, mirrors.all) or word, "--mirror", "mirror")
+            on = mirror_of_url(source.url, mirrors.all)
+            if source.kind == "pypi" and not (on and on.status == "retired"):
+                yield source.url
+        elif not Path(word).is_dir():
+            raise unknown_mirror(word, mirrors.all)
+
+
+def find_micromamba(
+    options: PlanOptions, mirrors: Mirrors, environ: Mapping[str, str]
+) -> tuple[tuple[str, ...], tuple[MicromambaFile, ...], tuple[Warn, ...]]:
+    """Return where conda-forge is, and the newest micromamba on it as packages that tar unpacks."""
+    place = locate_channel(FORGE, options, mirrors)
+    channels = tuple(url for url in place.urls if is_remote(url))
+    bundle = configuration_for(options, environ).ca_bundle
+    with HttpClient(environ, ca_bundle=bundle, offline=options.offline) as client:
+        read = read_channels((CondaChannel(FORGE, channels),), PLATFORMS, frozenset({_MICROMAMBA}), client)
+    found = tuple(file for one in read if (file := _newest(one)))
+    if found:
+        return channels, found, ()
+    problem = next((one.problem for one in read if one.problem), None) or tr("it has no micromamba")
+    text = tr(
+        "the script can bring no Python to a machine that has none: {channel} could not be read: {problem}",
+        channel=FORGE,
+        problem=problem,
+    )
+    return channels, (), (Warn("no-micromamba", text),)
+
+
+def _newest(listing: ChannelListing) -> MicromambaFile | None:
+    """Return the newest package that tar and bzip2 unpack."""
+    usable = [one for one in listing.records if one.filename.endswith(".tar.bz2") and one.sha256]
+    newest = max(usable, key=lambda one: (_version(one.version), one.build_number), default=None)
+    if newest is None or newest.sha256 is None:
+        return None
+    platform = next(one for one in PLATFORMS if one == listing.subdir)
+    return MicromambaFile(platform, newest.filename, newest.sha256)
+
+
+def _version(text: str) -> Version:
+    try:
+        return Version(text)
+    except InvalidVersion:
+        return Version("0")

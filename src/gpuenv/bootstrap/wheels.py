@@ -1,0 +1,240 @@
+"""The wheels that gpuenv needs on the machines of a bootstrap script: each by its hash, looked up here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name, parse_wheel_filename
+
+from gpuenv.bootstrap.model import LockedWheel
+from gpuenv.bootstrap.resolve import PIP, Resolution, resolve
+from gpuenv.http import HttpClient
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.configuration.installer_default import default_index
+from gpuenv.indexes.listings import read_listings
+from gpuenv.indexes.mirrors.load import Mirrors
+from gpuenv.indexes.mirrors.lookup import mirror_of_url
+from gpuenv.model.errors import Because, Fix, Refused, Unreachable
+from gpuenv.model.index import IndexSource, Listing
+from gpuenv.model.plan import Warn
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.pages.listings import configuration_for
+from gpuenv.secrets.url_credentials import redact
+
+SHIPPED = Path(__file__).with_name("bootstrap_wheels.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """The wheels of a script, and what to tell of the places that they come from."""
+
+    wheels: tuple[LockedWheel, ...]
+    warnings: tuple[Warn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What an index has of the wheels known: those it lists, and those it has another file for."""
+
+    url: str
+    problem: str | None
+    served: tuple[LockedWheel, ...] = ()
+    contradicted: tuple[str, ...] = ()
+
+
+def find_wheels(
+    requires: tuple[str, ...],
+    indexes: tuple[str, ...],
+    options: PlanOptions,
+    mirrors: Mirrors,
+    environ: Mapping[str, str],
+    *,
+    carried: bool = False,
+) -> Needed:
+    """Return what satisfies `requires` on each target, from an index that has it with these very hashes.
+
+    `indexes` are tried in their order, an empty text is the installer's own; `carried` files lie beside the
+    script, so that any index may give them. The hashes that ship with gpuenv go before all others; where the
+    named indexes lack those files, theirs are resolved and locked. Offline nothing is asked. Raises
+    Unreachable where no index answers, Refused where none has what is needed.
+    """
+    known = shipped_wheels(requires)
+    if options.offline:
+        if not known:
+            raise Unreachable(
+                tr("offline the hashes of {requires} are not known", requires=" ".join(requires)),
+                code="offline",
+                fixes=(Fix(tr("run it without --offline: then an index is read")),),
+            )
+        return Needed(known)
+    bundle = configuration_for(options, environ).ca_bundle
+    places = _places(indexes, options, environ, carried=carried)
+    with HttpClient(environ, ca_bundle=bundle) as client:
+        answers = tuple(_ask(place, known, client) for place in places)
+    trusted = tuple(one for one in answers if one.problem is None and not _is_suspect(one, mirrors))
+    found = _first_whole(trusted, known) or _resolved(requires, trusted, environ, bundle)
+    if isinstance(found, Resolution):
+        raise _not_to_be_had(answers, trusted, found)
+    return Needed(found, tuple(_told(answers, trusted)))
+
+
+def shipped_wheels(requires: tuple[str, ...]) -> tuple[LockedWheel, ...]:
+    """Return the wheels that ship by name and hash, none where they do not satisfy the requirements."""
+    document = json.loads(SHIPPED.read_text(encoding="utf-8"))
+    wheels = tuple(
+        LockedWheel(row["filename"], row["sha256"], row["size"], tuple(row["targets"]))
+        for row in document["wheels"]
+    )
+    locked = {_with_extras(one) for one in map(Requirement, document["requires"])}
+    every = tuple(map(Requirement, requires))
+    new = any(one.extras and _with_extras(one) not in locked for one in every)
+    return () if new or not all(_has_all(every, wheels, target) for target in _targets(wheels)) else wheels
+
+
+def _with_extras(asked: Requirement) -> tuple[str, frozenset[str]]:
+    return canonicalize_name(asked.name), frozenset(asked.extras)
+
+
+def _targets(wheels: tuple[LockedWheel, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(target for wheel in wheels for target in wheel.targets))
+
+
+def _has_all(requires: tuple[Requirement, ...], wheels: tuple[LockedWheel, ...], target: str) -> bool:
+    """Whether the wheels of a target have a release that fits each requirement there."""
+    names = (parse_wheel_filename(one.filename) for one in wheels if target in one.targets)
+    releases = {name: version for name, version, *_ in names}
+    around = _environment_of(target)
+    return all(
+        (release := releases.get(canonicalize_name(one.name))) is not None and release in one.specifier
+        for one in requires
+        if one.marker is None or one.marker.evaluate(around)
+    )
+
+
+def _environment_of(target: str) -> dict[str, str | AbstractSet[str]]:
+    """Return what markers read of a target, such as `3.12/linux-aarch64`."""
+    python, platform = target.split("/")
+    machine = "aarch64" if platform.endswith("aarch64") else "x86_64"
+    return {
+        "python_version": python,
+        "python_full_version": f"{python}.0",
+        "platform_machine": machine,
+        "platform_system": "Linux",
+        "sys_platform": "linux",
+        "os_name": "posix",
+    }
+
+
+def _places(
+    indexes: tuple[str, ...], options: PlanOptions, environ: Mapping[str, str], *, carried: bool
+) -> tuple[str, ...]:
+    named = indexes or ("",)
+    every = (*named, "") if carried else named
+    own = configuration_for(replace(options, mirrors=()), environ).index_url if "" in every else None
+    usual = own.url if own else default_index(environ) if "" in every else None
+    return tuple(dict.fromkeys(url for one in every if (url := one or usual)))
+
+
+def _ask(url: str, known: tuple[LockedWheel, ...], client: HttpClient) -> _Answer:
+    """Look for the wheels known on the pages of an index; where none is known, only whether it answers."""
+    source = IndexSource("pypi", url.rstrip("/"), "bootstrap")
+    projects = tuple(dict.fromkeys(canonicalize_name(one.project) for one in known)) or (PIP,)
+    listings = read_listings((source,), projects, client)
+    problems = [listing.problem for listing in listings if listing.problem]
+    if len(problems) == len(listings):
+        return _Answer(url, problems[0])
+    return _compared(url, known, listings)
+
+
+def _compared(url: str, known: tuple[LockedWheel, ...], listings: tuple[Listing, ...]) -> _Answer:
+    files = {file.filename: file for listing in listings for file in listing.files}
+    served: list[LockedWheel] = []
+    contradicted: list[str] = []
+    for wheel in known:
+        file = files.get(wheel.filename)
+        if file is None or file.yanked:
+            continue
+        if file.sha256 in (None, wheel.sha256):
+            served.append(replace(wheel, url=file.url))
+        else:
+            contradicted.append(wheel.filename)
+    return _Answer(url, None, tuple(served), tuple(contradicted))
+
+
+def _is_suspect(answer: _Answer, mirrors: Mirrors) -> bool:
+    """Whether a copy of PyPI has other files than PyPI; an index of somebody's own may build its wheels."""
+    mirror = mirror_of_url(answer.url, mirrors.all)
+    return bool(answer.contradicted) and mirror is not None and mirror.name not in mirrors.own
+
+
+def _first_whole(
+    answers: tuple[_Answer, ...], known: tuple[LockedWheel, ...]
+) -> tuple[LockedWheel, ...] | None:
+    """Return the wheels known where an index has them for every target, with their addresses there."""
+    if not known:
+        return None
+    wanted = set(_pairs(known))
+    return next((one.served for one in answers if set(_pairs(one.served)) >= wanted), None)
+
+
+def _pairs(wheels: Iterable[LockedWheel]) -> Iterator[tuple[str, str]]:
+    """Yield each project with each of its targets; pip is only needed where there is none."""
+    return ((one.project, target) for one in wheels for target in one.targets if one.project != PIP)
+
+
+def _resolved(
+    requires: tuple[str, ...], answers: tuple[_Answer, ...], environ: Mapping[str, str], bundle: str | None
+) -> tuple[LockedWheel, ...] | Resolution:
+    tried = Resolution((), ())
+    for answer in answers:
+        one = resolve(requires, answer.url, environ, bundle)
+        if one.wheels:
+            return one.wheels
+        tried = Resolution((), (*tried.problems, *(f"{redact(answer.url)}: {text}" for text in one.problems)))
+    return tried
+
+
+def _not_to_be_had(
+    answers: tuple[_Answer, ...], trusted: tuple[_Answer, ...], tried: Resolution
+) -> Refused | Unreachable:
+    because = (
+        *(Because(_problem_of(one), redact(one.url)) for one in answers if one not in trusted),
+        *(Because(text, "uv pip compile") for text in tried.problems),
+    )
+    fixes = (
+        Fix(tr("name an index that has it with --mirror")),
+        Fix(tr("or put the files beside the script: -o DIR/")),
+    )
+    if any(one.problem is None for one in answers):
+        return Refused(
+            tr("no index of this script has the packages that gpuenv itself needs"),
+            code="gpuenv-needs",
+            because=because,
+            fixes=fixes,
+        )
+    return Unreachable(
+        tr("no index could be read, and so what gpuenv itself needs could not be tested"),
+        code="index-unreachable",
+        because=because,
+        fixes=(fixes[0], Fix(tr("or write the script untested, with the hashes known: --offline"))),
+    )
+
+
+def _problem_of(answer: _Answer) -> str:
+    if answer.problem:
+        return answer.problem
+    return tr("has another file in the place of `{name}`", name=answer.contradicted[0])
+
+
+def _told(answers: tuple[_Answer, ...], trusted: tuple[_Answer, ...]) -> Iterator[Warn]:
+    for one in answers:
+        if one not in trusted:
+            text = tr(
+                "{index} could not be tested: {problem}", index=redact(one.url), problem=_problem_of(one)
+            )
+            yield Warn("index-untested", text)

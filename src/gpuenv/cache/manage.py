@@ -1,0 +1,139 @@
+"""`gpuenv cache`: gpuenv's own cache, and uv's beside it, which others use as well."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpuenv.cache.parts import Filled, Kept, Tally, filled_parts, remove_empty, remove_part
+from gpuenv.files.cache_use import alone
+from gpuenv.i18n.messages import said, tr
+from gpuenv.installers import uv
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.process import subprocesses as process
+from gpuenv.process.surroundings import cache_root
+
+IN_USE = "in-use"
+_CHEAP_ENTRIES = 20_000
+_UV_LIMIT_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class CacheContent:
+    """What is in gpuenv's cache; `freed` is what the disk gains without it."""
+
+    root: Path
+    parts: tuple[Filled, ...]
+    freed: int
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of all parts."""
+        return sum(one.size for one in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What was removed, and what was not."""
+
+    removed: tuple[Filled, ...]
+    in_use: tuple[Filled, ...]
+    failed: tuple[Kept, ...]
+
+
+def cache_place(environ: Mapping[str, str]) -> Path:
+    """Return gpuenv's cache directory, whether it exists or not; raise UsageError where there is none."""
+    root = Path(os.path.abspath(cache_root(environ)))  # noqa: PTH100 - a link must stay one
+    if Path(os.devnull) in root.parents:
+        raise UsageError(
+            tr("there is no cache: no home directory is known"),
+            code="no-cache",
+            fixes=(Fix(tr("set GPUENV_CACHE_DIR to a directory that can be written")),),
+        )
+    return root
+
+
+def read_cache(environ: Mapping[str, str]) -> CacheContent:
+    """Return what is in gpuenv's cache."""
+    root, tally = cache_place(environ), Tally()
+    own_of_uv = _uv_place(environ) if (root / "uv").is_dir() else None
+    parts = filled_parts(root, tally, own_of_uv)
+    return CacheContent(root, parts, tally.freed)
+
+
+def clean(content: CacheContent) -> Cleaned:
+    """Remove what was read, except what other commands use at the moment."""
+    failed: list[Kept] = []
+    with alone(content.root) as free:
+        removable = [one for one in content.parts if free or not one.part.guarded]
+        failed += filter(None, (remove_part(one, content.root) for one in removable))
+        if free:
+            remove_empty(content.root)
+    names = {one.name for one in failed}
+    return Cleaned(
+        tuple(one for one in removable if one.part.name not in names),
+        tuple(one for one in content.parts if one not in removable),
+        tuple(failed),
+    )
+
+
+def clean_uv(environ: Mapping[str, str]) -> str:
+    """Run `uv cache clean`; return what it printed. Raises UsageError where it fails or uv is missing."""
+    done = process.run((uv.find(), "cache", "clean"), timeout_s=_UV_LIMIT_S, environ=environ)
+    if not done.ok:
+        lines = (done.stderr or done.error or "").strip().splitlines() or [""]
+        raise UsageError(
+            tr("`uv cache clean` failed: {error}", error=lines[-1].removeprefix("error: ")),
+            code="uv-cache",
+            fixes=(Fix(tr("see what it says by itself"), "uv cache clean"),),
+        )
+    return (done.stdout + done.stderr).strip()
+
+
+def render_uv(environ: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return where uv's cache is, and its bytes where quickly counted; None where uv does not say."""
+    place = _uv_place(environ)
+    return None if place is None else {"dir": str(place), "size": _quick_size(place)}
+
+
+def render_parts(parts: tuple[Filled, ...]) -> list[dict[str, Any]]:
+    """Return parts as data."""
+    return [
+        {"name": one.part.name, "use": said(one.part.use), "size": one.size, "paths": _outer(one)}
+        for one in parts
+    ]
+
+
+def _outer(filled: Filled) -> list[str]:
+    """Return the files of a part, and the folders that its entries lie in."""
+    inside = {path.parent for path in filled.paths if path.parent.name in filled.part.folders}
+    alone_there = (path for path in filled.paths if path.parent not in inside)
+    return sorted(map(str, (*inside, *alone_there)))
+
+
+def _uv_place(environ: Mapping[str, str]) -> Path | None:
+    try:
+        return uv.cache_directory(environ)
+    except UsageError:  # no uv
+        return None
+
+
+def _quick_size(root: Path) -> int | None:
+    """Return the bytes of a folder that has not too many entries."""
+    entries, waiting, tally = 0, [str(root)], Tally()
+    while waiting:
+        try:
+            found = list(os.scandir(waiting.pop()))
+        except OSError:
+            continue
+        entries += len(found)
+        if entries > _CHEAP_ENTRIES:
+            return None
+        folders = [entry.path for entry in found if entry.is_dir(follow_symlinks=False)]
+        waiting += folders
+        for path in {entry.path for entry in found}.difference(folders):
+            tally.add(Path(path))
+    return tally.plain + sum(size for size, _, _ in tally.links.values())

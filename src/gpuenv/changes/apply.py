@@ -1,0 +1,245 @@
+"""Make a change to an environment: run it, look whether it holds, verify; what does not is undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from gpuenv.changes.open_environment import Opened
+from gpuenv.changes.resolve import PlannedChange, changed_plan, exact
+from gpuenv.environments import transaction as apply
+from gpuenv.environments.check_installed import check_installed, not_as_planned, site_packages, torch_cuda
+from gpuenv.environments.contents.constraints_file import CONSTRAINTS, hold_stack
+from gpuenv.environments.contents.installed import read_installed
+from gpuenv.environments.in_place import changing_in_place
+from gpuenv.environments.lock import WAIT_S, locked
+from gpuenv.environments.os_errors import telling_os_errors
+from gpuenv.environments.record import Record, write_record
+from gpuenv.environments.run_steps import Running, check_space, new_log, run_steps
+from gpuenv.environments.wheel_check import check_files
+from gpuenv.formats.json import render_plan_data
+from gpuenv.i18n.messages import tr
+from gpuenv.installers import get_manager, pip, uv
+from gpuenv.installers.dry_run import UNKNOWN
+from gpuenv.installers.protocol import held_arguments
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.model.plan import CheckedStack, HeldFiles, Sources, Step
+from gpuenv.operations.proof_age import proven
+from gpuenv.operations.settle import lifted
+from gpuenv.operations.verify import VerifyResult
+
+Verify = Callable[[Path], VerifyResult]
+"""Proves the environment of an interpreter, without keeping what came of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provision:
+    """Where the installer looks, the files of torch that are on this disk and checked, and others by hash.
+
+    `named` are the projects of `held`.
+    """
+
+    sources: Sources
+    checked: CheckedStack | None = None
+    held: HeldFiles | None = None
+    named: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How to apply: show the installer's output, tell what goes on, prove; where the files of torch lie."""
+
+    show: bool = True
+    tell: Callable[[str], None] = lambda _: None
+    verify: Verify | None = None
+    log: Path | None = None
+    provision: Provision | None = None
+    wait_s: float = WAIT_S
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What came of it; where the proof failed, everything is as it was before."""
+
+    log: Path | None
+    proof: VerifyResult | None = None
+
+    @property
+    def kept(self) -> bool:
+        """Whether the change stays."""
+        return self.proof is None or self.proof.ok
+
+
+def installer_of(opened: Opened) -> str:
+    """Return who installs: pip where it made the environment and is there, else uv."""
+    return "pip" if opened.record.manager == "pip" and "pip" in opened.versions else "uv"
+
+
+def change_steps(planned: PlannedChange, provision: Provision | None = None) -> tuple[Step, ...]:
+    """Return the commands that make the change: the very versions that were shown, and nothing with them."""
+    provision = provision or Provision(planned.wish.sources)
+    checked = provision.checked
+    opened, wish = planned.opened, planned.wish
+    python, is_pip = str(opened.python), installer_of(opened) == "pip"
+    out = tuple(one.name for one in planned.changes if one.after is None)
+    first = provision.named | (checked.names if checked else frozenset[str]())
+    come = tuple(
+        exact(one, wish) for one in planned.changes if one.after is not None and one.name not in first
+    )
+    steps = []
+    if out:
+        argv = (
+            (python, "-m", "pip", "uninstall", "-y")
+            if is_pip
+            else ("uv", "pip", "uninstall", "--python", python)
+        )
+        steps.append(Step((*argv, *out), tr("remove {count} packages", count=len(out))))
+    if checked:
+        steps.append((pip if is_pip else uv).checked_step(checked, python, anew=True))
+    if provision.held:
+        steps.append(_held_step(planned, provision.held, provision))
+    if come:
+        steps.append(
+            Step(
+                _install(planned, provision.sources, come, first),
+                tr("install {count} packages", count=len(come)),
+            )
+        )
+    return tuple(steps)
+
+
+def _held_step(planned: PlannedChange, held: HeldFiles, provision: Provision) -> Step:
+    again = any(one.before == one.after for one in planned.changes if one.name in provision.named)
+    force = ("--force-reinstall",) if again else ()
+    argv = (str(planned.opened.python), "-m", "pip", "install", *force, *held_arguments(held))
+    why = tr("install {count} packages", count=len(provision.named))
+    return Step((*argv, *pip.source_options(provision.sources)), why)
+
+
+def _install(
+    planned: PlannedChange, sources: Sources, come: tuple[str, ...], first: frozenset[str]
+) -> tuple[str, ...]:
+    """`first` are the projects that are there already, from checked files."""
+    python = str(planned.opened.python)
+    changes = tuple(one for one in planned.changes if one.name not in first)
+    again = tuple(one.name for one in changes if one.after and one.before == one.after)
+    if installer_of(planned.opened) == "pip":
+        force = ("--force-reinstall",) if again or planned.moved else ()
+        return (python, "-m", "pip", "install", "--no-deps", *force, *come, *pip.source_options(sources))
+    anew = tuple(one.name for one in changes if one.after and one.before) if planned.moved else again
+    options = tuple(word for name in anew for word in ("--reinstall-package", name))
+    offline = ("--offline",) if planned.wish.offline else ()
+    head = ("uv", "pip", "install", "--python", python, "--no-deps", *offline, *options)
+    return (*head, *come, *uv.source_options(sources))
+
+
+def apply_change(planned: PlannedChange, environ: Mapping[str, str], how: How) -> Changed:
+    """Make the change, look and prove, then keep it with a new record; undo it where one of them fails.
+
+    Raises InstallFailed (everything is as it was before) and UsageError (busy, or changed meanwhile).
+    """
+    opened = planned.opened
+    place = opened.place
+    with locked(place, wait_s=how.wait_s, tell=how.tell) as descriptors, telling_os_errors(place):
+        apply.recover(place)
+        _check_unchanged(opened)
+        record = _new_record(planned)
+        if not planned.changes:
+            if record != opened.record:
+                write_record(place.path, record)
+            return Changed(None)
+        check_space(place, planned.fetched)
+        log = how.log or new_log(place)
+        module = get_manager(installer_of(opened))
+        running = Running(
+            environ=lifted(module.environment(environ, planned.wish.sources), place.path),
+            log=log,
+            executables=module.executables(),
+            show=how.show,
+            keep_open=descriptors,
+            tell=how.tell,
+        )
+        places = tuple(map(str, site_packages(place.path)))
+        variant = torch_cuda(place.path)
+        with changing_in_place(place, places, (one.name for one in planned.changes)) as change:
+            run_steps(change_steps(planned, how.provision), running, lambda: None)
+            _check(planned, variant, log)
+            if how.provision and how.provision.checked:
+                check_files(how.provision.checked.files, place.path, log)
+            if (place.path / CONSTRAINTS).exists():
+                hold_stack(place.path, opened.word)
+            write_record(place.path, record)
+            proof = how.verify(opened.python) if how.verify else None
+            if proof is not None:
+                write_record(place.path, proven(record, proof.data, ok=proof.ok))
+            if proof is None or proof.ok:
+                change.keep()
+    return Changed(log, proof)
+
+
+def _versions_in(root: Path) -> dict[str, str]:
+    return {one.name: one.version for one in read_installed(root)}
+
+
+def _check_unchanged(opened: Opened) -> None:
+    if _versions_in(opened.place.path) != opened.versions:
+        raise UsageError(
+            tr("`{name}` has changed since this was planned", name=opened.place.name),
+            code="environment-changed",
+            fixes=(Fix(tr("run the command again")),),
+        )
+
+
+def _check(planned: PlannedChange, variant: str | None, log: Path) -> None:
+    """Raise InstallFailed unless what is there now is what was there, but for the changes that were shown."""
+    root = planned.opened.place.path
+    wanted = planned.opened.versions
+    for one in planned.changes:
+        if one.after is None:
+            wanted.pop(one.name, None)
+        else:
+            wanted[one.name] = one.after
+    found = _versions_in(root)
+    wanted |= {name: found.get(name, version) for name, version in wanted.items() if version == UNKNOWN}
+    for name in sorted({*wanted, *found}):
+        if found.get(name) != wanted.get(name):
+            problem = tr(
+                "{name} is {found}, not {wanted}", name=name,
+                found=found.get(name) or "-", wanted=wanted.get(name) or "-",
+            )  # fmt: skip
+            raise not_as_planned(problem, str(root), log)
+    if planned.moved is not None:
+        check_installed(planned.moved, root, log)
+    elif "torch" in wanted and torch_cuda(root) != variant:
+        text = tr("torch is for {found}, not for {wanted}", found=torch_cuda(root), wanted=variant)
+        raise not_as_planned(text, str(root), log)
+
+
+def _new_record(planned: PlannedChange) -> Record:
+    """Return the record of the changed environment, which is not yet verified."""
+    record = planned.opened.record
+    if not planned.changes:
+        return replace(record, plan=changed_plan(planned, record.plan))
+    unproven = replace(record, verified=None, verify=None, proof=None)
+    if planned.moved is None:
+        return replace(unproven, plan=changed_plan(planned, record.plan))
+    plan = render_plan_data(planned.moved)
+    machines: list[dict[str, Any] | None] = plan.get("machines") or [None]
+    plan = changed_plan(planned, {**plan, "packages": _all_packages(planned, plan)})
+    plan["manager"] = record.manager
+    return replace(unproven, plan=plan, machine=machines[0])
+
+
+def _all_packages(planned: PlannedChange, plan: dict[str, Any]) -> list[Any]:
+    """Return the new torch stack, and what was known of all that stays."""
+    pinned = {canonicalize_name(Requirement(pin).name) for pin in plan["pins"]}
+    stack = [row for row in plan["packages"] if row["name"] in pinned]
+    rows = planned.opened.record.plan.get("packages")
+    before = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    names = {row["name"] for row in stack}
+    return [*stack, *(row for row in before if row.get("name") not in names)]

@@ -1,0 +1,82 @@
+"""What conda has installed in an environment: pip and uv leave it alone, its tool changes it."""
+
+from __future__ import annotations
+
+import shlex
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from gpuenv.changes.open_environment import Opened
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Because, Fix, UsageError
+from gpuenv.resolution.request import STACK, admits
+
+
+def named(requirements: tuple[Requirement, ...]) -> dict[str, Requirement]:
+    """Return requirements by the normalized names of their projects."""
+    return {canonicalize_name(one.name): one for one in requirements}
+
+
+def shown(requirements: tuple[Requirement, ...]) -> str:
+    """Return requirements as a sentence has them."""
+    return ", ".join(f"`{one}`" for one in requirements)
+
+
+def check_installable(opened: Opened, new: tuple[Requirement, ...]) -> None:
+    """Raise UsageError for another release of what conda has installed, and for companions of its torch."""
+    if not opened.is_condas:
+        return
+    condas = {one.name: one.version for one in opened.installed if one.is_condas}
+    refused = tuple(
+        one
+        for name, one in named(new).items()
+        if (name in condas and not admits(one.specifier, Version(condas[name])))
+        or (name in STACK and "torch" in condas and name not in condas)
+    )
+    if refused:
+        specs = " ".join(shlex.quote(f"{one.name}{one.specifier}") for one in refused)
+        raise UsageError(
+            tr(
+                "{requirements} belongs to conda in `{name}`, and gpuenv installs only PyPI's packages there",
+                requirements=shown(refused),
+                name=opened.place.name,
+            ),
+            code="condas-package",
+            fixes=(
+                Fix(tr("install it with the tool, which solves anew"), f"{_call(opened, 'install')} {specs}"),
+                Fix(tr("then see whether torch still works"), f"gpuenv verify {opened.word}"),
+            ),
+        )
+
+
+def check_removable(opened: Opened, names: tuple[str, ...]) -> None:
+    """Raise UsageError for what conda has installed."""
+    condas = [one.name for one in opened.installed if one.name in names and one.is_condas]
+    if condas:
+        raise UsageError(
+            tr("{names} was installed by conda", names=", ".join(condas)),
+            code="condas-package",
+            fixes=(Fix(tr("remove it with the tool"), f"{_call(opened, 'remove')} {' '.join(condas)}"),),
+        )
+
+
+def _call(opened: Opened, verb: str) -> str:
+    tool = opened.record.manager if opened.record.manager != "rattler" else "micromamba"
+    return f"{shlex.quote(tool)} {verb} -p {shlex.quote(str(opened.place.path))}"
+
+
+def needs_another_torch(new: tuple[Requirement, ...], because: tuple[Because, ...]) -> UsageError:
+    """Say that another torch is needed than conda's, which is not moved in place."""
+    return UsageError(
+        tr("{requirements} needs another torch, and this one is conda's", requirements=shown(new)),
+        code="condas-torch",
+        because=because,
+        fixes=(
+            Fix(
+                tr("make an environment for it"),
+                "gpuenv create NAME " + " ".join(shlex.quote(str(one)) for one in new),
+            ),
+        ),
+    )

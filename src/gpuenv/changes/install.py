@@ -1,0 +1,274 @@
+"""`gpuenv install`: more in an environment, the torch stack held, or moved where that was said."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from gpuenv.changes.conda_packages import check_installable, named, needs_another_torch, shown
+from gpuenv.changes.move_torch import move_torch
+from gpuenv.changes.open_environment import ChangeOptions, Opened, sources_of, with_its_python
+from gpuenv.changes.resolve import PlannedChange, Wish, decide_changes, held_pins, special_names, with_files
+from gpuenv.i18n.messages import tr
+from gpuenv.installers.dry_run import PackageChange
+from gpuenv.installers.uv_compile import Unresolvable
+from gpuenv.model.errors import Because, Fix, Refused
+from gpuenv.model.plan import Plan, Warn
+from gpuenv.planning.make_plan import make_plan
+from gpuenv.planning.options import PlanOptions
+from gpuenv.resolution.direct_urls import refuse_building
+from gpuenv.resolution.request import STACK, admits
+
+_ROUNDS = 5
+_ASKED = "command line"
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Why something does not go with the torch that is there."""
+
+    because: tuple[Because, ...]
+    torch: bool = True  # whether another torch may help
+
+
+def plan_install(
+    opened: Opened, new: tuple[Requirement, ...], options: ChangeOptions, environ: Mapping[str, str]
+) -> PlannedChange:
+    """Return what installs `new` beside all that is there.
+
+    The torch stack stays where it can; only with `options.torch` is it moved, and decided as `create` does.
+    For a program that needs one package more, such as a Jupyter kernel's `ipykernel`:
+
+        opened = open_environment(name, environ, change=True)
+        planned = plan_install(opened, (Requirement("ipykernel"),), ChangeOptions(), environ)
+        apply_change(planned, environ, How())
+
+    Raises UsageError, Refused (`torch-held` where another torch would help) and Unreachable.
+    """
+    check_installable(opened, new)
+    if options.only_binary:
+        refuse_building(map(str, new))
+    found = _held(opened, new, options, environ)
+    if isinstance(found, PlannedChange):
+        return with_files(found, environ)
+    if not found.torch:
+        raise _refused(opened, new, found)
+    if opened.is_condas:
+        raise needs_another_torch(new, found.because)
+    moved = _moved(opened, new, found, options, environ)
+    if not options.torch:
+        raise _torch_held(opened, new, found, moved)
+    return with_files(moved, environ)
+
+
+def _held(
+    opened: Opened, new: tuple[Requirement, ...], options: ChangeOptions, environ: Mapping[str, str]
+) -> PlannedChange | Conflict:
+    """Return the change that leaves the torch stack alone, or what stands against it."""
+    special = special_names(environ)
+    contradicted = _contradicted(opened, new)
+    if contradicted:
+        return Conflict(contradicted)
+    asked = {**opened.requirements, **named(new)}
+    wish = Wish(
+        pins=held_pins(opened, special),
+        requirements={name: str(one) for name, one in asked.items()},
+        sources=sources_of(opened, options, environ),
+        offline=options.offline,
+    )
+    wanted = {
+        name: one for name, one in named(new).items() if name in special and name not in opened.versions
+    }
+    for _ in range(_ROUNDS):
+        if wanted:
+            try:
+                wish = _with_builds(opened, wish, tuple(wanted.values()), options, environ)
+            except Refused as error:
+                return Conflict((Because(error.message, "gpuenv plan"), *error.because))
+        changes, told = _decided(opened, wish, new, environ)
+        if isinstance(changes, Unresolvable):
+            return Conflict(because_of(changes), torch=concerns_torch(changes))
+        brought = {one.name for one in changes if one.after and one.name in special} - set(wish.pins)
+        if not brought:
+            return PlannedChange(opened, wish, changes, _asked_from_now_on(opened, new), warnings=told)
+        wanted |= {name: Requirement(name) for name in brought}
+    raise AssertionError(wanted)  # each round pins what the last has brought
+
+
+def _decided(
+    opened: Opened, wish: Wish, new: tuple[Requirement, ...], environ: Mapping[str, str]
+) -> tuple[tuple[PackageChange, ...] | Unresolvable, tuple[Warn, ...]]:
+    """Return the changes; what is installed does not have to hold together where it never did."""
+    changes = decide_changes(opened, wish, environ)
+    if not isinstance(changes, Unresolvable):
+        return changes, ()
+    fresh = named(new)
+    before = {name: text for name, text in wish.requirements.items() if name not in fresh}
+    pins = {name: pin for name, pin in wish.pins.items() if name in opened.versions}
+    baseline = decide_changes(opened, replace(wish, requirements=before, pins=pins), environ)
+    if not isinstance(baseline, Unresolvable):
+        return changes, ()
+    text = tr(
+        "what is installed contradicts itself already; only what was asked for is kept together: {why}",
+        why=baseline.message,
+    )
+    return decide_changes(opened, wish, environ, narrow=True), (Warn("contradictory", text),)
+
+
+def _contradicted(opened: Opened, new: tuple[Requirement, ...]) -> tuple[Because, ...]:
+    """Return which requirements name another release of the torch stack than is there."""
+    there = opened.stack
+    return tuple(
+        Because(
+            tr("`{requirement}` is asked for, {name} {version} is installed", requirement=str(one),
+               name=name, version=there[name]),
+            _ASKED,
+        )
+        for name, one in named(new).items()
+        if name in there and not admits(one.specifier, Version(there[name]))
+    )  # fmt: skip
+
+
+def because_of(outcome: Unresolvable) -> tuple[Because, ...]:
+    """Return who demands what, of torch first, or the resolver's own words."""
+    demands = outcome.demands_on(STACK) or outcome.demands
+    texts = (tr("{package} needs {needs}", package=one.package, needs=one.needs) for one in demands)
+    return tuple(Because(text, "uv pip install") for text in dict.fromkeys(texts)) or (
+        Because(outcome.message, "uv pip install"),
+    )
+
+
+def concerns_torch(outcome: Unresolvable) -> bool:
+    """Whether another torch may help: what can't be met is a demand on the torch stack."""
+    return bool(outcome.demands_on(STACK)) or any(f"{name}==" in outcome.message for name in STACK)
+
+
+def _with_builds(
+    opened: Opened,
+    wish: Wish,
+    wanted: tuple[Requirement, ...],
+    options: ChangeOptions,
+    environ: Mapping[str, str],
+) -> Wish:
+    """Return the wish with the builds of these projects that were made for the torch that is there.
+
+    Raises Refused where there are none.
+    """
+    if opened.is_condas and not opened.record.planned("variant"):
+        raise Refused(tr("its torch is not known"), code="torch-unknown")
+    stack = tuple(f"{name}=={Version(version).public}" for name, version in opened.stack.items())
+    asked = PlanOptions(
+        requirements=(*stack, *map(str, wanted)),
+        python=opened.minor,
+        cuda=opened.variant or "auto",
+        manager="uv",
+        mirrors=options.mirrors or opened.asked.mirrors,
+        find_links=(*options.find_links, *opened.asked.find_links),
+        offline=options.offline,
+        devices=opened.asked.devices,
+        program=("gpuenv", "plan"),
+    )
+    plan = make_plan(asked, with_its_python(opened, environ), target=str(opened.place.path))
+    torch = plan.packages[0].version
+    if torch != opened.stack.get("torch"):
+        raise Refused(
+            tr(
+                "torch {installed} is installed, its builds are known for {planned}",
+                installed=opened.stack.get("torch", "?"), planned=torch,
+            ),
+            code="other-torch",
+        )  # fmt: skip
+    return _pinned(wish, plan, {canonicalize_name(one.name) for one in wanted})
+
+
+def _pinned(wish: Wish, plan: Plan, names: set[str]) -> Wish:
+    pins = {canonicalize_name(Requirement(pin).name): pin for pin in plan.pins}
+    links = (*plan.sources.find_links, *wish.sources.find_links)
+    return replace(
+        wish,
+        pins={**wish.pins, **{name: pin for name, pin in pins.items() if name in names}},
+        sources=replace(wish.sources, find_links=tuple(dict.fromkeys(links))),
+        plan=plan,
+    )
+
+
+def _asked_from_now_on(opened: Opened, new: tuple[Requirement, ...]) -> tuple[str, ...]:
+    """Return what was asked for, with `new` in place of what was said of the same projects before."""
+    fresh = named(new)
+    before = (text for text in opened.asked.requirements if not set(named((Requirement(text),))) & set(fresh))
+    return (*before, *map(str, new))
+
+
+def _moved(
+    opened: Opened,
+    new: tuple[Requirement, ...],
+    conflict: Conflict,
+    options: ChangeOptions,
+    environ: Mapping[str, str],
+) -> PlannedChange:
+    """Return the change that moves torch as well; raise Refused where no torch would do."""
+    asked = _asked_from_now_on(opened, new)
+    fresh = named(new)
+    free = tuple(
+        canonicalize_name(one.name)
+        if _is_of_stack(one) and canonicalize_name(one.name) not in fresh
+        else str(one)
+        for one in map(Requirement, asked)
+    )
+    why = tuple(one.text for one in conflict.because)
+    try:
+        return move_torch(opened, free, asked=free, options=options, environ=environ, why=why)
+    except Refused as error:
+        raise Refused(
+            tr("no torch that runs here goes with {requirements}", requirements=shown(new)),
+            code="requirements-conflict",
+            because=(*conflict.because, *error.because),
+            fixes=error.fixes,
+            data=error.data,
+        ) from None
+
+
+def _is_of_stack(requirement: Requirement) -> bool:
+    return canonicalize_name(requirement.name) in STACK
+
+
+def _torch_held(
+    opened: Opened, new: tuple[Requirement, ...], conflict: Conflict, moved: PlannedChange
+) -> Refused:
+    torch = moved.moved.packages[0].version if moved.moved else "?"
+    words = " ".join(shlex.quote(str(one)) for one in new)
+    return Refused(
+        tr(
+            "{requirements} does not go with torch {torch}, which is installed",
+            requirements=shown(new),
+            torch=opened.stack.get("torch", "?"),
+        ),
+        code="torch-held",
+        because=conflict.because,
+        fixes=(
+            Fix(
+                tr("torch {torch} works on this machine: move to it with", torch=torch),
+                f"gpuenv install {opened.word} {words} --torch",
+            ),
+            Fix(tr("or ask for another release of what needs it")),
+        ),
+        data={"torch": {"installed": opened.stack.get("torch"), "needed": torch}},
+    )
+
+
+def _refused(opened: Opened, new: tuple[Requirement, ...], conflict: Conflict) -> Refused:
+    return Refused(
+        tr(
+            "{requirements} does not go with what is installed in `{name}`",
+            requirements=shown(new),
+            name=opened.place.name,
+        ),
+        code="requirements-conflict",
+        because=conflict.because,
+        fixes=(Fix(tr("loosen or leave out the requirement named above")),),
+    )

@@ -1,0 +1,126 @@
+"""Another torch in an environment: decided as `create` does for this machine, with all that is there."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from gpuenv.changes.dependents import unneeded_without
+from gpuenv.changes.open_environment import ChangeOptions, Opened, with_its_python
+from gpuenv.changes.resolve import PlannedChange, Wish, decide_changes, held_pins, special_names
+from gpuenv.i18n.messages import tr
+from gpuenv.installers import uv_compile as resolver
+from gpuenv.installers.dry_run import PackageChange
+from gpuenv.installers.uv_compile import Unresolvable
+from gpuenv.model.errors import Because, Fix, GpuenvError, Refused
+from gpuenv.model.plan import Plan
+from gpuenv.planning.make_plan import make_plan
+from gpuenv.planning.options import PlanOptions
+
+
+def move_torch(
+    opened: Opened,
+    requirements: tuple[str, ...],
+    *,
+    asked: tuple[str, ...],
+    options: ChangeOptions,
+    environ: Mapping[str, str],
+    why: tuple[str, ...] = (),
+    upgrade: tuple[str, ...] = (),
+) -> PlannedChange:
+    """Return what brings the best torch for this machine that goes with `requirements`.
+
+    `asked` is what the environment is asked for afterwards. Raises Refused where there is none.
+    """
+    plan = plan_anew(opened, requirements, options, environ)
+    special = special_names(environ)
+    old = {name for name in opened.versions if name in special}
+    pins: dict[str, str] = {canonicalize_name(Requirement(pin).name): pin for pin in plan.pins}
+    superfluous = {*unneeded_without(old, opened.needs, ()), *(old - set(pins))}
+    named = {canonicalize_name(one.name): str(one) for one in map(Requirement, requirements)}
+    rest = replace(opened, installed=tuple(one for one in opened.installed if one.name not in superfluous))
+    wish = Wish(
+        pins={**held_pins(rest, ()), **pins},
+        requirements={name: text for name, text in named.items() if name not in pins},
+        sources=plan.sources,
+        offline=options.offline,
+        upgrade=tuple(name for name in upgrade if name not in pins),
+        plan=plan,
+        constraints=plan.constraints,
+    )
+    changes = decide_changes(rest, wish, environ)
+    if isinstance(changes, Unresolvable):
+        raise Refused(
+            tr("what is installed does not go with torch {torch}", torch=plan.packages[0].version),
+            code="requirements-conflict",
+            because=(Because(changes.message, "uv pip install"),),
+            fixes=(
+                Fix(tr("remove what needs the torch that is there"), f"gpuenv uninstall {opened.word} PKG"),
+                Fix(tr("or make an environment beside it"), "gpuenv create NAME"),
+            ),
+        )
+    gone = _gone(opened, wish, superfluous, {one.name for one in changes}, environ)
+    there = opened.versions
+    out = tuple(PackageChange(name, there[name], None) for name in gone)
+    changes = tuple(sorted((*changes, *out), key=lambda one: one.name))
+    same = plan.packages[0].version == there.get("torch")
+    return PlannedChange(
+        opened,
+        wish,
+        changes,
+        asked,
+        moved=None if same and not changes else plan,
+        warnings=plan.warnings,
+        why=why,
+        gone=gone,
+    )
+
+
+def plan_anew(
+    opened: Opened, requirements: tuple[str, ...], options: ChangeOptions, environ: Mapping[str, str]
+) -> Plan:
+    """Return the plan that `create` would make for these requirements, with the environment's own Python."""
+    named = {canonicalize_name(Requirement(text).name) for text in requirements}
+    special = special_names(environ)
+    there = tuple(name for name in opened.versions if name in special and name not in named)
+    asked = PlanOptions(
+        requirements=(*requirements, *there),
+        python=opened.minor,
+        cuda=opened.asked.cuda,
+        manager="uv",
+        mirrors=options.mirrors or opened.asked.mirrors,
+        find_links=(*options.find_links, *opened.asked.find_links),
+        offline=options.offline,
+        only_binary=options.only_binary,
+        devices=opened.asked.devices,
+        program=("gpuenv", "plan"),
+    )
+    return make_plan(asked, with_its_python(opened, environ), target=str(opened.place.path))
+
+
+def _gone(
+    opened: Opened, wish: Wish, superfluous: set[str], coming: set[str], environ: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return what only the old torch needed: of CUDA's libraries there would be two sets otherwise."""
+    candidates = superfluous - coming - set(opened.requirements)
+    if not candidates:
+        return ()
+    question = resolver.Question(
+        pins=wish.plan.pins if wish.plan else (),
+        requirements=tuple(wish.requirements.values()),
+        constraints=wish.constraints,
+        sources=wish.sources,
+        python=opened.minor,
+        offline=wish.offline,
+        interpreter=str(opened.python) or sys.executable,
+    )
+    try:
+        found = resolver.compile_requirements(question, environ)
+    except GpuenvError:  # then they stay: they are in nobody's way
+        return ()
+    needed = {file.name for file in found.files} if isinstance(found, resolver.Resolved) else candidates
+    return tuple(sorted(candidates - needed))

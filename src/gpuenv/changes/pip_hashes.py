@@ -1,0 +1,146 @@
+"""What pip installs from several indexes, by hash: pip itself takes the best of all, whoever published it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from gpuenv.changes.apply import installer_of
+from gpuenv.changes.resolve import PlannedChange, exact
+from gpuenv.environments.wheel_cache import digest_of, plain_digest
+from gpuenv.http.timeouts import Watch
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.urls import is_remote, local_path
+from gpuenv.installers import pip
+from gpuenv.installers.uv_compile import Resolved, ResolvedFile, Unresolvable
+from gpuenv.model.errors import Because, Fix, GpuenvError, Refused
+from gpuenv.model.plan import CheckedStack, HeldFiles, Plan, Sources, Warn
+from gpuenv.planning.complete_wheelhouses import compile_requirements
+from gpuenv.planning.hashes.fetch import HashFetcher
+from gpuenv.planning.hashes.files import keep_hashes
+from gpuenv.planning.make_plan import resolver_question, with_steps
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.resolve_others import planned_file
+from gpuenv.resolution.target import choose_target
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A plan whose installer gets every file by its hash, as far as hashes can be known."""
+
+    plan: Plan
+    warnings: tuple[Warn, ...] = ()
+
+
+def pools(manager: str, sources: Sources) -> bool:
+    """Whether an installer would choose among several indexes by version alone."""
+    return (
+        manager == pip.NAME and bool(sources.extra_index_urls) and not (sources.no_index or sources.offline)
+    )
+
+
+def with_files_held(plan: Plan, options: PlanOptions, environ: Mapping[str, str], target: str) -> Holding:
+    """Return the plan with the files that the first index of each name has, by hash, where pip would pool.
+
+    Raises Refused where those do not go together. What can't be resolved, as for want of a login that pip
+    alone comes by, is left to pip, and told.
+    """
+    if plan.conda is not None or plan.hashed is not None or not pools(plan.manager, plan.sources):
+        return Holding(plan)
+    place = choose_target(plan.machines, options.devices, cpu=plan.variant == "cpu")
+    try:
+        outcome = compile_requirements(resolver_question(plan, place, options), environ)
+        if isinstance(outcome, Unresolvable):
+            raise _contradictory(outcome)
+        held = hold(outcome, plan, environ)
+    except Refused:
+        raise
+    except GpuenvError as error:
+        return Holding(plan, (_not_held(error),))
+    return Holding(with_steps(replace(plan, held=held), target))
+
+
+def hold(outcome: Resolved, plan: Plan, environ: Mapping[str, str]) -> HeldFiles | None:
+    """Return the resolved files beside the checked ones as lines with hashes; None where there are none."""
+    checked = {canonicalize_name(name) for name in plan.checked.names} if plan.checked else set()
+    pinned = {item.name for item in plan.packages[: len(plan.pins)]}
+    files = tuple(file for file in outcome.files if canonicalize_name(file.name) not in checked)
+    elsewhere = {*pinned, *_by_address(plan.requirements)}  # no index of the installer's lists these
+    listed = tuple(file for file in files if canonicalize_name(file.name) not in elsewhere)
+    lines = tuple(lines_of(listed, environ, plan.sources.ca_bundle))
+    complete = not outcome.left_out and len(lines) == len(files)
+    return HeldFiles(str(keep_hashes("".join(lines), environ)), complete=complete) if lines else None
+
+
+def _by_address(requirements: Iterable[str]) -> Iterator[str]:
+    parsed = (Requirement(text) for text in requirements)
+    return (canonicalize_name(one.name) for one in parsed if one.url is not None)
+
+
+def hold_changes(
+    planned: PlannedChange, checked: CheckedStack | None, environ: Mapping[str, str]
+) -> tuple[HeldFiles, frozenset[str]] | None:
+    """Return the files of a change that come from an index, by hash, and their names."""
+    wish = planned.wish
+    if not pools(installer_of(planned.opened), wish.sources) or wish.offline:
+        return None
+    first = checked.names if checked else frozenset[str]()
+    texts = {one.name: exact(one, wish) for one in planned.changes if one.after}
+    by_name = {name for name, text in texts.items() if "@" not in text and name not in first}
+    files = tuple(file for file in planned.files if canonicalize_name(file.name) in by_name)
+    lines = tuple(lines_of(files, environ, wish.sources.ca_bundle))
+    if len(lines) != len(files) or not lines:
+        return None
+    held = HeldFiles(str(keep_hashes("".join(lines), environ)), complete=len(files) == len(by_name))
+    return held, frozenset(canonicalize_name(file.name) for file in files)
+
+
+def lines_of(
+    files: Iterable[ResolvedFile], environ: Mapping[str, str], ca_bundle: str | None
+) -> Iterator[str]:
+    """Yield a line for each file whose hash is told, or can be made of its bytes.
+
+    `===`, as `==1.0` would admit another index's 1.0+local.
+    """
+    for file in files:
+        digest = plain_digest(file.sha256) or _digest_of(file, environ, ca_bundle)
+        if digest is not None:
+            yield f"{file.name}==={file.version} --hash=sha256:{digest}\n"
+
+
+def _digest_of(file: ResolvedFile, environ: Mapping[str, str], ca_bundle: str | None) -> str | None:
+    if file.url is None or file.filename is None:
+        return None
+    if is_remote(file.url):
+        wheel = file.filename.endswith(".whl")
+        return HashFetcher(environ, ca_bundle).digest(planned_file(file)) if wheel else None
+    path = local_path(file.url)
+    return digest_of(path, Watch(lambda _: None)) if Path(path).is_file() else None
+
+
+def _contradictory(outcome: Unresolvable) -> Refused:
+    return Refused(
+        tr("what the first index of each name has does not go together"),
+        code="requirements-conflict",
+        because=(Because(outcome.message, "uv pip compile"),),
+        fixes=(
+            Fix(tr("remove from your pip configuration the extra index that hides a package of another")),
+            Fix(
+                tr("or let any index serve any package: put `index-strategy = {value}` into your uv.toml",
+                   value='"unsafe-best-match"')
+            ),
+        ),
+    )  # fmt: skip
+
+
+def _not_held(error: GpuenvError) -> Warn:
+    text = tr(
+        "pip takes the newest of all its indexes, whichever has it: what the first index of each name has"
+        " could not be resolved ({reason})",
+        reason=error.message,
+    )
+    return Warn("indexes-pooled", text)

@@ -1,0 +1,222 @@
+"""What is to be changed in an environment: resolved together with all that is there, the torch stack held."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from gpuenv.changes.open_environment import Opened, requirements_of, texts_of
+from gpuenv.formats.json import render_package
+from gpuenv.http import HttpClient, fetch_sizes
+from gpuenv.indexes.urls import is_remote
+from gpuenv.installers import uv_compile as resolver
+from gpuenv.installers.changes import ChangeQuestion, ask_changes
+from gpuenv.installers.dry_run import PackageChange
+from gpuenv.installers.uv_compile import ResolvedFile, Unresolvable
+from gpuenv.model.errors import GpuenvError
+from gpuenv.model.installed import Installed
+from gpuenv.model.plan import Plan, Sources, Warn
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.planning.resolve_others import planned_file
+from gpuenv.resolution.request import STACK
+from gpuenv.secrets.url_credentials import without_userinfo
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to hold: `pins` by name (the torch stack above all), `requirements` by name, where from.
+
+    `upgrade` are names of which the newest is taken; `plan` is a plan that some of the pins are from.
+    """
+
+    pins: dict[str, str]
+    requirements: dict[str, str]
+    sources: Sources
+    offline: bool = False
+    upgrade: tuple[str, ...] = ()
+    plan: Plan | None = None
+    constraints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedChange:
+    """A change that was decided. `moved` is the plan of another torch, where it is one."""
+
+    opened: Opened
+    wish: Wish
+    changes: tuple[PackageChange, ...]
+    asked: tuple[str, ...]  # what the environment is asked for from now on
+    files: tuple[ResolvedFile, ...] = ()
+    moved: Plan | None = None
+    warnings: tuple[Warn, ...] = ()
+    why: tuple[str, ...] = ()
+    gone: tuple[str, ...] = field(default=())
+
+    @property
+    def fetched(self) -> int:
+        """How many bytes are to be fetched, as far as indexes tell."""
+        return sum(change.size or 0 for change in self.changes if change.after)
+
+
+def special_names(environ: Mapping[str, str]) -> frozenset[str]:
+    """Return the projects whose builds go with one torch: the torch stack, and those of ecosystem.json."""
+    return frozenset((*STACK, *load_knowledge(environ).ecosystem.made_for_torch))
+
+
+def held_pins(opened: Opened, special: Iterable[str]) -> dict[str, str]:
+    """Return the exact versions of what may not change: the torch stack, what is made for it, and conda's."""
+    held = set(special)
+    return {
+        one.name: _exactly(one) for one in opened.installed if one.name in held or one.is_condas or one.direct
+    }
+
+
+def _exactly(one: Installed) -> str:
+    """`===` keeps a build without a local version from standing for one that has it: `2.15.0+cpu`."""
+    return f"{one.name}{'===' if one.name in STACK and '+' not in one.version else '=='}{one.version}"
+
+
+def decide_changes(
+    opened: Opened, wish: Wish, environ: Mapping[str, str], *, narrow: bool = False
+) -> tuple[PackageChange, ...] | Unresolvable:
+    """Return what the wish changes; `narrow`: what is installed and nobody asked for need not hold."""
+    there = {} if narrow else {one.name: one.name for one in opened.installed}
+    texts = {**there, **wish.requirements, **wish.pins}
+    question = ChangeQuestion(
+        python=str(opened.python),
+        requirements=tuple(texts[name] for name in sorted(texts)),
+        constraints=(*opened.constraints, *wish.constraints),
+        sources=wish.sources,
+        offline=wish.offline,
+        upgrade=wish.upgrade,
+        again=_unseen(opened, wish.pins),
+    )
+    return ask_changes(question, environ)
+
+
+def _unseen(opened: Opened, pins: dict[str, str]) -> tuple[str, ...]:
+    """Return what the installer would take for installed: 2.7.1+cpu satisfies `==2.7.1` as well."""
+    there = opened.versions
+    bare = ((name, Requirement(pin)) for name, pin in pins.items() if "+" not in pin and "@" not in pin)
+    return tuple(
+        name
+        for name, pin in bare
+        if "+" in there.get(name, "")
+        and any(one.version == there[name].partition("+")[0] for one in pin.specifier)
+    )
+
+
+def with_files(planned: PlannedChange, environ: Mapping[str, str]) -> PlannedChange:
+    """Return the change with what indexes tell of its files: addresses, hashes and sizes."""
+    coming = tuple(exact(change, planned.wish) for change in planned.changes if change.after)
+    if not coming:
+        return planned
+    files = _looked_up(planned, coming, environ)
+    sizes = {file.name: file.size for file in files}
+    own = {one.name: one.size for one in planned.opened.installed}
+    changes = tuple(
+        replace(one, size=sizes.get(one.name) if one.after else own.get(one.name)) for one in planned.changes
+    )
+    return replace(planned, files=files, changes=changes)
+
+
+def _looked_up(
+    planned: PlannedChange, coming: tuple[str, ...], environ: Mapping[str, str]
+) -> tuple[ResolvedFile, ...]:
+    wish = planned.wish
+    question = resolver.Question(
+        pins=coming,
+        requirements=(),
+        constraints=(),
+        sources=wish.sources,
+        python=planned.opened.minor,
+        offline=wish.offline,
+        interpreter=str(planned.opened.python) or sys.executable,
+        no_deps=True,
+    )
+    try:
+        found = resolver.compile_requirements(question, environ)
+    except GpuenvError:  # it is only told how large they are
+        return ()
+    files = found.files if isinstance(found, resolver.Resolved) else ()
+    unknown = tuple(file.url for file in files if file.size is None and file.url and is_remote(file.url))
+    if not unknown or wish.offline:
+        return files
+    with HttpClient(environ, ca_bundle=wish.sources.ca_bundle) as client:
+        sizes = dict(zip(unknown, fetch_sizes(client, unknown), strict=True))
+    return tuple(replace(file, size=file.size or sizes.get(file.url or "")) for file in files)
+
+
+def exact(change: PackageChange, wish: Wish) -> str:
+    """Return the requirement that is installed for a change: its pin, its address, or its version."""
+    pin = wish.pins.get(change.name)
+    if pin is not None:
+        return pin
+    asked = wish.requirements.get(change.name)
+    if asked is not None and Requirement(asked).url:
+        return asked
+    return f"{change.name} @ {change.url}" if change.url else f"{change.name}=={change.after}"
+
+
+def changed_plan(planned: PlannedChange, base: dict[str, Any]) -> dict[str, Any]:
+    """Return the data of the plan that the environment is kept with from now on; `base` is what it was."""
+    coming = {file.name: render_package(planned_file(file)) for file in planned.files}
+    after = {change.name: change.after for change in planned.changes}
+    known = _rows(base)
+    kept = [row for row in known if after.get(str(row.get("name")), row.get("version")) == row.get("version")]
+    there = {row.get("name") for row in kept}
+    new = [row for name, row in coming.items() if name not in there]
+    pins = _pins_after(planned, base)
+    stack = [row for name in pins for row in (*kept, *new) if row.get("name") == name]
+    others = [row for row in (*kept, *new) if row.get("name") not in pins]
+    named = ((canonicalize_name(Requirement(text).name), text) for text in planned.asked)
+    return {
+        **base,
+        "packages": [*stack, *others],
+        "pins": list(pins.values()),
+        "requirements": [text for name, text in named if name not in pins and name not in STACK],
+        "asked": {**_asked_of(planned), "requirements": list(planned.asked)},
+        "sources": _sources_after(planned, base),
+    }
+
+
+def _rows(base: dict[str, Any]) -> list[dict[str, Any]]:
+    rows = base.get("packages")
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def _pins_after(planned: PlannedChange, base: dict[str, Any]) -> dict[str, str]:
+    """Return the pins by name, torch's first: those of before that stay, and those of builds that come."""
+    before = {canonicalize_name(Requirement(pin).name): pin for pin in requirements_of(base.get("pins"))}
+    come = {change.name for change in planned.changes if change.after}
+    gone = {change.name for change in planned.changes if change.after is None}
+    planned_pins = planned.wish.plan.pins if planned.wish.plan else ()
+    new = {canonicalize_name(Requirement(pin).name): pin for pin in planned_pins}
+    pins = {**before, **{name: pin for name, pin in new.items() if name in come}}
+    ordered = sorted(pins, key=lambda name: STACK.index(name) if name in STACK else len(STACK))
+    return {name: pins[name] for name in ordered if name not in gone}
+
+
+def _sources_after(planned: PlannedChange, base: dict[str, Any]) -> Any:
+    """Return the sources with the pages of the builds that came."""
+    sources = base.get("sources")
+    if not isinstance(sources, dict):
+        return sources
+    new = tuple(map(without_userinfo, planned.wish.sources.find_links)) if planned.changes else ()
+    return {**sources, "find_links": list(dict.fromkeys((*texts_of(sources.get("find_links")), *new)))}
+
+
+def _asked_of(planned: PlannedChange) -> dict[str, Any]:
+    asked = planned.opened.asked
+    return {
+        "mirrors": list(asked.mirrors),
+        "find_links": list(asked.find_links),
+        "cuda": asked.cuda,
+        "channel": asked.channel,
+        "devices": list(asked.devices),
+    }

@@ -1,0 +1,110 @@
+"""`gpuenv uninstall`: less in an environment; what would break is said before."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name, is_normalized_name
+
+from gpuenv.changes.conda_packages import check_removable
+from gpuenv.changes.dependents import dependents, unneeded_without
+from gpuenv.changes.open_environment import Opened
+from gpuenv.changes.resolve import PlannedChange, Wish
+from gpuenv.i18n.messages import tr
+from gpuenv.installers.dry_run import PackageChange
+from gpuenv.model.errors import Because, Fix, UsageError
+from gpuenv.model.plan import Sources, Warn
+from gpuenv.resolution.request import STACK
+
+_PIP = ("pip", "setuptools", "wheel")
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRemoval:
+    """What is taken out, and what nobody needs any more afterwards and stays."""
+
+    change: PlannedChange
+    unneeded: tuple[str, ...]
+
+
+def plan_uninstall(
+    opened: Opened, packages: tuple[str, ...], *, torch: bool = False, prune: bool = False
+) -> PlannedRemoval:
+    """Return what removes the packages; `prune`: what was installed for them alone, too.
+
+    Raises UsageError for what is not installed, for torch unless `torch` says so, for what torch needs, and
+    for what belongs to conda.
+    """
+    names = tuple(dict.fromkeys(canonicalize_name(one) for one in packages))
+    _check_installed(opened, names)
+    check_removable(opened, names)
+    if "torch" in names and not torch:
+        raise _torch_stays(opened)
+    broken = dependents(names, opened.needs)
+    needed = {name: others for name, others in broken.items() if set(others) & set(STACK)}
+    if needed:
+        raise _torch_needs(needed)
+    asked = {canonicalize_name(Requirement(text).name) for text in opened.asked.requirements}
+    keep = (*(asked - set(names)), *(name for name in STACK if name not in names), *_PIP)
+    unneeded = unneeded_without(names, opened.needs, keep)
+    out = (*names, *unneeded) if prune else names
+    sizes = {one.name: one.size for one in opened.installed}
+    versions = opened.versions
+    changes = tuple(PackageChange(name, versions[name], None, size=sizes[name]) for name in sorted(out))
+    wish = Wish(pins={}, requirements={}, sources=Sources(None, (), ()))
+    still = tuple(
+        text for text in opened.asked.requirements if canonicalize_name(Requirement(text).name) not in out
+    )
+    warnings = tuple(_breaks(name, others) for name, others in broken.items())
+    change = PlannedChange(opened, wish, changes, still, warnings=warnings, gone=tuple(sorted(out)))
+    return PlannedRemoval(change, () if prune else unneeded)
+
+
+def _check_installed(opened: Opened, names: tuple[str, ...]) -> None:
+    for name in names:
+        if name in opened.versions:
+            continue
+        close = difflib.get_close_matches(name, opened.versions, n=3, cutoff=0.6)
+        meant = Fix(tr("did you mean {names}?", names=", ".join(f"`{one}`" for one in close)))
+        if not is_normalized_name(name):
+            raise UsageError(
+                tr("`{name}` is not the name of a package", name=name),
+                code="bad-package",
+                fixes=(meant,) * bool(close),
+            )
+        raise UsageError(
+            tr("`{name}` is not installed in `{environment}`", name=name, environment=opened.place.name),
+            code="not-installed",
+            fixes=(meant,) * bool(close),
+        )
+
+
+def _torch_stays(opened: Opened) -> UsageError:
+    return UsageError(
+        tr(
+            "`{name}` is an environment for torch: without it nothing is left to prove",
+            name=opened.place.name,
+        ),
+        code="torch-stays",
+        fixes=(
+            Fix(tr("remove the whole environment"), f"gpuenv remove {opened.word}"),
+            Fix(tr("or say that torch is meant: --torch")),
+        ),
+    )
+
+
+def _torch_needs(needed: dict[str, tuple[str, ...]]) -> UsageError:
+    return UsageError(
+        tr("torch would no longer work without {names}", names=", ".join(needed)),
+        code="torch-needs-it",
+        because=tuple(
+            Because(tr("{name} is needed by {others}", name=name, others=", ".join(others)), "METADATA")
+            for name, others in needed.items()
+        ),
+    )
+
+
+def _breaks(name: str, others: tuple[str, ...]) -> Warn:
+    return Warn("breaks", tr("{name} is needed by {others}", name=name, others=", ".join(others)))

@@ -1,0 +1,94 @@
+"""`gpuenv update`: newer versions within what was asked for, and another torch where that was said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from gpuenv.changes.install import because_of
+from gpuenv.changes.move_torch import move_torch
+from gpuenv.changes.open_environment import ChangeOptions, Opened, sources_of
+from gpuenv.changes.resolve import PlannedChange, Wish, decide_changes, held_pins, special_names, with_files
+from gpuenv.i18n.messages import tr
+from gpuenv.installers.uv_compile import Unresolvable
+from gpuenv.model.errors import Fix, Refused, UsageError
+from gpuenv.model.plan import Warn
+from gpuenv.resolution.request import STACK
+
+
+def plan_update(opened: Opened, options: ChangeOptions, environ: Mapping[str, str]) -> PlannedChange:
+    """Return what brings newer versions; with `options.torch` the torch stack is decided anew as well.
+
+    Raises UsageError where torch is conda's, Refused and Unreachable.
+    """
+    pins = held_pins(opened, special_names(environ))
+    free = tuple(name for name in opened.versions if name not in pins)
+    if options.torch:
+        _check_movable(opened)
+        asked = opened.asked.requirements
+        moved = move_torch(
+            opened, _still_asked(opened), asked=asked, options=options, environ=environ, upgrade=free
+        )
+        return with_files(replace(moved, warnings=(*moved.warnings, *_notes(opened, moved))), environ)
+    wish = Wish(
+        pins=pins,
+        requirements={name: str(one) for name, one in opened.requirements.items()},
+        sources=sources_of(opened, options, environ),
+        offline=options.offline,
+        upgrade=free,
+    )
+    changes = decide_changes(opened, wish, environ)
+    if isinstance(changes, Unresolvable):
+        raise Refused(
+            tr("what is installed in `{name}` contradicts itself", name=opened.place.name),
+            code="requirements-conflict",
+            because=because_of(changes),
+            fixes=(Fix(tr("remove one of the packages named above"), f"gpuenv uninstall {opened.word} PKG"),),
+        )
+    return with_files(PlannedChange(opened, wish, changes, opened.asked.requirements), environ)
+
+
+def _still_asked(opened: Opened) -> tuple[str, ...]:
+    return tuple(str(one) for one in opened.requirements.values())
+
+
+def _check_movable(opened: Opened) -> None:
+    if any(one.name == "torch" and one.is_condas for one in opened.installed) or opened.record.plan.get(
+        "conda"
+    ):
+        raise UsageError(
+            tr(
+                "the torch of `{name}` came with conda, which gpuenv does not move in place",
+                name=opened.place.name,
+            ),
+            code="condas-torch",
+            fixes=(Fix(tr("make it anew"), f"gpuenv create {opened.word} --force"),),
+        )
+
+
+def _notes(opened: Opened, moved: PlannedChange) -> tuple[Warn, ...]:
+    """Say what keeps torch back, and that a newer one is given up for an older."""
+    held = [
+        text
+        for text in opened.asked.requirements
+        if canonicalize_name(Requirement(text).name) in STACK and Requirement(text).specifier
+    ]
+    notes = []
+    if held:
+        text = tr(
+            "it was asked for with {requirements}; `gpuenv install {name} torch` lifts that",
+            requirements=", ".join(f"`{one}`" for one in held), name=opened.word,
+        )  # fmt: skip
+        notes.append(Warn("torch-asked", text))
+    there = opened.stack.get("torch")
+    planned = moved.moved.packages[0].version if moved.moved else None
+    if there and planned and Version(planned) < Version(there):
+        text = tr(
+            "the best torch for this machine is older than torch {torch}, which is installed", torch=there
+        )
+        notes.append(Warn("older-torch", text))
+    return tuple(notes)

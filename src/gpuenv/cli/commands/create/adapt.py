@@ -1,0 +1,64 @@
+"""`gpuenv create --adapt`: an environment of what was left, changed as little as need be."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from gpuenv.adapt.adapt import adapt
+from gpuenv.adapt.model import Adaptation
+from gpuenv.adapt.render import render_adaptation_data
+from gpuenv.cli.commands.create.create import Planning, create_as_asked
+from gpuenv.cli.commands.plan.adapt import show_adaptation, to_adapt, write_adapted
+from gpuenv.cli.options import AdaptArguments, Common, CreateArguments, PlanArguments
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.model.plan import Plan
+from gpuenv.operations.create import check_name
+from gpuenv.planning.conda.choose import choose_manager
+from gpuenv.planning.options import PlanOptions
+
+
+def create_adapted(
+    name: str,
+    lab: Path | None,
+    wanted: PlanArguments,
+    asked: AdaptArguments,
+    chosen: CreateArguments,
+    common: Common,
+) -> int:
+    """Adapt, show, ask, apply, verify; the files change last of all, where that is asked for."""
+    _check_alone(lab, chosen)
+    adapting, options = to_adapt(wanted, asked, ("gpuenv", "create", name))
+    place = check_name(
+        name, environ=os.environ, force=chosen.force, manager=choose_manager(options, os.environ)
+    )
+    found: list[Adaptation] = []
+
+    def make(options: PlanOptions) -> Plan:
+        found.append(adapt(adapting, options, os.environ, target=str(place.path)))
+        return found[-1].plan
+
+    def show(_: Plan) -> None:
+        show_adaptation(found[-1], common, with_patch=False)
+
+    def more() -> dict[str, Any]:
+        return {"adapted": render_adaptation_data(found[-1])}
+
+    status = create_as_asked(name, options, chosen, common, Planning(make, show, more))
+    if asked.write and not chosen.dry_run:
+        write_adapted(found[-1], common)
+    return status
+
+
+def _check_alone(lab: Path | None, chosen: CreateArguments) -> None:
+    """Raise UsageError for what says already what is to be installed."""
+    given = (("--from", lab), ("--from-lock", chosen.from_lock))
+    other = next((option for option, value in given if value is not None), None)
+    if other is not None:
+        raise UsageError(
+            tr("--adapt and {option} both say what to install", option=other),
+            code="usage",
+            fixes=(Fix(tr("leave one of the two out")),),
+        )

@@ -1,0 +1,61 @@
+"""`gpuenv create --from lab.toml`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from gpuenv.bootstrap.lab import Lab, lock_of, read_lab, with_lab
+from gpuenv.cli.commands.create.create import create_as_asked, is_resumed
+from gpuenv.cli.commands.plan.plan import options_of
+from gpuenv.cli.options import Common, CreateArguments, PlanArguments
+from gpuenv.cli.output import note
+from gpuenv.environments.listing import find_environment
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.planning.options import PlanOptions
+
+
+def create_lab(
+    path: Path, name: str | None, wanted: PlanArguments, chosen: CreateArguments, common: Common
+) -> int:
+    """Make one environment of a lab's file, or all that are not there (or not verified) yet, one by one."""
+    if chosen.from_lock is not None:
+        raise UsageError(
+            tr("--from and --from-lock both say what is installed"),
+            code="usage",
+            fixes=(Fix(tr("leave one of the two out")),),
+        )
+    lab = read_lab(path)
+    os.environ.update(lab.variables({}))
+    if name is not None:
+        options, verified = _asked(lab, name, wanted, chosen)
+        return create_as_asked(name, options, verified, common)
+    if common.as_json:
+        raise UsageError(
+            tr("--json goes with one environment of {file}", file=path),
+            code="usage",
+            fixes=(Fix(tr("name one of {names}", names=", ".join(f"`{one}`" for one in lab.names))),),
+        )
+    for one in lab.names:
+        options, verified = _asked(lab, one, wanted, chosen)
+        if chosen.force or find_environment(one, os.environ) is None or is_resumed(one, options, verified):
+            create_as_asked(one, options, verified, common)
+        else:
+            note(tr("`{name}` is there already", name=one))
+    return 0
+
+
+def _asked(
+    lab: Lab, name: str, wanted: PlanArguments, chosen: CreateArguments
+) -> tuple[PlanOptions, CreateArguments]:
+    """Return what the file and the command line ask of an environment."""
+    asked = lab.asked(name)
+    typed, folder = options_of(wanted, ("gpuenv", "create", name)), lab.path.parent
+    options, lock = with_lab(typed, asked, folder), lock_of(typed, asked, folder)
+    if lock is not None:
+        from gpuenv.locks.plan_from_lock import for_lock  # noqa: PLC0415 - only where there is a lock
+
+        options = for_lock(options, lock)
+    return options, replace(chosen, verify=chosen.verify and asked.verify is not False)

@@ -1,0 +1,42 @@
+"""`gpuenv create` of what is installed already and was not verified: only the verification is left."""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+from gpuenv.cli.options import Common
+from gpuenv.cli.output import envelope, note, print_data, print_json, working
+from gpuenv.environments.listing import Environment
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import VerificationFailed
+from gpuenv.operations.unverified import prove_again
+from gpuenv.planning.detect import detect
+
+
+def create_resumed(unproven: Environment, devices: tuple[int, ...], common: Common) -> int:
+    """Verify the environment, and end as `create` does."""
+    place = unproven.place
+    if not common.quiet:
+        note(tr("`{name}` is installed and was not verified yet", name=place.name))
+    with working(tr("verifying"), quiet=common.quiet):
+        proof = prove_again(unproven, os.environ, detect(os.environ), devices)
+    told = {"name": place.name, "path": str(place.path), "python": str(proof.located.python)}
+    data = {**unproven.record.plan, "environment": told, "verify": proof.data}
+    if not common.as_json and not common.quiet:
+        print_data("\n".join(proof.lines))
+    if proof.error is not None:
+        kept = tr("{path} is kept, recorded as not verified", path=place.path)
+        raise VerificationFailed(
+            f"{proof.error.message}; {kept}",
+            code=proof.error.code,
+            because=proof.error.because,
+            fixes=proof.error.fixes,
+            data=data,
+        )
+    if common.as_json:
+        print_json(envelope("create", data, warnings=proof.warnings))
+    elif not common.quiet:
+        name = shlex.quote(place.name)
+        print_data(tr("created {path}: `gpuenv run {name} -- python`", path=place.path, name=name))
+    return 0

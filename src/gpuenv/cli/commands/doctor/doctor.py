@@ -1,0 +1,120 @@
+"""`gpuenv doctor`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+
+from gpuenv.cli.options import Common, DoctorArguments
+from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings, working
+from gpuenv.doctor import examine as looking
+from gpuenv.doctor.diagnosis import Diagnosis, render_diagnosis
+from gpuenv.doctor.render import render_diagnosis_text
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Because, Fix, UsageError, VerificationFailed
+from gpuenv.model.plan import Warn
+from gpuenv.operations import interrupted_change as mending
+from gpuenv.planning.detect import detect
+
+PROBLEM = VerificationFailed.exit_code
+
+
+def doctor(environment: str | None, asked: DoctorArguments, common: Common) -> int:
+    """Say what is wrong with an environment; exit 6 where something is."""
+    _check(environment, asked)
+    if asked.findings is not None:
+        return _tell(looking.judge(looking.load_findings(asked.findings), os.environ), common)
+    options = looking.DoctorOptions(verify=asked.verify, trust=asked.trust)
+    named = str(asked.python) if asked.python else environment
+    gone = _mend(named, asked, common)
+    if gone is not None:
+        return gone
+    with working(tr("examining"), quiet=common.quiet):
+        examined = looking.examine(named, os.environ, detect(os.environ), options)
+    if asked.save is not None:
+        looking.save_findings(examined.findings, asked.save)
+    warnings = _warn_of_owner(examined, asked)
+    if asked.fix and examined.diagnosis.root is not None:
+        from gpuenv.cli.commands.doctor.fix import repair  # noqa: PLC0415 - plans, and loads what that takes
+
+        return repair(examined, asked, options, common)
+    return _tell(examined.diagnosis, common, warnings)
+
+
+def _warn_of_owner(examined: looking.Examination, asked: DoctorArguments) -> tuple[Warn, ...]:
+    """Warn where only files were read, as the rest is another user's code; a repair is refused."""
+    if examined.other_owner is None:
+        return ()
+    path, owner = examined.located.label, examined.other_owner
+    text = tr(
+        "`{path}` belongs to {owner}: only its files were read; --trust runs its Python",
+        path=path,
+        owner=owner,
+    )
+    if asked.fix:
+        command = f"gpuenv doctor {shlex.quote(path)} --fix --trust"
+        fix = Fix(tr("run it if you trust that user"), command)
+        raise UsageError(text, code="other-owner", fixes=(fix,))
+    return (Warn("other-owner", text),)
+
+
+def _check(environment: str | None, asked: DoctorArguments) -> None:
+    chosen = [name for name, given in (("ENV", environment), ("--python", asked.python)) if given]
+    chosen += ["--findings"] if asked.findings else []
+    if len(chosen) > 1:
+        raise UsageError(tr("{options} exclude each other", options=", ".join(chosen)), code="usage")
+    if asked.findings and asked.fix:
+        raise UsageError(tr("--fix repairs what is here, not what --findings tells of"), code="usage")
+
+
+def _mend(named: str | None, asked: DoctorArguments, common: Common) -> int | None:
+    """Mend what a killed gpuenv left, with --fix; return the exit status where nothing lies there then."""
+    place = mending.place_meant(named or str(looking.locate_environment(None, os.environ).label), os.environ)
+    if place is None:
+        return None
+    if not asked.fix:
+        mending.refuse_half_changed(place)
+        return None
+    if not mending.mend(place):
+        return None
+    if not common.quiet:
+        note(tr("undid or finished what an interrupted gpuenv had left of {path}", path=place.path))
+    if os.path.lexists(place.path):
+        return None
+    if common.as_json:
+        print_json(envelope("doctor", {"environment": str(place.path), "root": None, "checks": []}))
+    return 0
+
+
+def _tell(diagnosis: Diagnosis, common: Common, warnings: tuple[Warn, ...] = ()) -> int:
+    if common.as_json:
+        if diagnosis.root is not None:
+            error = as_error(diagnosis)
+            error.because += tuple(Because(one.message, one.code) for one in warnings)
+            raise error
+        print_json(envelope("doctor", render_diagnosis(diagnosis), warnings=warnings))
+        return 0
+    show(diagnosis, common)
+    print_warnings(warnings)
+    return PROBLEM if diagnosis.root else 0
+
+
+def show(diagnosis: Diagnosis, common: Common) -> None:
+    """Print the diagnosis for a person: signs on a terminal that has them, words elsewhere."""
+    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
+    signs = sys.stdout.isatty() and encoding.startswith("utf")
+    print_data(render_diagnosis_text(diagnosis, signs=signs, verbose=common.verbose))
+
+
+def as_error(diagnosis: Diagnosis) -> VerificationFailed:
+    """Return the error that tells of the root cause; its data are the whole diagnosis."""
+    root = diagnosis.problems[0]
+    fixes = (Fix(root.fix, root.command),) if root.fix else ()
+    return VerificationFailed(
+        root.cause or root.title,
+        code=root.id,
+        because=tuple(Because(one.read, one.id) for one in diagnosis.problems),
+        fixes=fixes,
+        data=render_diagnosis(diagnosis),
+    )

@@ -1,0 +1,236 @@
+"""`gpuenv install`, `uninstall` and `update`: shown, asked, done, proven, or undone."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import Requirement
+
+from gpuenv.changes.apply import Changed, How, Provision, apply_change, change_steps
+from gpuenv.changes.install import plan_install
+from gpuenv.changes.open_environment import ChangeOptions, Opened, open_environment
+from gpuenv.changes.pip_hashes import hold_changes
+from gpuenv.changes.render import render_changes
+from gpuenv.changes.resolve import PlannedChange
+from gpuenv.changes.uninstall import plan_uninstall
+from gpuenv.changes.update import plan_update
+from gpuenv.cli.commands.create.progress import fetching
+from gpuenv.cli.options import ChangeArguments, Common
+from gpuenv.cli.output import (
+    check_terminal,
+    confirm,
+    envelope,
+    note,
+    print_data,
+    print_json,
+    print_warnings,
+    without_passwords,
+    working,
+)
+from gpuenv.environments.folders.preconditions import check_change
+from gpuenv.environments.run_steps import new_log
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.mirrors.load import load_mirrors
+from gpuenv.model.errors import Fix, Refused, UsageError, VerificationFailed
+from gpuenv.model.plan import Warn
+from gpuenv.operations.fetch_stack import StackNotFetchedError, fetch_stack, not_fetched
+from gpuenv.operations.verify import VerifyOptions, VerifyResult, verify
+from gpuenv.operations.verify_created import only_devices
+from gpuenv.planning.detect import detect
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.requirements import with_files_read
+from gpuenv.resolution.request import parse_named
+from gpuenv.secrets.shown_steps import shown_step
+
+
+def install(name: str, words: list[str], files: list[Path], asked: ChangeArguments, common: Common) -> int:
+    """Install more; another torch only where the user says so."""
+    read, told = with_files_read(PlanOptions(requirements=tuple(words), requirement_files=tuple(files)))
+    new = parse_named(read.requirements)
+    if not new:
+        raise UsageError(
+            tr("nothing to install was named"),
+            code="usage",
+            fixes=(Fix(tr("name it"), f"gpuenv install {shlex.quote(name)} REQ"),),
+        )
+    opened = _opened(name, asked)
+    options = _options(asked)
+    with working(tr("reading indexes"), quiet=common.quiet):
+        planned = _install_or_ask(opened, new, options, asked, common)
+    planned = replace(planned, warnings=(*told, *planned.warnings))
+    return _carry_out("install", planned, asked, common)
+
+
+def _opened(name: str, asked: ChangeArguments) -> Opened:
+    """Return the environment; raise UsageError early where it can't be changed."""
+    opened = open_environment(name, os.environ, change=not asked.dry_run)
+    if not asked.dry_run:
+        check_change(opened.place, os.environ)
+    return opened
+
+
+def _install_or_ask(
+    opened: Opened,
+    new: tuple[Requirement, ...],
+    options: ChangeOptions,
+    asked: ChangeArguments,
+    common: Common,
+) -> PlannedChange:
+    """Return the change; on a terminal another torch is offered, and `--yes` is no yes to that."""
+    try:
+        return plan_install(opened, new, options, os.environ)
+    except Refused as error:
+        if error.code != "torch-held" or asked.yes or asked.dry_run or common.as_json or not _can_ask():
+            raise
+        return plan_install(opened, new, replace(options, torch=True), os.environ)
+
+
+def _can_ask() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def uninstall(name: str, packages: list[str], asked: ChangeArguments, common: Common, *, prune: bool) -> int:
+    """Remove packages; say what would break and what nobody needs any more."""
+    opened = _opened(name, asked)
+    removal = plan_uninstall(opened, tuple(packages), torch=asked.torch, prune=prune)
+    gone = {change.name for change in removal.change.changes}
+    planned = removal.change
+    if removal.unneeded:
+        text = tr(
+            "nothing needs {names} any more; --prune removes that as well", names=", ".join(removal.unneeded)
+        )
+        planned = replace(planned, warnings=(*planned.warnings, Warn("unneeded", text)))
+    proving = replace(asked, verify=asked.verify and "torch" not in gone)
+    return _carry_out("uninstall", planned, proving, common, {"unneeded": list(removal.unneeded)})
+
+
+def update(name: str, asked: ChangeArguments, common: Common) -> int:
+    """Bring newer versions."""
+    opened = _opened(name, asked)
+    with working(tr("reading indexes"), quiet=common.quiet):
+        planned = plan_update(opened, _options(asked), os.environ)
+    return _carry_out("update", planned, asked, common)
+
+
+def _options(asked: ChangeArguments) -> ChangeOptions:
+    mirrors = tuple(one for one in asked.mirrors or () if one.strip())
+    links = tuple(one for one in asked.find_links or () if one.strip())
+    return ChangeOptions(mirrors, links, asked.offline, asked.torch, asked.only_binary)
+
+
+def _carry_out(
+    command: str,
+    planned: PlannedChange,
+    asked: ChangeArguments,
+    common: Common,
+    more: dict[str, Any] | None = None,
+) -> int:
+    data = {**_data(planned), **(more or {})}
+    if not common.as_json and not (common.quiet and asked.yes):
+        print_warnings(planned.warnings)
+        print_data(_shown(planned, verbose=common.verbose))
+    if asked.dry_run:
+        return _end(command, planned, data, common)
+    if planned.changes and not asked.yes:
+        check_terminal(assume="--yes")
+        confirm(tr("change {environment}?", environment=planned.opened.place.path), assume="--yes")
+    done = _apply(planned, asked, common)
+    data |= {"log": str(done.log) if done.log else None, "verify": done.proof.data if done.proof else None}
+    if done.proof is not None and done.proof.error is not None:
+        raise _undone(done.proof.error, data)
+    return _end(command, planned, data, common)
+
+
+def _shown(planned: PlannedChange, *, verbose: bool) -> str:
+    stack = planned.opened.stack
+    moved = planned.moved.packages[0].version if planned.moved else None
+    lines = render_changes(planned.changes, torch=stack.get("torch"), moved=moved, why=planned.why)
+    steps = change_steps(planned) if verbose else ()
+    return "\n".join((*lines, *(f"  $ {shlex.join(shown_step(step).argv)}" for step in steps)))
+
+
+def _end(command: str, planned: PlannedChange, data: dict[str, Any], common: Common) -> int:
+    if common.as_json:
+        print_json(envelope(command, data, warnings=planned.warnings))
+    return 0
+
+
+def _data(planned: PlannedChange) -> dict[str, Any]:
+    place = planned.opened.place
+    stack = planned.opened.stack.get("torch")
+    data = {
+        "environment": {"name": place.name, "path": str(place.path), "python": str(planned.opened.python)},
+        "torch": {"before": stack, "after": planned.moved.packages[0].version if planned.moved else stack},
+        "changes": [asdict(change) for change in planned.changes],
+        "requirements": list(planned.asked),
+        "steps": [asdict(step) for step in change_steps(planned)],
+        "why": list(planned.why),
+    }
+    return dict(without_passwords(data))
+
+
+def _apply(planned: PlannedChange, asked: ChangeArguments, common: Common) -> Changed:
+    def prove(python: Path) -> VerifyResult:
+        machine = detect(os.environ)
+        devices = planned.opened.asked.devices
+        chosen = tuple(gpu for gpu in machine.gpus if gpu.index in devices)
+        with working(tr("verifying"), quiet=common.quiet):
+            result = verify(
+                str(python),
+                only_devices(os.environ, chosen),
+                machine=machine,
+                remember=lambda *_: None,
+                options=VerifyOptions(trust=True),
+            )
+        if not common.as_json and not common.quiet:
+            print_data("\n".join(result.lines))
+        return result
+
+    log = new_log(planned.opened.place) if planned.changes else None
+    how = How(
+        show=not common.quiet and not (common.as_json and not sys.stderr.isatty()),
+        tell=(lambda _: None) if common.quiet else note,
+        verify=prove if asked.verify else None,
+        log=log,
+        provision=_provided(planned, log, common) if log else None,
+    )
+    return apply_change(planned, os.environ, how)
+
+
+def _provided(planned: PlannedChange, log: Path, common: Common) -> Provision | None:
+    """Return what the installer gets by its hash: the torch stack, and what pip would pool indexes for."""
+    fetched = _fetched(planned, log, common)
+    held = hold_changes(planned, fetched.checked if fetched else None, os.environ)
+    if held is None:
+        return fetched
+    return replace(fetched or Provision(planned.wish.sources), held=held[0], named=held[1])
+
+
+def _fetched(planned: PlannedChange, log: Path, common: Common) -> Provision | None:
+    """Fetch the files of the torch stack, each checked; return where they lie then."""
+    plan = planned.wish.plan
+    coming = {change.name for change in planned.changes if change.after}
+    if plan is None or not coming & set(planned.wish.pins):
+        return None
+    plan = replace(plan, stack=tuple(file for file in plan.stack if file.name in coming))
+    options = PlanOptions(mirrors=planned.opened.asked.mirrors, offline=planned.wish.offline)
+    target = str(planned.opened.place.path)
+    mirrors = load_mirrors(os.environ)
+    with fetching(common, log) as watcher:
+        try:
+            provided = fetch_stack(plan, options, mirrors, os.environ, watcher, target=target)
+        except StackNotFetchedError as error:
+            raise not_fetched(error.logged(log), mirrors) from None
+    links = (*provided.local.sources.find_links, *planned.wish.sources.find_links)
+    sources = replace(planned.wish.sources, find_links=tuple(dict.fromkeys(links)))
+    return Provision(sources, provided.local.checked)
+
+
+def _undone(error: VerificationFailed, data: dict[str, Any]) -> VerificationFailed:
+    text = tr("{problem}; everything is as it was before", problem=error.message)
+    return VerificationFailed(text, code=error.code, because=error.because, fixes=error.fixes, data=data)

@@ -1,0 +1,52 @@
+"""`gpuenv activate`, `shell`, and `run` with or without a command."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gpuenv.activation import entering
+from gpuenv.cli.options import Common
+from gpuenv.cli.output import envelope, note, print_json, print_script
+from gpuenv.i18n.messages import tr
+
+
+def run(name: str, argv: list[str]) -> int:
+    """Run a command in an environment, or a shell without one; its exit code is ours."""
+    command = argv[1:] if argv[:1] == ["--"] else argv
+    if not command:
+        return shell(name, None, quiet=False)
+    return entering.run(name, command, os.environ, note)
+
+
+def activate(name: str, chosen: str | None, common: Common) -> int:
+    """Print what the shell evaluates, and nothing else on stdout."""
+    from gpuenv.activation.activate import activation_script, shell_name, usage_line  # noqa: PLC0415 - not for run
+
+    entry = entering.find_entry(name, os.environ)
+    shell = shell_name(chosen, os.environ)
+    script = activation_script(entry, shell, os.environ)
+    if common.as_json:
+        place = {"name": entry.name, "path": str(entry.root)}
+        print_json(envelope("activate", {"environment": place, "shell": shell, "script": script}))
+        return 0
+    print_script(script)
+    if entry.notice and not common.quiet:
+        note(entry.notice)
+    if sys.stdout.isatty() and not common.quiet:
+        note(tr("hint: this was only printed; to activate it: {line}", line=usage_line(name, shell)))
+    return 0
+
+
+def shell(name: str, chosen: str | None, *, quiet: bool) -> int:
+    """Open a shell in which the environment is active; its exit code is ours."""
+    from gpuenv.activation import subshell  # noqa: PLC0415 - not for run
+
+    entry = entering.find_entry(name, os.environ)
+    subshell.check_not_inside(entry, os.environ)
+    interactive = subshell.is_interactive()
+    if entry.notice and not quiet:
+        note(entry.notice)
+    if interactive and not quiet:
+        note(tr("`{name}` is active in this shell; `exit` leaves it", name=name))
+    return subshell.open_shell(entry, chosen, os.environ, interactive=interactive)

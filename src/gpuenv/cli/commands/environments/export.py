@@ -1,0 +1,102 @@
+"""`gpuenv export`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from gpuenv.changes.open_environment import ChangeOptions, Opened, open_environment
+from gpuenv.cli.options import Common, FormatName, ManagerName, PlanArguments
+from gpuenv.cli.output import envelope, json_text, note, print_data, print_json, print_warnings, working
+from gpuenv.files.write_output import write_file
+from gpuenv.formats.json import render_plan_data
+from gpuenv.formats.text import render_text
+from gpuenv.i18n.messages import tr
+from gpuenv.inspection.export import default_format, export_environment
+from gpuenv.model.plan import Plan
+from gpuenv.planning.options import PlanOptions
+
+_PLANNED = ("dockerfile", "devcontainer", "bootstrap", "ansible", "slurm")
+
+
+def export(
+    name: str,
+    format_name: FormatName | None,
+    output: Path | None,
+    options: ChangeOptions,
+    common: Common,
+) -> int:
+    """Print or write what is installed; images and scripts are planned with exactly that."""
+    opened = open_environment(name, os.environ)
+    chosen = format_name.value if format_name else default_format(opened)
+    output = None if str(output) == "-" else output
+    with working(tr("reading indexes"), quiet=common.quiet):
+        exported = export_environment(opened, chosen, options, os.environ)
+        if chosen in _PLANNED:
+            wanted = _wanted(opened, exported.requirements, options)
+        else:
+            plan, text = _rendered(exported.plan, chosen, opened, options, common)
+    if chosen in _PLANNED:
+        return _plan(wanted, chosen, output, common)
+    if output is not None:
+        _keep(output, chosen)
+        write_file(output, text)
+    if common.as_json:
+        print_json(envelope("export", render_plan_data(plan), warnings=plan.warnings))
+        return 0
+    if not common.quiet:
+        print_warnings(plan.warnings)
+    if output is None:
+        print_data(text)
+    elif not common.quiet:
+        note(tr("wrote {file}", file=output))
+    return 0
+
+
+def _keep(output: Path, chosen: str) -> None:
+    from gpuenv.cli.commands.plan.plan import keep_by_hand  # noqa: PLC0415 - only where a file is written
+
+    keep_by_hand(output, chosen)
+
+
+def _rendered(
+    plan: Plan, chosen: str, opened: Opened, options: ChangeOptions, common: Common
+) -> tuple[Plan, str]:
+    if chosen == "json":
+        return plan, json_text(envelope("export", render_plan_data(plan), warnings=plan.warnings))
+    if chosen == "text":
+        others = (f"  {one.name} {one.version}\n" for one in plan.packages[len(plan.pins) :])
+        return plan, render_text(plan, verbose=common.verbose) + "".join(others)
+    from gpuenv.cli.commands.plan.files import render_file  # noqa: PLC0415 - files of many tools are much
+
+    asked = PlanOptions(
+        mirrors=options.mirrors or opened.asked.mirrors,
+        offline=options.offline,
+        devices=opened.asked.devices,
+        program=("gpuenv", "export", opened.place.name),
+    )
+    return render_file(plan, chosen, asked)
+
+
+def _wanted(opened: Opened, requirements: tuple[str, ...], options: ChangeOptions) -> PlanArguments:
+    return PlanArguments(
+        requirements=list(requirements),
+        python=opened.minor,
+        cuda=opened.variant or "auto",
+        devices=list(opened.asked.devices) or None,
+        manager=ManagerName.auto if opened.is_condas else ManagerName(opened.record.manager),
+        mirrors=list(options.mirrors or opened.asked.mirrors) or None,
+        find_links=[*options.find_links, *opened.asked.find_links] or None,
+        offline=options.offline,
+    )
+
+
+def _plan(wanted: PlanArguments, chosen: str, output: Path | None, common: Common) -> int:
+    if chosen == "bootstrap":
+        from gpuenv.cli.commands.bootstrap import bootstrap  # noqa: PLC0415
+        from gpuenv.cli.options import BootstrapArguments  # noqa: PLC0415
+
+        return bootstrap(wanted, BootstrapArguments(pin=True), None, output, common)
+    from gpuenv.cli.commands.plan.plan import plan  # noqa: PLC0415
+
+    return plan(wanted, chosen, output, common)

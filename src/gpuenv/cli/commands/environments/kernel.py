@@ -1,0 +1,81 @@
+"""`gpuenv kernel`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+from gpuenv.activation import kernel as kernels
+from gpuenv.activation.entering import Entry, find_entry
+from gpuenv.cli.options import ChangeArguments, Common, KernelArguments
+from gpuenv.cli.output import envelope, note, print_data, print_json
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, UsageError
+
+
+def kernel(name: str, asked: KernelArguments, common: Common) -> int:
+    """Register an environment with Jupyter, or take it back."""
+    entry = find_entry(name, os.environ)
+    if asked.remove:
+        return _remove(entry, asked.prefix, common)
+    planned = kernels.plan_kernel(entry, os.environ, asked.prefix)
+    if not kernels.has_ipykernel(entry):
+        _bring_ipykernel(entry, asked, common)
+    kernels.register(entry, planned, os.environ)
+    if common.as_json:
+        data = {"name": planned.name, "display_name": planned.display_name, "path": str(planned.folder)}
+        print_json(envelope("kernel", {"environment": _environment(entry), "kernel": data}))
+    elif not common.quiet:
+        text = tr(
+            "registered the kernel `{name}` in {path}; notebooks call it `{shown}`",
+            name=planned.name,
+            path=planned.folder,
+            shown=planned.display_name,
+        )
+        print_data(text)
+    return 0
+
+
+def _environment(entry: Entry) -> dict[str, str]:
+    return {"name": entry.name, "path": str(entry.root)}
+
+
+def _bring_ipykernel(entry: Entry, asked: KernelArguments, common: Common) -> None:
+    """Install what a kernel needs, torch held, after a yes."""
+    if entry.record is None or (common.as_json and not asked.yes):
+        raise _without_ipykernel(entry)
+    if not common.quiet:
+        note(tr("a kernel needs ipykernel, which is not in `{name}` yet", name=entry.name))
+    from gpuenv.cli.commands.environments.change import install  # noqa: PLC0415 - only where it is missing
+
+    change = ChangeArguments(
+        mirrors=asked.mirrors, find_links=asked.find_links, offline=asked.offline, yes=asked.yes
+    )
+    quietly = replace(common, as_json=False, quiet=True) if common.as_json else common
+    install(entry.name, ["ipykernel"], [], change, quietly)
+
+
+def _without_ipykernel(entry: Entry) -> UsageError:
+    name = shlex.quote(entry.name)
+    if entry.record is None:
+        fix = Fix(tr("install it with the tool that made the environment"))
+    else:
+        fix = Fix(tr("install it"), f"gpuenv install {name} ipykernel")
+    return UsageError(
+        tr("a kernel needs ipykernel, which is not in `{name}` yet", name=entry.name),
+        code="no-ipykernel",
+        fixes=(fix,),
+    )
+
+
+def _remove(entry: Entry, prefix: Path | None, common: Common) -> int:
+    removed = kernels.unregister(entry, os.environ, prefix)
+    if common.as_json:
+        data = {"environment": _environment(entry), "removed": [str(folder) for folder in removed]}
+        print_json(envelope("kernel", data))
+    elif not common.quiet:
+        for folder in removed:
+            note(tr("removed {path}", path=folder))
+    return 0

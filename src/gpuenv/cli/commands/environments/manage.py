@@ -1,0 +1,76 @@
+"""`gpuenv list`, `run`, `remove`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gpuenv.cli.options import Common
+from gpuenv.cli.output import confirm, envelope, note, print_data, print_json, print_warnings
+from gpuenv.cli.table import render_table
+from gpuenv.formats.text import render_size
+from gpuenv.i18n.messages import marked, tr
+from gpuenv.inspection.list_facts import ago, list_facts
+from gpuenv.model.plan import Warn
+from gpuenv.operations import manage as environments
+
+_COLUMNS = {
+    "name": marked("name"),
+    "torch": "torch",
+    "variant": marked("variant"),
+    "python": "python",
+    "manager": marked("manager"),
+    "verified": marked("verified"),
+    "size": marked("size"),
+    "created": marked("created"),
+    "last_used": marked("last used"),
+    "path": marked("path"),
+}
+_WORDS = {True: marked("yes"), False: marked("no"), None: marked("not yet")}
+
+
+def list_environments(common: Common, *, everything: bool) -> int:
+    """Print the environments that gpuenv made; `everything`: the user's other conda environments too."""
+    found = environments.list_all(os.environ)
+    rows = [{**environments.render_environment(item), **list_facts(item, os.environ)} for item in found]
+    warnings = tuple(filter(None, map(environments.unreadable, found)))
+    warnings += tuple(map(environments.interrupted, environments.list_interrupted(os.environ)))
+    warnings += tuple(Warn("proof-outdated", row["outdated"]) for row in rows if row["outdated"])
+    if everything:
+        rows += [environments.render_foreign(path) for path in environments.list_foreign(os.environ)]
+    if common.as_json:
+        print_json(envelope("list", {"environments": rows}, warnings=warnings))
+        return 0
+    print_warnings(warnings)
+    if not rows and not common.quiet:
+        note(tr("no environments yet: `gpuenv create NAME` makes one"))
+    if rows:
+        print_data(render_table([shown_environment(row) for row in rows], _COLUMNS))
+    return 0
+
+
+def shown_environment(row: dict[str, Any]) -> dict[str, Any]:
+    """Return an environment's data with sizes and moments as a person reads them."""
+    verified = [tr(_WORDS[row["verified"]]), ago(row.get("verified_at"))]
+    driver = row.get("verified_driver")
+    verified += [tr("driver {version}", version=driver)] if driver else []
+    return {
+        **row,
+        "verified": ", ".join(filter(None, verified)),
+        "size": render_size(row["size"]) if row.get("size") is not None else None,
+        "created": ago(row.get("created")),
+        "last_used": ago(row.get("last_used")),
+    }
+
+
+def remove(name: str, common: Common, *, yes: bool) -> int:
+    """Remove an environment that gpuenv made."""
+    place = environments.check_removable(name, os.environ)
+    if not yes:
+        confirm(tr("remove {path}?", path=place.path), assume="--yes")
+    removed = environments.remove(name, os.environ)
+    if common.as_json:
+        print_json(envelope("remove", {"name": removed.name, "path": str(removed.path)}))
+    elif not common.quiet:
+        note(tr("removed {path}", path=removed.path))
+    return 0

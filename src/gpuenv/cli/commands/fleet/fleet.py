@@ -1,0 +1,255 @@
+"""`gpuenv fleet`: detect, plan, create and verify on many machines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gpuenv.cli.commands.fleet.options import FleetArguments, FleetCreateArguments, FleetPlanArguments
+from gpuenv.cli.commands.fleet.progress import watching
+from gpuenv.cli.commands.plan.plan import options_of
+from gpuenv.cli.options import Common, PlanArguments
+from gpuenv.cli.output import (
+    check_terminal,
+    confirm,
+    envelope,
+    error_data,
+    note,
+    print_data,
+    print_error,
+    print_json,
+    print_warnings,
+    without_passwords,
+    working,
+)
+from gpuenv.cli.table import render_table
+from gpuenv.fleet.choose_engine import EngineOptions, choose_engine
+from gpuenv.fleet.names import check_environment, group_names
+from gpuenv.fleet.output_files import check_report, save_machines, write_report
+from gpuenv.fleet.render.plan import render_groups
+from gpuenv.fleet.render.run import (
+    columns_of,
+    counts_in_words,
+    error_of,
+    machine_problems,
+    render_run_data,
+    table_rows,
+)
+from gpuenv.fleet.run import Fleet, check_options
+from gpuenv.fleet.run_model import Engine, FleetRun
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import GpuenvError, UsageError
+from gpuenv.operations.verify import VerifyOptions
+from gpuenv.planning.options import PlanOptions
+
+_INTERRUPTED = 130
+
+
+def detect(where: FleetArguments, output: Path | None, common: Common) -> int:
+    """Let each machine tell what it is, and save that."""
+    session = _Session.of("detect", None, where, common)
+    run = session.carry_out(Fleet.detect)
+    return session.tell(run, saved=output)
+
+
+def plan(wanted: FleetPlanArguments, where: FleetArguments, common: Common) -> int:
+    """Plan for the machines as they are now."""
+    session = _Session.of("plan", None, where, common)
+    options = _options(wanted, where, "plan")
+
+    def work(fleet: Fleet) -> None:
+        fleet.detect()
+        with working(tr("reading indexes"), quiet=common.quiet):
+            fleet.decide(options)
+
+    return session.tell(session.carry_out(work))
+
+
+def create(
+    name: str,
+    wanted: FleetPlanArguments,
+    chosen: FleetCreateArguments,
+    where: FleetArguments,
+    common: Common,
+) -> int:
+    """Plan, show, ask, apply and verify on all machines."""
+    check_environment(name)
+    if not (chosen.yes or chosen.check):
+        check_terminal(assume="--yes")
+    session = _Session.of("create", name, where, common, check=chosen.check)
+    options = _options(wanted, where, "create", name)
+
+    def work(fleet: Fleet) -> None:
+        fleet.detect()
+        with working(tr("reading indexes"), quiet=common.quiet):
+            fleet.decide(options)
+            fleet.lock(options)
+        session.offer(fleet, ask=not (chosen.yes or chosen.check))
+        shared = session.engine.name == "slurm" if chosen.shared_home is None else chosen.shared_home
+        names = group_names(name, fleet.plan, shared_home=shared) if fleet.plan else {}
+        fleet.create(names, force=chosen.force, check=chosen.check)
+        if chosen.verify and not chosen.check:
+            fleet.verify(names, VerifyOptions())
+
+    return session.tell(session.carry_out(work))
+
+
+def verify(name: str, options: VerifyOptions, where: FleetArguments, common: Common) -> int:
+    """Prove an environment on all machines."""
+    check_environment(name)
+    session = _Session.of("verify", name, where, common)
+
+    def work(fleet: Fleet) -> None:
+        fleet.detect()
+        fleet.verify(name, options)
+
+    return session.tell(session.carry_out(work))
+
+
+def _options(wanted: FleetPlanArguments, where: FleetArguments, *command: str) -> PlanOptions:
+    """Return the plan's options; commands in its advice name the same machines."""
+    arguments = PlanArguments(
+        requirements=wanted.requirements,
+        requirement_files=wanted.requirement_files,
+        environment_file=wanted.environment_file,
+        python=wanted.python,
+        cuda=wanted.cuda,
+        mirrors=wanted.mirrors,
+        find_links=wanted.find_links,
+        offline=wanted.offline,
+        only_binary=wanted.only_binary,
+    )
+    named = [word for path in where.inventory or () for word in ("-i", str(path))]
+    named += ["-p", where.partition] if where.partition else []
+    named += ["--limit", where.limit] if where.limit else []
+    options = options_of(arguments, ("gpuenv", "fleet", *command, *named))
+    options = replace(options, gpus=())  # of GPUENV_GPU: these machines tell their own
+    check_options(options, os.environ)
+    return options
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """One command: its engine, and how it is told."""
+
+    command: FleetRun
+    engine: Engine
+    report: Path | None
+    common: Common
+
+    @classmethod
+    def of(
+        cls, command: Any, name: str | None, where: FleetArguments, common: Common, *, check: bool = False
+    ) -> _Session:
+        if where.report is not None:
+            check_report(where.report)
+        asked = EngineOptions(
+            tuple(map(str, where.inventory or ())),
+            where.partition,
+            where.limit,
+            where.forks,
+            where.timeout_s,
+            where.wait_s,
+            tuple(where.slurm_options or ()),
+        )
+        engine = choose_engine(asked, os.environ)
+        return cls(FleetRun(command, engine.name, (), name, check=check), engine, where.report, common)
+
+    def carry_out(self, work: Callable[[Fleet], None]) -> FleetRun:
+        """Do the work; return what is known of the machines, of an interrupted one as well."""
+        with watching(self.common) as watcher:
+            fleet = Fleet(self.engine, watcher, os.environ)
+            try:
+                work(fleet)
+            except KeyboardInterrupt:
+                if not fleet.hosts:
+                    raise
+                return fleet.run(replace(self.command, interrupted=True))
+            except GpuenvError as error:
+                error.data = error.data or (render_run_data(fleet.run(self.command)) if fleet.hosts else None)
+                raise
+        return fleet.run(self.command)
+
+    def offer(self, fleet: Fleet, *, ask: bool) -> None:
+        """Show the plan, and ask whether it may be carried out."""
+        run = fleet.run(replace(self.command, command="plan"))
+        ready = sum(one.state == "planned" for one in run.hosts)
+        if not self.common.as_json and (ask or not self.common.quiet):
+            _print_plan(run, self.common)
+        if ask and ready:
+            facts = {"name": self.command.environment, "count": ready}
+            confirm(tr("create {name} on these machines ({count})?", **facts), assume="--yes")
+
+    def tell(self, run: FleetRun, *, saved: Path | None = None) -> int:
+        """Hand over the outcome in every form that was asked for; return the exit status."""
+        error = _interrupted() if run.interrupted else error_of(run)
+        files, unwritable = self._write(run, saved)
+        error = error or unwritable
+        written = {"report": str(self.report) if self.report else None, "saved": files}
+        data = without_passwords({**render_run_data(run), **written})
+        if self.common.as_json:
+            told = error_data(error) if error else None
+            print_json(envelope(f"fleet {run.command}", data, warnings=run.warnings, error=told))
+        else:
+            self._print(run, files)
+            self._print_errors(run, error, unwritable)
+        return _INTERRUPTED if run.interrupted else error.exit_code if error else 0
+
+    def _print_errors(self, run: FleetRun, *errors: GpuenvError | None) -> None:
+        if run.interrupted:
+            note(_interrupted().message)
+        for error in dict.fromkeys(errors):
+            if error is None or error.code == "interrupted":
+                continue
+            if run.command == "plan":
+                error.because = ()  # they stand under the table
+            print_error(error, verbose=self.common.verbose)
+
+    def _write(self, run: FleetRun, saved: Path | None) -> tuple[list[str], UsageError | None]:
+        """Write what is asked for; what can't be written does not keep the rest from being told."""
+        try:
+            files = [str(path) for path in save_machines(run, saved)] if saved else []
+            if self.report is not None:
+                write_report(run, self.report)
+        except UsageError as error:
+            return [], error
+        return files, None
+
+    def _print(self, run: FleetRun, files: list[str]) -> None:
+        quiet = self.common.quiet
+        if run.command == "plan":
+            _print_plan(run, self.common)
+        elif not (quiet and run.command == "create"):
+            print_data(render_table(table_rows(run), columns_of(run, brief=True)))
+        if quiet:
+            return
+        for problem in machine_problems(run) if run.command == "detect" else ():
+            note(tr("warning: {message}", message=problem))
+        if files:
+            folder = Path(files[0]).parent
+            note(tr("saved the machines in {folder} ({count})", count=len(files), folder=folder))
+        if self.report is not None and self.report.is_file():
+            note(tr("wrote {file}", file=self.report))
+        note(_summary(run))
+
+
+def _summary(run: FleetRun) -> str:
+    counts = counts_in_words(run)
+    if run.command == "create" and not run.check and not run.changed:
+        return tr("{counts}: nothing was changed", counts=counts)
+    return counts
+
+
+def _print_plan(run: FleetRun, common: Common) -> None:
+    if not common.quiet:
+        print_warnings(run.warnings)
+    table = render_table(table_rows(run), columns_of(run))
+    groups = render_groups(run.fleet, verbose=common.verbose) if run.fleet else ""
+    print_data(f"{table}\n\n{groups}" if groups else table)
+
+
+def _interrupted() -> GpuenvError:
+    return GpuenvError(tr("interrupted; nothing half-made is left"), code="interrupted")

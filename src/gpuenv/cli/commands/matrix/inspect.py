@@ -1,0 +1,120 @@
+"""`gpuenv matrix inspect`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from gpuenv.cli.options import Common
+from gpuenv.cli.output import envelope, print_data, print_json, working
+from gpuenv.i18n.messages import tr
+from gpuenv.matrix.inspect_wheel import Inspection, inspect_wheel
+from gpuenv.matrix.page.runs_on import Generation
+from gpuenv.resolution.gpu_coverage import DriverNeed
+
+_MOST_NAMES = 6
+
+
+def inspect(place: str, common: Common, *, thorough: bool) -> int:
+    """Print what a wheel is, needs and runs on."""
+    with working(tr("reading {place}", place=place), quiet=common.quiet):
+        inspection = inspect_wheel(place, os.environ, thorough=thorough)
+    if common.as_json:
+        print_json(envelope("matrix inspect", _data(inspection)))
+    else:
+        print_data("\n".join(_lines(inspection, verbose=common.verbose)))
+    return 0
+
+
+def _data(inspection: Inspection) -> dict[str, Any]:
+    facts = inspection.facts
+    return {
+        "wheel": inspection.place,
+        "project": facts.metadata.name,
+        "version": str(facts.version),
+        "variant": str(facts.variant) if facts.variant else None,
+        "cuda": str(facts.variant.cuda) if facts.variant and facts.variant.cuda else None,
+        "cudnn": facts.cudnn,
+        "architectures": [str(item) for item in facts.architectures],
+        "platform": facts.platform,
+        "pythons": list(facts.pythons),
+        "tags": list(facts.tags),
+        "wheel_tags": list(facts.wheel_tags),
+        "requires_python": facts.metadata.requires_python,
+        "requires": list(facts.metadata.requires),
+        "gpus": [_generation_data(item) for item in inspection.generations],
+        "drivers": [
+            {
+                "os": item.os,
+                "least": str(item.least),
+                "native": str(item.native) if item.native else None,
+                "source": item.source,
+            }
+            for item in inspection.drivers
+        ],
+        "evidence": "assumed" if facts.missing else "wheel",
+        "missing": [*facts.missing, *facts.remarks],
+        "received": inspection.received,
+    }
+
+
+def _generation_data(item: Generation) -> dict[str, Any]:
+    return {
+        "architecture": item.architecture,
+        "compute_capabilities": [str(capability) for capability in item.capabilities],
+        "through": item.through,
+        "names": list(item.names),
+    }
+
+
+def _lines(inspection: Inspection, *, verbose: bool) -> Iterator[str]:
+    facts = inspection.facts
+    variant = f" ({facts.variant})" if facts.variant else ""
+    yield tr(
+        "{project} {version}{variant}", project=facts.metadata.name, version=facts.version, variant=variant
+    )
+    yield tr("  for Python {pythons} on {tags}", pythons=" ".join(facts.pythons), tags=" ".join(facts.tags))
+    if facts.variant and facts.variant.cuda:
+        cudnn = facts.cudnn or tr("not named: it brings its own or needs none")
+        yield tr("  CUDA {cuda}, cuDNN {cudnn}", cuda=facts.variant.cuda, cudnn=cudnn)
+    if facts.architectures:
+        yield tr("  compiled for {list}", list=" ".join(map(str, facts.architectures)))
+    for generation in inspection.generations:
+        yield _generation_line(generation, verbose=verbose)
+    for driver in inspection.drivers:
+        yield _driver_line(driver, ptx=any(item.kind == "compute" for item in facts.architectures))
+    for text in (*facts.missing, *facts.remarks):
+        yield tr("  could not be told: {what}", what=text)
+    if facts.metadata.requires_python:
+        yield tr("  requires Python {specifier}", specifier=facts.metadata.requires_python)
+    for line in facts.metadata.requires:
+        if "extra ==" in line and not verbose:
+            continue
+        yield tr("  requires {requirement}", requirement=line)
+
+
+def _generation_line(item: Generation, *, verbose: bool) -> str:
+    line = tr(
+        "  runs on {architecture} ({capabilities})",
+        architecture=item.architecture,
+        capabilities=", ".join(map(str, item.capabilities)),
+    )
+    if item.through == "ptx":
+        line = tr("{line} through PTX", line=line)
+    return f"{line}: {_names(item, verbose=verbose)}" if item.names else line
+
+
+def _names(item: Generation, *, verbose: bool) -> str:
+    """The names people know are short."""
+    names = list(item.names) if verbose else sorted(item.names, key=len)[:_MOST_NAMES]
+    more = len(item.names) - len(names)
+    return ", ".join([*names, tr("and {count} more", count=more)] if more else names)
+
+
+def _driver_line(item: DriverNeed, *, ptx: bool) -> str:
+    systems = {"linux": "Linux", "windows": tr("Windows, WSL2")}
+    needs = tr("  needs driver {least} or newer on {system}", least=item.least, system=systems[item.os])
+    if not ptx or item.native in (None, item.least):
+        return needs
+    return tr("{needs}; {native} for PTX", needs=needs, native=item.native)

@@ -1,0 +1,138 @@
+"""`gpuenv matrix refresh`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpuenv.cli.options import Common
+from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings
+from gpuenv.i18n.messages import tr
+from gpuenv.matrix.refresh import Read, Refreshed, RefreshOptions, Watcher, refresh
+from gpuenv.matrix_checks.refresh_targets import Target
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+
+def run(options: RefreshOptions, common: Common) -> int:
+    """Read what the matrices do not know, and say what was found."""
+    with _watching(common) as watcher:
+        refreshed = refresh(options, os.environ, watcher)
+    if common.as_json:
+        print_json(envelope("matrix refresh", _data(refreshed, options), warnings=refreshed.warnings))
+        return 0
+    if not common.quiet:
+        print_warnings(refreshed.warnings)
+    lines = [*_lines(refreshed, options)]
+    if lines:
+        print_data("\n".join(lines))
+    if not common.quiet:
+        note(_summary(refreshed, options))
+    return 0
+
+
+def _lines(refreshed: Refreshed, options: RefreshOptions) -> Iterator[str]:
+    if options.dry_run:
+        for target in refreshed.targets:
+            yield tr("{label}: {file}", label=target.label, file=target.file.filename)
+        return
+    for item in refreshed.read:
+        yield _read_line(item)
+
+
+def _read_line(item: Read) -> str:
+    if item.row is None:
+        return tr("{label}: not read: {problem}", label=item.target.label, problem=item.problem)
+    told = item.row.get("architectures") or item.row.get("pythons", ())
+    line = tr(
+        "{label}: {variant} {told}", label=item.target.label, variant=_variant(item), told=" ".join(told)
+    )
+    if item.row["evidence"] == "assumed":
+        line = tr("{line} (assumed: {note})", line=line, note=item.row.get("note"))
+    return line
+
+
+def _variant(item: Read) -> str:
+    row = item.row or {}
+    return str(row.get("variant") or " ".join(row.get("pypi_cuda", {}).values()) or "-")
+
+
+def _summary(refreshed: Refreshed, options: RefreshOptions) -> str:
+    if options.dry_run:
+        return tr("{count} wheels would be read", count=len(refreshed.targets))
+    if not refreshed.targets:
+        return tr("the matrices know all that the indexes list")
+    return tr(
+        "{count} wheels read, {size:.1f} MB received; written to {place}",
+        count=sum(item.row is not None for item in refreshed.read),
+        size=refreshed.received / 1e6,
+        place=refreshed.directory,
+    )
+
+
+def _data(refreshed: Refreshed, options: RefreshOptions) -> dict[str, Any]:
+    return {
+        "directory": str(refreshed.directory),
+        "dry_run": options.dry_run,
+        "targets": [_target_data(target) for target in refreshed.targets],
+        "read": [
+            {**_target_data(item.target), "row": item.row, "problem": item.problem, "received": item.received}
+            for item in refreshed.read
+        ],
+        "received": refreshed.received,
+    }
+
+
+def _target_data(target: Target) -> dict[str, Any]:
+    return {
+        "project": target.project,
+        "version": str(target.version),
+        "variant": str(target.variant) if target.variant else None,
+        "platform": target.platform,
+        "index": target.index,
+        "filename": target.file.filename,
+    }
+
+
+@contextmanager
+def _watching(common: Common) -> Iterator[Watcher]:
+    if common.quiet or not sys.stderr.isatty():
+        yield _Silent()
+        return
+    from rich.console import Console  # noqa: PLC0415 - only where it draws
+    from rich.progress import Progress  # noqa: PLC0415
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        yield _Bar(progress)
+
+
+class _Silent:
+    def begin(self, count: int) -> None:
+        """Hear nothing."""
+
+    def done(self, read: Read) -> None:
+        """Hear nothing."""
+
+
+@dataclass(slots=True)
+class _Bar:
+    """A bar of wheels, with the one that came last."""
+
+    progress: Progress
+    received: int = 0
+
+    def begin(self, count: int) -> None:
+        """Draw the bar."""
+        self.progress.add_task(tr("reading wheels"), total=count)
+
+    def done(self, read: Read) -> None:
+        """Move it on."""
+        self.received += read.received
+        text = tr("{label}, {size:.1f} MB", label=read.target.label, size=self.received / 1e6)
+        for task in self.progress.task_ids:
+            self.progress.update(task, advance=1, description=text)

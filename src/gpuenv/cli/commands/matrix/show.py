@@ -1,0 +1,166 @@
+"""`gpuenv matrix show` and `matrix check`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+
+from gpuenv.cli.options import Common
+from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings
+from gpuenv.cli.table import render_table
+from gpuenv.i18n.messages import tr
+from gpuenv.matrix.show import check_matrix, show_matrix
+from gpuenv.matrix_checks.keys import MatrixFault, MatrixNote
+from gpuenv.model.errors import Because, UsageError
+
+_FEW = 4
+_COLUMNS = {
+    "torch": ("torch", "variant", "platform", "index", "pythons", "architectures", "cudnn", "evidence"),
+    "cuda": (
+        "kind",
+        "cuda",
+        "release",
+        "major",
+        "os",
+        "branch",
+        "architecture",
+        "linux",
+        "windows",
+        "source",
+    ),
+    "gpus": ("name", "compute_capability", "architecture", "pci_ids", "source"),
+    "companions": (
+        "kind",
+        "torch",
+        "project",
+        "versions",
+        "version",
+        "specifier",
+        "basis",
+        "requires_torch",
+        "requires_python",
+        "evidence",
+    ),
+    "known-bad": ("id", "judge", "effect", "remedy", "source"),
+    "libraries": (
+        "kind",
+        "library",
+        "counts",
+        "from",
+        "major",
+        "torch",
+        "cuda",
+        "version",
+        "min_compute_capability",
+        "source",
+    ),
+    "dependencies": (
+        "kind",
+        "torch",
+        "variant",
+        "index",
+        "project",
+        "version",
+        "platform",
+        "size",
+        "installed",
+        "evidence",
+        "requires",
+    ),
+    "conda": (
+        "channel",
+        "torch",
+        "variant",
+        "platform",
+        "pythons",
+        "architectures",
+        "build",
+        "requires",
+        "channels",
+        "source",
+    ),
+    "signatures": ("id", "class", "priority", "cause_en", "evidence"),
+    "checks": ("id", "group", "title", "common", "source"),
+    "pythons": ("version", "released", "uv", "source"),
+    "images": ("repository", "tag", "flavour", "distribution", "glibc", "python", "cuda", "source"),
+    "ecosystem": (
+        "kind",
+        "set",
+        "project",
+        "by",
+        "torch",
+        "variant",
+        "platform",
+        "version",
+        "requires_torch",
+        "page",
+        "source",
+    ),
+    "api-changes": ("id", "project", "version", "kind", "names", "text_en", "source"),
+    "mirrors": ("name", "title", "kind", "status", "aliases", "hosts", "missing_status", "source"),
+}
+
+
+def show(table: str, common: Common) -> int:
+    """Print the rows of a matrix."""
+    rows = show_matrix(table, os.environ)
+    if common.as_json:
+        print_json(envelope("matrix show", {"table": table, "rows": list(rows)}))
+    else:
+        print_data(render_table(rows, _COLUMNS[table]))
+    return 0
+
+
+def show_page(path: Path, common: Common) -> int:
+    """Write the matrices as a page for people who look rather than read."""
+    from gpuenv.matrix.write_page import write_matrix_page  # noqa: PLC0415 - only where it is drawn
+
+    written = write_matrix_page(path, os.environ)
+    if common.as_json:
+        data = {"file": str(written.path), "bytes": written.size, "machine": written.machine is not None}
+        print_json(envelope("matrix show", data, warnings=written.warnings))
+    elif not common.quiet:
+        print_warnings(written.warnings)
+        note(tr("wrote {file}", file=written.path))
+    return 0
+
+
+def check(common: Common, against: Path | None = None) -> int:
+    """Validate the matrices; faults are bad input (exit 2), notes are told."""
+    checked = check_matrix(os.environ, against)
+    data = {
+        "faults": [asdict(item) for item in checked.faults],
+        "notes": [asdict(item) for item in checked.notes],
+    }
+    if checked.faults:
+        raise UsageError(
+            tr("the matrices have {count} faults", count=len(checked.faults)),
+            code="matrix-faults",
+            because=tuple(Because(_say(item), item.table) for item in checked.faults),
+            data=data,
+        )
+    if common.as_json:
+        print_json(envelope("matrix check", data))
+    elif not common.quiet:
+        _tell_notes(checked.notes, all_of_them=common.verbose)
+        note(tr("the matrices hold"))
+    return 0
+
+
+def _say(item: MatrixFault | MatrixNote) -> str:
+    return tr("{row}: {message}", row=item.row_key, message=item.message)
+
+
+def _tell_notes(notes: Iterable[MatrixNote], *, all_of_them: bool) -> None:
+    """Print the notes kind by kind; of a kind with many, the first few unless all are asked for."""
+    for _, alike in groupby(notes, lambda item: item.code):
+        kind = tuple(alike)
+        shown = kind if all_of_them or len(kind) <= _FEW else kind[: _FEW - 1]
+        for item in shown:
+            print_data(f"{item.table} {_say(item)}")
+        if len(shown) < len(kind):
+            left = len(kind) - len(shown)
+            print_data(tr("{table}: {count} more such notes; -v tells them", table=kind[0].table, count=left))

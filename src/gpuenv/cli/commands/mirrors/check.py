@@ -1,0 +1,100 @@
+"""`gpuenv mirrors check`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime, timezone
+from typing import Any
+
+from gpuenv.cli.options import Common
+from gpuenv.cli.output import envelope, note, print_data, print_json
+from gpuenv.cli.table import render_table
+from gpuenv.formats.text import render_size
+from gpuenv.i18n.messages import marked, tr
+from gpuenv.indexes.mirrors.verdict import Verdict
+from gpuenv.mirrors.check import CheckedMirrors, CheckOptions, Follow, check_mirrors, raise_unless_served
+
+_COLUMNS = {
+    "rank": marked("rank"),
+    "name": marked("name"),
+    "kind": marked("kind"),
+    "answers": marked("answers"),
+    "has": marked("has"),
+    "newest_torch": marked("newest_torch"),
+    "stale": marked("stale"),
+    "leaks": marked("leaks"),
+    "speed": marked("speed"),
+    "problem": marked("problem"),
+}
+_KINDS = {
+    "university": marked("university"),
+    "commercial": marked("commercial"),
+    "router": marked("router"),
+    "official": marked("official"),
+    "own": marked("own"),
+}
+
+
+def check(options: CheckOptions, common: Common) -> int:
+    """Print what each mirror has and how fast it is; exit 4 where none answers."""
+    with _progress(quiet=common.quiet) as follow:
+        checked = check_mirrors(options, os.environ, follow)
+    data = {"files": list(checked.files), "mirrors": [_data(one, checked) for one in checked.verdicts]}
+    if not common.as_json:
+        if not common.quiet:
+            _tell(checked)
+        print_data(render_table([_row(one) for one in checked.verdicts], _COLUMNS))
+    raise_unless_served(checked, options, data)
+    if common.as_json:
+        print_json(envelope("mirrors check", data))
+    return 0
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Follow]:
+    """Tell on a terminal how many mirrors have been asked."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _name, _done, _of: None
+        return
+    from rich.console import Console  # noqa: PLC0415 - only where it draws
+
+    with Console(stderr=True).status(tr("asking the mirrors")) as status:
+        yield lambda name, done, of: status.update(
+            tr("asking the mirrors: {done} of {all}, {name} last", done=done, all=of, name=name)
+        )
+
+
+def _tell(checked: CheckedMirrors) -> None:
+    note(tr("looked for {files}", files=", ".join(checked.files)))
+    if checked.remembered:
+        count = len(checked.remembered)
+        who = tr("1 mirror was") if count == 1 else tr("{count} mirrors were", count=count)
+        note(tr("{who} measured today and not asked again; --again measures anew", who=who))
+
+
+def _data(verdict: Verdict, checked: CheckedMirrors) -> dict[str, Any]:
+    at = verdict.measured_at
+    told = {name: value for name, value in asdict(verdict).items() if name != "measured_at"}
+    when = None if at is None else datetime.fromtimestamp(int(at), timezone.utc).isoformat()
+    return {**told, "measured": when, "remembered": verdict.name in checked.remembered}
+
+
+def _row(verdict: Verdict) -> Mapping[str, Any]:
+    pace = verdict.bytes_per_s
+    return {
+        **asdict(verdict),
+        "kind": tr(_KINDS[verdict.kind]) if verdict.kind in _KINDS else verdict.kind,
+        "answers": _yes_or_no(verdict.answers),
+        "has": _yes_or_no(verdict.has),
+        "stale": _yes_or_no(verdict.stale),
+        "leaks": verdict.leaks or (None if verdict.leaks is None else tr("no")),
+        "speed": tr("{size}/s", size=render_size(pace)) if pace is not None else None,
+    }
+
+
+def _yes_or_no(fact: bool | None) -> str | None:
+    return None if fact is None else tr("yes") if fact else tr("no")

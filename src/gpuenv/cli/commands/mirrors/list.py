@@ -1,0 +1,62 @@
+"""`gpuenv mirrors list`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from gpuenv.cli.options import Common
+from gpuenv.cli.output import envelope, print_data, print_json
+from gpuenv.cli.table import render_table
+from gpuenv.i18n.messages import marked, said, tr
+from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
+from gpuenv.model.mirror import Mirror, MirrorStatus
+
+_COLUMNS = {
+    "name": marked("name"),
+    "status": marked("status"),
+    "pypi": "pypi",
+    "torch": "torch",
+    "conda": "conda",
+    "title": marked("title"),
+}
+_STATUSES: dict[MirrorStatus, str] = {
+    "alive": marked("alive"),
+    "partial": marked("partial"),
+    "redirector": marked("redirector"),
+    "stale": marked("stale"),
+    "retired": marked("retired"),
+}
+
+
+def show(common: Common) -> int:
+    """Print the mirrors, the retired ones last; under -v, what each is known to get wrong."""
+    mirrors = load_mirrors(os.environ)
+    if common.as_json:
+        rows = [{**asdict(one), "own": one.name in mirrors.own} for one in mirrors.all]
+        print_json(envelope("mirrors list", {"mirrors": rows}))
+        return 0
+    print_data(render_table([_row(one, mirrors) for one in mirrors.all], _COLUMNS))
+    if common.verbose:
+        for mirror in mirrors.all:
+            for fault in mirror.faults:
+                print_data(f"{mirror.name}: {said(fault.text)} ({fault.source})")
+    return 0
+
+
+def _row(mirror: Mirror, mirrors: Mirrors) -> Mapping[str, Any]:
+    own = tr("your own, {file}", file=mirrors.file)
+    return {
+        "name": mirror.name,
+        "status": tr(_STATUSES[mirror.status]),
+        "pypi": _yes(mirror.pypi),
+        "torch": mirror.torch.layout if mirror.torch else None,
+        "conda": _yes(mirror.conda),
+        "title": f"{mirror.title} ({own})" if mirror.name in mirrors.own else said(mirror.title),
+    }
+
+
+def _yes(part: object) -> str | None:
+    return tr("yes") if part else None

@@ -1,0 +1,159 @@
+"""`gpuenv plan --adapt`: what was left, as a patch that makes it work here."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from gpuenv.adapt.adapt import Adapting, adapt
+from gpuenv.adapt.model import Adaptation
+from gpuenv.adapt.render import patch_of, render_adaptation_data, render_changes
+from gpuenv.adapt.write import write_files
+from gpuenv.cli.commands.plan.plan import DEFAULT_TARGET, options_of
+from gpuenv.cli.options import AdaptArguments, Common, PlanArguments
+from gpuenv.cli.output import (
+    envelope,
+    json_text,
+    note,
+    print_data,
+    print_file,
+    print_json,
+    print_warnings,
+    working,
+)
+from gpuenv.files.write_output import write_file
+from gpuenv.formats.json import render_plan_data
+from gpuenv.formats.text import render_text
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.planning.options import PlanOptions
+
+_FORMATS = ("text", "json")
+_ADDED, _REMOVED, _PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[0m"
+
+
+def plan_adapted(
+    wanted: PlanArguments, asked: AdaptArguments, format_name: str, output: Path | None, common: Common
+) -> int:
+    """Decide, print the plan and the changes, and write what was asked for: the patch, or the files."""
+    if format_name not in _FORMATS:
+        raise _usage(
+            tr("--adapt goes with --format text and json only"),
+            tr("change the files with --write, then plan them in that format"),
+        )
+    adapting, options = to_adapt(wanted, asked, ("gpuenv", "plan"))
+    adapting = replace(adapting, patch_alone=True)
+    with adapting_shown(common) as tell:
+        adaptation = adapt(adapting, options, os.environ, target=DEFAULT_TARGET, tell=tell)
+    document = envelope("plan", adapted_data(adaptation), warnings=adaptation.plan.warnings)
+    output = None if str(output) == "-" else output
+    if output is not None:
+        write_file(output, json_text(document) if format_name == "json" else patch_of(adaptation))
+    if common.as_json or (format_name == "json" and output is None):
+        print_json(document)
+    else:
+        show_adaptation(adaptation, common, with_patch=output is None and not asked.write)
+    if output is not None and not common.quiet:
+        note(tr("wrote {file}", file=output))
+    if asked.write:
+        write_adapted(adaptation, common)
+    elif adaptation.changes and not (common.quiet or common.as_json):
+        note(tr("hint: {fix}", fix=_how_to_apply(wanted, output, changes_files=bool(patch_of(adaptation)))))
+    return 0
+
+
+def to_adapt(
+    wanted: PlanArguments, asked: AdaptArguments, program: tuple[str, ...]
+) -> tuple[Adapting, PlanOptions]:
+    """Return what is to be adapted, and the options of the plan without it; raise UsageError."""
+    if wanted.machine_folder is not None:
+        raise _usage(
+            tr("--adapt plans for one kind of environment, --machines for many"),
+            tr("name the machines that it is for with --machine FILE"),
+        )
+    named = (
+        *(wanted.requirement_files or ()),
+        *([wanted.environment_file] if wanted.environment_file else ()),
+    )
+    paths = (*(_path(word) for word in wanted.requirements or ()), *named)
+    rest = replace(wanted, requirements=None, requirement_files=None, environment_file=None)
+    options = options_of(rest, (*program, "--adapt", *map(str, paths)))
+    return Adapting(paths or (Path(),), asked.exclude_newer), options
+
+
+def _path(word: str) -> Path:
+    try:
+        there = Path(word).exists()
+    except (OSError, ValueError):  # too long a name, a null byte
+        there = False
+    if not there:
+        raise _usage(
+            tr("`{word}` is no file or folder here", word=word),
+            tr("with --adapt name what was left: a file or a folder; what it asks for stands there"),
+        )
+    return Path(word)
+
+
+def _usage(problem: str, fix: str) -> UsageError:
+    return UsageError(problem, code="usage", fixes=(Fix(fix),))
+
+
+@contextmanager
+def adapting_shown(common: Common) -> Iterator[Callable[[int], None]]:
+    """Show that it goes on, and how often the resolver ran."""
+    with working(tr("reading what was left, and indexes"), quiet=common.quiet) as update:
+        yield lambda count: update(tr("resolving the other packages, run {count}", count=count))
+
+
+def adapted_data(adaptation: Adaptation) -> dict[str, object]:
+    """Return the plan's data with what is adapted."""
+    return {**render_plan_data(adaptation.plan), "adapted": render_adaptation_data(adaptation)}
+
+
+def show_adaptation(adaptation: Adaptation, common: Common, *, with_patch: bool) -> None:
+    """Print the plan, each change with its reason and risks, and the patch."""
+    if not common.quiet:
+        print_warnings(adaptation.plan.warnings)
+        print_data(render_text(adaptation.plan, verbose=common.verbose))
+        print_data(render_changes(adaptation, verbose=common.verbose))
+    patch = patch_of(adaptation)
+    if with_patch and patch:
+        print_file(patch, _coloured if _draws(os.environ) else None)
+
+
+def _draws(environ: Mapping[str, str]) -> bool:
+    return not (environ.get("NO_COLOR") or environ.get("TERM") == "dumb" or os.name == "nt")
+
+
+def _coloured(patch: str) -> str:
+    signs = {"+": _ADDED, "-": _REMOVED}
+    lines = (f"{sign}{line}{_PLAIN}" if (sign := signs.get(line[:1])) else line for line in patch.split("\n"))
+    return "\n".join(lines)
+
+
+def write_adapted(adaptation: Adaptation, common: Common) -> None:
+    """Change the files in place, and say how to undo it."""
+    for one in write_files(adaptation.left, adaptation.files):
+        if not common.quiet:
+            undo = shlex.join(("mv", one.kept, one.path))
+            note(tr("wrote {file}; `{command}` brings back what it held", file=one.path, command=undo))
+
+
+def _how_to_apply(wanted: PlanArguments, output: Path | None, *, changes_files: bool) -> str:
+    if not changes_files:
+        return tr("`{command}` makes it", command=_create(wanted))
+    if output is not None:
+        return tr("apply it with `{command}`", command=shlex.join(("git", "apply", str(output))))
+    return tr(
+        "--write changes the files, -o FILE keeps the patch, `{command}` makes it", command=_create(wanted)
+    )
+
+
+def _create(wanted: PlanArguments) -> str:
+    paths = [*(wanted.requirements or ()), *(str(path) for path in wanted.requirement_files or ())]
+    paths += [str(wanted.environment_file)] if wanted.environment_file else []
+    return shlex.join(("gpuenv", "create", "NAME", "--adapt", *(paths or ["."])))

@@ -1,0 +1,149 @@
+"""`gpuenv plan` for many saved machines: one environment for all, or the fewest."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from gpuenv.cli.commands.plan.plan import DEFAULT_TARGET, decide_text, keep_by_hand, plan_once, print_plan
+from gpuenv.cli.options import Common
+from gpuenv.cli.output import (
+    envelope,
+    error_data,
+    json_text,
+    note,
+    print_error,
+    print_file,
+    print_json,
+    print_warnings,
+    working,
+)
+from gpuenv.cli.table import render_table
+from gpuenv.files.write_output import make_folder, write_file
+from gpuenv.fleet.model import FleetPlan
+from gpuenv.fleet.plan import in_words, may_be_parted, plan_fleet
+from gpuenv.fleet.render.plan import COLUMNS, render_fleet_data, render_groups, table_rows
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, Refused, UsageError
+from gpuenv.model.plan import Plan
+from gpuenv.planning.options import PlanOptions
+from gpuenv.untrusted.printable import printable
+
+# How a file of each format is named in the folder of its group.
+_FILES = {
+    "environment.yml": "environment.yml",
+    "requirements.txt": "requirements.txt",
+    "pylock.toml": "pylock.toml",
+    "pyproject": "pyproject.toml",
+    "pixi.toml": "pixi.toml",
+    "dockerfile": "Dockerfile",
+    "devcontainer": "devcontainer.json",
+    "pip": "pip.txt",
+    "uv": "uv.txt",
+}
+
+
+def plan_groups(options: PlanOptions, format_name: str, output: Path | None, common: Common) -> int:
+    """Part the machines into the fewest groups and print their plans; 3 where one can't be served."""
+    if not may_be_parted(options, os.environ):
+        return plan_once(options, format_name, output, common)
+    with working(tr("reading indexes"), quiet=common.quiet):
+        fleet = plan_fleet(options, os.environ, target=DEFAULT_TARGET)
+    named = options.machine_folder is None
+    if named and not fleet.groups:  # then the refusal of one plan for all of them says more
+        return plan_once(options, format_name, output, common)
+    if named and len(fleet.groups) == 1 and not fleet.unserved:
+        keep_by_hand(output, format_name)
+        return print_plan(*_text_of(1, fleet, format_name, options, common), output, common)
+    return _print_groups(fleet, format_name, options, output, common)
+
+
+def _print_groups(
+    fleet: FleetPlan, format_name: str, options: PlanOptions, output: Path | None, common: Common
+) -> int:
+    error = _unserved(fleet) if fleet.unserved else None
+    told = error_data(error) if error else None
+    document = envelope("plan", render_fleet_data(fleet), warnings=fleet.warnings, error=told)
+    if format_name in ("text", "json"):
+        text = _as_text(fleet, common) if format_name == "text" else json_text(document)
+        written = _written(output, text)
+    else:
+        text, written = _in_format(fleet, format_name, options, output, common)
+    if common.as_json:
+        print_json(document)
+    else:
+        _print_text(fleet, text, written, common)
+        if error:
+            print_error(error, verbose=common.verbose)
+    return error.exit_code if error else 0
+
+
+def _print_text(fleet: FleetPlan, text: str, written: tuple[Path, ...], common: Common) -> None:
+    if not common.quiet:
+        print_warnings(fleet.warnings)
+    if not written and text:
+        print_file(text)
+    for path in () if common.quiet else written:
+        note(tr("wrote {file}", file=path))
+
+
+def _as_text(fleet: FleetPlan, common: Common) -> str:
+    table = render_table(table_rows(fleet), COLUMNS)
+    return printable(f"{table}\n\n{render_groups(fleet, verbose=common.verbose)}")
+
+
+def _unserved(fleet: FleetPlan) -> Refused:
+    facts = {"count": len(fleet.unserved), "all": len(fleet.machines)}
+    return Refused(tr("{count} of {all} machines can't be served", **facts), code="machines-not-served")
+
+
+def _written(output: Path | None, text: str) -> tuple[Path, ...]:
+    if output is None:
+        return ()
+    write_file(output, text)
+    return (output,)
+
+
+def _in_format(
+    fleet: FleetPlan, format_name: str, options: PlanOptions, output: Path | None, common: Common
+) -> tuple[str, tuple[Path, ...]]:
+    """Return the text of the only group, or the files that were written, a folder for each group."""
+    if len(fleet.groups) == 1 and not (output and output.is_dir()):
+        keep_by_hand(output, format_name)
+        _, text = _text_of(1, fleet, format_name, options, common)
+        return text, _written(output, text)
+    if output is None and fleet.groups:
+        raise _several(fleet)
+    texts: dict[Path, str] = {}
+    for place in range(1, len(fleet.groups) + 1):
+        path = (output or Path()) / f"group-{place}" / _FILES[format_name]
+        keep_by_hand(path, format_name)
+        _, texts[path] = _text_of(place, fleet, format_name, options, common)
+    for path, text in texts.items():  # now that there is a text for each of them
+        make_folder(path.parent)
+        write_file(path, text)
+    return "", tuple(texts)
+
+
+def _text_of(
+    place: int, fleet: FleetPlan, format_name: str, options: PlanOptions, common: Common
+) -> tuple[Plan, str]:
+    group = fleet.groups[place - 1]
+    files = tuple(Path(fleet.machines[number].file) for number in group.numbers)
+    options = replace(options, machines=files, machine_folder=None)
+    with working(tr("reading indexes"), quiet=common.quiet):
+        return decide_text(options, format_name, common, group.plan)
+
+
+def _several(fleet: FleetPlan) -> UsageError:
+    """Say how to get a file for each group, or for one of them."""
+    return UsageError(
+        tr("the machines need {count} plans, and one file is asked for", count=len(fleet.groups)),
+        code="several-groups",
+        because=in_words(fleet),
+        fixes=(
+            Fix(tr("write a file for each group into a folder: -o DIR")),
+            Fix(tr("or plan for one of the groups: name its machines with --machine FILE")),
+        ),
+    )

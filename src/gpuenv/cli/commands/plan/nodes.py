@@ -1,0 +1,111 @@
+"""`gpuenv plan` as files that make environments on other machines: a playbook, a script for sbatch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gpuenv.cli.options import Common
+from gpuenv.cli.output import (
+    envelope,
+    error_data,
+    note,
+    print_error,
+    print_file,
+    print_json,
+    print_warnings,
+    working,
+)
+from gpuenv.files.write_output import keep_foreign, make_folder, write_file
+from gpuenv.fleet.engines.ansible_files import playbook_files
+from gpuenv.fleet.engines.slurm_files import script_text
+from gpuenv.fleet.model import FleetPlan
+from gpuenv.fleet.names import group_names
+from gpuenv.fleet.node_archive import node_app
+from gpuenv.fleet.node_groups import NodeGroups, groups_for_nodes
+from gpuenv.fleet.render.plan import render_fleet_data
+from gpuenv.fleet.render.slurm import SlurmGroup
+from gpuenv.formats.json import render_plan_data
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Because, Fix, Refused, UsageError
+from gpuenv.planning.options import PlanOptions
+
+_NAME = "torch"
+
+
+def plan_for_nodes(options: PlanOptions, format_name: str, output: Path | None, common: Common) -> int:
+    """Write a playbook, its module and its locks into a folder, or a script for Slurm.
+
+    Returns 3 where a machine can't be served.
+    """
+    if format_name == "ansible" and (output is None or output.is_file()):
+        raise _no_folder()
+    with working(tr("reading indexes"), quiet=common.quiet):
+        found = groups_for_nodes(options, os.environ, _NAME)
+    error = unserved(found.fleet) if found.fleet and found.fleet.unserved else None
+    texts = _texts(found, format_name, output) if found.groups else {}
+    written = _write(texts)
+    if common.as_json:
+        told = error_data(error) if error else None
+        print_json(envelope("plan", _data(found), warnings=found.warnings, error=told))
+        return error.exit_code if error else 0
+    if not common.quiet:
+        print_warnings(found.warnings)
+        for path in written:
+            note(tr("wrote {file}", file=path))
+    if None in texts:
+        print_file(texts[None])
+    if error:
+        print_error(error, verbose=common.verbose)
+    return error.exit_code if error else 0
+
+
+def unserved(fleet: FleetPlan) -> Refused:
+    """Return the error of machines that no plan is for, with each one's reason."""
+    facts = {"count": len(fleet.unserved), "all": len(fleet.machines)}
+    return Refused(
+        tr("{count} of {all} machines can't be served", **facts),
+        code="machines-not-served",
+        because=tuple(Because(f"{one.name}: {one.problem}", one.file) for one in fleet.unserved),
+    )
+
+
+def _no_folder() -> UsageError:
+    return UsageError(
+        tr("--format ansible makes several files"),
+        code="no-folder",
+        fixes=(Fix(tr("name a folder for them: -o DIR")),),
+    )
+
+
+def _texts(found: NodeGroups, format_name: str, output: Path | None) -> Mapping[Path | None, str]:
+    """Return the files' texts; None stands for stdout."""
+    if format_name == "ansible":
+        groups = [(group.hosts, group.about, group.request) for group in found.groups]
+        return {
+            (output or Path()) / path: text
+            for path, text in playbook_files(groups, _NAME, node_app()).items()
+        }
+    names = group_names("", found.fleet, shared_home=True) if found.fleet else {1: ""}
+    parts = (
+        SlurmGroup(group.hosts, names[number], group.about, group.request)
+        for number, group in enumerate(found.groups, 1)
+    )
+    return {output: script_text(tuple(parts), _NAME, node_app())}
+
+
+def _write(texts: Mapping[Path | None, str]) -> tuple[Path, ...]:
+    files = {path: text for path, text in texts.items() if path is not None}
+    for path in files:
+        if path.suffix != ".json":  # which gpuenv alone writes
+            keep_foreign(path)
+    for path, text in files.items():
+        make_folder(path.parent)
+        write_file(path, text)
+    return tuple(files)
+
+
+def _data(found: NodeGroups) -> dict[str, Any]:
+    return render_fleet_data(found.fleet) if found.fleet else render_plan_data(found.groups[0].plan)

@@ -1,0 +1,171 @@
+"""pip.conf and pip.ini, as pip's configparser reads them.
+
+[global]
+index-url = https://mirror.example/simple
+# a comment
+extra-index-url =
+    https://one.example/simple
+    https://two.example/simple
+
+https://pip.pypa.io/en/stable/topics/configuration/
+"""
+
+from __future__ import annotations
+
+import configparser
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpuenv.config_edit.text import ended, line_end, without_mark
+from gpuenv.i18n.messages import tr
+
+_SECTION = re.compile(r"\[(?P<name>.+)\]")
+_OPTION = re.compile(r"(?P<indent>\s*)(?P<name>[^\s=:][^=:]*?)\s*(?:[=:]\s?|$)")
+_COMMENT = ("#", ";")
+_DEEPER = "    "  # the further lines of a value
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """Where an option stands: its first line and the one after its last, its name as it is spelt."""
+
+    section: str
+    name: str
+    start: int
+    end: int
+
+
+def read_settings(text: str) -> dict[str, str]:
+    """Return all options as `section.name`, names as pip spells them; ValueError for what pip can't read."""
+    parser = configparser.RawConfigParser()
+    try:
+        parser.read_string(without_mark(text)[1])
+    except configparser.Error as error:
+        raise ValueError(str(error).splitlines()[0]) from None
+    return {
+        f"{section}.{_plain(name)}": value
+        for section in parser.sections()
+        for name, value in parser.items(section)
+    }
+
+
+def write_settings(text: str, wanted: Mapping[str, str | None]) -> str:
+    """Set options, `section.name`, to values; None takes one out.
+
+    A section is made where there is none, and goes when its last option does if nothing else stands in it.
+    Raises ValueError for a text that pip can't read, or that can't be changed without changing more.
+    """
+    before = read_settings(text)
+    mark, rest = without_mark(text)
+    for key, value in wanted.items():
+        section, _, name = key.rpartition(".")
+        if value is None:
+            rest = _take_out(rest, section, name)
+        elif before.get(key) != value:
+            rest = _put(rest, section, name, value)
+    changed = mark + rest
+    told = {key: value for key, value in wanted.items() if value is not None}
+    if read_settings(changed) != {k: v for k, v in before.items() if k not in wanted} | told:
+        raise ValueError(tr("the file can't be changed without changing what else it says"))
+    return changed
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "-").removeprefix("--")
+
+
+def _put(text: str, section: str, name: str, value: str) -> str:
+    lines = text.splitlines(keepends=True)
+    found = _find(lines, section, name)
+    end = line_end(text)
+    value = value.replace("\n", f"{end}{_DEEPER}")
+    if found:
+        first = lines[found.start]
+        match = _OPTION.match(first)
+        spelt = first[: match.end()].rstrip("\r\n") if match else f"{name} = "
+        spelt = spelt if spelt[-1:] in " \t" or "=" in spelt or ":" in spelt else f"{spelt} ="
+        kept = _comments(lines[found.start + 1 : found.end])
+        spaced = spelt if spelt.endswith((" ", "\t")) or not spelt.rstrip().endswith(" =") else f"{spelt} "
+        lines[found.start : found.end] = [f"{spaced}{value}{_end_of(first) or ''}", *kept]
+        return "".join(lines)
+    header = _header(lines, section)
+    if header is None:
+        return f"{ended(text)}[{section}]{end}{name} = {value}{end}"
+    if not lines[header].endswith("\n"):
+        lines[header] += end
+    lines.insert(header + 1, f"{name} = {value}{end}")
+    return "".join(lines)
+
+
+def _take_out(text: str, section: str, name: str) -> str:
+    lines = text.splitlines(keepends=True)
+    found = _find(lines, section, name)
+    if found is None:
+        return text
+    lines[found.start : found.end] = _comments(lines[found.start + 1 : found.end])
+    header = _header(lines, section)
+    if header is not None and not any(line.strip() for line in _body(lines, header)):
+        del lines[header]
+    return "".join(lines)
+
+
+def _body(lines: list[str], header: int) -> list[str]:
+    body = lines[header + 1 :]
+    following = next((place for place, line in enumerate(body) if _SECTION.match(line)), len(body))
+    return body[:following]
+
+
+def _comments(lines: list[str]) -> list[str]:
+    """The comments and blank lines among a value's lines, which stay."""
+    return [line for line in lines if not line.strip() or line.lstrip().startswith(_COMMENT)]
+
+
+def _end_of(line: str) -> str:
+    return line[len(line.rstrip("\r\n")) :]
+
+
+def _header(lines: list[str], section: str) -> int | None:
+    return next(
+        (
+            place
+            for place, line in enumerate(lines)
+            if (match := _SECTION.match(line.strip())) and match["name"] == section and not line[:1].isspace()
+        ),
+        None,
+    )
+
+
+def _find(lines: list[str], section: str, name: str) -> _Option | None:
+    return next((one for one in _options(lines) if one.section == section and _plain(one.name) == name), None)
+
+
+def _options(lines: list[str]) -> list[_Option]:
+    """All options with the lines that belong to them: those that are indented deeper, and blanks between."""
+    found: list[_Option] = []
+    section, start, name, indent = "", None, "", 0
+    last = 0
+
+    def close() -> None:
+        if start is not None:
+            found.append(_Option(section, name, start, last + 1))
+
+    for place, line in enumerate(lines):
+        bare = line.strip()
+        if not bare or bare.startswith(_COMMENT):
+            continue
+        depth = len(line) - len(line.lstrip())
+        if start is not None and depth > indent:
+            last = place
+            continue
+        close()
+        start = None
+        header = _SECTION.match(bare)
+        if header:
+            section = header["name"]
+            continue
+        match = _OPTION.match(line)
+        if match:
+            start, name, indent, last = place, match["name"], depth, place
+    close()
+    return found

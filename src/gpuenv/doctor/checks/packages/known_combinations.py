@@ -1,0 +1,56 @@
+"""Known-bad combinations among what is installed; the rows are those that plans are judged by."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from gpuenv.doctor.checks import queries as subject
+from gpuenv.knowledge.knowledge import Knowledge, KnownBad
+from gpuenv.model.findings import Findings
+
+
+def applying(findings: Findings, knowledge: Knowledge, *, about: str) -> KnownBad | None:
+    """Return the first row that names `about` and applies to what is installed."""
+    versions, words = _versions(findings), _words(findings)
+    for row in knowledge.known_bad:
+        named = any(name == about for one in row.when for name, _ in one)
+        if named and not versions.keys() & set(row.unless) and _applies(row, versions, words):
+            return row
+    return None
+
+
+def _applies(row: KnownBad, versions: dict[str, Version], words: dict[str, str]) -> bool:
+    return any(all(_holds(name, wanted, versions, words) for name, wanted in one) for one in row.when)
+
+
+def _holds(
+    name: str, wanted: SpecifierSet | str, versions: dict[str, Version], words: dict[str, str]
+) -> bool:
+    if isinstance(wanted, str):
+        return words.get(name) == wanted
+    alike = (version for one, version in versions.items() if fnmatchcase(one, name))
+    return any(wanted.contains(version, prereleases=True) for version in alike)
+
+
+def _versions(findings: Findings) -> dict[str, Version]:
+    told = {item.name: subject.version_of(item.version) for item in findings.conda}
+    told |= {dist.name: subject.version_of(dist.version) for dist in reversed(findings.dists)}
+    torch, python = subject.torch_version(findings), subject.version_of(findings.python.version)
+    told |= {"torch": torch, "python": python}
+    cuda = subject.cuda_of(findings)
+    told |= {"cuda": Version(str(cuda))} if cuda else {}
+    public = {name: Version(version.public) for name, version in told.items() if version is not None}
+    conda = subject.conda_of(findings, "pytorch")
+    found = subject.version_of(conda.version) if conda else None
+    return {**public, "torch": found} if found and "torch" not in public else public
+
+
+def _words(findings: Findings) -> dict[str, str]:
+    system, conda = findings.machine.system, subject.conda_of(findings, "pytorch")
+    words = {"os": system.os, "arch": system.arch, "platform": subject.platform_of(findings) or ""}
+    if conda and conda.build.startswith("py3"):  # conda-forge's begin with cuda or cpu
+        words["channel"] = "pytorch"
+    return words

@@ -1,0 +1,62 @@
+"""What nvidia-smi says of the state of its GPUs: mode, memory, errors, heat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from gpuenv.host.nvidia.smi import find_nvidia_smi
+from gpuenv.i18n.messages import tr
+from gpuenv.model.findings import GpuState
+from gpuenv.process import subprocesses as process
+
+_LIMIT_S = 15.0
+_FIELDS = (
+    "index", "compute_mode", "memory.used", "memory.total", "ecc.errors.uncorrected.volatile.total",
+    "clocks_throttle_reasons.hw_thermal_slowdown",
+)  # fmt: skip
+_MOST = 256
+_LARGEST = 1 << 20  # bytes of an answer
+
+
+def read_states(environ: Mapping[str, str], root: Path) -> tuple[GpuState, ...]:
+    """Ask nvidia-smi; nothing where it is not there, or does not know one of the fields."""
+    program = find_nvidia_smi(environ, root)
+    if program is None:
+        return ()
+    argv = [str(program), f"--query-gpu={','.join(_FIELDS)}", "--format=csv,noheader,nounits"]
+    done = process.run(argv, timeout_s=_LIMIT_S, environ=environ, limit=_LARGEST)
+    try:
+        return parse_states(done.stdout) if done.ok else ()
+    except ValueError:
+        return ()
+
+
+def parse_states(text: str) -> tuple[GpuState, ...]:
+    """Parse the answer, a line a GPU; raise ValueError for lines of another kind.
+
+    Sample: `0, Default, 1024, 24564, [N/A], Not Active`
+    """
+    return tuple(_parse_line(line) for line in text.splitlines()[:_MOST] if line.strip())
+
+
+def _parse_line(line: str) -> GpuState:
+    words = [word.strip() for word in line.split(",")]
+    if len(words) != len(_FIELDS) or not _number(words[0]):
+        raise ValueError(tr("`{line}` is no line of a GPU's state", line=line[:80]))
+    return GpuState(
+        index=int(words[0]),
+        compute_mode=words[1] if words[1][:1].isalpha() else None,
+        memory_used=_count(words[2]),
+        memory_total=_count(words[3]),
+        ecc_errors=_count(words[4]),
+        too_hot={"Active": True, "Not Active": False}.get(words[5]),
+    )
+
+
+def _count(word: str) -> int | None:
+    return int(word) if _number(word) else None
+
+
+def _number(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) < 12  # noqa: PLR2004

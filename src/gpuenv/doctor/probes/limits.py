@@ -1,0 +1,67 @@
+"""Room and limits that programs run into: shared memory, open files, disks, the processor's abilities."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from gpuenv.host.executables import read_text
+from gpuenv.model.findings import Limits
+
+_FLAGS = re.compile(r"^flags\s*:\s*(.*)$", re.MULTILINE)
+_KEPT = ("avx", "avx2", "avx512f", "sse4_2")
+
+
+def read_limits(root: Path, environment: Path) -> Limits:
+    """Read them; `environment` is a path on the disk that packages go to."""
+    return Limits(
+        shared_memory=_size(root / "dev/shm"),
+        open_files=_open_files(),
+        disk_free=_free(environment),
+        temporary_free=_temporary_free(),
+        cpu_flags=parse_cpu_flags(read_text(root / "proc/cpuinfo") or ""),
+    )
+
+
+def parse_cpu_flags(text: str) -> tuple[str, ...]:
+    """Return which vector instructions /proc/cpuinfo names: `flags : fpu vme sse4_2 avx avx2`."""
+    found = _FLAGS.search(text)
+    words = set(found[1].split()) if found else set()
+    return tuple(flag for flag in _KEPT if flag in words)
+
+
+def _size(place: Path) -> int | None:
+    if sys.platform == "win32" or not place.is_dir():
+        return None
+    try:
+        told = os.statvfs(place)
+    except OSError:
+        return None
+    return told.f_frsize * told.f_blocks
+
+
+def _open_files() -> int | None:
+    if sys.platform == "win32":
+        return None
+    import resource  # noqa: PLC0415 - POSIX only
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return soft if soft != resource.RLIM_INFINITY else None
+
+
+def _temporary_free() -> int | None:
+    try:
+        return _free(Path(tempfile.gettempdir()))
+    except OSError:  # none can be written
+        return 0
+
+
+def _free(place: Path) -> int | None:
+    try:
+        return shutil.disk_usage(place).free
+    except OSError:
+        return None

@@ -1,0 +1,149 @@
+"""What a torch is, by its files and without importing it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+from gpuenv.doctor.probes.dynamic_loader import configured_folders, own_folders
+from gpuenv.environments.interpreter import is_environments
+from gpuenv.host.executables import is_there, read_text
+from gpuenv.i18n.messages import tr
+from gpuenv.model.findings import Interpreter, TorchFiles
+from gpuenv.wheels.cuda_architectures import FlagFinder
+from gpuenv.wheels.elf import Needs, parse_needs
+from gpuenv.wheels.metadata import parse_version_file
+
+_VERSION_FILE = 65536  # bytes
+_CHUNK = 4 << 20
+_FURTHEST = 1 << 48
+_LARGEST = 512 << 20  # libtorch_python has some 30 MB
+_FLAG_LIBRARIES = ("libtorch_python.so", "torch_python.dll", "libtorch_python.dylib")
+_LINKED = ("libtorch_cuda.so", "libc10_cuda.so", "libtorch_cuda_linalg.so")
+_CUDA = ("libcu", "libnccl", "libnv", "libcusparse")
+_DRIVERS = ("libcuda.so", "libnvidia-ml.so")
+_SYSTEM = (
+    "usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib64", "usr/lib", "lib64",
+    "usr/local/cuda/lib64", "usr/local/lib",
+)  # fmt: skip
+
+
+def read_torch(python: Interpreter, environ: Mapping[str, str], root: Path) -> TorchFiles | None:
+    """Return the environment's own torch, None where it has none; what is foreign is not looked for.
+
+    The user site is the own of a Python that is in no environment.
+    """
+    place = next((place for place in _own_places(python) if _has_torch(place)), None)
+    if place is None:
+        return None
+    version, variant, problem = _version(place / "torch/version.py")
+    needs, finds_own, named = _linked(place / "torch/lib")
+    return TorchFiles(
+        place=str(place),
+        version=version,
+        variant=variant,
+        architectures=_architectures(place / "torch/lib"),
+        needs=needs,
+        lacking=_lacking(needs, (*named, *_places(place, python, environ, root))),
+        finds_own=finds_own,
+        problem=problem,
+    )
+
+
+def _own_places(python: Interpreter) -> Iterator[Path]:
+    yield from map(Path, python.packages)
+    if python.user_site and python.uses_user_site and not is_environments(python):
+        yield Path(python.user_site)
+
+
+def _has_torch(place: Path) -> bool:
+    return is_there(place / "torch/version.py") or is_there(place / "torch/__init__.py")
+
+
+def _version(file: Path) -> tuple[str | None, str | None, str | None]:
+    text = read_text(file, _VERSION_FILE)
+    if text is None:
+        return None, None, tr("torch/version.py can't be read")
+    try:
+        told = parse_version_file(text)
+    except ValueError as error:
+        return None, None, tr("torch/version.py {error}", error=error)
+    variant = str(told.variant) if told.variant else None
+    if told.version is None and variant is None:
+        return None, None, tr("torch/version.py names neither version nor CUDA")
+    return str(told.version) if told.version else None, variant, None
+
+
+def _architectures(folder: Path) -> tuple[str, ...]:
+    found = (_read_flags(folder / name) for name in _FLAG_LIBRARIES)
+    return next((flags for flags in found if flags), ())
+
+
+def _read_flags(library: Path) -> tuple[str, ...]:
+    try:
+        if not library.is_file():
+            return ()
+        with library.open("rb") as file:
+            return _found(iter(lambda: file.read(_CHUNK), b""))
+    except OSError:
+        return ()
+
+
+def _found(chunks: Iterator[bytes]) -> tuple[str, ...]:
+    finder, seen = FlagFinder(), 0
+    for chunk in chunks:
+        found = finder.feed(chunk)
+        seen += len(chunk)
+        if found or seen > _LARGEST:
+            return tuple(map(str, found or ()))
+    return tuple(map(str, finder.finish() or ()))
+
+
+def _linked(folder: Path) -> tuple[tuple[str, ...], bool, tuple[Path, ...]]:
+    """Return the libraries of CUDA that torch's own need, whether they say where to look first, and where."""
+    read = [needs for name in _LINKED if (needs := _needs(folder / name))]
+    names = dict.fromkeys(one for needs in read for one in needs.libraries if one.startswith(_CUDA))
+    first = bool(read) and all(needs.rpath and not needs.runpath for needs in read)
+    places = tuple(dict.fromkeys(path for needs in read for path in own_folders(needs, folder)))
+    return tuple(name for name in names if not name.startswith(_DRIVERS)), first, places
+
+
+def _needs(library: Path) -> Needs | None:
+    try:
+        if not library.is_file():
+            return None
+        with library.open("rb") as file:
+            return parse_needs(lambda offset, size: _read_at(file, offset, size))
+    except (OSError, ValueError):
+        return None
+
+
+def _read_at(file: BinaryIO, offset: int, size: int) -> bytes:
+    if not 0 <= offset < _FURTHEST:
+        raise ValueError(tr("it points outside of itself"))
+    file.seek(offset)
+    return file.read(size)
+
+
+def library_folders(place: Path) -> tuple[Path, ...]:
+    """Return the folders of bundled libraries: torch's own, `nvidia/cudnn/lib`, `nvidia/cu13/lib`."""
+    try:
+        beside = sorted((place / "nvidia").glob("*/lib"))[:100]
+    except OSError:
+        beside = []
+    return (place / "torch/lib", *beside)
+
+
+def _places(place: Path, python: Interpreter, environ: Mapping[str, str], root: Path) -> Iterator[Path]:
+    """Yield where the loader looks besides what a library itself names."""
+    yield from library_folders(place)
+    yield from (Path(path) for path in environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if path)
+    yield from (root / folder.lstrip("/") for folder, _ in configured_folders(root))
+    yield from (root / folder for folder in _SYSTEM)
+    yield from (Path(prefix, "lib") for prefix in (python.prefix, python.base_prefix) if prefix)
+
+
+def _lacking(needs: tuple[str, ...], folders: tuple[Path, ...]) -> tuple[str, ...]:
+    return tuple(name for name in needs if not any(is_there(folder / name) for folder in folders))

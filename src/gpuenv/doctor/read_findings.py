@@ -1,0 +1,125 @@
+"""Read all that doctor judges: every edge once, none of the environment's code is run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from gpuenv.doctor.probes.device_nodes import read_devices, read_nodes
+from gpuenv.doctor.probes.gpu_states import read_states
+from gpuenv.doctor.probes.kernel import read_kernel
+from gpuenv.doctor.probes.limits import read_limits
+from gpuenv.doctor.probes.linux_distribution import read_distribution
+from gpuenv.doctor.probes.package_indexes import lost_certificates, read_indexes
+from gpuenv.doctor.probes.shadowing import (
+    first_python,
+    read_driver_libraries,
+    read_foreign_libraries,
+    read_foreign_torch,
+    read_here,
+    schedulers,
+)
+from gpuenv.doctor.probes.torch_files import read_torch
+from gpuenv.doctor.probes.unreadable import read_unread
+from gpuenv.doctor.probes.variables import read_variables
+from gpuenv.doctor.probes.windows import read_windows
+from gpuenv.environments.conda.meta import installed_names
+from gpuenv.environments.contents.dists import read_dists, read_leftovers, read_shared_files
+from gpuenv.environments.interpreter import ask_interpreter, read_interpreter
+from gpuenv.environments.record import read_record
+from gpuenv.explain.explain import find_matches
+from gpuenv.model.findings import CondaPackage, Findings, Proof
+from gpuenv.model.machine import Machine
+from gpuenv.operations.verify import VerifyResult, planned_of
+from gpuenv.verification.locate import Located
+
+
+def read_findings(
+    located: Located,
+    machine: Machine,
+    environ: Mapping[str, str],
+    *,
+    named: bool = True,
+    root: Path = Path("/"),
+    here: Path | None = None,
+    files_only: bool = False,
+) -> Findings:
+    """Read an environment and its machine.
+
+    `root` is where /proc, /sys and /dev are, `here` the directory in which the user works. With `files_only`
+    the environment's Python is not started.
+    """
+    if files_only:
+        python = read_interpreter(located.python, located.root)
+    else:
+        python = ask_interpreter(located.python, located.root, environ)
+    torch = read_torch(python, environ, root)
+    dists = read_dists((*python.packages, *((python.user_site or "",) if python.uses_user_site else ())))
+    broken = bool(machine.blocking_problems) or not machine.gpus
+    work = here or Path.cwd()
+    planned = planned_of(read_record(located.root)) if located.root else None
+    kernel = read_kernel(root, environ, messages=broken and machine.system.os == "linux")
+    return Findings(
+        environment=located.label,
+        machine=machine,
+        python=python,
+        named=named,
+        torch=torch,
+        dists=dists,
+        shared_files=read_shared_files(dists),
+        leftovers=read_leftovers(python.packages[:1]),
+        conda=_conda(located),
+        foreign_torch=read_foreign_torch(python, torch, environ),
+        foreign_libraries=read_foreign_libraries(torch, dists, environ),
+        driver_libraries=read_driver_libraries(kernel, environ, root),
+        here=read_here(work, python),
+        first_python=first_python(environ),
+        programs=schedulers(environ),
+        variables=read_variables(environ),
+        nodes=read_nodes(root),
+        pci=read_devices(root),
+        states=read_states(environ, root) if machine.gpus else (),
+        kernel=kernel,
+        limits=read_limits(root, Path(python.packages[0]) if python.packages else located.python.parent),
+        windows=read_windows(environ) if os.name == "nt" else None,
+        indexes=read_indexes(environ, prefix=located.root, root=root, here=work),
+        lost_certificates=lost_certificates(environ, work),
+        unread=read_unread(python),
+        distribution=read_distribution(root),
+        cpu_requested=planned is not None and planned.cpu_requested,
+        planned_without_gpu=planned is not None and planned.without_gpu,
+    )
+
+
+def _conda(located: Located) -> tuple[CondaPackage, ...]:
+    if located.root is None:
+        return ()
+    try:
+        names = installed_names(located.root)
+    except OSError:
+        return ()
+    return tuple(CondaPackage(item.name, item.version, item.build) for item in names.values())
+
+
+def proof_of(result: VerifyResult) -> Proof:
+    """Return what verify proved, as a finding; a failure with what is known of its error."""
+    errors = tuple(problem.text for problem in result.verdict.problems)
+    known = (
+        None if result.ok else next(iter(find_matches("\n".join((*result.report.messages, *errors)))), None)
+    )
+    return Proof(
+        ok=result.ok,
+        gpus=len(result.report.gpus),
+        codes=tuple(problem.code for problem in result.verdict.problems),
+        errors=errors,
+        messages=(*result.report.messages, *_traceback(result)),
+        signature=known.id if known else None,
+        cause=known.cause if known else None,
+        fix=known.fix if known else None,
+    )
+
+
+def _traceback(result: VerifyResult) -> tuple[str, ...]:
+    failure = result.report.failure
+    return failure.lines if failure and not failure.missing else ()

@@ -1,0 +1,74 @@
+"""The diagnosis for a person."""
+
+from __future__ import annotations
+
+from gpuenv.doctor.checks.outcome import Word
+from gpuenv.doctor.diagnosis import Diagnosis, Verdict
+from gpuenv.formats.shell import one_line
+from gpuenv.i18n.messages import marked, said, tr
+
+_SIGNS: dict[Word, str] = {"ok": "✓", "warning": "!", "problem": "✗", "skipped": "-"}
+_WORDS: dict[Word, str] = {
+    "ok": marked("ok"),
+    "warning": marked("warning"),
+    "problem": marked("problem"),
+    "skipped": marked("skipped"),
+}
+
+
+def render_diagnosis_text(diagnosis: Diagnosis, *, signs: bool, verbose: bool) -> str:
+    """Return the root cause first, then what else is wrong; `verbose` adds what was passed.
+
+    With `signs` verdicts are ✓ ! ✗, else words.
+    """
+    lines: list[str] = []
+    for place, verdict in enumerate((*diagnosis.problems, *diagnosis.warnings)):
+        lines += _told(verdict, signs=signs, full=place == 0 or verbose)
+    if verbose:
+        lines += _passed(diagnosis, signs=signs)
+    lines += [one_line(diagnosis.about), _summary(diagnosis)]
+    return "\n".join(lines) + "\n"
+
+
+def _sign(verdict: Word, *, signs: bool) -> str:
+    return f"{_SIGNS[verdict]} " if signs else tr("{word}: ", word=said(_WORDS[verdict]))
+
+
+def _told(verdict: Verdict, *, signs: bool, full: bool) -> list[str]:
+    cause = one_line(verdict.cause or said(verdict.title))
+    lines = [f"{_sign(verdict.verdict, signs=signs)}{cause} [{verdict.id}]"]
+    if full and verdict.needs:
+        facts = {"needs": one_line(verdict.needs), "have": one_line(verdict.read)}
+        lines.append("    " + tr("needs {needs}; found {have}", **facts))
+    if verdict.fix:
+        lines.append(f"    {one_line(verdict.fix)}")
+    if verdict.command:
+        lines.append("    " + tr("run: {command}", command=one_line(verdict.command)))
+    return lines
+
+
+def _passed(diagnosis: Diagnosis, *, signs: bool) -> list[str]:
+    lines: list[str] = []
+    group = None
+    for verdict in diagnosis.checks:
+        if verdict.verdict not in ("ok", "skipped"):
+            continue
+        if verdict.group != group:
+            group = verdict.group
+            lines.append(said(group))
+        sign = _sign(verdict.verdict, signs=signs)
+        told = tr("{title}: {read}", title=said(verdict.title), read=one_line(verdict.read))
+        lines.append(f"  {sign}{verdict.id} {told}")
+    return lines
+
+
+def _summary(diagnosis: Diagnosis) -> str:
+    count = {word: sum(one.verdict == word for one in diagnosis.checks) for word in _SIGNS}
+    facts = {"passed": count["ok"], "skipped": count["skipped"], "warnings": count["warning"]}
+    if diagnosis.root is None:
+        return tr("no problem found; warnings: {warnings}, passed: {passed}, skipped: {skipped}", **facts)
+    return tr(
+        "problems: {problems}, warnings: {warnings}, passed: {passed}, skipped: {skipped}",
+        problems=count["problem"],
+        **facts,
+    )

@@ -1,0 +1,267 @@
+"""`gpuenv doctor --fix`: plan the least change, show it, make it, look again, undo what did not help."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gpuenv.doctor.diagnosis import Diagnosis
+from gpuenv.doctor.examine import Examination
+from gpuenv.doctor.repair_choice import NoRepair, Repair, superseded, what_repairs
+from gpuenv.doctor.repair_steps import planned_changes, repair_steps
+from gpuenv.environments import transaction as apply
+from gpuenv.environments.contents.constraints_file import CONSTRAINTS, hold_stack
+from gpuenv.environments.in_place import changing_in_place
+from gpuenv.environments.lock import busy, locked
+from gpuenv.environments.os_errors import os_error_told
+from gpuenv.environments.record import read_record, write_record
+from gpuenv.environments.run_steps import Running, new_log, run_steps
+from gpuenv.environments.wheel_check import check_files
+from gpuenv.formats.json import render_plan_data
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.mirrors.load import load_mirrors
+from gpuenv.installers import get_manager
+from gpuenv.installers.dry_run import PackageChange
+from gpuenv.model.errors import Because, Fix, Refused, UsageError
+from gpuenv.model.findings import Findings
+from gpuenv.model.plan import Plan, Step
+from gpuenv.model.variant import Variant
+from gpuenv.operations.fetch_stack import StackNotFetchedError, Watcher, fetch_stack, not_fetched
+from gpuenv.operations.interrupted_change import place_at
+from gpuenv.operations.proof_age import proven
+from gpuenv.operations.settle import lifted, word_for
+from gpuenv.planning.make_plan import make_plan
+from gpuenv.planning.options import PlanOptions
+
+_WORK = "D54"
+_NOT_OF_PACKAGES = ("machine", "container", "driver", "environment variables")
+
+
+@dataclass(frozen=True, slots=True)
+class RepairOptions:
+    """Where from: as the options of `plan` of these names."""
+
+    mirrors: tuple[str, ...] = ()
+    find_links: tuple[str, ...] = ()
+    offline: bool = False
+    only_binary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRepair:
+    """A repair that was decided: the plan behind it, the commands, and what they change.
+
+    `repair` is what the diagnosis asks for; `log` is where what was fetched is logged.
+    """
+
+    plan: Plan
+    steps: tuple[Step, ...]
+    changes: tuple[PackageChange, ...]
+    repair: Repair | None = None
+    log: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What came of it: `kept` tells that the environment is better; else it is as it was before."""
+
+    kept: bool
+    after: Diagnosis
+    log: Path
+
+
+def plan_repair(examined: Examination, options: RepairOptions, environ: Mapping[str, str]) -> PlannedRepair:
+    """Return the least change that repairs the root cause.
+
+    Raises Refused where packages can't repair it, and what make_plan raises where no build would.
+    """
+    if examined.located.root is None:
+        raise UsageError(
+            tr("gpuenv repairs environments, not a Python by itself"),
+            code="no-environment",
+            fixes=(Fix(tr("make an environment instead"), "gpuenv create NAME"),),
+        )
+    found = what_repairs(examined.diagnosis, examined.findings)
+    if isinstance(found, NoRepair):
+        raise _not_by_packages(examined.diagnosis, found)
+    manager = _manager_of(examined.findings)
+    plan = _least(found, examined, manager, options, environ)
+    gone = superseded(examined.findings, Variant(plan.variant))
+    found = replace(found, remove=tuple(dict.fromkeys((*found.remove, *gone))))
+    steps = repair_steps(found, plan, examined)
+    changes = planned_changes(found, steps, plan, examined, environ)
+    if not changes and found.last_resort:
+        found = replace(found, reinstall=found.last_resort)
+        steps = repair_steps(found, plan, examined)
+        changes = planned_changes(found, steps, plan, examined, environ)
+    if not changes:
+        raise Refused(tr("the installer finds nothing to change"), code="nothing-to-change")
+    return PlannedRepair(plan, steps, changes, found)
+
+
+def begin_log(examined: Examination, environ: Mapping[str, str]) -> Path:
+    """Return an empty log for what is fetched before the repair; raise UsageError where none can be kept."""
+    log = new_log(place_at(_root_of(examined), environ))
+    try:
+        log.touch()
+    except OSError as error:
+        raise os_error_told(log, error) from error
+    return log
+
+
+def with_files_checked(
+    planned: PlannedRepair,
+    examined: Examination,
+    options: RepairOptions,
+    environ: Mapping[str, str],
+    watcher: Watcher,
+    log: Path,
+) -> PlannedRepair:
+    """Return the repair with the files of torch that it brings on this disk, each checked.
+
+    Raises what `fetch_stack` raises, but InstallFailed for a file that can be had from nowhere.
+    """
+    coming = {change.name for change in planned.changes if change.after}
+    stack = tuple(file for file in planned.plan.stack if file.name in coming)
+    if planned.repair is None or not stack:
+        return replace(planned, log=log)
+    asked, mirrors = PlanOptions(mirrors=options.mirrors, offline=options.offline), load_mirrors(environ)
+    plan, root = replace(planned.plan, stack=stack), _root_of(examined)
+    try:
+        local = fetch_stack(plan, asked, mirrors, environ, watcher, target=str(root)).local
+    except StackNotFetchedError as error:
+        raise not_fetched(error.logged(log), mirrors) from None
+    steps = repair_steps(planned.repair, local, examined)
+    return replace(planned, plan=replace(planned.plan, checked=local.checked), steps=steps, log=log)
+
+
+def _root_of(examined: Examination) -> Path:
+    root = examined.located.root
+    if root is None:
+        raise ValueError(tr("a repair is planned for an environment"))
+    return root
+
+
+def _not_by_packages(diagnosis: Diagnosis, why: NoRepair) -> Refused:
+    root = diagnosis.root
+    fixes = (Fix(root.fix, root.command),) if root and root.fix and root.command != _own(diagnosis) else ()
+    return Refused(
+        tr("{cause}: {reason}", cause=root.cause if root else "", reason=why.reason),
+        code="not-repairable",
+        because=(Because(root.read, root.id),) if root else (),
+        fixes=fixes,
+    )
+
+
+def _own(diagnosis: Diagnosis) -> str:
+    return next((one.command or "" for one in diagnosis.problems if "--fix" in (one.command or "")), "")
+
+
+def _manager_of(findings: Findings) -> str:
+    """Return who installed what is here: pip where it did and is there itself, else uv."""
+    torch = next((dist for dist in findings.dists if dist.name == "torch"), None)
+    has_pip = any(dist.name == "pip" for dist in findings.dists)
+    return "pip" if has_pip and torch is not None and torch.installer == "pip" else "uv"
+
+
+def _least(
+    repair: Repair,
+    examined: Examination,
+    manager: str,
+    options: RepairOptions,
+    environ: Mapping[str, str],
+) -> Plan:
+    """Return the plan of the first attempt that is not refused; raise the first refusal where all are."""
+    refused: list[Refused] = []
+    for attempt in repair.attempts:
+        asked = PlanOptions(
+            requirements=attempt,
+            python=_minor(examined.findings),
+            cuda=repair.cuda,
+            manager=manager,
+            mirrors=options.mirrors,
+            find_links=options.find_links,
+            offline=options.offline,
+            only_binary=options.only_binary,
+            program=("gpuenv", "plan"),
+        )
+        try:
+            return make_plan(asked, _with_its_python(examined, environ), target=str(examined.located.root))
+        except Refused as error:
+            refused.append(error)
+    raise refused[0]
+
+
+def _minor(findings: Findings) -> str:
+    version = findings.python.version or ""
+    return ".".join(version.split(".")[:2])
+
+
+def _with_its_python(examined: Examination, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables under which the environment's own Python is among those that are found."""
+    folders = (str(examined.located.python.parent), environ.get("PATH", ""))
+    return {**environ, "PATH": os.pathsep.join(folder for folder in folders if folder)}
+
+
+def apply_repair(
+    examined: Examination,
+    planned: PlannedRepair,
+    look: Callable[[], Examination],
+    environ: Mapping[str, str],
+    *,
+    show: bool,
+    tell: Callable[[str], None],
+) -> Repaired:
+    """Make the repair and look again; what did not help, failed or was interrupted is undone.
+
+    Raises InstallFailed (what was there before is back) and UsageError (another gpuenv is at work on it).
+    """
+    root = _root_of(examined)
+    place = place_at(root, environ)
+    with locked(place, tell=tell) as descriptors:
+        if apply.is_pending(place):  # one that was killed since it was examined
+            raise busy(place)
+        log = planned.log or new_log(place)
+        module = get_manager(planned.plan.manager)
+        running = Running(
+            environ=lifted(module.environment(environ, planned.plan.sources), root),
+            log=log,
+            executables=module.executables(),
+            show=show,
+            keep_open=descriptors,
+            tell=tell,
+        )
+        touched = (one.name for one in planned.changes)
+        with changing_in_place(place, examined.findings.python.packages, touched) as change:
+            run_steps(planned.steps, running, lambda: None)
+            if planned.plan.checked:
+                check_files(planned.plan.checked.files, root, log)
+            after = look()
+            if is_better(examined.diagnosis, after.diagnosis):
+                _record(root, planned.plan, after)
+                if (root / CONSTRAINTS).exists():
+                    hold_stack(root, word_for(place))
+                change.keep()
+    return Repaired(change.kept, after.diagnosis, log)
+
+
+def is_better(before: Diagnosis, after: Diagnosis) -> bool:
+    """Tell whether the root cause is gone and nothing new is wrong.
+
+    Work that fails is none of the old faults unless the machine itself explains it: a CPU build failed too.
+    """
+    was, now = ({one.id for one in told.problems} for told in (before, after))
+    explained = any(one.group in _NOT_OF_PACKAGES for one in after.problems)
+    fails = _WORK in now and not explained
+    return before.root is not None and before.root.id not in now and now <= was and not fails
+
+
+def _record(root: Path, plan: Plan, after: Examination) -> None:
+    """Note the new plan where gpuenv made the environment."""
+    record = read_record(root)
+    proof = after.findings.proof
+    if record is not None and record.problem is None:
+        record = replace(record, plan=render_plan_data(plan), verify=None, verified=None, proof=None)
+        write_record(root, proven(record, None, ok=proof.ok) if proof else record)

@@ -1,0 +1,151 @@
+"""Let a conda tool make an environment, follow it, and look whether it did."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuenv.environments.conda.meta import problem_in
+from gpuenv.environments.conda.package_cache import downloaded
+from gpuenv.files.directories import remove_tree
+from gpuenv.i18n.messages import tr
+from gpuenv.installers.conda.failure import CondaFailure, explain
+from gpuenv.installers.conda.json_output import last_document
+from gpuenv.installers.conda.solve import Solved, failure_told
+from gpuenv.installers.conda.tool import Calling, CondaTool, create_argv, failure_words, run_variables
+from gpuenv.model.conda import CondaPin, CondaRecord
+from gpuenv.model.errors import Because, Fix, GpuenvError, InstallFailed, UsageError
+from gpuenv.process import subprocesses as process
+
+_LOOK_EVERY_S = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class CondaRunning:
+    """How a conda tool is run and followed.
+
+    `caches` are its package caches. `progress` is told how many bytes there are and how many there will be,
+    `made` as soon as the environment's directory is there (a journal marks it then).
+    """
+
+    calling: Calling
+    log: Path
+    caches: tuple[str, ...] = ()
+    keep_open: tuple[int, ...] = ()
+    progress: Callable[[int, int], None] = lambda _, __: None
+    made: Callable[[], None] = lambda: None
+    every_s: float = _LOOK_EVERY_S
+
+
+def create_environment(found: CondaTool, solved: Solved, running: CondaRunning, system: str) -> None:
+    """Make the environment that was solved; it is there whole, or its path is free.
+
+    The path must be free or an empty directory: UsageError else, as conda tools install into what is there,
+    or delete it. Raises InstallFailed, Unreachable and the like where the tool fails, or did not do what it
+    planned whatever its exit status; Ctrl-C ends it and takes away what it has made.
+    """
+    prefix = Path(solved.wanted.prefix)
+    make_way(prefix)
+    try:
+        done = process.attend(
+            create_argv(found, solved.wanted),
+            log=running.log,
+            environ=run_variables(solved.wanted, running.calling),
+            tick=_follower(solved, running, prefix),
+            every_s=running.every_s,
+            keep_open=running.keep_open,
+        )
+        _check(found, solved, done, running.log, system)
+    except BaseException:  # conda tools leave what they began, and list it ever after
+        remove_tree(prefix)
+        raise
+    running.progress(solved.size, solved.size)
+    running.made()
+
+
+def make_way(prefix: Path) -> None:
+    """Take away the empty directory that gpuenv made: micromamba refuses any that it did not make itself."""
+    if not os.path.lexists(prefix):
+        prefix.parent.mkdir(parents=True, exist_ok=True)
+        return
+    if prefix.is_symlink() or not prefix.is_dir() or any(prefix.iterdir()):
+        raise UsageError(
+            tr("`{path}` is there already: a conda tool would install into it or delete it", path=prefix),
+            code="environment-exists",
+            fixes=(Fix(tr("choose another name")),),
+        )
+    prefix.rmdir()
+
+
+def _follower(solved: Solved, running: CondaRunning, prefix: Path) -> Callable[[], None]:
+    """Return what is done every moment meanwhile."""
+
+    def look() -> None:
+        if prefix.is_dir():
+            running.made()
+        if solved.size:
+            running.progress(downloaded(solved.fetch, running.caches), solved.size)
+
+    return look
+
+
+def _check(found: CondaTool, solved: Solved, done: process.Completed, log: Path, system: str) -> None:
+    if done.returncode is None:
+        raise _not_started(found, done, log)
+    if not done.ok or _says_failure(done.stdout):
+        raise _told(found, explain(done.stdout, done.stderr, failure_words()), done.returncode, log)
+    problem = problem_in(Path(solved.wanted.prefix), solved.records, solved.wanted.pins, system)
+    if problem is None:
+        return
+    failure = explain("", done.stderr, failure_words())
+    if failure.kind != "other":
+        raise _told(found, failure, done.returncode, log)
+    message = tr("{tool} said that it succeeded, but {problem}", tool=found.tool, problem=problem)
+    raise _not_as_planned(message, problem, Path(solved.wanted.prefix), log)
+
+
+def check_conda_meta(
+    prefix: Path, records: tuple[CondaRecord, ...], pins: tuple[CondaPin, ...], system: str, log: Path
+) -> None:
+    """Raise InstallFailed `not-as-planned` unless an environment has every planned package and each pin."""
+    problem = problem_in(prefix, records, pins, system)
+    if problem:
+        message = tr("the environment is not what was planned: {problem}", problem=problem)
+        raise _not_as_planned(message, problem, prefix, log)
+
+
+def _says_failure(stdout: str) -> bool:
+    try:
+        return last_document(stdout).get("success") is False
+    except ValueError:
+        return False  # it prints something else; conda-meta tells
+
+
+def _told(found: CondaTool, failure: CondaFailure, returncode: int, log: Path) -> GpuenvError:
+    error = failure_told(found, failure, returncode)
+    error.fixes = (*error.fixes, Fix(tr("the whole log is in {log}", log=log)))
+    if failure.kind == "lock":
+        error.fixes = (Fix(tr("another conda tool uses the package cache: wait for it")), *error.fixes)
+    error.data = {**(error.data or {}), "log": str(log)}
+    return error
+
+
+def _not_started(found: CondaTool, done: process.Completed, log: Path) -> InstallFailed:
+    return InstallFailed(
+        tr("`{program}` could not be started", program=found.path),
+        code="install-failed",
+        because=(Because(done.error or "", found.path),),
+        data={"log": str(log)},
+    )
+
+
+def _not_as_planned(message: str, problem: str, where: Path, log: Path) -> InstallFailed:
+    return InstallFailed(
+        message,
+        code="not-as-planned",
+        because=(Because(problem, str(where)),),
+        fixes=(Fix(tr("see in {log} what it did", log=log)),),
+        data={"log": str(log)},
+    )

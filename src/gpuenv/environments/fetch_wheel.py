@@ -1,0 +1,132 @@
+"""Fetch a wheel from the first of its places that has it whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuenv.environments.wheel_cache import WheelStore, digest_of, key_of, plain_digest
+from gpuenv.http import HttpClient, HttpProblem
+from gpuenv.http.ranges import BrokenFileError
+from gpuenv.http.timeouts import Patience, Watch
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.urls import is_remote, local_path
+from gpuenv.model.plan import FilePlace, StackFile
+from gpuenv.wheels.download import Expected, download
+
+_ANY_PACE = Patience(slow_bytes=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A place from which a file could not be had: `wrong` tells that it sent something else."""
+
+    place: FilePlace
+    reason: str  # reads after the file's name
+    wrong: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A file that is there: where it lies, from which place it came, and which were tried before."""
+
+    file: StackFile
+    place: FilePlace
+    path: Path
+    sha256: str
+    missed: tuple[Missed, ...] = ()
+
+
+class NotFetchedError(Exception):
+    """A file could be had from none of its places."""
+
+    def __init__(self, file: StackFile, missed: tuple[Missed, ...]) -> None:
+        super().__init__(file.filename)
+        self.file = file
+        self.missed = missed
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """How fetching a file is followed: the place it is tried at, the one that failed, another gpuenv."""
+
+    begins: Callable[[StackFile, FilePlace], None] = lambda _, __: None
+    missed: Callable[[StackFile, Missed], None] = lambda _, __: None
+    waits: Callable[[StackFile], None] = lambda _: None
+
+
+def fetch_file(
+    store: WheelStore, client: HttpClient, file: StackFile, watch: Watch, follow: Follow
+) -> Fetched:
+    """Return the file once it is in the store, whole and of the digest that was listed.
+
+    The places are tried in their order; the last one may be as slow as it likes, as long as it sends at all.
+    Raises NotFetchedError, StoppedError, and OSError for the disk.
+    """
+    missed: list[Missed] = []
+    for number, place in enumerate(file.places, 1):
+        patience = _ANY_PACE if number == len(file.places) else Patience()
+        try:
+            path, digest = _fetch(store, client, file, place, patience, watch, follow)
+        except (HttpProblem, BrokenFileError) as error:
+            wrong = isinstance(error, BrokenFileError)
+            missed.append(
+                Missed(place, error.reason if isinstance(error, HttpProblem) else str(error), wrong)
+            )
+            follow.missed(file, missed[-1])
+        else:
+            return Fetched(file, place, path, digest, tuple(missed))
+    raise NotFetchedError(file, tuple(missed))
+
+
+def _fetch(
+    store: WheelStore,
+    client: HttpClient,
+    file: StackFile,
+    place: FilePlace,
+    patience: Patience,
+    watch: Watch,
+    follow: Follow,
+) -> tuple[Path, str]:
+    told = plain_digest(place.sha256)
+    if not is_remote(place.url):
+        return _check_here(local_path(place.url), told, watch)
+    key = key_of(told, place.url)
+    with store.locked(key, watch, lambda: follow.waits(file)):
+        there = store.find(told, file.filename, watch) if told else None
+        if there is not None:
+            return there, str(told)
+        follow.begins(file, place)
+        part, counted = store.part(key), _Counted(watch)
+        try:
+            expected = Expected(told, place.size)
+            digest = download(client, place.url, part, expected, patience=patience, watch=counted.watch)
+        except (HttpProblem, BrokenFileError):
+            watch.received(-counted.received)  # the next place counts anew what is kept
+            raise
+        return store.keep(part, digest, file.filename), digest
+
+
+def _check_here(path: Path, told: str | None, watch: Watch) -> tuple[Path, str]:
+    """Return a file of a wheelhouse with its digest; raise BrokenFileError for one that is another's."""
+    path = path.absolute()
+    digest = digest_of(path, watch)
+    if told is not None and digest != told:
+        raise BrokenFileError(
+            tr("is another file: its hash is {digest}…, not {told}…", digest=digest[:12], told=told[:12])
+        )
+    return path, digest
+
+
+class _Counted:
+    """A watch that remembers what it was told."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._outer = watch
+        self.received = 0
+        self.watch = Watch(self._add, watch.stop)
+
+    def _add(self, count: int) -> None:
+        self.received += count
+        self._outer.received(count)

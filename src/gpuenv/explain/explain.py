@@ -1,0 +1,98 @@
+"""`gpuenv explain`: what an error means and, where another plan repairs it, the command for this machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from gpuenv import matrices
+from gpuenv.i18n.messages import spoken, tr
+from gpuenv.model.errors import UsageError
+from gpuenv.model.plan import Warn
+from gpuenv.signatures.catalogue import Language, Signature, parse_signature
+from gpuenv.signatures.match import Examined, Match, examine
+
+_REPAIRED = 3  # matches, the first ones, that a plan is made for
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What a text tells; `commands` repair the matches of these ids on this machine."""
+
+    matches: tuple[Match, ...]
+    commands: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[Warn, ...] = ()
+
+
+def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
+    """Return what the errors in a text mean, the root first, with commands made of plans for this machine.
+
+    Plans are decided from what is known offline, else from the indexes. Raises UsageError where the
+    signatures can't be read.
+    """
+    examined = _examine(text)
+    matches = examined.matches
+    commands: dict[str, str] = {}
+    warnings: dict[Warn, None] = {} if examined.whole else {_not_whole(): None}
+    for match in matches[:_REPAIRED]:
+        made = _repair(match, environ)
+        if isinstance(made, str):
+            commands[match.id] = made
+        elif made is not None:
+            warnings[made] = None
+    return Explained(matches, commands, tuple(warnings))
+
+
+def find_matches(text: str) -> tuple[Match, ...]:
+    """Return what the errors in a text mean, the root first; raise UsageError as `explain_text` does."""
+    return _examine(text).matches
+
+
+def _examine(text: str) -> Examined:
+    return examine(text, load_signatures("zh" if spoken() == "zh" else "en"), time.process_time)
+
+
+def _not_whole() -> Warn:
+    message = tr("some lines were not examined, as the search took too long: give the lines around the error")
+    return Warn("not-all-examined", message)
+
+
+@cache
+def load_signatures(language: Language = "en") -> tuple[Signature, ...]:
+    """Read the signatures in one language; raise UsageError where they can't be read."""
+    try:
+        return tuple(parse_signature(row, language) for row in matrices.load("signatures"))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            tr("the matrix `{table}` can't be read", table="signatures"), code="matrix-unreadable"
+        ) from error
+
+
+def _repair(match: Match, environ: Mapping[str, str]) -> str | Warn | None:
+    if not match.wants:
+        return None
+    from gpuenv.explain.repair_plan import repair, requirements_of  # noqa: PLC0415 - planning is much
+
+    wanted = requirements_of(match)
+    return repair(wanted, dict(match.facts), environ) if wanted else None
+
+
+def match_data(match: Match, command: str | None = None) -> dict[str, Any]:
+    """Return a match as JSON has it."""
+    return {
+        "id": match.id,
+        "class": match.kind,
+        "broader": match.broader,
+        "cause": match.cause,
+        "detail": match.detail,
+        "fix": match.fix,
+        "command": command,
+        "facts": dict(match.facts),
+        "confidence": match.confidence,
+        "lines": [{"number": line.number, "text": line.text} for line in match.lines],
+        "checks": list(match.checks),
+        "source": match.source,
+    }

@@ -1,0 +1,56 @@
+"""What an error means, as a person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gpuenv.i18n.messages import marked, said, tr
+from gpuenv.signatures.catalogue import ErrorClass
+from gpuenv.signatures.match import Match
+
+_ALSO = 2  # matches behind the first that are told
+_IN_THE_CODE = ("code", "data")
+_KINDS: dict[ErrorClass, str] = {
+    "environment": marked("environment"),
+    "hardware": marked("hardware"),
+    "code": marked("code"),
+    "data": marked("data"),
+    "deprecation": marked("deprecation"),
+}
+
+
+def render_explanation(
+    matches: tuple[Match, ...], commands: Mapping[str, str], *, verbose: bool = False
+) -> str:
+    """Return the root and how to repair it, then what was seen besides; with `verbose` all of it."""
+    if not matches:
+        return tr("no error that gpuenv knows stands in this text")
+    told = tuple(one for one in matches if verbose or not one.broader or one.id in commands)
+    shown = told if verbose else told[: 1 + _ALSO]
+    lines = list(_first(matches[0], commands, verbose=verbose))
+    for match in shown[1:]:
+        lines.append(tr("also: {cause}", cause=match.cause))
+        lines += _fix(match, commands)
+    return "\n".join(lines)
+
+
+def _first(match: Match, commands: Mapping[str, str], *, verbose: bool) -> Iterator[str]:
+    yield tr("{kind}: {cause}", kind=said(_KINDS[match.kind]), cause=match.cause)
+    if match.detail:
+        yield f"  {match.detail}"
+    if match.lines:
+        last = match.lines[-1]
+        yield tr("  line {number}: {text}", number=last.number, text=last.text)
+    if match.confidence == "low":
+        yield tr("  this may be only what followed from it: look at what stands above")
+    if match.kind in _IN_THE_CODE and match.replan == "no":
+        yield tr("  it is in the program or its data: no other environment will help")
+    yield from _fix(match, commands)
+    if verbose:
+        yield tr("  {id}, {kind}, {source}", id=match.id, kind=match.kind, source=match.source)
+
+
+def _fix(match: Match, commands: Mapping[str, str]) -> Iterator[str]:
+    yield tr("  fix: {fix}", fix=match.fix)
+    if match.id in commands:
+        yield tr("  run: `{command}`", command=commands[match.id])

@@ -1,0 +1,126 @@
+"""The command that repairs what an error tells of: a plan for this machine that was made and holds."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from gpuenv.environments.store import find_place
+from gpuenv.formats.shell import render_command
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import GpuenvError, Refused
+from gpuenv.model.plan import Plan, Warn
+from gpuenv.model.wheel import Platform
+from gpuenv.planning.make_plan import make_plan
+from gpuenv.planning.options import PlanOptions
+from gpuenv.resolution.request import STACK
+from gpuenv.resolution.target import platform_of
+from gpuenv.signatures.match import Match
+
+_OFFLINE = "--offline"
+_NAMES = 100  # tried for one that is free
+
+
+def requirements_of(match: Match) -> tuple[str, ...]:
+    """Return what a plan that removes the cause is asked for; nothing where no plan does.
+
+    What the text names is taken for the torch stack alone: other names in it may be anybody's.
+    """
+    facts = dict(match.facts)
+    return tuple(text for template in match.wants if (text := _filled(template, facts)))
+
+
+def _filled(template: str, facts: Mapping[str, str]) -> str | None:
+    try:
+        text = template.format(**facts)
+        requirement = Requirement(text)
+    except (KeyError, InvalidRequirement):  # it was not in the text, or in no form that can be asked for
+        return None
+    trusted = text == template or canonicalize_name(requirement.name) in STACK
+    return text if trusted and not requirement.url else None
+
+
+def repair(wanted: tuple[str, ...], facts: Mapping[str, str], environ: Mapping[str, str]) -> str | Warn:
+    """Return the command that makes an environment on this machine, or why there is none.
+
+    On a machine without an NVIDIA GPU the text may come from another one: where it names that one's compute
+    capability, the command plans for it.
+    """
+    try:
+        plan = _plan(PlanOptions(requirements=wanted, program=("gpuenv", "create", "NAME")), environ)
+        if not plan.machines[0].without_gpu:
+            return _creating(wanted, plan, environ)
+        return _for_another(wanted, facts, environ)
+    except Refused as refusal:
+        return _from_refusal(refusal, environ)
+    except GpuenvError as error:
+        return Warn("no-plan", tr("no plan was made: {error}", error=error.message))
+
+
+def _plan(options: PlanOptions, environ: Mapping[str, str]) -> Plan:
+    """Decide from what is known offline; where that does not do, ask the indexes."""
+    try:
+        return make_plan(replace(options, offline=True), environ, target=".venv")
+    except Refused:
+        raise
+    except GpuenvError:  # what else is required was never fetched here
+        return make_plan(options, environ, target=".venv")
+
+
+def _creating(wanted: tuple[str, ...], plan: Plan, environ: Mapping[str, str]) -> str:
+    exact = _exact(wanted, plan)
+    argv = ("gpuenv", "create", _free_name(plan, environ))
+    return render_command((*argv, *(exact if _holds(exact, plan, environ) else wanted)), _platform(plan))
+
+
+def _exact(wanted: tuple[str, ...], plan: Plan) -> tuple[str, ...]:
+    """Return the requirements with the versions that were planned for the torch stack."""
+    versions = {package.name: package.version for package in plan.packages if package.name in STACK}
+    names = {canonicalize_name(Requirement(text).name): text for text in ("torch", *wanted)}
+    return tuple(f"{name}=={versions[name]}" if name in versions else text for name, text in names.items())
+
+
+def _holds(exact: tuple[str, ...], plan: Plan, environ: Mapping[str, str]) -> bool:
+    """Whether the exact requirements give the plan that they were taken from."""
+    try:
+        again = _plan(PlanOptions(requirements=exact), environ)
+    except GpuenvError:
+        return False
+    return (again.variant, again.pins) == (plan.variant, plan.pins)
+
+
+def _for_another(wanted: tuple[str, ...], facts: Mapping[str, str], environ: Mapping[str, str]) -> str | Warn:
+    capability = facts.get("capability")
+    if not capability:
+        message = tr("there is no NVIDIA GPU here: where the error came up, gpuenv explain makes a plan too")
+        return Warn("no-gpu-here", message)
+    plan = _plan(PlanOptions(requirements=wanted, gpus=(capability,)), environ)
+    return render_command(("gpuenv", "plan", *_exact(wanted, plan), "--gpu", capability), _platform(plan))
+
+
+def _from_refusal(refusal: Refused, environ: Mapping[str, str]) -> str | Warn:
+    """Return the first way out that was found, as it would be typed."""
+    for fix in refusal.fixes:
+        words = shlex.split(fix.command or "")
+        if words[:3] == ["gpuenv", "create", "NAME"]:
+            words[2] = _free("torch", environ)
+            return shlex.join(word for word in words if word != _OFFLINE)
+    return Warn("no-plan", tr("no plan repairs it here: {error}", error=refusal.message))
+
+
+def _free_name(plan: Plan, environ: Mapping[str, str]) -> str:
+    return _free(f"torch-{plan.variant}", environ)
+
+
+def _free(name: str, environ: Mapping[str, str]) -> str:
+    """Return the name, with a number where an environment of gpuenv has it."""
+    names = (name, *(f"{name}-{number}" for number in range(2, _NAMES)))
+    return next((one for one in names if not find_place(one, environ).path.exists()), name)
+
+
+def _platform(plan: Plan) -> Platform:
+    return platform_of(plan.machines[0])

@@ -1,0 +1,124 @@
+"""Configuration files on disk: their bytes, and their replacement in one step."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+from gpuenv.files.read_limited import read_limited
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Because, Fix, UsageError
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
+
+def read_bytes(path: Path) -> bytes | None:
+    """Return what a file holds, None if there is none; UsageError for one that can't be read."""
+    try:
+        return read_limited(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise _unusable(path, reason_of(error)) from None
+
+
+def decoded(path: Path, content: bytes | None) -> str:
+    """Return the text of a file, line ends and mark as they are; UsageError for one that is not UTF-8."""
+    try:
+        return (content or b"").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _unusable(path, tr("it is not UTF-8: {error}", error=error.reason)) from None
+
+
+def check_writable(path: Path) -> None:
+    """Raise UsageError where a file, or the nearest folder that is there, can't be written to."""
+    target = path.resolve()
+    there = next(one for one in (target, *target.parents) if one.exists())
+    folder = there if there.is_dir() and there != target else there.parent
+    if target.is_dir() or not (os.access(there, os.W_OK) and os.access(folder, os.W_OK)):
+        raise _unusable(path, tr("`{path}` is no file, or read-only", path=there))
+
+
+def missing_folders(path: Path) -> tuple[Path, ...]:
+    """Return the folders that writing a file would make."""
+    folder = path.resolve().parent
+    return tuple(one for one in (folder, *folder.parents) if not one.exists())
+
+
+def keep_private(path: Path, content: bytes) -> None:
+    """Put what only its user may read at `path`, in a folder that no other user may enter."""
+    folder = path.parent
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)  # one of an older gpuenv, which others may look into
+    except OSError as error:
+        raise _unusable(path, reason_of(error)) from None
+    replace_bytes(path, content, private=True)
+
+
+def replace_bytes(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Put `content` at `path` in one step, through links, its mode kept; folders are made.
+
+    No other user can read it before it has its mode; `private`: nor afterwards.
+    """
+    check_writable(path)
+    target = path.resolve()
+    made = missing_folders(path)
+    beside = target.with_name(f".{target.name}-{secrets.token_hex(4)}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(beside, _NEW, 0o600), "wb") as sink:
+            sink.write(content)
+            sink.flush()
+            os.fsync(sink.fileno())
+        if not private:
+            beside.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else _usual_mode())
+        beside.replace(target)
+    except BaseException as error:
+        with suppress(OSError):
+            beside.unlink()
+        remove_folders(made)
+        if isinstance(error, OSError):
+            raise _unusable(path, reason_of(error)) from None
+        raise
+
+
+def _usual_mode() -> int:
+    """Return the mode of a file that nothing special is said of."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def remove(path: Path) -> None:
+    """Remove a file that was not there before."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise _unusable(path, reason_of(error)) from None
+
+
+def remove_folders(folders: tuple[Path, ...]) -> None:
+    """Remove folders, the deepest first, as far as they are empty."""
+    for folder in sorted(folders, key=lambda one: len(one.parts), reverse=True):
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def digest(content: bytes) -> str:
+    """Return the SHA-256 digest of some bytes in hexadecimal."""
+    return sha256(content).hexdigest()
+
+
+def _unusable(path: Path, reason: str) -> UsageError:
+    return UsageError(
+        tr("`{file}` can't be used: {reason}", file=path, reason=reason),
+        code="settings-unusable",
+        because=(Because(reason, str(path)),),
+        fixes=(Fix(tr("mend it or its permissions, or choose another --scope")),),
+    )

@@ -1,0 +1,115 @@
+"""Files that a setting names, or lie where gpuenv looks, read up to a limit: some are pipes or /dev/zero."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import stat
+from pathlib import Path
+
+from gpuenv.i18n.messages import tr
+
+LARGEST = 4 << 20  # bytes of a configuration file
+_PIECE = 1 << 20
+_OPENED_WITHIN_S = 0.5  # a pipe's other end
+_SAID_WITHIN_S = 30.0  # something by who holds it, where nobody named the pipe on a command line
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def read_limited(path: Path, limit: int = LARGEST, *, patient: bool = False) -> bytes:
+    """Return what a file holds; raise OSError, or ValueError for more than `limit` bytes.
+
+    Of a pipe that nobody writes into it is a ValueError too; `patient` waits for as long as somebody might.
+    """
+    content = read_start(path, limit + 1, patient=patient)
+    if len(content) > limit:
+        raise ValueError(too_large(limit))
+    return content
+
+
+def read_start(path: Path, size: int, *, patient: bool = False) -> bytes:
+    """Return the first `size` bytes of a file, fewer where it has no more; raise OSError or ValueError."""
+    descriptor = os.open(path, _FLAGS)  # does not wait for a pipe's other end
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
+        content = bytearray()
+        unopened = stat.S_ISFIFO(os.fstat(descriptor).st_mode)
+        while len(content) < size:
+            piece = file.read(min(_PIECE, size - len(content)))
+            if piece:
+                content += piece
+            elif piece is None:  # somebody holds it, and has said nothing yet
+                _wait(descriptor, None if patient else _SAID_WITHIN_S)
+            elif unopened and not content:
+                _wait(descriptor, _OPENED_WITHIN_S)
+            else:
+                break
+            unopened = False
+    return bytes(content)
+
+
+def _wait(descriptor: int, limit_s: float | None) -> None:
+    """Wait for something to read, or for a pipe's end; raise ValueError where neither comes."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    if not poll.poll(None if limit_s is None else limit_s * 1000):
+        raise ValueError(tr("nobody writes into it"))
+
+
+def read_limited_text(path: Path, limit: int = LARGEST) -> str:
+    """Return a file's text in UTF-8, its line ends as one letter; raise OSError or ValueError."""
+    return read_limited(path, limit).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def too_large(limit: int) -> str:
+    """Say what is wrong with a file of more than `limit` bytes."""
+    if limit < 1 << 20:
+        return tr("it is larger than {size} KB", size=limit >> 10)
+    return tr("it is larger than {limit} MB", limit=limit >> 20)
+
+
+def read_regular(path: Path, limit: int = LARGEST) -> bytes:
+    """Return what a regular file holds; raise OSError, or ValueError for anything else and for too much.
+
+    Whoever may write the folder may have put a pipe there, which would never end.
+    """
+    with os.fdopen(os.open(path, _FLAGS), "rb") as file:
+        _check_regular(os.fstat(file.fileno()))
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise ValueError(too_large(limit))
+    return content
+
+
+def read_own(path: Path, limit: int = LARGEST) -> bytes:
+    """Return what a file holds that nobody but this user can have written.
+
+    Raises OSError, and ValueError for a file of another user, one that others may write, and one that has a
+    second name. In a folder of another user, which no group shares, there is no such file: FileNotFoundError.
+    """
+    folder = path.parent.lstat()
+    if not is_own(folder) and not (folder.st_mode & stat.S_ISGID and folder.st_mode & stat.S_IWGRP):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    with os.fdopen(os.open(path, _FLAGS | _NO_LINK), "rb") as file:
+        found = os.fstat(file.fileno())
+        _check_regular(found)
+        if not is_own(found):
+            raise ValueError(tr("it belongs to another user"))
+        if os.name == "posix" and (found.st_mode & _OTHERS_WRITE or found.st_nlink > 1):
+            raise ValueError(tr("other users may write it"))
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise ValueError(too_large(limit))
+    return content
+
+
+def is_own(found: os.stat_result) -> bool:
+    """Tell whether what was looked at belongs to this user; Windows does not tell."""
+    return os.name != "posix" or found.st_uid == os.geteuid()
+
+
+def _check_regular(found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise ValueError(tr("it is not a regular file"))

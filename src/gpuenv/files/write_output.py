@@ -1,0 +1,93 @@
+"""Write what the user asked to have in a file."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from gpuenv.files.replace import replace_file
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, UsageError
+
+_LINE = 1000  # characters
+
+
+def keep_foreign(path: Path) -> None:
+    """Raise UsageError where `path` is a file that gpuenv did not make, and so may not write over.
+
+    It is for files that people write by hand; those that gpuenv makes name it in their first two lines.
+    """
+    if path.is_file() and not _may_be_replaced(path):
+        raise UsageError(
+            tr("{path} was not made by gpuenv, and would be lost", path=path),
+            code="would-be-lost",
+            fixes=(Fix(tr("give another file with -o, and take over from it what you need")),),
+        )
+
+
+def _may_be_replaced(file: Path) -> bool:
+    """Tell whether a file is empty, or gpuenv made it."""
+    try:
+        with file.open(encoding="utf-8", errors="replace") as opened:
+            head = opened.readline(_LINE) + opened.readline(_LINE)
+    except OSError:
+        return True  # to write it will tell why
+    return not head.strip() or "gpuenv" in head
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder unless it is there; raise UsageError if it can't be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            tr("{path} can't be made: {reason}", path=path, reason=reason_of(error)),
+            code="unwritable",
+            fixes=(Fix(tr("give another folder with -o")),),
+        ) from None
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write `text` to `path`; raise UsageError if it can't be.
+
+    A plain file is replaced in one step, so that it is whole or as before; a link, a pipe or a device such as
+    /dev/stdout is written to. A link to a file of another folder is a stranger's, unless gpuenv made that
+    file: a checkout may have one called requirements.txt that leads to a file of the user's.
+    """
+    if path.is_symlink():
+        _refuse_leading_away(path)
+    printable = text.encode("utf-8", "replace").decode("utf-8")
+    try:
+        _write(path, printable)
+    except OSError as error:
+        raise UsageError(
+            tr("{path} can't be written: {reason}", path=path, reason=reason_of(error)),
+            code="unwritable",
+            fixes=(Fix(tr("name another file, in a folder that can be written")),),
+        ) from None
+
+
+def _refuse_leading_away(link: Path) -> None:
+    target = Path(os.path.realpath(link))
+    if target.exists() and (not target.is_file() or _may_be_replaced(target)):
+        return
+    if target.is_relative_to(os.path.realpath(link.parent)) or link.absolute().is_relative_to("/dev"):
+        return
+    raise UsageError(
+        tr("{path} is a link to {target}, which gpuenv did not make", path=link, target=target),
+        code="would-be-lost",
+        fixes=(Fix(tr("give the file itself with -o if you mean it, or remove the link")),),
+    )
+
+
+def _write(path: Path, text: str) -> None:
+    there = path.exists()
+    if path.is_symlink() or (there and not path.is_file()):
+        path.write_text(text, encoding="utf-8", newline="\n")
+        return
+    mode = stat.S_IMODE(path.stat().st_mode) if there else None
+    replace_file(path, text)
+    if mode is not None:
+        path.chmod(mode)

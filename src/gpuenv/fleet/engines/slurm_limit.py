@@ -1,0 +1,86 @@
+"""Which nodes of a partition are meant: Slurm's host lists, and patterns with `*` and `?`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gpuenv.i18n.messages import tr
+
+_PIECE = re.compile(r"[^,\[\]]|\[[^\[\]]*\]|,")
+_RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", re.ASCII)
+_NUMBER = "([0-9]+)"
+_WILD = {"*": ".*", "?": "."}
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRange:
+    """Numbers of nodes, both ends among them; `width` is how many digits they are filled up to with zeros."""
+
+    first: int
+    last: int
+    width: int
+
+    def holds(self, digits: str) -> bool:
+        """Whether a number is one of them, written as it is here."""
+        return self.first <= int(digits) <= self.last and digits == digits.lstrip("0").zfill(self.width)
+
+
+@dataclass(frozen=True, slots=True)
+class HostPattern:
+    """Names of nodes: a regular expression with a group for each of the lists of numbers."""
+
+    expression: str
+    numbers: tuple[tuple[NumberRange, ...], ...]
+
+    def fits(self, name: str) -> bool:
+        """Whether a node has such a name."""
+        found = re.fullmatch(self.expression, name)
+        return found is not None and all(
+            any(one.holds(digits) for one in ranges)
+            for ranges, digits in zip(self.numbers, found.groups(), strict=True)
+        )
+
+
+def parse_limit(text: str) -> tuple[HostPattern, ...]:
+    """Parse `gpu[1-3,7],login*,rack[0-1]n[01-16]`; raise ValueError for what is no such list."""
+    pieces = _PIECE.findall(text)
+    if "".join(pieces) != text:
+        raise ValueError(tr("`{text}` is no list of hosts: a bracket has no other", text=text))
+    patterns: list[list[str]] = [[]]
+    for piece in pieces:
+        if piece == ",":
+            patterns.append([])
+        else:
+            patterns[-1].append(piece)
+    found = tuple(_pattern(one) for one in patterns if "".join(one).strip())
+    if not found:
+        raise ValueError(tr("`{text}` is no list of hosts: it is empty", text=text))
+    return found
+
+
+def _pattern(pieces: list[str]) -> HostPattern:
+    text = "".join(pieces)
+    numbers = tuple(_ranges(piece, text) for piece in pieces if piece.startswith("["))
+    stripped = "".join("\0" if piece.startswith("[") else piece for piece in pieces).strip()
+    letters = re.sub(r"\*+", "*", stripped).replace("\0", "[")
+    expression = "".join(
+        _NUMBER if letter == "[" else _WILD.get(letter) or re.escape(letter) for letter in letters
+    )
+    # beside a star a number is all of its digits: `*[10-12]` is gpu12, and not gpu1 and a 2
+    expression = expression.replace(".*" + _NUMBER, ".*(?<![0-9])" + _NUMBER).replace(
+        _NUMBER + ".*", _NUMBER + "(?![0-9]).*"
+    )
+    return HostPattern(expression, numbers)
+
+
+def _ranges(piece: str, text: str) -> tuple[NumberRange, ...]:
+    """`[1-3,007]`."""
+    found = []
+    for part in piece[1:-1].split(","):
+        ends = _RANGE.fullmatch(part.strip())
+        if ends is None:
+            raise ValueError(tr("`{text}` is no list of hosts: `{part}` is no number", text=text, part=part))
+        first, last = ends[1], ends[2] or ends[1]
+        found.append(NumberRange(int(first), int(last), len(first)))
+    return tuple(found)

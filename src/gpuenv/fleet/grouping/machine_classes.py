@@ -1,0 +1,153 @@
+"""Many machines folded into the few kinds that the rules can tell apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from packaging.specifiers import SpecifierSet
+
+from gpuenv.fleet.grouping.set_cover import bits
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.machine import Machine
+from gpuenv.model.python import PythonOffer
+from gpuenv.model.variant import CudaVersion
+from gpuenv.resolution.resolve import Question
+from gpuenv.resolution.rules import driver, known_bad
+from gpuenv.resolution.target import Target, TargetGpu, driver_os
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One machine of a fleet: its place in the list of them, what of it counts, the Pythons it can have."""
+
+    number: int
+    target: Target
+    pythons: tuple[PythonOffer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Machines that every rule judges alike; `target` is one of them, `numbers` are their places."""
+
+    target: Target
+    pythons: tuple[PythonOffer, ...]
+    numbers: tuple[int, ...]
+
+    @property
+    def has_gpus(self) -> bool:
+        """Whether builds are judged by GPUs at all."""
+        return bool(self.target.gpus)
+
+    def changed(self, change: Callable[[Target], Target]) -> Kind:
+        """Return the kind as if its machines were others."""
+        return replace(self, target=change(self.target))
+
+
+def fold(members: tuple[Member, ...], question: Question) -> tuple[Kind, ...]:
+    """Return the kinds of the machines, in the order in which they first appear; all of one platform."""
+    telling = _Telling.of(question)
+    alike: dict[object, list[Member]] = {}
+    for member in members:
+        alike.setdefault(telling.key(member), []).append(member)
+    return tuple(_kind(group, telling.gpus) for group in alike.values())
+
+
+def _kind(members: list[Member], most_gpus: int) -> Kind:
+    first = members[0].target
+    pythons = shared_pythons(tuple(member.pythons for member in members))
+    numbers = tuple(member.number for member in members)
+    return Kind(first.only(_telling_gpus(first.gpus, most_gpus)), pythons, numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """What the rules tell machines apart by: see `resolution/rules` and `resolution.known_bad_facts`.
+
+    `cudas` are the CUDA versions of the builds, `drivers` what is known to be bad with some drivers, `gpus`
+    the number of GPUs from which on their number makes no difference.
+    """
+
+    cudas: tuple[CudaVersion, ...]
+    drivers: tuple[SpecifierSet, ...]
+    gpus: int
+    knowledge: Knowledge
+
+    @classmethod
+    def of(cls, question: Question) -> _Telling:
+        cudas = tuple(sorted({case.cuda for case in question.cases if case.cuda}))
+        drivers = known_bad.asked_of("driver", question.knowledge)
+        gpus = max((floor.least_gpus for floor in question.knowledge.libraries), default=1)
+        return cls(cudas, drivers, gpus, question.knowledge)
+
+    def key(self, member: Member) -> object:
+        target = member.target
+        (machine,) = target.machines
+        system = machine.system
+        return (
+            (system.os, system.arch, system.libc, system.libc_version),
+            frozenset(gpu.capability for gpu in target.gpus),
+            min(len(target.gpus), self.gpus),
+            self._driver(machine) if target.gpus else None,
+            frozenset(offer.tag for offer in member.pythons),
+        )
+
+    def _driver(self, machine: Machine) -> object:
+        """The CUDA versions that a driver runs, and those that it supports itself."""
+        os = driver_os(machine)  # under WSL2 Windows' floors count
+        if machine.driver is None:
+            return (os,)
+        version = machine.driver.version
+        return (
+            os,
+            tuple(driver.runs(cuda, machine, self.knowledge) for cuda in self.cudas),
+            tuple(driver.is_native(cuda, machine, self.knowledge) for cuda in self.cudas),
+            tuple(wanted.contains(version, prereleases=True) for wanted in self.drivers),
+        )
+
+
+def _telling_gpus(gpus: tuple[TargetGpu, ...], most: int) -> tuple[TargetGpu, ...]:
+    """Leave out GPUs that add nothing: those of a capability that so many others have."""
+    seen: Counter[object] = Counter()
+    kept = []
+    for gpu in gpus:
+        seen[gpu.capability] += 1
+        if seen[gpu.capability] <= most:
+            kept.append(gpu)
+    return tuple(kept)
+
+
+def shared_pythons(offers: tuple[tuple[PythonOffer, ...], ...]) -> tuple[PythonOffer, ...]:
+    """Return the Pythons that all machines can have; where their patch releases differ, MAJOR.MINOR."""
+    by_tag = [{offer.tag: offer for offer in reversed(of_one)} for of_one in dict.fromkeys(offers)]
+    first, *others = by_tag
+    return tuple(
+        _shared([offer, *(other[tag] for other in others)])
+        for tag, offer in reversed(first.items())
+        if all(tag in other for other in others)
+    )
+
+
+def _shared(offers: list[PythonOffer]) -> PythonOffer:
+    first = offers[0]
+    exact = all(offer.version == first.version for offer in offers)
+    return PythonOffer(
+        first.version if exact else first.short,
+        installed=all(offer.installed for offer in offers),
+        free_threaded=first.free_threaded,
+    )
+
+
+def joint_target(kinds: tuple[Kind, ...]) -> Target:
+    """Return what a build must work on to work on all the kinds."""
+    return Target(
+        tuple(machine for kind in kinds for machine in kind.target.machines),
+        tuple(gpu for kind in kinds for gpu in kind.target.gpus),
+        kinds[0].target.platform,
+    )
+
+
+def picked(kinds: tuple[Kind, ...], mask: int) -> tuple[Kind, ...]:
+    """Return the kinds whose bits are set."""
+    return tuple(kinds[place] for place in bits(mask))

@@ -1,0 +1,109 @@
+"""What the groups of many machines are to be told, for files that somebody else runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpuenv.fleet.model import FleetPlan
+from gpuenv.fleet.plan import plan_fleet
+from gpuenv.fleet.requests import create_request
+from gpuenv.formats.requirements import for_conda_tools
+from gpuenv.formats.text import summary
+from gpuenv.i18n.messages import tr
+from gpuenv.installers import CONDA_MANAGERS
+from gpuenv.locks.lock_plan import lock_if_possible
+from gpuenv.model.errors import UsageError
+from gpuenv.model.locked import Locked
+from gpuenv.model.plan import Plan, Warn
+from gpuenv.planning.make_plan import make_plan
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.redact import without_secrets
+from gpuenv.resolution.target import platform_of
+
+_TARGET = ".venv"
+_WINDOWS = "win-64"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroup:
+    """Machines that get the same environment, by name; none named: whichever it is run on.
+
+    `request` is what the node program is to be given (`create`), with official addresses where it is locked.
+    """
+
+    hosts: tuple[str, ...]
+    plan: Plan
+    request: Mapping[str, Any]
+
+    @property
+    def about(self) -> str:
+        """What is made there, in a line."""
+        return summary(self.plan)[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroups:
+    """The groups, and the fleet they are of; None where the plan was not for saved machines."""
+
+    groups: tuple[NodeGroup, ...]
+    fleet: FleetPlan | None = None
+
+    @property
+    def warnings(self) -> tuple[Warn, ...]:
+        """The warnings of all plans, told once."""
+        return tuple(dict.fromkeys(warn for group in self.groups for warn in group.plan.warnings))
+
+
+def groups_for_nodes(options: PlanOptions, environ: Mapping[str, str], name: str) -> NodeGroups:
+    """Plan for machines that make the environment `name` themselves, and lock each group's plan.
+
+    The Pythons of saved machines, and of this one, are the only ones there are. Raises UsageError, Refused
+    and Unreachable as plans do.
+    """
+    if options.manager in CONDA_MANAGERS:
+        raise for_conda_tools(tr("machines make these environments of wheels alone"))
+    if not options.machines and options.machine_folder is None:
+        described = options.gpus or options.driver or options.platform or options.glibc
+        options = replace(options, manager="pip", on_nodes=not described)
+        plan = make_plan(options, environ, target=_TARGET)
+        if platform_of(plan.machines[0]) == _WINDOWS:
+            raise UsageError(_no_windows(), code="windows-nodes")
+        return NodeGroups((_group((), plan, options, environ, name),))
+    options = replace(options, manager="pip", on_nodes=True)
+    fleet = _without_windows(plan_fleet(options, environ, target=_TARGET))
+    groups = tuple(_group(fleet.names(one), one.plan, options, environ, name) for one in fleet.groups)
+    return NodeGroups(groups, fleet)
+
+
+def _without_windows(fleet: FleetPlan) -> FleetPlan:
+    """Leave out what neither Ansible nor Slurm serves with a program for POSIX."""
+    groups = tuple(group for group in fleet.groups if group.platform != _WINDOWS)
+    dropped = {number for group in fleet.groups if group.platform == _WINDOWS for number in group.numbers}
+    machines = (
+        replace(one, problem=_no_windows()) if number in dropped else one
+        for number, one in enumerate(fleet.machines)
+    )
+    return replace(fleet, machines=tuple(machines), groups=groups)
+
+
+def _no_windows() -> str:
+    return tr("machines with Windows make no environments this way")
+
+
+def _group(
+    hosts: tuple[str, ...], plan: Plan, options: PlanOptions, environ: Mapping[str, str], name: str
+) -> NodeGroup:
+    made = lock_if_possible(plan, options, environ)
+    if isinstance(made, Locked):  # others read it too: no mirrors of ours
+        made = replace(made, plan=replace(made.plan, sources=made.sources))
+    made = without_secrets(made)
+    plan = made.plan if isinstance(made, Locked) else made
+    request = create_request(name, made, plan.machines[0])
+    return NodeGroup(hosts, plan, {**request, "record": _shared(request["record"])})
+
+
+def _shared(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record without what is about one machine, and about whoever planned."""
+    return {**record, "machine": None, "plan": {**record["plan"], "machines": [], "rejected": []}}

@@ -1,0 +1,282 @@
+"""Plan for many saved machines: one environment for all, or the fewest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import ParamSpec, TypeVar
+
+from gpuenv.fleet.grouping.advice import Fleet, advise, listed
+from gpuenv.fleet.grouping.groups import Split, Together, split
+from gpuenv.fleet.grouping.machine_classes import Kind, Member, fold, picked
+from gpuenv.fleet.grouping.questions import Asker
+from gpuenv.fleet.model import FleetGroup, FleetMachine, FleetPlan
+from gpuenv.fleet.saved_machines import read_machines
+from gpuenv.i18n.messages import tr
+from gpuenv.knowledge.jetson_boards import with_board_told
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.errors import Because, Fix, GpuenvError, Refused, Unreachable, UsageError
+from gpuenv.model.machine import Machine
+from gpuenv.model.plan import Advice, Plan
+from gpuenv.model.python import PythonOffer
+from gpuenv.model.wheel import PLATFORMS, Platform
+from gpuenv.planning.conda.choose import WHEELS
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.planning.make_plan import Installer, Wish, choose_installer, plan_of, wish_of
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.pages.listings import Listed, list_files
+from gpuenv.planning.pythons import offer_pythons
+from gpuenv.resolution.report.refusal import explain_failures, no_such_release, refuse
+from gpuenv.resolution.resolve import Decision, Question, ask, decide
+from gpuenv.resolution.rules import requested as request_rule
+from gpuenv.resolution.target import Target, choose_target, platform_of
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_MOST_REASONS = 2
+
+
+def plan_fleet(
+    options: PlanOptions,
+    environ: Mapping[str, str],
+    *,
+    target: str,
+    machines: tuple[FleetMachine, ...] | None = None,
+) -> FleetPlan:
+    """Return the fewest plans for environments at `target` that serve `machines`, None: the saved ones.
+
+    A file that can't be read, and a machine that nothing works on, stands in the plan with its reason.
+    Raises UsageError where no file could be read, and for what is wrong with the options; Unreachable.
+    """
+    knowledge = load_knowledge(environ)
+    installer = choose_installer(options, environ)
+    if installer.channel != WHEELS:
+        raise _only_wheels(installer)
+    machines = read_machines(options, knowledge) if machines is None else _with_boards(machines, knowledge)
+    workshop = _Workshop(options, environ, installer, knowledge, target)
+    platforms, problems = _by_platform(machines)
+    parts = [workshop.part(platform, part) for platform, part in platforms.items()]
+    for part in parts:
+        problems |= part.problems
+    told = (replace(one, problem=problems.get(number, one.problem)) for number, one in enumerate(machines))
+    groups = tuple(group for part in parts for group in part.groups)
+    together = tuple(advice for part in parts for advice in part.together)
+    return FleetPlan(tuple(told), groups, together)
+
+
+def _with_boards(machines: tuple[FleetMachine, ...], knowledge: Knowledge) -> tuple[FleetMachine, ...]:
+    return tuple(
+        replace(one, machine=with_board_told(one.machine, knowledge)) if one.machine else one
+        for one in machines
+    )
+
+
+def may_be_parted(options: PlanOptions, environ: Mapping[str, str]) -> bool:
+    """Whether machines can be put into groups; a folder of them is, or it is refused."""
+    return options.machine_folder is not None or choose_installer(options, environ).channel == WHEELS
+
+
+def check_one_group(options: PlanOptions, environ: Mapping[str, str]) -> None:
+    """Raise Refused where the machines need several environments, or one of them none will do for."""
+    if not may_be_parted(options, environ):
+        return
+    fleet = plan_fleet(options, environ, target="")
+    if len(fleet.groups) == 1 and not fleet.unserved:
+        return
+    raise Refused(
+        tr("no one environment works on all of these machines"),
+        code="several-groups",
+        because=(
+            *in_words(fleet),
+            *(Because(f"{one.name}: {one.problem}", one.file) for one in fleet.unserved),
+        ),
+        fixes=(
+            *(Fix(advice.text) for advice in fleet.together),
+            Fix(tr("name the machines of one group with --machine FILE")),
+        ),
+    )
+
+
+def in_words(fleet: FleetPlan) -> tuple[Because, ...]:
+    """Name the groups, with the torch of each."""
+    return tuple(
+        Because(
+            tr(
+                "group {number}: {names}: torch {torch} for {variant}, Python {python}",
+                number=place,
+                names=listed(fleet.names(group)),
+                torch=group.plan.packages[0].version,
+                variant=group.plan.variant,
+                python=group.plan.python,
+            ),
+            tr("the machines"),
+        )
+        for place, group in enumerate(fleet.groups, 1)
+    )
+
+
+def _only_wheels(installer: Installer) -> UsageError:
+    return UsageError(
+        tr(
+            "machines are put into groups for wheels alone, not for the channel {name}",
+            name=installer.channel,
+        ),
+        code="groups-of-wheels",
+        fixes=(
+            Fix(tr("leave --channel out: wheels carry their own CUDA")),
+            Fix(tr("or name machines that are alike with --machine")),
+        ),
+    )
+
+
+def _by_platform(
+    machines: tuple[FleetMachine, ...],
+) -> tuple[dict[Platform, dict[int, FleetMachine]], dict[int, str]]:
+    """Return the machines platform by platform, as their wheels are not the same, and those of none."""
+    parts: dict[Platform, dict[int, FleetMachine]] = {}
+    problems: dict[int, str] = {}
+    for number, one in enumerate(machines):
+        if one.machine is None:
+            continue
+        platform = _or_why_not(platform_of, one.machine)
+        if isinstance(platform, GpuenvError):
+            problems[number] = platform.message
+        else:
+            parts.setdefault(platform, {})[number] = one
+    return {name: parts[name] for name in PLATFORMS if name in parts}, problems
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What became of the machines of one platform; `problems` by the numbers of those not served."""
+
+    groups: tuple[FleetGroup, ...] = ()
+    problems: Mapping[int, str] = field(default_factory=dict)
+    together: tuple[Advice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Workshop:
+    """All that the plans for the machines of one platform are made with."""
+
+    options: PlanOptions
+    environ: Mapping[str, str]
+    installer: Installer
+    knowledge: Knowledge
+    target: str
+
+    def part(self, platform: Platform, machines: Mapping[int, FleetMachine]) -> _Part:
+        """Part the machines of one platform; the pages of the indexes are read once for all of them."""
+        there = {number: one.machine for number, one in machines.items() if one.machine}
+        wish = wish_of(self.options, self.installer, next(iter(there.values())))
+        targets, problems = _targets(there, wish)
+        if not targets:
+            return _Part(problems=problems)
+        question, listed = self._question(targets, wish)
+        kinds = fold(self._members(targets, wish), question)
+        asker = Asker.of(question)
+        parted = split(kinds, asker)
+        made = [self._group(group, kinds, asker, listed, wish) for group in parted.groups]
+        groups = tuple(
+            FleetGroup(platform, numbers, replace(plan, machines=tuple(there[one] for one in numbers)))
+            for numbers, plan in made
+            if isinstance(plan, Plan)
+        )
+        for numbers, refused in made:
+            if not isinstance(refused, Plan):
+                problems |= dict.fromkeys(numbers, refused)
+        names = {number: one.name for number, one in machines.items()}
+        together = advise(Fleet(kinds, names, asker, parted))
+        return _Part(groups, {**problems, **_why_unserved(kinds, parted, asker)}, together)
+
+    def _group(
+        self, group: Together, kinds: tuple[Kind, ...], asker: Asker, listed: Listed, wish: Wish
+    ) -> tuple[tuple[int, ...], Plan | str]:
+        """Return the numbers of a group's machines and its plan.
+
+        A reason stands for the plan where no torch that works there goes with the user's other requirements.
+        """
+        members = picked(kinds, group.mask)
+        numbers = tuple(sorted(number for kind in members for number in kind.numbers))
+        question = asker.ask(members)
+        if len(numbers) > len(members) == 1:  # texts speak of several machines
+            question = question.with_target(replace(question.target, machines=question.target.machines * 2))
+        try:
+            return numbers, plan_of(question, listed, wish, self.environ, target=self.target)
+        except (Refused, Unreachable) as error:
+            if isinstance(error, Unreachable) and error.code != "index-unread":
+                raise
+            return numbers, _in_short(error.message, tuple(because.text for because in error.because))
+
+    def _question(self, targets: Mapping[int, Target], wish: Wish) -> tuple[Question, Listed]:
+        first, *others = _unlike(tuple(targets.values()))
+        listed = list_files(
+            wish.options, wish.request, first, self.knowledge, self.environ, others=tuple(others)
+        )
+        question = ask(wish.request, first, self.knowledge, listed.listings, ())
+        if all(listing.problem for listing in listed.listings if listing.project == "torch"):
+            raise refuse(question, Decision((), ()))
+        return question, listed
+
+    def _members(self, targets: Mapping[int, Target], wish: Wish) -> tuple[Member, ...]:
+        """Join each machine with its Pythons; managers are asked once for machines that have the same."""
+        offers: dict[object, tuple[PythonOffer, ...]] = {}
+        found = []
+        for number, target in targets.items():
+            own = target.machines[0].pythons
+            if own not in offers:
+                manager = wish.request.manager
+                offers[own] = offer_pythons(wish.options, manager, target, self.knowledge, self.environ)
+            found.append(Member(number, target, offers[own]))
+        return tuple(found)
+
+
+def _targets(machines: Mapping[int, Machine], wish: Wish) -> tuple[dict[int, Target], dict[int, str]]:
+    """Return what counts of each machine, and what is wrong with those that can't be used as they are."""
+    targets: dict[int, Target] = {}
+    problems: dict[int, str] = {}
+    for number, machine in machines.items():
+        target = _or_why_not(choose_target, (machine,), wish.options.devices, cpu=wish.cpu)
+        if isinstance(target, GpuenvError):
+            problems[number] = target.message
+        else:
+            targets[number] = target
+    return targets, problems
+
+
+def _or_why_not(ask_core: Callable[_P, _T], *facts: _P.args, **named: _P.kwargs) -> _T | GpuenvError:
+    """Return what the core says, or why a machine can't be planned for: the others can be all the same."""
+    try:
+        return ask_core(*facts, **named)
+    except GpuenvError as error:
+        return error
+
+
+def _unlike(targets: tuple[Target, ...]) -> tuple[Target, ...]:
+    """One target for each driver and set of capabilities: what decides which pages are worth reading."""
+    return tuple(
+        {
+            (target.machines[0].driver, frozenset(gpu.capability for gpu in target.gpus)): target
+            for target in targets
+        }.values()
+    )
+
+
+def _why_unserved(kinds: tuple[Kind, ...], parted: Split, asker: Asker) -> dict[int, str]:
+    """Say why nothing works on some machines."""
+    question = asker.question
+    asked = tuple(case for case in question.cases if not request_rule.check(case, question.request))
+    problems: dict[int, str] = {}
+    for kind in picked(kinds, parted.unserved):
+        of_kind = replace(asker.ask((kind,)), cases=asked)
+        rejected = decide(of_kind).rejected
+        reasons = explain_failures(rejected) if rejected else () if asked else no_such_release(question)
+        message = tr("no build of torch that was asked for runs on it")
+        text = _in_short(message, tuple(reason.text for reason in reasons))
+        problems |= dict.fromkeys(kind.numbers, text)
+    return problems
+
+
+def _in_short(message: str, reasons: tuple[str, ...]) -> str:
+    told = "; ".join(dict.fromkeys(reasons[:_MOST_REASONS]))
+    return tr("{message}: {reasons}", message=message, reasons=told) if told else message

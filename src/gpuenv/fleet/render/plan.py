@@ -1,0 +1,136 @@
+"""Many machines and their plans, for a person and as data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from gpuenv.fleet.grouping.advice import listed
+from gpuenv.fleet.model import FleetGroup, FleetMachine, FleetPlan
+from gpuenv.formats.json import render_plan_data
+from gpuenv.formats.shell import one_line
+from gpuenv.formats.text import render_stack
+from gpuenv.i18n.messages import marked, tr
+from gpuenv.model.machine import Gpu, Machine
+
+_LONGEST = 60
+
+COLUMNS = {
+    "name": marked("machine"),
+    "gpus": marked("GPUs"),
+    "driver": marked("driver"),
+    "group": marked("group"),
+    "torch": marked("torch"),
+    "python": marked("Python"),
+}
+
+
+def table_rows(fleet: FleetPlan) -> list[dict[str, Any]]:
+    """Return a row a machine, for a table of COLUMNS."""
+    return [_row(number, one, fleet) for number, one in enumerate(fleet.machines)]
+
+
+def _row(number: int, one: FleetMachine, fleet: FleetPlan) -> dict[str, Any]:
+    place = fleet.group_of(number)
+    plan = fleet.groups[place - 1].plan if place else None
+    return {
+        "name": one.name,
+        "gpus": gpus_in_words(one.machine) if one.machine else None,
+        "driver": driver_of(one.machine),
+        "group": place,
+        "torch": plan and torch_of(fleet.groups[(place or 1) - 1]),
+        "python": plan and plan.python,
+    }
+
+
+def torch_of(group: FleetGroup) -> str:
+    """Return a group's torch and its variant, which the versions of PyPI's builds do not carry."""
+    torch = group.plan.packages[0]
+    return torch.version if "+" in torch.version else f"{torch.version} ({group.plan.variant})"
+
+
+def driver_of(machine: Machine | None) -> str | None:
+    """Return the driver's version, where there is one."""
+    return str(machine.driver.version) if machine and machine.driver else None
+
+
+def gpus_in_words(machine: Machine) -> str | None:
+    """Return the GPUs, those that are alike together, in not too many words; None where there is none."""
+    counts = _counted(machine)
+    words = (f"{count} x {_name(gpu)}" if count > 1 else _name(gpu) for gpu, count in counts.items())
+    text = ", ".join(words)
+    return (text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}...") or None
+
+
+def _name(gpu: tuple[str | None, str | None]) -> str:
+    name, capability = gpu
+    return f"{one_line(name or 'GPU')} ({capability or '?'})"
+
+
+def _counted(machine: Machine) -> Counter[tuple[str | None, str | None]]:
+    return Counter(map(_kind, machine.gpus))
+
+
+def _kind(gpu: Gpu) -> tuple[str | None, str | None]:
+    return gpu.name, str(gpu.compute_capability) if gpu.compute_capability else None
+
+
+def render_groups(fleet: FleetPlan, *, verbose: bool = False) -> str:
+    """Return the groups with their plans, why machines are not served, and what would change it."""
+    parts = [_group(place, group, fleet, verbose=verbose) for place, group in enumerate(fleet.groups, 1)]
+    for lines in ([*_unserved(fleet)], [one_line(advice.text) for advice in fleet.together]):
+        parts += ["".join(f"{line}\n" for line in lines)] if lines else []
+    return "\n".join(parts)
+
+
+def _group(place: int, group: FleetGroup, fleet: FleetPlan, *, verbose: bool) -> str:
+    facts = {
+        "number": place,
+        "platform": group.platform,
+        "names": ", ".join(fleet.names(group)) if verbose else listed(fleet.names(group)),
+    }
+    return (
+        tr("group {number} ({platform}): {names}", **facts) + "\n" + render_stack(group.plan, verbose=verbose)
+    )
+
+
+def _unserved(fleet: FleetPlan) -> Iterator[str]:
+    """One line for each reason: many machines often have the same."""
+    reasons: dict[str, list[str]] = {}
+    for one in fleet.unserved:
+        reasons.setdefault(one.problem or "", []).append(one.name)
+    for reason, names in reasons.items():
+        yield tr("not served: {names}: {reason}", names=listed(names), reason=one_line(reason))
+
+
+def render_fleet_data(fleet: FleetPlan) -> dict[str, Any]:
+    """Return the JSON form: each group's plan with the names of its machines, and all the machines."""
+    return {
+        "groups": [
+            {
+                **render_plan_data(group.plan),
+                "group": place,
+                "platform": group.platform,
+                "machines": list(fleet.names(group)),
+            }
+            for place, group in enumerate(fleet.groups, 1)
+        ],
+        "machines": [_machine_data(number, one, fleet) for number, one in enumerate(fleet.machines)],
+        "together": [{"text": advice.text, "needs": advice.needs} for advice in fleet.together],
+    }
+
+
+def _machine_data(number: int, one: FleetMachine, fleet: FleetPlan) -> dict[str, Any]:
+    counts = _counted(one.machine) if one.machine else {}
+    return {
+        "name": one.name,
+        "file": one.file,
+        "gpus": [
+            {"name": name, "compute_capability": capability, "count": count}
+            for (name, capability), count in counts.items()
+        ],
+        "driver": driver_of(one.machine),
+        "group": fleet.group_of(number),
+        "problem": one.problem,
+    }

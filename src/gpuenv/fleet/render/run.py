@@ -1,0 +1,238 @@
+"""What a command came to on many machines: as a table, as lines, as data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from gpuenv.fleet.grouping.advice import listed
+from gpuenv.fleet.render.plan import driver_of, gpus_in_words, render_fleet_data, torch_of
+from gpuenv.fleet.run_model import FleetRun, HostOutcome, OutcomeState
+from gpuenv.formats.shell import one_line
+from gpuenv.i18n.messages import marked, said, tr
+from gpuenv.model.errors import (
+    Because,
+    Fix,
+    GpuenvError,
+    InstallFailed,
+    Refused,
+    Unreachable,
+    VerificationFailed,
+)
+from gpuenv.model.machine_json import render_machine
+
+_LONGEST = 40  # characters of a host's name in a table
+_MOST_REASONS = 10
+_MOST_FIXES = 4
+_LAST_LINES = 4  # of an installer
+
+STATES: dict[OutcomeState, str] = {
+    "waiting": marked("not begun"),
+    "running": marked("interrupted"),
+    "unreachable": marked("unreachable"),
+    "failed": marked("failed"),
+    "detected": marked("detected"),
+    "not-served": marked("not served"),
+    "planned": marked("planned"),
+    "not-made": marked("not made"),
+    "made": marked("made"),
+    "replaced": marked("replaced"),
+    "unchanged": marked("unchanged"),
+    "would-make": marked("would be made"),
+    "would-replace": marked("would be replaced"),
+    "verified": marked("verified"),
+    "not-verified": marked("not verified"),
+}
+_COLUMNS = {
+    "host": marked("machine"),
+    "gpus": marked("GPUs"),
+    "driver": marked("driver"),
+    "pythons": marked("Pythons"),
+    "group": marked("group"),
+    "torch": marked("torch"),
+    "python": marked("Python"),
+    "state": marked("state"),
+    "verify": marked("verify"),
+    "environment": marked("environment"),
+}
+_BRIEF = ("host", "group", "torch", "state", "verify", "environment")  # after the plan has been shown
+_OF_COMMAND = {
+    "detect": ("host", "gpus", "driver", "pythons", "state"),
+    "plan": ("host", "gpus", "driver", "group", "torch", "python", "state"),
+    "create": ("host", "gpus", "driver", "group", "torch", "python", "state", "verify"),
+    "verify": ("host", "gpus", "driver", "torch", "state"),
+}
+
+
+def columns_of(run: FleetRun, *, brief: bool = False) -> dict[str, str]:
+    """Return the columns of a command's table, with their headings in English."""
+    names = _BRIEF if brief and run.command == "create" else _OF_COMMAND[run.command]
+    return {name: _COLUMNS[name] for name in names}
+
+
+def table_rows(run: FleetRun) -> list[dict[str, Any]]:
+    """Return a row a host, for a table of `columns_of`."""
+    return [_row(one, run) for one in run.hosts]
+
+
+def _row(one: HostOutcome, run: FleetRun) -> dict[str, Any]:
+    group = run.fleet.groups[one.group - 1] if run.fleet and one.group else None
+    return {
+        "host": host_name(one.host),
+        "gpus": gpus_in_words(one.machine) if one.machine else None,
+        "driver": driver_of(one.machine),
+        "pythons": pythons_of(one),
+        "group": one.group,
+        "torch": torch_of(group) if group else _proved_torch(one),
+        "python": group.plan.python if group else None,
+        "state": state_of(one),
+        "verify": verified_in_words(one),
+        "environment": one_line(one.environment) if one.environment else None,
+    }
+
+
+def host_name(host: str) -> str:
+    """Return a host's name as it can be shown: in one line, and not too long."""
+    name = one_line(host)
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
+
+
+def pythons_of(one: HostOutcome) -> str | None:
+    """Return the releases of Python that environments can be made of there."""
+    versions = one.machine.pythons if one.machine else ()
+    return ", ".join(dict.fromkeys(".".join(found.version.split(".")[:2]) for found in versions)) or None
+
+
+def state_of(one: HostOutcome) -> str:
+    """Return what became of a host, in the language of the texts."""
+    return said(STATES[one.state])
+
+
+def verified_in_words(one: HostOutcome) -> str | None:
+    """Return whether the environment was proved there."""
+    if one.is_proved is None:
+        return None
+    return tr("works") if one.is_proved else tr("does not work")
+
+
+def _proved_torch(one: HostOutcome) -> str | None:
+    found = one.verify.get("torch") if one.verify else None
+    return one_line(found) if isinstance(found, str) else None
+
+
+def counts_in_words(run: FleetRun) -> str:
+    """Return how many hosts came to what: `3 made, 1 unchanged, 1 unreachable`."""
+    counts = Counter(one.state for one in run.hosts)
+    return ", ".join(
+        tr("{count} {state}", count=counts[state], state=said(words))
+        for state, words in STATES.items()
+        if counts[state]
+    )
+
+
+# what went wrong
+
+_ERRORS: tuple[tuple[tuple[OutcomeState, ...], type[GpuenvError], str], ...] = (
+    (("not-made",), InstallFailed, marked("the environment could not be made on {count} of {all} machines")),
+    (("not-verified",), VerificationFailed,
+     marked("the environment does not work on {count} of {all} machines")),
+    (("unreachable", "failed"), Unreachable,
+     marked("{count} of {all} machines could not be reached or asked")),
+    (("not-served",), Refused, marked("{count} of {all} machines can't be served")),
+)  # fmt: skip
+_CODES = {5: "fleet-not-made", 6: "fleet-not-verified", 4: "fleet-unreachable", 3: "machines-not-served"}
+
+
+def error_of(run: FleetRun) -> GpuenvError | None:
+    """Return the error that a command ends with where hosts failed: the worst, with all their reasons.
+
+    Exit status 5 where an environment could not be made, else 6 where one does not work, else 4 where a host
+    could not be reached, else 3 where nothing can be planned for one.
+    """
+    for states, kind, message in _ERRORS:
+        count = sum(one.state in states for one in run.hosts)
+        if count:
+            text = tr(message, count=count, all=len(run.hosts))
+            return kind(text, code=_CODES[kind.exit_code], because=_because(run), fixes=_fixes(run))
+    return None
+
+
+def machine_problems(run: FleetRun) -> tuple[str, ...]:
+    """Return what is wrong with the machines as they are, each once with the hosts that have it."""
+    found = ((one, problem.message) for one in run.hosts if one.machine for problem in one.machine.problems)
+    return tuple(_of_hosts(text, outcomes) for text, outcomes in _by_text(found).items())
+
+
+def _by_text(found: Iterable[tuple[HostOutcome, str]]) -> dict[str, list[HostOutcome]]:
+    hosts: dict[str, list[HostOutcome]] = {}
+    for one, text in found:
+        hosts.setdefault(text, []).append(one)
+    return hosts
+
+
+def _of_hosts(text: str, outcomes: Iterable[HostOutcome]) -> str:
+    names = listed(host_name(one.host) for one in outcomes)
+    return tr("{names}: {problem}", names=names, problem=one_line(text))
+
+
+def _because(run: FleetRun) -> tuple[Because, ...]:
+    """Name each reason once, with the hosts that have it and what is under it on the first of them."""
+    hosts = _by_text((one, one.problem) for one in run.hosts if one.problem)
+    told: list[Because] = []
+    for problem, outcomes in list(hosts.items())[:_MOST_REASONS]:
+        told.append(Because(_of_hosts(problem, outcomes), run.engine))
+        told += [Because(f"  {text}", outcomes[0].host) for text in _under(outcomes[0])]
+    if len(hosts) > _MOST_REASONS:
+        left = len(hosts) - _MOST_REASONS
+        told.append(
+            Because(tr("and {count} other reasons: see the table with --json", count=left), run.engine)
+        )
+    return tuple(told)
+
+
+def _under(one: HostOutcome) -> tuple[str, ...]:
+    """Return the reasons under a problem, and the last that an installer printed."""
+    return (*one.because, *(line for line in map(one_line, one.log.splitlines()[-_LAST_LINES:]) if line))
+
+
+def _fixes(run: FleetRun) -> tuple[Fix, ...]:
+    texts: Iterable[str] = dict.fromkeys(text for one in run.hosts for text in one.fixes)
+    return tuple(Fix(text) for text in list(texts)[:_MOST_FIXES])
+
+
+# as data
+
+
+def render_run_data(run: FleetRun) -> dict[str, Any]:
+    """Return the JSON form: each host with what became of it, and the plan of each group."""
+    plan = render_fleet_data(run.fleet) if run.fleet else {"groups": [], "together": []}
+    for group in plan["groups"]:
+        group["steps"] = []  # what is run, the machines find out themselves
+        group["machines"] = [one.host for one in run.hosts if one.group == group["group"]]
+    return {
+        "engine": run.engine,
+        "environment": run.environment,
+        "check": run.check,
+        "changed": run.changed,
+        "hosts": [_host_data(one) for one in run.hosts],
+        "groups": plan["groups"],
+        "together": plan["together"],
+    }
+
+
+def _host_data(one: HostOutcome) -> dict[str, Any]:
+    return {
+        "host": one.host,
+        "state": one.state,
+        "group": one.group,
+        "changed": one.changed,
+        "code": one.code,
+        "problem": one.problem,
+        "because": list(one.because),
+        "fixes": list(one.fixes),
+        "log": one.log,
+        "environment": one.environment,
+        "verify": one.verify,
+        "machine": render_machine(one.machine) if one.machine else None,
+    }

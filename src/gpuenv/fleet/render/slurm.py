@@ -1,0 +1,116 @@
+"""Format `slurm`: one script for sbatch, a template with what is asked for filled in."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
+
+from gpuenv.bootstrap.render import quote
+from gpuenv.formats.shell import here_document_end, one_line
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.secrets.url_credentials import without_userinfo
+
+TEMPLATE = "slurm.sh"
+_BEGIN = "# >>> what is asked for\n"
+_END = "# <<< what is asked for\n"
+_WIDTH = 120
+_LARGEST = 4 * 1024 * 1024 - 1024  # bytes that Slurm takes by default (max_script_size)
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmGroup:
+    """Nodes that get the same environment, by name; none named: any of the job's.
+
+    `suffix` is what its name ends in, `about` a line for who reads the script, `request` what the node
+    program is given.
+    """
+
+    hosts: tuple[str, ...]
+    suffix: str
+    about: str
+    request: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What the script brings to the nodes: the zipapp, and the texts in sh and Python that start it."""
+
+    program: bytes
+    shell: str
+    python: str
+
+
+def render_slurm(
+    groups: tuple[SlurmGroup, ...], name: str, made_by: str, carried: Carried, template: str
+) -> str:
+    """Return the script; `template` is the text of slurm.sh.
+
+    Raises UsageError for a host whose name is none, and for more than Slurm takes.
+    """
+    before, _, rest = template.partition(_BEGIN)
+    after = rest.partition(_END)[2]
+    filled = "\n".join(_lines(groups, name, made_by, carried))
+    text = f"{before}{_BEGIN}{filled}\n{_END}{after}"
+    if len(text.encode()) > _LARGEST:
+        raise UsageError(
+            tr("the script is larger than Slurm takes: {mib} MiB", mib=f"{len(text) / 1024**2:.1f}"),
+            code="script-too-large",
+            fixes=(Fix(tr("plan for fewer groups: name their machines with --machine FILE")),),
+        )
+    return text
+
+
+def _lines(groups: tuple[SlurmGroup, ...], name: str, made_by: str, carried: Carried) -> Iterable[str]:
+    for number, group in enumerate(groups, 1):
+        yield f"# group {number}: {without_userinfo(one_line(group.about))}"
+    yield f"made_by={quote(made_by)}"
+    yield f"name={quote(name)}"
+    yield from _choose(
+        "group_of", [(_hosts(group), str(number)) for number, group in enumerate(groups, 1)], "echo 0"
+    )
+    suffixes = [(str(number), group.suffix) for number, group in enumerate(groups, 1)]
+    yield from _choose("suffix_of", suffixes, "return 1")
+    for number, group in enumerate(groups, 1):
+        yield from _text(f"request_{number}", json.dumps(group.request, indent=1))
+    yield from ("", 'request() { "request_$1"; }')
+    yield from _text("shell_text", carried.shell)
+    yield from _text("python_text", carried.python)
+    yield from _text("program", "\n".join(wrap(b64encode(carried.program).decode(), _WIDTH)))
+
+
+def _choose(name: str, cases: list[tuple[str, str]], otherwise: str) -> Iterable[str]:
+    """Write a function that echoes what goes with its argument."""
+    yield from ("", f"{name}() {{", "    case $1 in")
+    for pattern, value in cases:
+        yield f"        {pattern}) echo {quote(value)} ;;"
+    if all(pattern != "*" for pattern, _ in cases):
+        yield f"        *) {otherwise} ;;"
+    yield from ("    esac", "}")
+
+
+def _hosts(group: SlurmGroup) -> str:
+    return " | ".join(map(_checked, group.hosts)) or "*"
+
+
+def _checked(host: str) -> str:
+    if _HOST.fullmatch(host):
+        return host
+    raise UsageError(
+        tr("`{name}` can't be the name of a host", name=host),
+        code="no-host-name",
+        fixes=(Fix(tr("name the machine's file after the host: gpu1.json")),),
+    )
+
+
+def _text(name: str, text: str) -> Iterable[str]:
+    """Write a function that prints a text, which no shell reads."""
+    lines = text.removesuffix("\n").split("\n")
+    end = here_document_end(name, lines)
+    yield from ("", f"{name}() {{", f"    cat <<'{end}'", *lines, end, "}")

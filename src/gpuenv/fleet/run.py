@@ -1,0 +1,286 @@
+"""Work on many machines: what each told, what was decided for it, what was made and how it was proved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from threading import Lock
+from typing import Any, Protocol
+
+from gpuenv.explain.installer_failure import with_cause
+from gpuenv.fleet.model import FleetGroup, FleetMachine, FleetPlan
+from gpuenv.fleet.names import placed
+from gpuenv.fleet.parse_answers import (
+    NodeFailure,
+    NodeVerified,
+    parse_created,
+    parse_detected,
+    parse_verified,
+)
+from gpuenv.fleet.plan import plan_fleet
+from gpuenv.fleet.requests import create_request, verify_request
+from gpuenv.fleet.run_model import Action, Engine, FleetRun, HostOutcome, HostResult, NodeTask, OutcomeState
+from gpuenv.fleet.saved_machines import shown_names
+from gpuenv.formats.shell import one_line
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.locks.lock_plan import lock_if_possible
+from gpuenv.model.errors import Because, GpuenvError, InstallFailed, Refused, UsageError
+from gpuenv.model.locked import Locked
+from gpuenv.model.machine import Machine, System
+from gpuenv.model.plan import Plan
+from gpuenv.operations.verify import VerifyOptions
+from gpuenv.planning.make_plan import choose_installer, wish_of
+from gpuenv.planning.options import PlanOptions
+from gpuenv.secrets.url_credentials import redact
+from gpuenv.verification.verdict import describe_failure
+
+_CREATED: Mapping[str, OutcomeState] = {
+    "made": "made",
+    "replaced": "replaced",
+    "unchanged": "unchanged",
+    "would-make": "would-make",
+    "would-replace": "would-replace",
+}
+_PROVABLE = ("made", "replaced", "unchanged")
+_TARGET = ".venv"  # each node has its own
+_LONGEST = 2000  # characters of what an engine says of a host
+
+Read = Callable[[HostOutcome, Mapping[str, Any]], HostOutcome]
+
+
+def check_options(options: PlanOptions, environ: Mapping[str, str]) -> None:
+    """Raise UsageError for what is wrong with the options of a plan, before any host is asked."""
+    options = _on_nodes(options)
+    wish_of(options, choose_installer(options, environ), Machine(System("linux", "x86_64")))
+
+
+def _on_nodes(options: PlanOptions) -> PlanOptions:
+    return replace(options, manager="pip", on_nodes=True)
+
+
+class Watcher(Protocol):
+    """Follows the work host by host; it may be called from several threads, one at a time."""
+
+    def begin(self, action: Action, hosts: int) -> None:
+        """Hear that something begins on this many hosts."""
+
+    def waiting(self, host: str, why: str) -> None:
+        """Hear that a host has to wait, such as in a queue."""
+
+    def running(self, host: str) -> None:
+        """Hear that a host is at work."""
+
+    def ended(self, outcome: HostOutcome) -> None:
+        """Hear what a host came to."""
+
+
+class Fleet:
+    """The hosts of an engine, and what is known of each; one that fails at a step is left out of the next.
+
+    An interruption between or within the steps leaves what was known by then.
+    """
+
+    def __init__(self, engine: Engine, watcher: Watcher, environ: Mapping[str, str]) -> None:
+        self._engine = engine
+        self._watcher = watcher
+        self._environ = environ
+        self._one_at_a_time = Lock()
+        self._outcomes: dict[str, HostOutcome] = {}
+        self._made: dict[int, Locked | Plan] = {}
+        self.plan: FleetPlan | None = None
+
+    @property
+    def hosts(self) -> tuple[HostOutcome, ...]:
+        """What is known of each host."""
+        return tuple(self._outcomes.values())
+
+    def run(self, command: FleetRun) -> FleetRun:
+        """Return the command with what is known by now."""
+        warnings = self.plan.warnings if self.plan and self.plan.groups else ()
+        return replace(command, hosts=self.hosts, fleet=self.plan, warnings=warnings)
+
+    def detect(self) -> None:
+        """Let each host tell what it is; raise UsageError where the engine has no hosts or does not start."""
+        self._outcomes = {host: HostOutcome(host) for host in self._engine.hosts()}
+        self._carry_out(NodeTask("detect", {host: {} for host in self._outcomes}), _detected)
+
+    def decide(self, options: PlanOptions) -> None:
+        """Plan for the hosts that told what they are: one environment, or the fewest.
+
+        Raises UsageError for what is wrong with the options, and Unreachable.
+        """
+        names = shown_names(tuple(self._outcomes))
+        machines = tuple(
+            FleetMachine(name, "", one.machine, one.problem)
+            for name, one in zip(names, self.hosts, strict=True)
+        )
+        self.plan = plan_fleet(_on_nodes(options), self._environ, target=_TARGET, machines=machines)
+        for number, one in enumerate(self.hosts):
+            self._outcomes[one.host] = _planned(one, self.plan, number)
+
+    def lock(self, options: PlanOptions) -> None:
+        """Find every file of each group's plan, once for all its machines."""
+        groups: list[FleetGroup] = []
+        for place, group in enumerate(self.plan.groups if self.plan else (), 1):
+            try:
+                made = lock_if_possible(group.plan, _on_nodes(options), self._environ)
+            except (Refused, UsageError) as error:
+                self._drop(place, error)
+                groups.append(group)
+                continue
+            self._made[place] = made
+            groups.append(replace(group, plan=made.plan if isinstance(made, Locked) else made))
+        self.plan = self.plan and replace(self.plan, groups=tuple(groups))
+
+    def create(self, names: Mapping[int, str], *, force: bool = False, check: bool = False) -> None:
+        """Make each group's environment, called as in `names`, on its machines; with `check` only tell."""
+        requests: dict[str, Mapping[str, Any]] = {}
+        for one in self.hosts:
+            if one.state == "planned" and one.group and one.machine:
+                made, name = self._made[one.group], names[one.group]
+                request = create_request(name, made, one.machine, force=force, check=check)
+                requests[one.host] = placed(request, name)
+        self._carry_out(NodeTask("create", requests, check), _created)
+
+    def verify(self, names: Mapping[int, str] | str, options: VerifyOptions) -> None:
+        """Prove what was made, or on all hosts the environment of one name."""
+        chosen = [one for one in self.hosts if one.state == "detected" or one.state in _PROVABLE]
+        requests = {}
+        for one in chosen:
+            name = names if isinstance(names, str) else names[one.group or 0]
+            requests[one.host] = placed(verify_request(name, options), name)
+        self._carry_out(NodeTask("verify", requests), self._verified)
+
+    def _drop(self, place: int, error: GpuenvError) -> None:
+        """Leave out a group whose files can't be had."""
+        for one in self.hosts:
+            if one.group == place:
+                self._outcomes[one.host] = _with_error(replace(one, state="not-served"), error)
+
+    def _verified(self, before: HostOutcome, answer: Mapping[str, Any]) -> HostOutcome:
+        made = self._made.get(before.group) if before.group else None
+        told = parse_verified(answer, made, before.machine)
+        if isinstance(told, NodeFailure):
+            return _failed(before, "not-verified", told)
+        return _judged(before, told)
+
+    def _carry_out(self, task: NodeTask, read: Read) -> None:
+        if not task.requests:
+            return
+        left = set(task.requests)
+
+        def on_host(result: HostResult) -> None:
+            with self._one_at_a_time:
+                if result.host not in left:
+                    return
+                if result.state == "waiting":
+                    self._watcher.waiting(result.host, one_line(result.message)[:_LONGEST])
+                    return
+                if result.state == "running":
+                    self._begun(result.host)
+                    self._watcher.running(result.host)
+                    return
+                left.discard(result.host)
+                outcome = _taken(self._outcomes[result.host], result, read)
+                self._outcomes[result.host] = outcome
+                self._watcher.ended(outcome)
+
+        for host in task.requests:
+            self._begun(host, waiting=True)
+        self._watcher.begin(task.action, len(task.requests))
+        for result in self._engine.run(task, on_host):
+            on_host(result)
+        for host in tuple(left):
+            on_host(HostResult(host, "failed", message=tr("nothing was told of it")))
+
+    def _begun(self, host: str, *, waiting: bool = False) -> None:
+        """Note how far a host is; what was made stays made, however far its proof comes."""
+        before = self._outcomes[host]
+        if before.state not in _PROVABLE:
+            self._outcomes[host] = replace(before, state="waiting" if waiting else "running")
+
+
+# what a host answered
+
+
+def _taken(before: HostOutcome, result: HostResult, read: Read) -> HostOutcome:
+    if result.state == "unreachable":
+        return replace(before, state="unreachable", code="unreachable", problem=_said(result.message))
+    if result.state == "failed" or result.answer is None:
+        return replace(before, state="failed", code="node-failed", problem=_said(result.message))
+    try:
+        return read(before, result.answer)
+    except (ValueError, RecursionError) as error:
+        problem = tr("its answer can't be read: {reason}", reason=reason_of(error))
+        return replace(before, state="failed", code="bad-answer", problem=problem)
+
+
+def _said(message: str) -> str:
+    return one_line(redact(message))[:_LONGEST] or tr("no reason was given")
+
+
+def _detected(before: HostOutcome, answer: Mapping[str, Any]) -> HostOutcome:
+    told = parse_detected(answer)
+    if isinstance(told, Machine):
+        return replace(before, state="detected", machine=told)
+    return _failed(before, "failed", told)
+
+
+def _planned(one: HostOutcome, plan: FleetPlan, number: int) -> HostOutcome:
+    if one.machine is None:
+        return one
+    group = plan.group_of(number)
+    if group is not None:
+        return replace(one, state="planned", group=group)
+    problem = one_line(plan.machines[number].problem or "")
+    return replace(one, state="not-served", code="not-served", problem=problem)
+
+
+def _created(before: HostOutcome, answer: Mapping[str, Any]) -> HostOutcome:
+    told = parse_created(answer)
+    if isinstance(told, NodeFailure):
+        return _failed(before, "not-made", told)
+    if told.state not in _CREATED:
+        raise ValueError(tr("`{state}` is no state of an environment", state=told.state))
+    state = _CREATED[told.state]
+    return replace(before, state=state, changed=told.changed, environment=told.environment)
+
+
+def _judged(before: HostOutcome, told: NodeVerified) -> HostOutcome:
+    verify = {"ok": told.ok, "lines": list(told.lines), **told.data}
+    after = replace(before, environment=told.environment, verify=verify)
+    if told.ok:
+        return after if before.state in _PROVABLE else replace(after, state="verified")
+    error = _explained(describe_failure(told.verdict, told.environment, told.data))
+    failed = _with_error(replace(after, state="not-verified"), error)
+    return replace(failed, problem=failed.because[0], because=failed.because[1:])
+
+
+def _failed(before: HostOutcome, state: OutcomeState, failure: NodeFailure) -> HostOutcome:
+    """Say why a host could not; what an installer failed with goes through `explain`."""
+    after = replace(before, state=state, log=redact(failure.log))
+    error = InstallFailed(
+        failure.message,
+        code=failure.code,
+        because=tuple(Because(text, before.host) for text in failure.because),
+        data={"messages": failure.log.splitlines()},
+    )
+    return _with_error(after, _explained(error) if failure.log else error)
+
+
+def _explained(error: GpuenvError) -> GpuenvError:
+    with suppress(GpuenvError):  # then the failure itself has to do
+        return with_cause(error)
+    return error
+
+
+def _with_error(after: HostOutcome, error: GpuenvError) -> HostOutcome:
+    return replace(
+        after,
+        code=error.code,
+        problem=one_line(redact(error.message)),
+        because=tuple(one_line(redact(because.text)) for because in error.because),
+        fixes=tuple(fix.text + (f": `{fix.command}`" if fix.command else "") for fix in error.fixes),
+    )

@@ -1,0 +1,65 @@
+"""Where the files of a locked set lie: for formats that send a package to an index of its own."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urldefrag
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from gpuenv.model.locked import Locked, LockedFile
+from gpuenv.model.plan import Sources
+from gpuenv.secrets.url_credentials import without_userinfo
+
+_REMOTE = ("http://", "https://")
+_NO_WORD = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A PEP 503 index, a folder on this machine, or a file's own address: no password is in it.
+
+    A page of wheels has no name by which tools could be sent to it; so what lies there goes by its address.
+    """
+
+    kind: Literal["index", "folder", "file"]
+    url: str
+
+    @property
+    def word(self) -> str:
+        """Return a word for it: `download-example-com-whl-cu126`."""
+        return _NO_WORD.sub("-", self.url.rpartition("://")[2].lower()).strip("-") or "wheels"
+
+
+def place_of(file: LockedFile, sources: Sources) -> Place | None:
+    """Return where `file` lies; None where the installer's own indexes list it."""
+    pages = {page.rstrip("/") for page in sources.find_links}
+    folder = file.url.rpartition("/")[0]
+    index = (file.index or folder).rstrip("/")
+    if not _is_remote(index):
+        return Place("folder", index)
+    if f"{index}/{file.name}" in pages:
+        return Place("index", without_userinfo(index))
+    if index in pages or folder in pages:
+        return Place("file", without_userinfo(urldefrag(file.url).url))
+    return None
+
+
+def places_of(locked: Locked) -> dict[str, Place]:
+    """Return by name where those files lie that the installer's own indexes do not list."""
+    found = ((file.name, place_of(file, locked.sources)) for file in locked.files)
+    asked = addressed(locked)
+    return {name: place for name, place in found if place is not None and name not in asked}
+
+
+def addressed(locked: Locked) -> dict[str, str]:
+    """Return by name the addresses of what was asked for by its address: `timm @ https://...`."""
+    wanted = [Requirement(text) for text in locked.plan.requirements]
+    return {canonicalize_name(one.name): without_userinfo(one.url) for one in wanted if one.url}
+
+
+def _is_remote(url: str) -> bool:
+    return url.lower().startswith(_REMOTE)

@@ -1,0 +1,91 @@
+"""A machine for a person to read: `gpuenv detect`."""
+
+from __future__ import annotations
+
+from gpuenv.formats.fact_source import said_source
+from gpuenv.formats.shell import one_line
+from gpuenv.i18n.messages import tr
+from gpuenv.model.machine import Gpu, Machine
+
+
+def render_machine_text(machine: Machine, *, verbose: bool = False) -> str:
+    """Return what the machine is in a few lines; `verbose` adds where each fact was read."""
+    lines = [describe(machine), *_gpus(machine), _system(machine), *_toolkit(machine)]
+    if machine.managers:
+        names = ", ".join(f"{item.name} {item.version or ''}".strip() for item in machine.managers)
+        lines.append(tr("managers: {names}", names=names))
+    if machine.pythons:
+        versions = ", ".join(dict.fromkeys(item.version for item in machine.pythons))
+        lines.append(tr("Pythons: {versions}", versions=versions))
+    if verbose:
+        lines += [f"  {field}: {said_source(source)}" for field, source in machine.facts]
+        lines += [f"  {item.version}: {item.path}" for item in machine.pythons]
+    return "\n".join("  " * line.startswith("  ") + one_line(line) for line in lines) + "\n"
+
+
+def describe(machine: Machine) -> str:
+    """Return a machine in one line: its GPUs and driver."""
+    facts = {"os": machine.system.os, "arch": machine.system.arch}
+    if machine.without_gpu:
+        return tr("no NVIDIA GPU, {os} {arch}", **facts)
+    if not machine.gpus:
+        return tr("an NVIDIA driver or GPU that can't be used, {os} {arch}", **facts)
+    gpus = ", ".join(dict.fromkeys(_gpu(gpu, machine.gpus) for gpu in machine.gpus))
+    if machine.driver is None:
+        return tr("{gpus}, driver not stated", gpus=gpus)
+    if machine.driver.cuda is None:
+        return tr("{gpus}, driver {driver}", gpus=gpus, driver=machine.driver.version)
+    return tr(
+        "{gpus}, driver {driver} (up to CUDA {cuda})",
+        gpus=gpus,
+        driver=machine.driver.version,
+        cuda=machine.driver.cuda,
+    )
+
+
+def _gpu(gpu: Gpu, among: tuple[Gpu, ...]) -> str:
+    alike = sum(
+        (other.name, other.compute_capability) == (gpu.name, gpu.compute_capability) for other in among
+    )
+    count = f"{alike} x " if alike > 1 else ""
+    return f"{count}{gpu.name or 'GPU'} ({gpu.compute_capability or '?'})"
+
+
+def _gpus(machine: Machine) -> list[str]:
+    return [
+        tr(
+            "  {index}: {name}, compute capability {capability}, {memory}{state}",
+            index=gpu.index,
+            name=gpu.name or "GPU",
+            capability=gpu.compute_capability or tr("not known"),
+            memory=f"{gpu.memory_mib} MiB" if gpu.memory_mib else tr("memory not known"),
+            state=(tr(", MIG on") if gpu.mig else "")
+            + ("" if gpu.visible else tr(", hidden by CUDA_VISIBLE_DEVICES")),
+        )
+        for gpu in machine.gpus
+    ]
+
+
+def _system(machine: Machine) -> str:
+    system = machine.system
+    parts = [f"{system.os} {system.arch}"]
+    if system.libc:
+        parts.append(f"{system.libc} {system.libc_version or '?'}")
+    if system.wsl:
+        parts.append("WSL2")
+    if system.container:
+        parts.append(tr("in a {kind} container", kind=system.container))
+    return ", ".join(parts)
+
+
+def _toolkit(machine: Machine) -> list[str]:
+    if machine.toolkit is None:
+        return []
+    line = tr("CUDA toolkit {cuda} ({nvcc})", cuda=machine.toolkit.cuda or "?", nvcc=machine.toolkit.nvcc)
+    if machine.driver is None or machine.driver.cuda is None:
+        return [line]
+    told = tr(
+        "  the driver's CUDA {cuda} is the newest it supports; the toolkit serves to build extensions",
+        cuda=machine.driver.cuda,
+    )
+    return [line, told]

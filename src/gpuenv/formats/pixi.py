@@ -1,0 +1,204 @@
+"""Format `pixi.toml`: a workspace whose set pixi solves for itself, so that all is pinned in it.
+
+https://pixi.prefix.dev/latest/reference/pixi_manifest/
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+
+from gpuenv.formats import toml
+from gpuenv.formats.environment_yml import name_of, variables_of
+from gpuenv.formats.file_indexes import Place, addressed, places_of
+from gpuenv.formats.pixi_specs import channels_of, conda_dependencies, names_of
+from gpuenv.formats.text import summary
+from gpuenv.i18n.messages import tr
+from gpuenv.model.locked import Locked, LockedFile
+from gpuenv.model.plan import Plan, Sources
+from gpuenv.model.variant import Variant, parse_cuda_version
+from gpuenv.resolution.conda.plan_part import wheels_beside
+from gpuenv.resolution.markers import marker_environment
+from gpuenv.resolution.rules.platform_tags import least_glibc
+from gpuenv.resolution.target import platform_of
+from gpuenv.secrets.url_credentials import without_userinfo
+
+_CONDAS_OWN = {"python", "pip"}  # what every plan asks of conda
+_GLIBC = (2, 28)  # what pixi takes for granted
+# a shell reads these as they are: pixi hands them to one
+_VARIABLE, _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII), re.compile(r"[\w+:./=,@ -]+", re.ASCII)
+
+
+def render_pixi(locked: Locked) -> str:
+    """Return a pixi.toml for a plan of wheels: Python from conda, all files of the set by exact pins.
+
+    Where conda brings other packages too, what they bring is not known: then only what was asked for is
+    pinned. Raises UsageError for specs that can't be written so.
+    """
+    places = places_of(locked)
+    chosen = _chosen(locked)
+    wheels = {file.name: _wheel(file, places.get(file.name), addressed(locked)) for file in chosen}
+    conda = conda_dependencies(locked.plan)
+    conda.pop("pip", None)  # it would bring conda's setuptools beside the one that is pinned
+    system = _system(_cuda_of(locked.plan), _glibc_of(chosen))
+    return _render(locked.plan, system, conda, wheels, _options(locked.sources, places))
+
+
+def render_pixi_of_conda(plan: Plan) -> str:
+    """Return a pixi.toml for a plan whose torch is a conda package; what is asked of PyPI stands beside it.
+
+    Raises UsageError for specs that can't be written so.
+    """
+    glibcs = (machine.system.libc_version for machine in plan.machines if machine.system.libc == "glibc")
+    older = (glibc for text in glibcs if text and (glibc := _release(text)) < _GLIBC)
+    wheels = _asked(plan)
+    options = _options(plan.sources, {}) if wheels else {}
+    system = _system(plan.conda.cuda if plan.conda else None, min(older, default=None))
+    return _render(plan, system, conda_dependencies(plan), wheels, options)
+
+
+def _render(
+    plan: Plan,
+    system: dict[str, Any],
+    conda: dict[str, Any],
+    wheels: dict[str, Any],
+    options: dict[str, Any],
+) -> str:
+    variables = _variables(plan)
+    parts = {
+        "workspace": {
+            "name": name_of(plan),
+            "channels": channels_of(plan),
+            "platforms": (platform_of(plan.machines[0]),),
+        },
+        "system-requirements": system,
+        "dependencies": conda,
+        "pypi-options": options,
+        "pypi-dependencies": wheels,
+        "activation": {"env": variables},
+    }
+    comment = (
+        tr("made by gpuenv for"),
+        *summary(plan),
+        tr("`{command}` makes the environment", command="pixi install"),
+        *_left_out(plan, variables),
+    )
+    return toml.document(comment, {name: toml.table(part) for name, part in parts.items() if part})
+
+
+def _variables(plan: Plan) -> dict[str, str]:
+    told = {str(name): str(value) for name, value in variables_of(plan).items()}
+    return {
+        name: value for name, value in told.items() if _VARIABLE.fullmatch(name) and _PLAIN.fullmatch(value)
+    }
+
+
+def _left_out(plan: Plan, variables: dict[str, str]) -> tuple[str, ...]:
+    names = [str(name) for name in variables_of(plan) if str(name) not in variables]
+    text = tr("left out, as a shell would read them: the variables {names}", names=", ".join(names))
+    return (text,) if names else ()
+
+
+def _system(cuda: str | None, glibc: tuple[int, ...] | None) -> dict[str, Any]:
+    """Return what the solver may take for granted: without it there is no CUDA for pixi.
+
+    The table is the form that old and new releases of pixi read.
+    """
+    libc = {"libc": {"family": "glibc", "version": ".".join(map(str, glibc))}} if glibc else {}
+    return ({"cuda": cuda} if cuda else {}) | libc
+
+
+def _cuda_of(plan: Plan) -> str | None:
+    """Return what the driver must support: wheels bring their CUDA, and the plan's own driver is enough."""
+    built = Variant(plan.variant).cuda
+    supported = plan.conda.cuda if plan.conda else None
+    known = (built, parse_cuda_version(supported) if supported else None)
+    return str(min(cuda for cuda in known if cuda)) if built else None
+
+
+def _release(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
+
+
+def _glibc_of(files: tuple[LockedFile, ...]) -> tuple[int, ...] | None:
+    """Return the glibc that the set needs; a wheel with several tags needs the least of them."""
+    needs = [_least(file) for file in files if file.is_wheel]
+    return max((need for need in needs if need), default=None)
+
+
+def _least(file: LockedFile) -> tuple[int, ...] | None:
+    try:
+        tags = parse_wheel_filename(file.filename)[3]
+    except InvalidWheelFilename:
+        return None
+    needs = [least_glibc(tag.platform) for tag in tags]
+    return min((need for need in needs if need), default=None)
+
+
+def _chosen(locked: Locked) -> tuple[LockedFile, ...]:
+    """Return the files to be pinned: without those that conda is asked for."""
+    plan = locked.plan
+    brought = names_of(plan.conda.specs) - _CONDAS_OWN if plan.conda else set()
+    if not brought:
+        return locked.files
+    asked = {
+        canonicalize_name(Requirement(text).name)
+        for text in (*plan.pins, *plan.requirements, *plan.constraints)
+    }
+    return tuple(file for file in locked.files if file.name in asked - brought)
+
+
+def _wheel(file: LockedFile, place: Place | None, urls: dict[str, str]) -> str | dict[str, str]:
+    if file.name in urls:
+        return {"url": urls[file.name]}
+    if place is not None and place.kind == "file":
+        return {"url": place.url}
+    version = f"=={file.version}"
+    if place is not None and place.kind == "index":
+        return {"version": version, "index": place.url}
+    return version
+
+
+def _options(sources: Sources, places: dict[str, Place]) -> dict[str, Any]:
+    """Return the user's own indexes; of several the first that has a package serves it."""
+    folders = dict.fromkeys(place.url for place in places.values() if place.kind == "folder")
+    extra = tuple(without_userinfo(url) for url in sources.extra_index_urls)
+    options = {
+        "index-url": without_userinfo(sources.index_url) if sources.index_url else None,
+        "extra-index-urls": extra,
+        "find-links": tuple({"path": folder} for folder in folders),
+    }
+    return {name: value for name, value in options.items() if value}
+
+
+def _asked(plan: Plan) -> dict[str, Any]:
+    """Return what is asked of PyPI beside conda's torch, which pixi knows for PyPI's torch as well."""
+    there = marker_environment(platform_of(plan.machines[0]), f"{plan.python.rstrip('t')}.0")
+    asked: dict[str, Any] = {}
+    for text in wheels_beside(plan):
+        one = Requirement(text)
+        conda_has_it = text in plan.pins and not one.extras
+        if conda_has_it or (one.marker and not one.marker.evaluate(there)):
+            continue
+        name = canonicalize_name(one.name)
+        asked[name] = _joined(asked.get(name, {}), one)
+    return {name: _short(fields) for name, fields in asked.items()}
+
+
+def _joined(fields: dict[str, Any], wanted: Requirement) -> dict[str, Any]:
+    """Return the fields of a package that may be asked for more than once."""
+    versions = [text for text in (fields.get("version", ""), str(wanted.specifier)) if text]
+    extras = sorted({*fields.get("extras", ()), *wanted.extras})
+    url = without_userinfo(wanted.url) if wanted.url else fields.get("url")
+    joined = {"version": ",".join(versions), "extras": extras, "url": url}
+    return {name: value for name, value in joined.items() if value}
+
+
+def _short(fields: dict[str, Any]) -> str | dict[str, Any]:
+    if "url" in fields:
+        return {name: value for name, value in fields.items() if name != "version"}
+    version = fields.get("version", "*")
+    return {"version": version, "extras": fields["extras"]} if "extras" in fields else str(version)

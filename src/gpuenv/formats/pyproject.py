@@ -1,0 +1,130 @@
+"""Format `pyproject`: a project that `uv sync` turns into the plan's very set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from gpuenv.formats import toml
+from gpuenv.formats.file_indexes import Place, addressed, places_of
+from gpuenv.formats.text import summary
+from gpuenv.i18n.messages import tr
+from gpuenv.model.locked import Locked, LockedFile
+from gpuenv.model.plan import Plan, Sources
+from gpuenv.resolution.markers import platform_marker
+from gpuenv.resolution.target import platform_of
+from gpuenv.secrets.url_credentials import without_userinfo
+
+_NAME = "gpuenv-environment"  # nothing else is called so: a project can't depend on itself
+
+
+def render_pyproject(locked: Locked) -> str:
+    """Return a pyproject.toml: what was asked for are its dependencies, constraints hold all else.
+
+    uv sends only dependencies to an index, so what another index than its own lists is one of them.
+    https://docs.astral.sh/uv/concepts/indexes/
+    """
+    places = places_of(locked)
+    names = _index_names(places)
+    held = {*_pinned(locked.plan), *places, *addressed(locked)}
+    uv = {
+        "package": False,
+        # what other platforms would need is not in the set
+        "environments": (platform_marker(platform_of(locked.plan.machines[0])),),
+        "constraint-dependencies": tuple(_exactly(file) for file in locked.files if file.name not in held),
+        "sources": toml.table(
+            {name: {"index": names[place]} for name, place in places.items() if place in names}
+        ),
+        "index": toml.tables((*_own_indexes(locked.sources), *_explicit(names))),
+    }
+    parts = {
+        "project": toml.table(_project(locked, places)),
+        "tool": toml.table({"uv": toml.table(_filled(uv))}, headless=True),
+    }
+    return toml.document(_comment(locked.plan), parts)
+
+
+def _comment(plan: Plan) -> tuple[str, ...]:
+    free = f" --python {plan.python}" if plan.python.endswith("t") else ""
+    made = tr("`{command}` makes the environment", command=f"uv sync{free}")
+    return (tr("made by gpuenv for"), *summary(plan), made)
+
+
+def _project(locked: Locked, places: dict[str, Place]) -> dict[str, Any]:
+    return {
+        "name": _NAME,
+        "version": "0",
+        "requires-python": f"=={locked.plan.python.rstrip('t')}.*",
+        "dependencies": _dependencies(locked, places),
+    }
+
+
+def _dependencies(locked: Locked, places: dict[str, Place]) -> tuple[str, ...]:
+    """Return what was asked for, and what has a place of its own."""
+    plan = locked.plan
+    pins = _pinned(plan)
+    files = {file.name: file for file in locked.files}
+    own = [name for name in places if name not in pins]
+    stack = (_placed(text, files.get(name), places.get(name)) for name, text in pins.items())
+    others = (_placed(_exactly(files[name]), files[name], places[name]) for name in own)
+    asked = map(without_userinfo, plan.requirements)
+    return tuple(dict.fromkeys((*stack, *asked, *plan.constraints, *others)))
+
+
+def _placed(pin: str, file: LockedFile | None, place: Place | None) -> str:
+    """Return a pin, or the file by its address, and its hash if it is known, where no index lists it."""
+    if file is None or place is None or place.kind != "file":
+        return pin
+    wanted = Requirement(pin)
+    extras = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
+    digest = f"#sha256={file.sha256}" if file.sha256 else ""
+    return f"{wanted.name}{extras} @ {place.url}{digest}"
+
+
+def _pinned(plan: Plan) -> dict[str, str]:
+    return {canonicalize_name(Requirement(text).name): text for text in plan.pins}
+
+
+def _exactly(file: LockedFile) -> str:
+    return f"{file.name}=={file.version}"
+
+
+def _own_indexes(sources: Sources) -> list[dict[str, Any]]:
+    """Return the user's own indexes, the extra ones first, as uv asks them.
+
+    `no-index` is not said: uv would not look at places of packages either. Where it is asked for, all that is
+    to be had has such a place.
+    """
+    if sources.no_index:
+        return []
+    extra = [{"url": without_userinfo(url)} for url in sources.extra_index_urls]
+    default = [{"url": without_userinfo(sources.index_url), "default": True}] if sources.index_url else []
+    return extra + default
+
+
+def _index_names(places: dict[str, Place]) -> dict[Place, str]:
+    """Return a name for each place that can have one."""
+    names: dict[Place, str] = {}
+    for place in places.values():
+        if place not in names and place.kind != "file":
+            taken = place.word in names.values()
+            names[place] = f"{place.word}-{len(names) + 1}" if taken else place.word
+    return names
+
+
+def _explicit(names: dict[Place, str]) -> list[dict[str, Any]]:
+    """Nothing but what is sent to them is taken from these."""
+    return [
+        {"name": name, "url": place.url, **_flat(place), "explicit": True} for place, name in names.items()
+    ]
+
+
+def _flat(place: Place) -> dict[str, str]:
+    return {"format": "flat"} if place.kind == "folder" else {}
+
+
+def _filled(values: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what has nothing in it."""
+    return {key: value for key, value in values.items() if value is False or value}

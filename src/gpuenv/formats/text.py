@@ -1,0 +1,142 @@
+"""Format `text`: the plan for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from gpuenv.formats.fact_source import said_source
+from gpuenv.formats.machine import describe
+from gpuenv.formats.shell import one_line
+from gpuenv.i18n.messages import marked, tr
+from gpuenv.model.plan import CUDA_ON_CPU, Download, Plan, PlannedPackage
+
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+_KILO = 1000
+
+
+def render_text(plan: Plan, *, verbose: bool = False) -> str:
+    """Return the plan in a few lines; `verbose` adds the reasons and what was rejected."""
+    return _in_lines((*summary(plan), *_details(plan, verbose=verbose)))
+
+
+def render_stack(plan: Plan, *, verbose: bool = False) -> str:
+    """Return the plan as `render_text` does, without the machines."""
+    return _in_lines((*_chosen(plan), *_details(plan, verbose=verbose)))
+
+
+def _in_lines(lines: Iterable[str]) -> str:
+    return "\n".join("  " * line.startswith("  ") + one_line(line) for line in lines) + "\n"
+
+
+def _details(plan: Plan, *, verbose: bool) -> tuple[str, ...]:
+    lines = [f"  {_origin(plan)}"]
+    lines += [f"  {reason.text}" for reason in plan.compatibility]
+    lines += [f"  {item.text}" for item in plan.advice]
+    if verbose:
+        lines += [
+            tr("  because {text} [{source}]", text=one.text, source=said_source(one.source))
+            for one in plan.why
+        ]
+        lines += [
+            tr(
+                "  not {build}: {rule}: {text} [{source}]",
+                build=f"{one.name} {one.version} ({one.variant})",
+                rule=one.rule,
+                text=one.detail,
+                source=said_source(one.source),
+            )
+            for one in plan.rejected
+        ]
+    return tuple(lines)
+
+
+def summary(plan: Plan) -> tuple[str, ...]:
+    """Return what the machine is and what it gets, a line each; a CPU build is said in the first line."""
+    *warning, stack = _chosen(plan)
+    return (*warning, *map(describe, plan.machines), stack)
+
+
+def _chosen(plan: Plan) -> tuple[str, ...]:
+    """The stack in one line, before it that it is for the CPU where it is."""
+    warning = (tr("a CPU build: torch will not use a GPU"),) if plan.variant == "cpu" else ()
+    if any(warn.code == CUDA_ON_CPU for warn in plan.warnings):
+        warning = (tr("on the CPU: this build for CUDA will not use a GPU"),)
+    stack = [f"{package.name} {package.version}{_plain_variant(package)}" for package in _stack(plan)]
+    others = len(plan.packages) - len(stack)
+    parts = [*stack, *([_others(others)] if others else plan.requirements)]
+    parts += [f"`{text}`" for text in plan.constraints]
+    return (*warning, " · ".join([*parts, f"Python {plan.python}", plan.manager]))
+
+
+def _others(count: int) -> str:
+    return tr("1 other package") if count == 1 else tr("{count} other packages", count=count)
+
+
+def _stack(plan: Plan) -> tuple[PlannedPackage, ...]:
+    return plan.packages[: len(plan.pins)]
+
+
+def _plain_variant(package: PlannedPackage) -> str:
+    """PyPI's builds do not carry their variant in the version."""
+    return "" if "+" in package.version or not package.variant else f" ({package.variant})"
+
+
+def _origin(plan: Plan) -> str:
+    places = ", ".join(dict.fromkeys(_place(package) for package in plan.packages if package.index))
+    if plan.download is not None:
+        return _brought(places, plan.download)
+    sizes = [package.size for package in plan.packages]
+    known = sum(size for size in sizes if size)
+    total = _to_fetch(known, least=None in sizes)
+    template = marked("from {places}, {files}, {total}")
+    if not plan.is_whole:
+        template = marked("from {places}, {files}, {total}, and what they depend on")
+    return tr(template, places=places, files=_files(len(plan.packages)), total=total)
+
+
+def _brought(places: str, download: Download) -> str:
+    """Say what is fetched, what all takes on disk and what is free; "about" where the matrix was asked."""
+    parts = [_local_files(download.local)] if download.local else []
+    if download.cached:
+        parts.append(tr("{files} in the installer's cache", files=_files(download.cached)))
+    if download.files:
+        about = download.files > 1 and not download.exact
+        files = _files(download.files)
+        parts.append(tr("about {files}", files=files) if about else files)
+        parts.append(_to_fetch(download.size, least=download.least))
+    else:
+        parts.append(tr("nothing to fetch"))
+    if download.installed:
+        parts.append(tr("{size} on disk", size=render_size(download.installed)))
+    if download.free is not None:
+        parts.append(tr("{size} free", size=render_size(download.free)))
+    return tr("from {places}, {total}", places=places, total=tr(", ").join(parts))
+
+
+def _files(count: int) -> str:
+    return tr("1 file") if count == 1 else tr("{count} files", count=count)
+
+
+def _local_files(count: int) -> str:
+    return tr("1 local file") if count == 1 else tr("{count} local files", count=count)
+
+
+def _to_fetch(size: int, *, least: bool) -> str:
+    if not size:
+        return tr("size not known")
+    template = marked("at least {size} to fetch") if least else marked("{size} to fetch")
+    return tr(template, size=render_size(size))
+
+
+def _place(package: PlannedPackage) -> str:
+    return package.channel or urlsplit(package.index or "").hostname or str(package.index)
+
+
+def render_size(size: int) -> str:
+    """Return bytes as a person reads them, in powers of 1000: 2.9 GB."""
+    power = 0
+    while size >= _KILO ** (power + 1) and power < len(_UNITS) - 1:
+        power += 1
+    amount = size / _KILO**power
+    return f"{amount:.0f} {_UNITS[power]}" if power <= 1 else f"{amount:.1f} {_UNITS[power]}"

@@ -1,0 +1,198 @@
+"""A machine described by hand: `--driver`, `--gpu`, `--platform`, `--glibc`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from gpuenv.i18n.messages import tr
+from gpuenv.knowledge.knowledge import DriverOs, Knowledge
+from gpuenv.model.capability import ComputeCapability, parse_compute_capability
+from gpuenv.model.driver import DriverVersion
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.model.machine import HARMLESS_PROBLEMS, Driver, Gpu, Machine, Problem, System
+from gpuenv.model.machine_json import parse_driver
+from gpuenv.model.wheel import PLATFORMS
+
+Facts = tuple[tuple[str, str], ...]
+
+_SYSTEMS = {
+    "linux-64": ("linux", "x86_64"),
+    "linux-aarch64": ("linux", "aarch64"),
+    "win-64": ("windows", "x86_64"),
+}
+_GLIBC = re.compile(r"2\.\d{1,2}")
+# What a base machine says about its GPU and driver no longer holds once they are described by hand.
+_OF_THE_GPU = ("driver", "gpus", "problems")
+
+
+def describe_machine(
+    base: Machine | None,
+    *,
+    driver: str | None,
+    gpus: tuple[str, ...],
+    platform: str | None,
+    glibc: str | None,
+    knowledge: Knowledge,
+) -> Machine:
+    """Return `base` (or a machine of which nothing is known) with what the options say in its place.
+
+    `gpus` are compute capabilities (`8.6`) or product names. Without `driver` a GPU's driver is assumed to be
+    new enough. Raises UsageError for an option that can't be read or a driver without a GPU.
+    """
+    machine = _on_platform(base, platform)
+    if glibc is not None:
+        machine = _with_glibc(machine, glibc)
+    if gpus:
+        machine = _with_gpus(machine, gpus, knowledge)
+    if driver is not None:
+        machine = _with_driver(machine, driver, knowledge)
+    return machine
+
+
+def _on_platform(base: Machine | None, platform: str | None) -> Machine:
+    name = platform or "linux-64"
+    if name not in _SYSTEMS:
+        raise UsageError(
+            tr("`{platform}` is no platform that gpuenv knows", platform=name),
+            code="unknown-platform",
+            fixes=tuple(Fix(tr("use --platform {name}", name=known)) for known in PLATFORMS),
+        )
+    os, arch = _SYSTEMS[name]
+    if base is not None and (platform is None or (base.system.os, base.system.arch) == (os, arch)):
+        return base
+    source = "option --platform" if platform else "assumed: linux-64"
+    system = System(os, arch, libc="glibc" if os == "linux" else None)
+    facts = (("system.os", source), ("system.arch", source))
+    if base is None:
+        return Machine(system, facts=facts)
+    # the GPUs and their driver may be asked about for another platform; all else is the other machine's
+    return Machine(
+        system,
+        base.driver,
+        base.gpus,
+        facts=(*facts, *_facts_about(base, _OF_THE_GPU)),
+        problems=base.problems,
+    )
+
+
+def _with_glibc(machine: Machine, glibc: str) -> Machine:
+    if not _GLIBC.fullmatch(glibc.strip()):
+        raise UsageError(
+            tr("`{glibc}` is no glibc version", glibc=glibc),
+            code="bad-glibc",
+            fixes=(Fix(tr("write it as `ldd --version` does: --glibc 2.31")),),
+        )
+    if machine.system.os != "linux":
+        raise UsageError(
+            tr("--glibc does not apply to {os}", os=machine.system.os),
+            code="bad-glibc",
+            fixes=(Fix(tr("leave it out, or add --platform linux-64")),),
+        )
+    system = replace(machine.system, libc="glibc", libc_version=glibc.strip())
+    source = "option --glibc"
+    facts = _without(machine.facts, ("system.libc", "system.libc_version"))
+    return replace(
+        machine, system=system, facts=(*facts, ("system.libc", source), ("system.libc_version", source))
+    )
+
+
+def _with_gpus(machine: Machine, gpus: tuple[str, ...], knowledge: Knowledge) -> Machine:
+    """Put the described GPUs in place of the machine's; its driver stays only where no other is assumed."""
+    found = [_read_gpu(index, text, knowledge) for index, text in enumerate(gpus)]
+    facts = [("gpus", "option --gpu")]
+    for gpu, source in found:
+        facts.append((f"gpus.{gpu.index}.compute_capability", source))
+        if gpu.name:
+            facts.append((f"gpus.{gpu.index}.name", "option --gpu"))
+    facts.append(("driver.version", tr("assumed: new enough (option --gpu without --driver)")))
+    return replace(
+        machine,
+        driver=None,
+        gpus=tuple(gpu for gpu, _ in found),
+        facts=(*_without(machine.facts, _OF_THE_GPU), *facts),
+        problems=_harmless(machine),
+    )
+
+
+def _read_gpu(index: int, text: str, knowledge: Knowledge) -> tuple[Gpu, str]:
+    capability = _capability(text)
+    if capability is not None:
+        return Gpu(index, None, capability), "option --gpu"
+    fact = knowledge.capability_by_name(text)
+    if fact is None:
+        raise _unknown_gpu(text, knowledge)
+    if fact.ambiguous:
+        raise UsageError(
+            tr("cards of different compute capability are called `{name}`", name=fact.name),
+            code="ambiguous-gpu",
+            fixes=(
+                Fix(tr("say which one by its compute capability, such as --gpu {one}", one=fact.capability)),
+            ),
+        )
+    return Gpu(index, text.strip(), fact.capability), tr("matrix: product name `{name}`", name=fact.name)
+
+
+def _capability(text: str) -> ComputeCapability | None:
+    try:
+        return parse_compute_capability(text)
+    except ValueError:
+        return None
+
+
+def _unknown_gpu(text: str, knowledge: Knowledge) -> UsageError:
+    close = tuple(
+        Fix(tr('did you mean --gpu "{name}"?', name=name)) for name in knowledge.suggest_names(text)
+    )
+    by_capability = Fix(tr("or say its compute capability, such as --gpu 8.6"))
+    return UsageError(
+        tr("no GPU called `{name}` is known", name=text), code="unknown-gpu", fixes=(*close, by_capability)
+    )
+
+
+def _with_driver(machine: Machine, driver: str, knowledge: Knowledge) -> Machine:
+    version = _read_driver(driver)
+    if not machine.gpus:
+        raise UsageError(
+            tr("--driver {driver} says nothing without a GPU", driver=driver),
+            code="driver-without-gpu",
+            fixes=(
+                Fix(
+                    tr('add --gpu with a name or a compute capability, such as --gpu 8.6 or --gpu "Tesla T4"')
+                ),
+            ),
+        )
+    os: DriverOs = "windows" if machine.system.wsl or machine.system.os == "windows" else "linux"
+    cuda = knowledge.driver_cuda(version, os)
+    source = "option --driver"
+    facts: Facts = (*_without(machine.facts, ("driver", "problems")), ("driver.version", source))
+    if cuda:
+        facts += (("driver.cuda", tr("matrix: driver branch {branch}", branch=version.major)),)
+    return replace(machine, driver=Driver(version, cuda), facts=facts, problems=_harmless(machine))
+
+
+def _read_driver(text: str) -> DriverVersion:
+    try:
+        return parse_driver(text)
+    except ValueError:
+        raise UsageError(
+            tr("`{driver}` is no driver version", driver=text),
+            code="bad-driver",
+            fixes=(Fix(tr("write it as nvidia-smi does: --driver 535.104.05")),),
+        ) from None
+
+
+def _harmless(machine: Machine) -> tuple[Problem, ...]:
+    return tuple(problem for problem in machine.problems if problem.code in HARMLESS_PROBLEMS)
+
+
+def _facts_about(machine: Machine, fields: tuple[str, ...]) -> Facts:
+    return tuple(fact for fact in machine.facts if _is_about(fact[0], fields))
+
+
+def _without(facts: Facts, fields: tuple[str, ...]) -> Facts:
+    return tuple(fact for fact in facts if not _is_about(fact[0], fields))
+
+
+def _is_about(field: str, fields: tuple[str, ...]) -> bool:
+    return any(field == name or field.startswith(f"{name}.") for name in fields)

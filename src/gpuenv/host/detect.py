@@ -1,0 +1,83 @@
+"""Find out what this machine is; every fact keeps its source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from gpuenv.concurrency.background import Beside
+from gpuenv.host import problems
+from gpuenv.host.executables import Tree
+from gpuenv.host.merge import Facts, KnowledgeSource, join
+from gpuenv.host.nvidia.hardware import Hardware, find_hardware
+from gpuenv.host.nvidia.tegra import detect_tegra
+from gpuenv.host.nvidia.visible_devices import VARIABLE
+from gpuenv.host.software.cuda_toolkit import FoundToolkit, detect_toolkit
+from gpuenv.host.software.package_managers import conda_prefixes, detect_managers
+from gpuenv.host.software.pythons import detect_pythons
+from gpuenv.host.system import detect_system
+from gpuenv.model.machine import FoundManager, FoundPython, Machine, Problem, System
+
+NVIDIA_SMI_LIMIT_S = 30.0
+
+Software = tuple[FoundToolkit, tuple[FoundManager, ...], tuple[FoundPython, ...]]
+
+
+def detect_machine(
+    environ: Mapping[str, str],
+    knowledge: KnowledgeSource,
+    *,
+    root: Path = Path("/"),
+    timeout_s: float = NVIDIA_SMI_LIMIT_S,
+) -> Machine:
+    """Describe this machine.
+
+    `knowledge` is called only when the matrices are needed: they name the capability that a driver does not
+    tell, and the CUDA of a driver. `root` is where /proc, /sys, /dev and /etc are; `timeout_s` (seconds) is
+    nvidia-smi's. A field that no source tells is None; what is broken stands in `problems`.
+    """
+    system = detect_system(environ, root)
+    software = Beside(lambda: _detect_software(environ, root))
+    # nvidia-smi takes its time; it is waited for here, where Ctrl-C arrives
+    hardware = find_hardware(environ, root, system[0], timeout_s)
+    return machine_of(system, hardware, software.result, environ, knowledge, root)
+
+
+def machine_of(
+    described: tuple[System, Facts],
+    hardware: Hardware,
+    software: Callable[[], Software],
+    environ: Mapping[str, str],
+    knowledge: KnowledgeSource,
+    root: Tree,
+) -> Machine:
+    """Put together what was found on a machine; `software` is called when the hardware has been joined."""
+    system, system_facts = described
+    on_windows = system.wsl or system.os == "windows"  # under WSL2 the driver is Windows'
+    joined = join(hardware, knowledge, "windows" if on_windows else "linux", environ.get(VARIABLE))
+    (toolkit, toolkit_source, toolkit_problems), managers, pythons = software()
+    tegra_problems = _tegra_problems(root, system.arch)
+    return Machine(
+        system=system,
+        driver=joined.driver,
+        gpus=joined.gpus,
+        toolkit=toolkit,
+        managers=managers,
+        pythons=pythons,
+        facts=(
+            *system_facts,
+            *joined.facts,
+            *((("toolkit.cuda", toolkit_source),) if toolkit_source else ()),
+        ),
+        problems=(*tegra_problems, *joined.problems, *toolkit_problems),
+    )
+
+
+def _detect_software(environ: Mapping[str, str], root: Path) -> Software:
+    pythons = detect_pythons(environ, conda_prefixes(environ, root))
+    return detect_toolkit(environ, root), detect_managers(environ, root), pythons
+
+
+def _tegra_problems(root: Tree, arch: str) -> tuple[Problem, ...]:
+    tegra = detect_tegra(root) if arch == "aarch64" else None
+    return (problems.tegra_board(tegra),) if tegra and tegra.own_wheels else ()

@@ -1,0 +1,64 @@
+"""Look at a machine's files without tripping over what may not be read; programs on PATH."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import BinaryIO, Literal, Protocol
+
+from gpuenv.process.surroundings import find_executable, find_executables, is_executable, path_directories
+
+__all__ = [
+    "Tree", "find_executable", "find_executables", "home_directory", "is_executable", "is_there",
+    "path_directories", "read_text",
+]  # fmt: skip
+
+
+class Tree(Protocol):
+    """A path among a machine's files: pathlib's own, or what a machine elsewhere told (`host.remote`)."""
+
+    @property
+    def name(self) -> str:
+        """Its last part."""
+
+    def __truediv__(self, part: str, /) -> Tree: ...
+
+    def is_file(self) -> bool:
+        """Whether it is a file, which may be read."""
+
+    def exists(self) -> bool:
+        """Whether anything is there."""
+
+    def iterdir(self) -> Iterable[Tree]:
+        """Return what is in a folder; raise OSError."""
+
+    def readlink(self) -> Tree:
+        """Return where a link leads to; raise OSError."""
+
+    def open(self, mode: Literal["rb"]) -> BinaryIO:
+        """Open a file; raise OSError."""
+
+
+def is_there(path: Tree) -> bool:
+    """Tell whether a file exists; one that may not be looked at counts as none."""
+    try:
+        return path.exists()
+    except OSError:  # before Python 3.12 a folder without permission raises
+        return False
+
+
+def home_directory(environ: Mapping[str, str]) -> Path | None:
+    """Return the user's home as the environment names it."""
+    home = environ.get("HOME") or environ.get("USERPROFILE")
+    return Path(home) if home else None
+
+
+def read_text(path: Tree, limit: int = 65536) -> str | None:
+    """Return the start of a file as text, None where it can't be read; a pipe would never end."""
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            return file.read(limit).decode("utf-8", errors="replace")
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,98 @@
+"""Ask the driver's own library, NVML, where nvidia-smi is missing or left something open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from gpuenv.host.nvidia.reading import GpuReading, Reading, parse_bus_id, parse_driver_version, parse_uuid
+from gpuenv.host.nvidia.smi_messages import Complaint, field_state, parse_complaint, quote
+from gpuenv.i18n.messages import tr
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.variant import CudaVersion
+
+SOURCE = "NVML"
+_NVIDIA = 0x10DE
+_MIB = 1024 * 1024
+_T = TypeVar("_T")
+
+
+def read_nvml() -> Reading | Complaint | None:
+    """Read what NVML tells; a Complaint where the driver refuses, None where there is no NVML.
+
+    In-process, so without a time limit: never call it when nvidia-smi hangs.
+    """
+    try:
+        import pynvml  # noqa: PLC0415 - costs more than all else here; seldom needed
+    except ImportError:
+        return None
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError as error:
+        return _complaint(str(error))
+    try:
+        return _read(pynvml)
+    except pynvml.NVMLError as error:
+        return _complaint(str(error))
+    finally:
+        pynvml.nvmlShutdown()
+
+
+def _complaint(said: str) -> Complaint | None:
+    """A missing library (`NVML Shared Library Not Found`) is no complaint: there is just no NVML."""
+    known = parse_complaint(said)
+    if known:
+        return known
+    return None if "not found" in said.casefold() else Complaint(quote(said), "nvidia-smi-failed", None)
+
+
+def _read(nvml: Any) -> Reading:
+    gpus = tuple(_read_gpu(nvml, index) for index in range(nvml.nvmlDeviceGetCount()))
+    driver = _optional(nvml, lambda: parse_driver_version(_text(nvml.nvmlSystemGetDriverVersion())))
+    cuda = _optional(nvml, lambda: parse_cuda_number(nvml.nvmlSystemGetCudaDriverVersion_v2()))
+    return Reading(SOURCE, driver=driver, cuda=cuda, gpus=gpus)
+
+
+def _read_gpu(nvml: Any, index: int) -> GpuReading:
+    try:
+        handle = nvml.nvmlDeviceGetHandleByIndex(index)
+    except nvml.NVMLError as error:
+        return GpuReading(index=index, states=(field_state(str(error)) or "gpu-error",))
+    pci = _optional(nvml, lambda: nvml.nvmlDeviceGetPciInfo(handle))
+    mig = _optional(nvml, lambda: nvml.nvmlDeviceGetMigMode(handle))
+    return GpuReading(
+        index=index,
+        name=_optional(nvml, lambda: _text(nvml.nvmlDeviceGetName(handle))),
+        compute_capability=_optional(
+            nvml, lambda: ComputeCapability(*nvml.nvmlDeviceGetCudaComputeCapability(handle))
+        ),
+        memory_mib=_optional(nvml, lambda: int(nvml.nvmlDeviceGetMemoryInfo(handle).total) // _MIB),
+        uuid=_optional(nvml, lambda: parse_uuid(_text(nvml.nvmlDeviceGetUUID(handle)))),
+        bus_id=_optional(nvml, lambda: parse_bus_id(_text(pci.busId))) if pci else None,
+        pci_id=parse_pci_number(pci.pciDeviceId) if pci else None,
+        mig=bool(mig[0]) if mig else None,
+    )
+
+
+def _optional(nvml: Any, ask: Callable[[], _T]) -> _T | None:
+    """Ask for one thing; a driver too old for it, or a GPU that has no such thing, is None."""
+    try:
+        return ask()
+    except (nvml.NVMLError, ValueError):
+        return None
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value
+
+
+def parse_cuda_number(number: int) -> CudaVersion:
+    """Parse NVML's CUDA version: 12020 is 12.2; raise ValueError for what can't be one."""
+    if number < 1000:  # noqa: PLR2004 - NVML writes 1000 * major + 10 * minor
+        raise ValueError(tr("`{number}` is no CUDA version such as 12020", number=number))
+    return CudaVersion(number // 1000, number % 1000 // 10)
+
+
+def parse_pci_number(number: int) -> str | None:
+    """Parse NVML's PCI id, the device in the upper half and the vendor in the lower: 0x220810DE is `2208`."""
+    return f"{number >> 16:04x}" if number & 0xFFFF == _NVIDIA and number >> 16 <= 0xFFFF else None  # noqa: PLR2004

@@ -1,0 +1,55 @@
+"""Find NVIDIA's display hardware on the PCI bus, with or without a driver."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gpuenv.host.executables import Tree, read_text
+
+SOURCE = "/sys/bus/pci"
+_PLACE = "sys/bus/pci/devices"
+_NVIDIA = "10de"
+_HEX = re.compile(r"0x([0-9a-fA-F]{4,8})")
+_DISPLAY_CLASS = "03"  # PCI base class 03h: VGA, 3D and other display controllers
+
+
+@dataclass(frozen=True, slots=True)
+class PciGpu:
+    """A display device of NVIDIA's; `driver` is the kernel driver bound to it, such as `nouveau`."""
+
+    bus_id: str
+    pci_id: str
+    driver: str | None
+
+
+def read_pci(root: Tree) -> tuple[PciGpu, ...]:
+    """Return NVIDIA's display devices in the order of their bus ids; none where there is no sysfs."""
+    try:
+        devices = sorted((root / _PLACE).iterdir(), key=lambda device: device.name)
+    except OSError:
+        return ()
+    return tuple(gpu for device in devices if (gpu := _read_device(device)))
+
+
+def _read_device(device: Tree) -> PciGpu | None:
+    if parse_id(read_text(device / "vendor")) != _NVIDIA:
+        return None
+    if not (parse_id(read_text(device / "class")) or "").startswith(_DISPLAY_CLASS):
+        return None
+    pci_id = parse_id(read_text(device / "device"))
+    return PciGpu(device.name.lower(), pci_id, bound_driver(device)) if pci_id else None
+
+
+def parse_id(text: str | None) -> str | None:
+    """Parse sysfs' `0x10de` to `10de`; None for anything else."""
+    found = _HEX.fullmatch((text or "").strip())
+    return found[1].lower() if found else None
+
+
+def bound_driver(device: Tree) -> str | None:
+    """Return the kernel driver that has a device of the bus, such as `nouveau`."""
+    try:
+        return (device / "driver").readlink().name or None
+    except OSError:
+        return None

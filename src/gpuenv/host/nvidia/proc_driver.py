@@ -1,0 +1,88 @@
+"""Read what the kernel module itself tells, under /proc/driver/nvidia."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from gpuenv.host.executables import Tree, read_text
+from gpuenv.host.nvidia.reading import GpuReading, Reading, parse_bus_id, parse_driver_version, parse_uuid
+from gpuenv.i18n.messages import tr
+from gpuenv.model.driver import DriverVersion
+
+SOURCE = "/proc/driver/nvidia"
+_PLACE = "proc/driver/nvidia"
+_VERSION = re.compile(r"NVRM version:.{0,200}?\s(\d{2,4}(?:\.\d{1,4}){1,3})\s")
+_FIELD = re.compile(r"([A-Za-z ]{1,40}):\s*(\S.*)")
+_MOST_GPUS = 256
+
+
+def read_proc_driver(root: Tree) -> Reading | None:
+    """Read the driver's version and its GPUs; None where no NVIDIA kernel module is loaded."""
+    text = read_text(root / _PLACE / "version")
+    if text is None:
+        return None
+    return Reading(SOURCE, driver=_driver(text), gpus=_read_gpus(root / _PLACE / "gpus"))
+
+
+def _driver(text: str) -> DriverVersion | None:
+    try:
+        return parse_proc_version(text)
+    except ValueError:
+        return None
+
+
+def parse_proc_version(text: str) -> DriverVersion:
+    """Parse /proc/driver/nvidia/version; raise ValueError where it names no driver.
+
+    Samples:
+        NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023
+        NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.133.07  Release Build  (dvs-builder@...)
+    """
+    found = _VERSION.search(text + "\n")
+    if not found:
+        raise ValueError(tr("it names no driver version"))
+    return parse_driver_version(found[1])
+
+
+def parse_information(text: str) -> GpuReading:
+    """Parse /proc/driver/nvidia/gpus/BUS/information; raise ValueError where it names no GPU.
+
+    Sample:
+        Model: 		 NVIDIA GeForce RTX 3080 Ti
+        IRQ:   		 139
+        GPU UUID: 	 GPU-5a8b9c0d-1e2f-3a4b-5c6d-7e8f9a0b1c2d
+        Bus Location: 	 0000:01:00.0
+    """
+    fields = {
+        found[1].strip(): found[2].strip()
+        for line in text.splitlines()
+        if (found := _FIELD.match(line.strip()))
+    }
+    name, uuid, bus = fields.get("Model"), fields.get("GPU UUID", ""), fields.get("Bus Location")
+    if not name or name == "Unknown":
+        raise ValueError(tr("it names no GPU"))
+    known_uuid = (
+        uuid.startswith("GPU-") and "?" not in uuid
+    )  # `GPU-????????-...` before the GPU is first used
+    return GpuReading(
+        name=name,
+        uuid=parse_uuid(uuid) if known_uuid else None,
+        bus_id=parse_bus_id(bus) if bus else None,
+    )
+
+
+def _read_gpus(place: Tree) -> tuple[GpuReading, ...]:
+    try:
+        folders = sorted(place.iterdir(), key=lambda folder: folder.name)[:_MOST_GPUS]
+    except OSError:
+        return ()
+    read = [gpu for folder in folders if (gpu := _read_gpu(folder))]
+    return tuple(replace(gpu, index=index) for index, gpu in enumerate(read))
+
+
+def _read_gpu(folder: Tree) -> GpuReading | None:
+    try:
+        return parse_information(read_text(folder / "information") or "")
+    except ValueError:
+        return None

@@ -1,0 +1,77 @@
+"""What one source tells about the driver and its GPUs, before the sources are joined."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gpuenv.i18n.messages import tr
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.driver import DriverVersion
+from gpuenv.model.variant import CudaVersion
+
+_DRIVER = re.compile(r"\d{2,4}(\.\d{1,4}){1,3}")
+_UUID = re.compile(r"GPU-[0-9a-zA-Z-]{1,64}")
+_BUS_ID = re.compile(r"([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-9a-fA-F])")
+_DEVICE_ID = re.compile(r"0[xX]([0-9a-fA-F]{4})10(?:[dD][eE])")
+
+
+@dataclass(frozen=True, slots=True)
+class GpuReading:
+    """One GPU as one source tells it; what it does not tell is None.
+
+    `bus_id` is normalised to sysfs' form, `states` are codes of problems seen in the GPU's fields, `whole`
+    is false when the name was cut short.
+    """
+
+    index: int | None = None
+    name: str | None = None
+    compute_capability: ComputeCapability | None = None
+    memory_mib: int | None = None
+    uuid: str | None = None
+    bus_id: str | None = None
+    pci_id: str | None = None
+    mig: bool | None = None
+    states: tuple[str, ...] = ()
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """All that one source tells; `unread` counts lines that looked like a GPU and could not be read."""
+
+    source: str
+    driver: DriverVersion | None = None
+    cuda: CudaVersion | None = None
+    gpus: tuple[GpuReading, ...] = ()
+    unread: int = 0
+
+
+def parse_driver_version(text: str) -> DriverVersion:
+    """Parse `535.104.05`; raise ValueError for anything else."""
+    if not _DRIVER.fullmatch(text.strip()) or not text.isascii():
+        raise ValueError(tr("`{text}` is no driver version such as 535.104.05", text=text))
+    return DriverVersion(text)
+
+
+def parse_uuid(text: str) -> str:
+    """Check a GPU's UUID, `GPU-` and groups of hexadecimal digits; raise ValueError for anything else."""
+    if not _UUID.fullmatch(text.strip()):
+        raise ValueError(tr("`{text}` is no UUID of a GPU", text=text))
+    return text.strip()
+
+
+def parse_bus_id(text: str) -> str:
+    """Parse nvidia-smi's `00000000:01:00.0` to sysfs' `0000:01:00.0`; raise ValueError for anything else."""
+    found = _BUS_ID.fullmatch(text.strip())
+    if not found:
+        raise ValueError(tr("`{text}` is no PCI bus id such as 00000000:01:00.0", text=text))
+    return f"{int(found[1], 16):04x}:{found[2]}:{found[3]}.{found[4]}".lower()
+
+
+def parse_device_id(text: str) -> str:
+    """Parse `0x220810DE` (device, then NVIDIA's vendor id) to `2208`; raise ValueError for anything else."""
+    found = _DEVICE_ID.fullmatch(text.strip())
+    if not found:
+        raise ValueError(tr("`{text}` is no PCI device id of NVIDIA's such as 0x220810DE", text=text))
+    return found[1].lower()

@@ -1,0 +1,219 @@
+"""Ask nvidia-smi: one query; a second call only where it is too old for a field or answers otherwise."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from gpuenv.host.executables import find_executable, is_executable
+from gpuenv.host.nvidia import smi_csv, smi_table
+from gpuenv.host.nvidia.reading import GpuReading, Reading
+from gpuenv.host.nvidia.smi_messages import Complaint, is_refusal, parse_complaint, quote
+from gpuenv.process import subprocesses as process
+from gpuenv.process.exit_status import describe_status
+
+_WSL_PLACE = "usr/lib/wsl/lib/nvidia-smi"
+# A driver that refuses one of these refuses those after it as well: MIG came with 450, compute_cap with 510.
+_NEWEST_FIELDS = ("mig.mode.current", "compute_cap")
+_MOST_LINES = 2000
+_LARGEST = 4 << 20  # bytes of an answer
+_QUOTED = re.compile(r'"([^"\s]{1,64})"')
+_LIBRARY = re.compile(r"^NVML library version: [\d.]{1,20}", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """There is no nvidia-smi."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """nvidia-smi did not answer within the time limit (seconds)."""
+
+    after_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """nvidia-smi told nothing about GPUs: what it said, and which state that means."""
+
+    complaint: Complaint
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What nvidia-smi told, and what it complained about beside that."""
+
+    reading: Reading
+    complaints: tuple[Complaint, ...] = ()
+
+
+SmiAnswer = Missing | TimedOut | Failed | Answered
+
+
+def ask_nvidia_smi(environ: Mapping[str, str], root: Path, timeout_s: float) -> SmiAnswer:
+    """Run nvidia-smi and read what it says; `timeout_s` (seconds) limits all calls together."""
+    program = find_nvidia_smi(environ, root)
+    if program is None:
+        return Missing()
+    return converse(_NvidiaSmi(program, environ, time.monotonic() + timeout_s), timeout_s)
+
+
+class NvidiaSmi(Protocol):
+    """An nvidia-smi that can be called: the one that is here, or what a machine elsewhere told of its own."""
+
+    def call(self, *arguments: str) -> process.Completed:
+        """Return what it left."""
+
+
+def converse(smi: NvidiaSmi, timeout_s: float) -> SmiAnswer:
+    """Ask until all is said; `timeout_s` (seconds) is the limit that is told where it was too slow."""
+    fields: tuple[str, ...] = smi_csv.FIELDS
+    done = _query(smi, fields)
+    for _ in smi_csv.FIELDS:
+        if not (shorter := parse_refusal(done.stdout + done.stderr, fields)):
+            break
+        fields = shorter
+        done = _query(smi, fields)
+    if done.timed_out:
+        return TimedOut(timeout_s)
+    answer = read_answer(done, fields)
+    if isinstance(answer, Answered) and answer.reading.driver is None:
+        answer = _with_driver(smi, answer)
+    elif isinstance(answer, Failed) and answer.complaint.repair is None and done.error is None:
+        answer = _ask_plainly(smi, answer)
+    return _with_whole_names(smi, answer) if isinstance(answer, Answered) else answer
+
+
+def find_nvidia_smi(environ: Mapping[str, str], root: Path) -> Path | None:
+    """Find nvidia-smi on PATH, else where WSL2 and Windows drivers put it."""
+    return find_executable("nvidia-smi", environ) or next(
+        filter(is_executable, _usual_places(environ, root)), None
+    )
+
+
+def _usual_places(environ: Mapping[str, str], root: Path) -> tuple[Path, ...]:
+    system = environ.get("SYSTEMROOT")
+    programs = environ.get("PROGRAMW6432") or environ.get("PROGRAMFILES")
+    places = [root / _WSL_PLACE]
+    if system:
+        places.append(Path(system, "System32", "nvidia-smi.exe"))
+    if programs:
+        places.append(Path(programs, "NVIDIA Corporation", "NVSMI", "nvidia-smi.exe"))
+    return tuple(places)
+
+
+@dataclass(frozen=True, slots=True)
+class _NvidiaSmi:
+    program: Path
+    environ: Mapping[str, str]
+    deadline: float
+
+    def call(self, *arguments: str) -> process.Completed:
+        left = max(self.deadline - time.monotonic(), 0.01)
+        return process.run(
+            [str(self.program), *arguments], timeout_s=left, environ=self.environ, limit=_LARGEST
+        )
+
+
+def _query(smi: NvidiaSmi, fields: tuple[str, ...]) -> process.Completed:
+    return smi.call(f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits")
+
+
+def parse_refusal(text: str, fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the fields to ask for instead where `text` refuses one of `fields`; empty where it does not.
+
+    Sample: `Field "compute_cap" is not a valid field to query.`
+    """
+    line = next((line for line in text.splitlines()[:_MOST_LINES] if is_refusal(line)), None)
+    if line is None:
+        return ()
+    named = _QUOTED.search(line)
+    refused = (
+        named[1] if named and named[1] in fields else next((f for f in _NEWEST_FIELDS if f in fields), None)
+    )
+    dropped = _NEWEST_FIELDS[_NEWEST_FIELDS.index(refused) :] if refused in _NEWEST_FIELDS else (refused,)
+    shorter = tuple(field for field in fields if field not in dropped)
+    return shorter if len(shorter) < len(fields) else ()
+
+
+def read_answer(done: process.Completed, fields: tuple[str, ...]) -> Answered | Failed:
+    """Read what a query (or a plain call, whatever it printed) left."""
+    complaints = parse_complaints(done.stdout + "\n" + done.stderr)
+    reading = _read(done.stdout, fields)
+    if reading is not None:
+        return Answered(reading, complaints)
+    if complaints:
+        return Failed(_with_library(complaints[0], done.stdout))
+    said = quote(done.stdout) or quote(done.stderr) or done.error or _signal_of(done)
+    return Failed(Complaint(said, "nvidia-smi-unreadable" if done.ok else "nvidia-smi-failed", None))
+
+
+def _with_library(complaint: Complaint, text: str) -> Complaint:
+    """Add the version of the driver's library, a line of its own: `NVML library version: 535.183`."""
+    found = _LIBRARY.search(text)
+    return replace(complaint, line=f"{complaint.line} ({found[0]})") if found else complaint
+
+
+def _signal_of(done: process.Completed) -> str:
+    status = done.returncode or 0
+    return describe_status(status) if status < 0 else ""
+
+
+def _read(text: str, fields: tuple[str, ...]) -> Reading | None:
+    try:
+        return smi_csv.parse_query(text, fields)
+    except ValueError:
+        pass
+    try:
+        return smi_table.parse_table(text)
+    except ValueError:
+        return None
+
+
+def parse_complaints(text: str) -> tuple[Complaint, ...]:
+    """Return the known complaints among the lines, once each; rows of a table or a query are none."""
+    lines = dict.fromkeys(line.strip() for line in text.splitlines()[:_MOST_LINES])
+    found = (parse_complaint(line) for line in lines if not line.startswith("|") and ", [" not in line)
+    return tuple(complaint for complaint in found if complaint)
+
+
+def _ask_plainly(smi: NvidiaSmi, failed: Failed) -> Answered | Failed:
+    """Call without arguments: for an nvidia-smi that does not understand the query, and for its words."""
+    done = smi.call()
+    if done.timed_out:
+        return failed
+    answer = read_answer(done, smi_csv.FIELDS)
+    said_more = isinstance(answer, Answered) or answer.complaint.repair is not None
+    return answer if said_more else failed
+
+
+def _with_driver(smi: NvidiaSmi, answer: Answered) -> Answered:
+    """Take the driver from the table's header where the query did not tell it."""
+    table = _read(smi.call().stdout, ())
+    if table is None:
+        return answer
+    return replace(answer, reading=replace(answer.reading, driver=table.driver, cuda=table.cuda))
+
+
+def _with_whole_names(smi: NvidiaSmi, answer: Answered) -> Answered:
+    """Ask for the names that the table cut short."""
+    if all(gpu.whole for gpu in answer.reading.gpus):
+        return answer
+    done = smi.call("-L")
+    try:
+        listed = {gpu.index: gpu for gpu in smi_table.parse_list(done.stdout).gpus}
+    except ValueError:
+        return answer
+    gpus = tuple(_completed(gpu, listed.get(gpu.index)) for gpu in answer.reading.gpus)
+    return replace(answer, reading=replace(answer.reading, gpus=gpus))
+
+
+def _completed(gpu: GpuReading, listed: GpuReading | None) -> GpuReading:
+    if gpu.whole or listed is None or not (listed.name or "").startswith(gpu.name or ""):
+        return gpu
+    return replace(gpu, name=listed.name, uuid=gpu.uuid or listed.uuid, whole=True)

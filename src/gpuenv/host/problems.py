@@ -1,0 +1,153 @@
+"""What is wrong with a machine, in words: each message ends in the repair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpuenv.host.nvidia.reading import GpuReading
+from gpuenv.host.nvidia.smi_messages import Complaint, repair_of
+from gpuenv.host.nvidia.tegra import Tegra
+from gpuenv.i18n.messages import marked, said, tr
+from gpuenv.knowledge.jetson_boards import needs_own_wheels
+from gpuenv.model.machine import Gpu, Problem, System
+
+
+def complained(complaint: Complaint, program: str = "nvidia-smi") -> Problem:
+    """Say what nvidia-smi or NVML complained about."""
+    unknown = tr("run it by hand, and reinstall the driver if it goes on failing")
+    repair = said(complaint.repair) if complaint.repair else unknown
+    line = complaint.line or tr("nothing")
+    message = tr("`{program}` says `{said}`: {repair}", program=program, said=line, repair=repair)
+    return Problem(complaint.code, message)
+
+
+def unread_lines(count: int) -> Problem:
+    """Say that lines which look like GPUs were damaged."""
+    message = tr("{count} lines of `nvidia-smi` could not be read: run `gpuenv detect` again", count=count)
+    return Problem("nvidia-smi-unreadable", message)
+
+
+def timed_out(after_s: float) -> Problem:
+    """Say that nvidia-smi hangs."""
+    message = tr(
+        "`nvidia-smi` did not answer within {seconds:g} s: try it by hand; where it is only slow, "
+        "run `sudo nvidia-smi -pm 1` or set `GPUENV_NVIDIA_SMI_TIMEOUT`; where it hangs, reboot",
+        seconds=after_s,
+    )
+    return Problem("nvidia-smi-timeout", message)
+
+
+def no_devices() -> Problem:
+    """Say that the driver is loaded and shows no GPU."""
+    message = tr("the driver is loaded but shows no GPU: {repair}", repair=said(repair_of("no-devices")))
+    return Problem("no-devices", message)
+
+
+def driver_unknown() -> Problem:
+    """Say that GPUs are there whose driver's version nothing tells: no driver floor can be checked."""
+    message = tr(
+        "nothing tells the version of the driver: run `nvidia-smi` by hand, and reinstall the driver"
+    )
+    return Problem("driver-unknown", message)
+
+
+def no_driver(names: Iterable[str], bound: Iterable[str]) -> Problem:
+    """Say that hardware is there without NVIDIA's driver; `bound` are the drivers in its place."""
+    there = ", ".join(dict.fromkeys(names))
+    others = ", ".join(dict.fromkeys(bound))
+    because = tr(" (`{others}` has it)", others=others) if others else ""
+    message = tr(
+        "{there} is there, but no NVIDIA driver is loaded{because}: install the driver and reboot; "
+        "in a container or virtual machine, hand the GPU in",
+        there=there,
+        because=because,
+    )
+    return Problem("no-driver", message)
+
+
+def nvidia_smi_missing(system: System) -> Problem:
+    """Say that signs of a driver are there, but nothing that could ask it."""
+    if system.wsl:
+        repair = tr(
+            "install a current NVIDIA driver in Windows, then run `wsl --update` and `wsl --shutdown`"
+        )
+        place = tr("WSL2")
+    elif system.container:
+        repair = tr(
+            "start it with `--gpus all` (docker, podman; the host needs the NVIDIA container toolkit) "
+            "or `--nv` (apptainer)"
+        )
+        place = tr("this container")
+    else:
+        repair = tr("reinstall the driver together with its programs (`nvidia-utils`)")
+        place = tr("this machine")
+    message = tr(
+        "{place} shows traces of an NVIDIA driver, but has no `nvidia-smi`: {repair}",
+        place=place,
+        repair=repair,
+    )
+    return Problem("nvidia-smi-missing", message)
+
+
+def tegra_board(tegra: Tegra) -> Problem:
+    """Say that a Jetson before Thor needs NVIDIA's own wheels."""
+    return needs_own_wheels(tegra.board)
+
+
+def lost(gpu: GpuReading) -> Problem:
+    """Say that a GPU dropped off the bus."""
+    message = tr("GPU {index} is lost: {repair}", index=gpu.index, repair=said(repair_of("gpu-lost")))
+    return Problem("gpu-lost", message)
+
+
+def answers_with_errors(gpu: GpuReading) -> Problem:
+    """Say that fields of a GPU read `ERR!`."""
+    message = tr(
+        "GPU {index} answers some questions with an error: reboot, and have it checked if that goes on",
+        index=gpu.index,
+    )
+    return Problem("gpu-error", message)
+
+
+def about_gpu(gpu: Gpu, *, virtual: bool, ambiguous: bool) -> Iterable[Problem]:
+    """Say what a user should know about a GPU that can be used."""
+    name = gpu.name or tr("without a name")
+    if gpu.mig:
+        message = tr(
+            "GPU {index} is split by MIG: a program sees one part only; choose it by the `MIG-` UUID that "
+            "`nvidia-smi -L` shows, in `CUDA_VISIBLE_DEVICES`",
+            index=gpu.index,
+        )
+        yield Problem("mig", message)
+    if virtual:
+        message = tr(
+            "GPU {index} ({name}) is a vGPU: keep the driver in step with the host's and the licence valid",
+            index=gpu.index,
+            name=name,
+        )
+        yield Problem("vgpu", message)
+    if gpu.compute_capability is None:
+        code = "capability-ambiguous" if ambiguous else "capability-unknown"
+        text = (
+            marked(
+                "cards of different compute capability are called {name} (GPU {index}): "
+                "say it, as in `--gpu 8.6`"
+            )
+            if ambiguous
+            else marked(
+                "the compute capability of GPU {index} ({name}) is not known: say it, as in `--gpu 8.6`"
+            )
+        )
+        yield Problem(code, tr(text, name=name, index=gpu.index))
+
+
+def hidden(gpus: Iterable[Gpu], value: str) -> Problem:
+    """Say which GPUs CUDA_VISIBLE_DEVICES hides."""
+    indices = ", ".join(str(gpu.index) for gpu in gpus)
+    message = tr(
+        "`CUDA_VISIBLE_DEVICES={value}` hides GPU {indices}: unset it to use all; with "
+        "`CUDA_DEVICE_ORDER=PCI_BUS_ID` its numbers are those of `nvidia-smi`",
+        value=value[:80],
+        indices=indices,
+    )
+    return Problem("devices-hidden", message)

@@ -1,0 +1,103 @@
+"""Find package managers without running them: conda tools, the embedded uv, and pip."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from gpuenv.host.executables import find_executable, find_executables, home_directory, is_executable
+from gpuenv.host.software.pythons import running_python
+from gpuenv.model.machine import FoundManager
+
+CONDA_TOOLS = ("conda", "mamba", "micromamba")
+_VARIABLES = ("CONDA_EXE", "MAMBA_EXE")
+_HOME_FOLDERS = (
+    "miniforge3", "mambaforge", "miniconda3", "anaconda3", "miniconda", "anaconda", "micromamba", ".local",
+)  # fmt: skip
+_SYSTEM_FOLDERS = ("opt/conda", "opt/miniforge3", "opt/miniconda3", "opt/anaconda3")
+_SCRIPTS = "Scripts" if sys.platform == "win32" else "bin"
+_RECORD = re.compile(r"(?P<name>[a-z0-9-]{1,40})-(?P<version>\d[0-9a-zA-Z.]{0,30})-[^-]{1,60}\.json")
+_DIST_INFO = re.compile(r"uv-(\d[0-9a-zA-Z.]{0,30})\.dist-info")
+
+
+def detect_managers(environ: Mapping[str, str], root: Path) -> tuple[FoundManager, ...]:
+    """List uv, pip and the conda tools that are there, the first of each name; nothing is started."""
+    uv = find_uv(environ)
+    pip = FoundManager("pip", running_python().path)  # as `python -m venv` brings it along
+    return (*filter(None, (uv,)), pip, *find_conda_tools(environ, root))
+
+
+def find_uv(environ: Mapping[str, str]) -> FoundManager | None:
+    """Find uv's program: the one installed beside gpuenv, else the first on PATH."""
+    spec = importlib.util.find_spec("uv")  # finding it is cheap, importing it is not needed
+    if spec is not None and spec.origin:
+        library = Path(spec.origin).parents[1]
+        folders = (Path(sys.executable).parent, *_beside(library))
+        program = next(find_executables("uv", folders), None)
+        if program:
+            return FoundManager("uv", str(program), _uv_version(library))
+    on_path = find_executable("uv", environ)
+    return FoundManager("uv", str(on_path)) if on_path else None
+
+
+def _beside(library: Path) -> Iterator[Path]:
+    """Yield where programs lie beside a library folder: with `--target` and `--user` it is elsewhere."""
+    yield library / "bin"
+    yield from (parent / _SCRIPTS for parent in library.parents[:3])
+
+
+def _uv_version(library: Path) -> str | None:
+    found = (_DIST_INFO.fullmatch(entry.name) for entry in library.glob("uv-*.dist-info"))
+    return next((match[1] for match in found if match), None)
+
+
+def find_conda_tools(environ: Mapping[str, str], root: Path) -> tuple[FoundManager, ...]:
+    """Find conda, mamba and micromamba: on PATH, by CONDA_EXE and MAMBA_EXE, in the usual folders."""
+    found: dict[str, FoundManager] = {}
+    for path in _candidates(environ, root):
+        name = path.stem.lower()
+        if name in CONDA_TOOLS and name not in found:
+            found[name] = FoundManager(name, str(path), _version(name, path))
+    return tuple(found[name] for name in CONDA_TOOLS if name in found)
+
+
+def _candidates(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
+    yield from (path for name in CONDA_TOOLS if (path := find_executable(name, environ)))
+    named = (Path(environ[variable]) for variable in _VARIABLES if environ.get(variable))
+    yield from (path for path in named if path.is_absolute() and is_executable(path))
+    folders = tuple(
+        prefix / part for prefix in conda_prefixes(environ, root) for part in (_SCRIPTS, "condabin")
+    )
+    for name in CONDA_TOOLS:
+        yield from find_executables(name, folders)
+
+
+def conda_prefixes(environ: Mapping[str, str], root: Path) -> tuple[Path, ...]:
+    """Return the folders in which conda distributions usually lie, those named by variables first."""
+    named = (Path(environ[variable]).parent.parent for variable in _VARIABLES if environ.get(variable))
+    roots = (Path(environ[name]) for name in ("MAMBA_ROOT_PREFIX", "CONDA_ROOT") if environ.get(name))
+    home = home_directory(environ)
+    in_home = (home / folder for folder in _HOME_FOLDERS) if home else ()
+    everywhere = (*named, *roots, *in_home, *(root / folder for folder in _SYSTEM_FOLDERS))
+    return tuple(prefix for prefix in dict.fromkeys(everywhere) if prefix.is_absolute())
+
+
+def _version(name: str, path: Path) -> str | None:
+    """Read the version from the record of the package that brought the tool; micromamba has none."""
+    try:
+        prefix = path.resolve().parent.parent
+        records = sorted(prefix.glob(f"conda-meta/{name}-*.json"))
+    except (OSError, RuntimeError):
+        return None
+    return next(
+        (found[1] for record in records if (found := parse_record(record.name)) and found[0] == name), None
+    )
+
+
+def parse_record(filename: str) -> tuple[str, str] | None:
+    """Parse the name of a conda-meta record, `python-3.11.5-h955ad1f_0.json`; None for anything else."""
+    found = _RECORD.fullmatch(filename)
+    return (found["name"], found["version"]) if found else None

@@ -1,0 +1,159 @@
+"""Tell the operating system, its C library, and whether it runs in WSL2 or a container."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuenv.host.executables import Tree, is_there, read_text
+from gpuenv.i18n.messages import tr
+from gpuenv.model.machine import System
+from gpuenv.process import subprocesses as process
+
+Facts = tuple[tuple[str, str], ...]
+
+_SYSTEMS = {"linux": "linux", "win32": "windows", "cygwin": "windows", "darwin": "macos"}
+_ARCHITECTURES = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
+_GLIBC = re.compile(r"glibc (\d{1,3}\.\d{1,3})(?:[.\d]*)")
+_MUSL = re.compile(r"Version (\d{1,3}\.\d{1,3})")
+_CGROUP_WORDS = (
+    ("docker", "docker"), ("kubepods", "kubernetes"), ("libpod", "podman"), ("lxc", "lxc"),
+    ("containerd", "containerd"),
+)  # fmt: skip
+_LOADER_LIMIT_S = 5.0
+UNAME = "uname"
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What a machine's own calls tell: `platform` is Python's name for the system, `libc` is confstr's text.
+
+    `loader` is where musl's loader lies, where there is one, `musl` what it prints when it is started alone.
+    """
+
+    platform: str
+    architecture: str
+    architecture_source: str
+    libc: str | None = None
+    loader: str | None = None
+    musl: str = ""
+
+
+def detect_system(environ: Mapping[str, str], root: Path) -> tuple[System, Facts]:
+    """Tell what system this is, and where each fact was read."""
+    arch, arch_source = _architecture(environ)
+    libc = _confstr()
+    loader, musl = (None, "") if libc else _ask_musl(root)
+    return describe_system(Calls(sys.platform, arch, arch_source, libc, loader, musl), environ, root)
+
+
+def describe_system(calls: Calls, environ: Mapping[str, str], root: Tree) -> tuple[System, Facts]:
+    """Tell what system a machine has from its calls, variables and files, and where each fact was read."""
+    os_name = _SYSTEMS.get(calls.platform, calls.platform)
+    arch, arch_source = parse_architecture_name(calls.architecture), calls.architecture_source
+    libc, libc_version, libc_source = _libc(calls) if os_name == "linux" else (None, None, "")
+    wsl, wsl_source = _wsl(root) if os_name == "linux" else (False, "")
+    container, container_source = _container(environ, root) if os_name == "linux" else (None, "")
+    system = System(os_name, arch, libc, libc_version, wsl=wsl, container=container)
+    facts = (
+        ("system.os", "sys.platform"),
+        ("system.arch", arch_source),
+        ("system.libc", libc_source),
+        ("system.libc_version", libc_source if libc_version else ""),
+        ("system.wsl", wsl_source),
+        ("system.container", container_source),
+    )
+    return system, tuple((field, source) for field, source in facts if source)
+
+
+def parse_architecture_name(text: str) -> str:
+    """Normalise a machine's name: `AMD64` is x86_64, `arm64` is aarch64; others in lower case."""
+    name = text.strip().lower()
+    return _ARCHITECTURES.get(name, name)
+
+
+def _architecture(environ: Mapping[str, str]) -> tuple[str, str]:
+    if sys.platform == "win32":
+        name = environ.get("PROCESSOR_ARCHITEW6432") or environ.get("PROCESSOR_ARCHITECTURE", "")
+        return name, "PROCESSOR_ARCHITECTURE"
+    return os.uname().machine, UNAME
+
+
+def parse_glibc(text: str) -> str:
+    """Parse confstr's `glibc 2.31` to `2.31`; raise ValueError for anything else."""
+    found = _GLIBC.fullmatch(text.strip())
+    if not found:
+        raise ValueError(tr("`{text}` is no glibc version such as `glibc 2.31`", text=text))
+    return found[1]
+
+
+def parse_musl(text: str) -> str:
+    """Parse what musl's loader prints when it is started alone; raise ValueError for anything else.
+
+    Sample:
+        musl libc (x86_64)
+        Version 1.2.4
+    """
+    found = _MUSL.search(text)
+    if "musl" not in text or not found:
+        raise ValueError(tr("it is not what musl's loader prints"))
+    return found[1]
+
+
+def _confstr() -> str | None:
+    try:
+        return os.confstr("CS_GNU_LIBC_VERSION")
+    except (ValueError, OSError, AttributeError):  # musl knows no such name
+        return None
+
+
+def _ask_musl(root: Path) -> tuple[str | None, str]:
+    loader = next(iter(sorted((root / "lib").glob("ld-musl-*.so.1"))), None)
+    if loader is None:
+        return None, ""
+    return str(loader), process.run([str(loader)], timeout_s=_LOADER_LIMIT_S).stderr
+
+
+def _libc(calls: Calls) -> tuple[str | None, str | None, str]:
+    try:
+        return "glibc", parse_glibc(calls.libc or ""), "os.confstr"
+    except ValueError:
+        pass
+    if calls.loader is None:
+        return None, None, ""
+    try:
+        return "musl", parse_musl(calls.musl), calls.loader
+    except ValueError:
+        return "musl", None, calls.loader
+
+
+def _wsl(root: Tree) -> tuple[bool, str]:
+    for place in ("proc/sys/kernel/osrelease", "proc/version"):
+        text = read_text(root / place)
+        if text is not None:
+            return "microsoft" in text.lower(), f"/{place}"
+    return False, ""
+
+
+def _container(environ: Mapping[str, str], root: Tree) -> tuple[str | None, str]:
+    for marker, name in (
+        ("run/.containerenv", "podman"),
+        (".dockerenv", "docker"),
+        (".singularity.d", "apptainer"),
+    ):
+        if is_there(root / marker):
+            return name, f"/{marker}"
+    if environ.get("container"):
+        return environ["container"], "environment variable `container`"
+    if environ.get("KUBERNETES_SERVICE_HOST"):
+        return "kubernetes", "environment variable `KUBERNETES_SERVICE_HOST`"
+    return parse_cgroup(read_text(root / "proc/1/cgroup") or ""), "/proc/1/cgroup"
+
+
+def parse_cgroup(text: str) -> str | None:
+    """Tell the container from /proc/1/cgroup, such as `12:pids:/docker/0a1b...`; None outside of one."""
+    return next((name for word, name in _CGROUP_WORDS if word in text), None)

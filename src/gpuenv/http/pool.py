@@ -1,0 +1,62 @@
+"""Work side by side, a few at a time, each with a time limit of its own."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import TypeVar
+
+from gpuenv.http.errors import HttpProblem, timed_out
+
+T = TypeVar("T")
+
+_LISTEN_S = 0.5  # Windows lets no Ctrl-C through while a thread waits
+
+
+def in_turns(
+    jobs: Sequence[Callable[[], T]], *, at_a_time: int, limit_s: float
+) -> Iterator[tuple[int, T | HttpProblem]]:
+    """Yield each job's place and its answer as they come; HttpProblem for one that failed or took too long.
+
+    Other errors of a job are raised here. Threads are daemons: one that hangs keeps neither the others nor
+    the program's end waiting.
+    """
+    answers: queue.SimpleQueue[tuple[int, T | BaseException]] = queue.SimpleQueue()
+    waiting = iter(range(len(jobs)))
+    ends: dict[int, float] = {}
+
+    def work(place: int) -> None:
+        try:
+            answers.put((place, jobs[place]()))
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            answers.put((place, error))
+
+    def begin() -> None:
+        place = next(waiting, None)
+        if place is not None:
+            ends[place] = time.monotonic() + limit_s
+            threading.Thread(target=work, args=(place,), daemon=True).start()
+
+    for _ in range(at_a_time):
+        begin()
+    while ends:
+        place, answer = _next(answers, ends, limit_s)
+        if ends.pop(place, None) is None:
+            continue  # it was given up
+        begin()
+        if isinstance(answer, BaseException) and not isinstance(answer, HttpProblem):
+            raise answer
+        yield place, answer
+
+
+def _next(
+    answers: queue.SimpleQueue[tuple[int, T | BaseException]], ends: dict[int, float], limit_s: float
+) -> tuple[int, T | BaseException]:
+    place, end = min(ends.items(), key=lambda item: item[1])
+    while (left := end - time.monotonic()) > 0:
+        with suppress(queue.Empty):
+            return answers.get(timeout=min(left, _LISTEN_S))
+    return place, HttpProblem(timed_out(limit_s))

@@ -1,0 +1,165 @@
+"""Which container image to start from: rows of matrices/images.json, or one that the user names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from gpuenv.i18n.messages import tr
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.capability import Architecture
+from gpuenv.model.driver import DriverVersion
+from gpuenv.model.errors import Because, Fix, Refused, UsageError
+from gpuenv.model.image import BaseImage
+from gpuenv.model.variant import CudaVersion, parse_cuda_version
+from gpuenv.resolution.rules import driver
+from gpuenv.resolution.rules import gpu_code as kernels
+from gpuenv.resolution.target import Target
+
+SLIM = "slim"
+CUDA_BASES = ("cuda-runtime", "cuda-devel")
+# [registry[:port]/]path[:tag][@digest], as github.com/distribution/reference has it
+_PATH = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_REFERENCE = re.compile(
+    rf"(?P<name>(?:[A-Za-z0-9.-]+(?::[0-9]+)?/)?{_PATH}(?:/{_PATH})*)"
+    r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?"
+)
+
+
+def parse_images(rows: Iterable[Mapping[str, Any]]) -> tuple[BaseImage, ...]:
+    """Read the rows of images.json; raise ValueError or KeyError for one that is none."""
+    return tuple(_parse_image(row) for row in rows)
+
+
+def _parse_image(row: Mapping[str, Any]) -> BaseImage:
+    """Read a row: `{"repository": "nvidia/cuda", "tag": "12.6.3-devel-ubuntu24.04", "cuda": "12.6", ...}`."""
+    return BaseImage(
+        registry=row["registry"],
+        name=f"{row['repository']}:{row['tag']}",
+        flavour=row["flavour"],
+        python=row["python"],
+        glibc=row["glibc"],
+        cuda=parse_cuda_version(row["cuda"]) if row["cuda"] else None,
+        packages=tuple(row["packages"]),
+        build_packages=tuple(row["build_packages"]),
+        platforms=tuple(row["platforms"]),
+        source=row["source"],
+        digest=row["digest"],
+    )
+
+
+def parse_reference(text: str) -> str:
+    """Check the name of an image, `registry.example.com/lab/base:1.2`; raise UsageError for anything else.
+
+    A tag or a digest is wanted: what has none, or `latest`, is another image tomorrow.
+    """
+    found = _REFERENCE.fullmatch(text)
+    if not found:
+        raise UsageError(
+            tr("`{text}` is no name of an image", text=text),
+            code="bad-image",
+            fixes=(Fix(tr("write it as --base registry.example.com/lab/base:1.2")),),
+        )
+    if not found["digest"] and found["tag"] in (None, "latest"):
+        raise UsageError(
+            tr("`{text}` names no fixed image: another one tomorrow", text=text),
+            code="unpinned-image",
+            fixes=(Fix(tr("name its tag or its digest: --base {text}:1.2", text=found["name"])),),
+        )
+    return text
+
+
+def bases_for(asked: str, images: tuple[BaseImage, ...]) -> tuple[BaseImage, ...]:
+    """Return the images among which `asked` leaves a choice: slim, cuda-runtime, cuda-devel or a name.
+
+    What is named by its tag is meant by its tag, without the digest: so one gets an image's newest build.
+    """
+    if asked in (SLIM, *CUDA_BASES):
+        return tuple(image for image in images if image.flavour == asked)
+    known = tuple(replace(image, digest=None) for image in images if asked in _names(image))
+    return known or (BaseImage("", parse_reference(asked), "own"),)
+
+
+def _names(image: BaseImage) -> tuple[str, ...]:
+    return image.reference, image.name, image.name.removeprefix("library/")
+
+
+def choose_bases(
+    asked: str, python: str, cuda: CudaVersion | None, platform: str, images: tuple[BaseImage, ...]
+) -> tuple[BaseImage, BaseImage]:
+    """Return the images that the environment is made in and that it runs in.
+
+    What was compiled in one with a compiler runs in its like without. Raises Refused where no image fits.
+    """
+    found = [image for image in bases_for(asked, images) if _fits(image, python, cuda, platform)]
+    if not found:
+        raise _no_image(asked, python, cuda, images)
+    build = found[0]
+    run = build
+    if build.flavour == "cuda-devel":
+        twin = next(image for image in images if _is_twin(image, build))
+        run = twin if asked in CUDA_BASES else replace(twin, digest=None)
+    return build, run
+
+
+def _fits(image: BaseImage, python: str, cuda: CudaVersion | None, platform: str) -> bool:
+    return (
+        (image.python is None or image.python == python)
+        and (image.cuda is None or image.cuda == cuda)
+        and (not image.platforms or platform in image.platforms)
+    )
+
+
+def _is_twin(image: BaseImage, build: BaseImage) -> bool:
+    alike = (image.cuda, image.python, image.platforms) == (build.cuda, build.python, build.platforms)
+    return image.flavour == "cuda-runtime" and alike
+
+
+def _no_image(asked: str, python: str, cuda: CudaVersion | None, images: tuple[BaseImage, ...]) -> Refused:
+    if cuda is None and asked in CUDA_BASES:
+        return Refused(
+            tr("a CPU build has no use for `--base {base}`", base=asked),
+            code="no-image",
+            fixes=(Fix(tr("leave it out")),),
+        )
+    offered = bases_for(asked, images)
+    pythons = dict.fromkeys(image.python for image in offered if image.cuda in (None, cuda) and image.python)
+    releases = dict.fromkeys(str(image.cuda) for image in offered if image.cuda and image.python == python)
+    fixes = [Fix(tr("take a Python that they have: --python {python}", python=one)) for one in pythons]
+    if releases and not pythons:
+        fixes.append(Fix(tr("or another CUDA: --cuda {cuda}", cuda=list(releases)[-1])))
+    wanted = tr("CUDA {cuda} and Python {python}", cuda=cuda, python=python) if cuda else f"Python {python}"
+    return Refused(
+        tr("no image of `--base {base}` has {wanted}", base=asked, wanted=wanted),
+        code="no-image",
+        because=(Because(tr("{count} such images are known", count=len(offered)), "matrix images.json"),),
+        fixes=(*fixes, Fix(tr("or name an image of your own: --base registry.example.com/lab/base:1.2"))),
+    )
+
+
+def least_driver(
+    architectures: tuple[Architecture, ...], cuda: CudaVersion, target: Target, knowledge: Knowledge
+) -> DriverVersion | None:
+    """Return the least Linux driver for code on the target's GPUs: PTX wants the CUDA release's own."""
+    assumed = target.with_driver_assumed().gpus
+    codes = {kernels.code_in(architectures, cuda, gpu, knowledge) for gpu in assumed}
+    floor = driver.least_driver(cuda, "linux", knowledge)
+    if "ptx" in codes:
+        floor = knowledge.release_floor(cuda, "linux") or floor
+    return floor.version if floor else None
+
+
+def alone(target: Target, cuda: CudaVersion, knowledge: Knowledge) -> tuple[str, ...]:
+    """Return the capabilities of integrated devices (Tegra) near the target's: their code runs on them alone.
+
+    A device of the target that runs other code as well, with this CUDA, is left out.
+    """
+    here = {gpu.capability for gpu in target.gpus}
+    majors = {capability.major for capability in here}
+    return tuple(
+        str(one)
+        for one in sorted(knowledge.generations)
+        if one.major in majors and knowledge.is_integrated(one, cuda if one in here else None)
+    )

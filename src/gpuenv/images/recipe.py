@@ -1,0 +1,145 @@
+"""`gpuenv dockerfile`: what a container image is made of, for a plan."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+from gpuenv import __version__, matrices
+from gpuenv.files.write_output import write_file
+from gpuenv.formats.dockerfile import IGNORED, render_dockerfile
+from gpuenv.i18n.messages import tr
+from gpuenv.images.base_images import SLIM, alone, bases_for, choose_bases, least_driver, parse_images
+from gpuenv.installers import WHEEL_MANAGERS
+from gpuenv.locks.lock_plan import lock_plan
+from gpuenv.model.capability import parse_architecture
+from gpuenv.model.errors import Because, Fix, UsageError
+from gpuenv.model.image import BaseImage, ImageRecipe
+from gpuenv.model.locked import Locked
+from gpuenv.model.plan import Plan, Warn
+from gpuenv.model.variant import Variant
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.planning.make_plan import make_plan
+from gpuenv.planning.options import Container, PlanOptions
+from gpuenv.resolution.target import Target, choose_target
+from gpuenv.secrets.url_credentials import redact
+
+_INSTALLER = "pip"  # what the images bring
+_IGNORE_FILE = ".dockerignore"
+
+
+def plan_image(options: PlanOptions, base: str, environ: Mapping[str, str]) -> tuple[Plan, str]:
+    """Return a plan for a container image and the Dockerfile that makes it.
+
+    `base` is slim, cuda-runtime, cuda-devel, or the name of an image. Raises what `make_plan` and `lock_plan`
+    raise, and Refused where no image fits.
+    """
+    images = parse_images(matrices.load("images"))
+    _refuse_windows(options.platform)
+    inside = _in_container(options, base, bases_for(base, images))
+    plan = make_plan(inside, environ, target=".venv")
+    target = choose_target(plan.machines, options.devices, cpu=plan.variant == "cpu")
+    _refuse_windows(target.platform)
+    build, run = choose_bases(base, plan.python, Variant(plan.variant).cuda, target.platform, images)
+    locked = lock_plan(plan, inside, environ)
+    told = replace(locked.plan, warnings=(*locked.plan.warnings, *_warnings(locked, build, options)))
+    return told, render_dockerfile(compose(locked, build, run, target, _asked(inside)))
+
+
+def compose(locked: Locked, build: BaseImage, run: BaseImage, target: Target, asked: str) -> ImageRecipe:
+    """Return what the Dockerfile is written from."""
+    knowledge = load_knowledge()
+    cuda = Variant(locked.plan.variant).cuda
+    codes = tuple(parse_architecture(text) for text in locked.architectures)
+    floor = least_driver(codes, cuda, target, knowledge) if cuda else None
+    return ImageRecipe(
+        locked=locked,
+        build=build,
+        run=run,
+        platform=target.platform,
+        gpus=tuple(dict.fromkeys(gpu.label for gpu in target.gpus)),
+        capabilities=tuple(map(str, sorted({gpu.capability for gpu in target.gpus}))),
+        driver=str(floor) if floor else None,
+        cuda=cuda,
+        architectures=locked.architectures,
+        alone=alone(target, cuda, knowledge) if cuda else (),
+        check=(files("gpuenv.verification") / "image_check.py").read_text(encoding="utf-8"),
+        version=__version__,
+        asked=asked,
+    )
+
+
+def write_ignore_file(output: Path) -> Path | None:
+    """Write a .dockerignore beside the Dockerfile where there is none; return what was written."""
+    path = output.parent / _IGNORE_FILE
+    if path.exists() or path.is_symlink() or not output.is_file():
+        return None
+    write_file(path, IGNORED)
+    return path
+
+
+def _in_container(options: PlanOptions, base: str, bases: tuple[BaseImage, ...]) -> PlanOptions:
+    if options.manager not in ("auto", *WHEEL_MANAGERS):
+        raise UsageError(
+            tr(
+                "an image is made with wheels, `--manager {manager}` is for conda's packages",
+                manager=options.manager,
+            ),
+            code="usage",
+            fixes=(Fix(tr("leave it out")),),
+        )
+    pythons = tuple(dict.fromkeys(image.python for image in bases if image.python))
+    if not pythons and options.python is None:
+        raise UsageError(
+            tr("which Python `{base}` has is not known", base=base),
+            code="usage",
+            fixes=(Fix(tr("say it, such as --python 3.12")),),
+        )
+    known = sorted({image.glibc for image in bases if image.glibc}, key=_release)
+    container = Container(pythons, known[0] if known else None)
+    program = options.program if base == SLIM else (*options.program, "--base", base)
+    return replace(options, manager=_INSTALLER, container=container, program=program)
+
+
+def _release(glibc: str) -> tuple[int, ...]:
+    return tuple(map(int, glibc.split(".")))
+
+
+def _refuse_windows(platform: str | None) -> None:
+    if platform == "win-64":
+        raise UsageError(
+            tr("an image is made for Linux, and the plan is for Windows"),
+            code="usage",
+            because=(Because(tr("containers with a GPU run Linux, on Windows within WSL2"), "containers"),),
+            fixes=(Fix(tr("add --platform linux-64")),),
+        )
+
+
+def _warnings(locked: Locked, build: BaseImage, options: PlanOptions) -> Iterator[Warn]:
+    plan = locked.plan
+    if plan.variant == "cpu" and options.cuda != "cpu":
+        yield Warn(
+            "cpu-image",
+            tr("a CPU build, as this machine has no GPU: say what it is for, such as --gpu 8.6"),
+        )
+    sources = [file.filename for file in locked.files if not file.is_wheel]
+    if sources and build.flavour == SLIM:
+        yield Warn(
+            "image-compiles",
+            tr("{files}: if a compiler is wanted, add --base cuda-devel", files=", ".join(sources)),
+        )
+    if plan.sources.ca_bundle:
+        text = tr("the image is built without the certificates in {file}", file=plan.sources.ca_bundle)
+        yield Warn("ca-bundle-left-out", text)
+
+
+def _asked(options: PlanOptions) -> str:
+    """Return the command that would write the file again, without passwords."""
+    words = [*options.program, *options.requirements]
+    words += [word for pair in options.as_typed for word in pair if word]
+    if options.environment_file:
+        words += ["-f", str(options.environment_file)]
+    return redact(shlex.join(words))

@@ -1,0 +1,138 @@
+"""JSON that is larger than memory should hold: its members one at a time, what is not wanted passed over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from json import JSONDecodeError, JSONDecoder
+from typing import Any
+
+from gpuenv.i18n.messages import tr
+
+_LARGEST = 16 << 20  # characters of one member; the longest of conda-forge's has some thousands
+_CUT = len("e+")  # `5.8e+` and then `84`: what a number looks like where a piece ends in it
+_BLANK = re.compile(r"[ \t\n\r]*")
+_DECODER = JSONDecoder()
+
+
+class JsonStream:
+    """A document that comes in pieces of text, of which only what is being read is held.
+
+    Read it in order: `keys` of an object, and after each key its `value`, its `keys`, or `skip`. What is no
+    JSON, or breaks off, raises ValueError.
+    """
+
+    def __init__(self, pieces: Iterator[str]) -> None:
+        self._pieces = pieces
+        self._text = ""
+        self._at = 0
+
+    def keys(self) -> Iterator[str]:
+        """Yield the keys of the object that begins here."""
+        self._take("{")
+        if self._peek() == "}":
+            self._at += 1
+            return
+        while True:
+            if self._peek() != '"':
+                raise ValueError(tr("an object's key is missing"))
+            key = self.value()
+            self._take(":")
+            yield key
+            if self._take(",}") == "}":
+                return
+
+    def value(self) -> Any:
+        """Return the value that begins here, whole."""
+        self._peek()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+            except RecursionError:
+                raise ValueError(tr("it is nested too deeply")) from None
+            except JSONDecodeError as error:
+                if not self._more():
+                    raise ValueError(tr("it is no JSON: {error}", error=error.msg)) from None
+                continue
+            if isinstance(value, int | float) and end + _CUT >= len(self._text) and self._more():
+                continue
+            self._at = end
+            return value
+
+    def skip(self) -> None:
+        """Pass over the value that begins here; a long list or object is never held whole."""
+        opening = self._peek()
+        if opening == "{":
+            for _ in self.keys():
+                self.value()
+        elif opening == "[":
+            self._skip_list()
+        else:
+            self.value()
+
+    def skip_before(self, follows: re.Pattern[str]) -> None:
+        """Pass over the object that begins here, quickly where it is flat and `follows` matches its end.
+
+        `follows` must match nothing that can stand within a string of valid JSON.
+        """
+        self._peek()
+        end = self._text.find("}", self._at)
+        if end >= 0 and follows.match(self._text, end):
+            self._at = end + 1
+        else:
+            self.value()
+
+    def finish(self) -> None:
+        """Check that the document ends here."""
+        if self._peek():
+            raise ValueError(tr("there is more after its end"))
+
+    def is_object(self) -> bool:
+        """Whether an object begins here."""
+        return self._peek() == "{"
+
+    def _skip_list(self) -> None:
+        self._take("[")
+        if self._peek() == "]":
+            self._at += 1
+            return
+        while True:
+            self.value()
+            if self._take(",]") == "]":
+                return
+
+    def _take(self, wanted: str) -> str:
+        found = self._peek()
+        if not found or found not in wanted:
+            facts = {"found": found, "wanted": wanted[0]}
+            raise ValueError(
+                tr("`{found}` stands where `{wanted}` should", **facts) if found else tr("it breaks off")
+            )
+        self._at += 1
+        return found
+
+    def _peek(self) -> str:
+        """Return the next character that is no blank, or nothing at the end."""
+        while True:
+            blank = _BLANK.match(self._text, self._at)
+            self._at = blank.end() if blank else self._at
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more():
+                return ""
+
+    def _more(self) -> bool:
+        """Hold more of the document; at least twice of it, so that a long value is not begun too often."""
+        held = self._text[self._at :]
+        if len(held) > _LARGEST:
+            raise ValueError(tr("one of its members is far too long"))
+        added: list[str] = []
+        size = 0
+        for piece in self._pieces:
+            added.append(piece)
+            size += len(piece)
+            if size > len(held):
+                break
+        if size:
+            self._text, self._at = held + "".join(added), 0
+        return size > 0

@@ -1,0 +1,72 @@
+"""A channel's whole repodata in JSON, of which only the wanted names are kept.
+
+{"info": {"subdir": "linux-64", "base_url": "https://…"},
+ "packages": {"pytorch-1.12.1-py3.10_cuda11.3_cudnn8.3.2_0.tar.bz2": {"build": …}},
+ "packages.conda": {"pytorch-2.8.0-cuda126_mkl_py312_h1_300.conda": {"build": …}}, "removed": […]}
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.conda.json_stream import JsonStream
+from gpuenv.indexes.conda.record import Entries, package_of
+
+_PACKAGES = ("packages", "packages.conda")
+# The end of an entry and the start of the next; within a string its quotes would be escaped.
+_NEXT = re.compile(r'\}\s*,\s*"[^"\\]{1,300}\.(?:conda|tar\.bz2)"\s*:\s*\{')
+_MARK = "\ufeff"
+
+
+def parse_repodata(pieces: Iterable[bytes], names: frozenset[str]) -> Entries:
+    """Read the entries of `names` from repodata that comes in pieces of UTF-8; ValueError if it is none.
+
+    https://github.com/conda/schemas/blob/main/repodata-1.schema.json, base_url: CEP 15. A file that was
+    removed stands under `removed` alone.
+    """
+    document = JsonStream(_decoded(pieces))
+    if not document.is_object():
+        raise ValueError(tr("it is no JSON object"))
+    found: list[tuple[str, Any]] = []
+    base_url = None
+    is_repodata = False
+    for key in document.keys():  # noqa: SIM118 - no dict
+        if key in _PACKAGES and document.is_object():
+            is_repodata = True
+            found += _wanted(document, names)
+        elif key == "info":
+            base_url = parse_base_url(document.value())
+        else:
+            document.skip()
+    document.finish()
+    if not is_repodata:
+        raise ValueError(tr("it lists no packages"))
+    return Entries(tuple(found), base_url)
+
+
+def parse_base_url(info: Any) -> str | None:
+    """Read where the files lie from repodata's `info`; None where it tells nothing else than beside it."""
+    url = info.get("base_url") if isinstance(info, dict) else None
+    return url if isinstance(url, str) and url else None
+
+
+def _wanted(document: JsonStream, names: frozenset[str]) -> Iterator[tuple[str, Any]]:
+    for filename in document.keys():  # noqa: SIM118 - no dict
+        if package_of(filename) in names:
+            yield filename, document.value()
+        else:
+            document.skip_before(_NEXT)
+
+
+def _decoded(pieces: Iterable[bytes]) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    is_first = True
+    for piece in pieces:
+        text = decoder.decode(piece)
+        yield text.removeprefix(_MARK) if is_first else text
+        is_first = is_first and not text
+    yield decoder.decode(b"", final=True)

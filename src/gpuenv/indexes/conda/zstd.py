@@ -1,0 +1,66 @@
+"""Zstandard, in pieces: what small files may swell to is never held at once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+
+from gpuenv.i18n.messages import tr
+
+if sys.version_info >= (3, 14):
+    from compression.zstd import ZstdDecompressor, ZstdError
+else:
+    from backports.zstd import ZstdDecompressor, ZstdError
+
+_PIECE = 1 << 20
+_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
+def decompressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the content of a compressed file in pieces; ValueError if it is none, or breaks off.
+
+    Some servers name the compression as the content's encoding, and it is gone by the time the bytes are
+    here: what does not begin as a compressed file is taken as it is.
+    """
+    waiting = iter(pieces)
+    start = b""
+    for piece in waiting:
+        start += piece
+        if len(start) >= len(_MAGIC):
+            break
+    if start.startswith(_MAGIC):
+        yield from _frames(start, waiting)
+    else:
+        yield start
+        yield from waiting
+
+
+def decompress(data: bytes, limit: int) -> bytes:
+    """Return a whole file's content; ValueError if it is none or has more than `limit` bytes."""
+    if not data.startswith(_MAGIC):
+        raise ValueError(tr("it is not compressed with zstandard"))
+    content = bytearray()
+    for piece in decompressed([data]):
+        content += piece
+        if len(content) > limit:
+            raise ValueError(tr("it has more than {limit} MB", limit=limit >> 20))
+    return bytes(content)
+
+
+def _frames(start: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the content of all frames, one after the other."""
+    frame = ZstdDecompressor()
+    data: bytes | None = start
+    try:
+        while data is not None:
+            if frame.eof:
+                frame = ZstdDecompressor()
+            content = frame.decompress(data, max_length=_PIECE)
+            while content:
+                yield content
+                content = b"" if frame.eof or frame.needs_input else frame.decompress(b"", max_length=_PIECE)
+            data = (frame.unused_data if frame.eof else b"") or next(pieces, None)
+    except ZstdError as error:
+        raise ValueError(tr("it can't be decompressed: {error}", error=error)) from None
+    if not frame.eof:
+        raise ValueError(tr("it breaks off"))

@@ -1,0 +1,117 @@
+"""What the installer itself takes for the default index, so that PyPI's address need not be written down."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile
+
+from gpuenv.process import subprocesses as process
+from gpuenv.process.uv_binary import find_embedded_uv
+
+_TIMEOUT_S = 20.0
+_KEPT = (
+    "PATH",
+    "HOME",
+    "SYSTEMROOT",
+    "SYSTEMDRIVE",
+    "TEMP",
+    "TMP",
+    "TMPDIR",
+    "USERPROFILE",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "XDG_CACHE_HOME",
+    "UV_CACHE_DIR",
+)
+_MEMBER = "pip/_internal/models/index.py"
+_STORAGE = re.compile(
+    r"""\bPyPI\s*=\s*PackageIndex\([^)]*file_storage_domain\s*=\s*["']([\w.-]+)["']""", re.DOTALL
+)
+_EMITTED = re.compile(r"^(?:-i|--index-url)[ =](https?://\S+)\s*$", re.MULTILINE)
+
+
+def default_index(environ: Mapping[str, str], *, uv: str | None = None) -> str | None:
+    """Ask the installer which index it uses when nothing names one; None if neither uv nor pip can tell.
+
+    `uv` is its executable, the embedded one if left out. Configuration files and variables do not count, and
+    no request is made.
+    """
+    return _ask_uv(environ, uv or find_embedded_uv()) or _ask_pip()
+
+
+def parse_emitted_index(text: str) -> str | None:
+    """Read the index from what uv prints with `--emit-index-url`: `--index-url https://example.com/simple`."""
+    found = _EMITTED.search(text)
+    return found[1].rstrip("/") if found else None
+
+
+def _ask_uv(environ: Mapping[str, str], uv: str | None) -> str | None:
+    if uv is None:
+        return None
+    # uv's cache remembers the interpreter, which it would run every time without; it may not be writable.
+    answers = (_emitted(environ, uv, *options) for options in ((), ("--no-cache",)))
+    return next(filter(None, answers), None)
+
+
+def _emitted(environ: Mapping[str, str], uv: str, *options: str) -> str | None:
+    argv = [uv, "pip", "compile", "--no-config", "--offline", *options, "--no-header", "--emit-index-url"]
+    asked = process.run(
+        [*argv, "--python", sys.executable, "--quiet", "-"],  # an empty list of requirements on stdin
+        timeout_s=_TIMEOUT_S,
+        environ={name: environ[name] for name in _KEPT if name in environ},
+        stdin=os.linesep,
+    )
+    return parse_emitted_index(asked.stdout) if asked.ok else None
+
+
+def _ask_pip() -> str | None:
+    try:
+        from pip._internal.models.index import PyPI  # noqa: PLC0415 - only where uv cannot be run
+    except ImportError:
+        return None
+    return str(PyPI.simple_url)
+
+
+def default_file_host() -> str | None:
+    """Return the host that the default index has its files on, as pip knows it; None without any pip.
+
+    No request is made: the pip beside gpuenv is asked, else the one that Python keeps for new environments.
+    """
+    try:
+        from pip._internal.models.index import PyPI  # noqa: PLC0415 - only where a lock is written
+    except ImportError:
+        found = (_host_in(wheel) for wheel in _bundled_pips())
+        return next((host for host in found if host), None)
+    return str(PyPI.file_storage_domain)
+
+
+def _bundled_pips() -> Iterator[Path]:
+    """Yield the wheels of pip that ensurepip has, or that a Linux distribution has put elsewhere."""
+    standard = Path(sysconfig.get_path("stdlib")) / "ensurepip" / "_bundled"
+    folders = (standard, *(Path(name) for name in (sysconfig.get_config_var("WHEEL_PKG_DIR"),) if name))
+    for folder in folders:
+        with suppress(OSError):
+            yield from sorted(folder.glob("pip-*.whl"))
+
+
+def _host_in(wheel: Path) -> str | None:
+    try:
+        with ZipFile(wheel) as archive:
+            return parse_file_host(archive.read(_MEMBER).decode())
+    except (OSError, BadZipFile, KeyError, ValueError):
+        return None
+
+
+def parse_file_host(text: str) -> str | None:
+    """Read where an index has its files from pip's own source: `file_storage_domain="files.example.com"`.
+
+    PyPI = PackageIndex("https://example.com/", file_storage_domain="files.example.com")
+    """
+    found = _STORAGE.search(text)
+    return found[1] if found else None

@@ -1,0 +1,204 @@
+"""What the user's pip and uv are told about indexes: variables first, then files, as the two read them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
+
+from gpuenv.files.read_limited import read_limited_text
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.configuration.locations import Places
+from gpuenv.indexes.configuration.pip import option_name, parse_pip_boolean, parse_pip_configuration
+from gpuenv.indexes.configuration.uv import (
+    NamedIndex,
+    UvConfiguration,
+    parse_named_index,
+    parse_uv_configuration,
+)
+from gpuenv.indexes.urls import Role, guess_source, is_remote
+from gpuenv.model.index import IndexConfiguration, IndexSource
+from gpuenv.secrets.url_credentials import redact
+
+T = TypeVar("T")
+
+_PIP_PREFIX = "PIP_"
+
+
+@dataclass(slots=True)
+class _Found:
+    """What is named so far, the first default index counting; collected over all variables and files."""
+
+    home: Path
+    defaults: list[IndexSource] = field(default_factory=list)
+    extra: list[IndexSource] = field(default_factory=list)
+    find_links: list[IndexSource] = field(default_factory=list)
+    no_index: bool = False
+    strategies: list[tuple[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def source(self, index: NamedIndex, origin: str, base: Path, role: Role = "index") -> IndexSource:
+        url = index.url.strip()
+        if not is_remote(url) and not url.lower().startswith("file:"):
+            url = str(base / _expanded(url, self.home))
+        return guess_source(url, origin, role=role, name=index.name)
+
+
+def read_configuration(
+    environ: Mapping[str, str],
+    *,
+    home: Path,
+    cwd: Path,
+    root: Path = Path("/"),
+    prefix: Path | None = None,
+    platform: str = sys.platform,
+) -> IndexConfiguration:
+    """Read which indexes and wheelhouses pip's and uv's variables and files name.
+
+    The default index is the first that is set of UV_DEFAULT_INDEX, UV_INDEX_URL, PIP_INDEX_URL, uv.toml and
+    pip's files; all extra indexes and wheelhouses count. A file that can't be read is a warning. Paths are
+    relative to `cwd`, in a file to its folder; `prefix` is the environment whose pip.conf counts when none
+    is active.
+    """
+    active = environ.get("VIRTUAL_ENV")
+    places = Places(environ, home, root, Path(active) if active else prefix or Path(sys.prefix), platform)
+    found = _Found(home)
+    pip = _read_pip(places, found)
+    _take_uv(_uv_variables(environ), None, cwd, found)
+    _take_pip({name: pair for name, pair in pip.items() if pair[1].startswith(_PIP_PREFIX)}, cwd, found)
+    for path in places.uv_files():
+        read = _read_file(path, parse_uv_configuration, found)
+        if read is not None:
+            _take_uv(read, str(path), path.absolute().parent, found)
+    _take_pip({name: pair for name, pair in pip.items() if not pair[1].startswith(_PIP_PREFIX)}, cwd, found)
+    cert = pip.get("cert")
+    return IndexConfiguration(
+        index_url=found.defaults[0] if found.defaults and not found.no_index else None,
+        extra_index_urls=() if found.no_index else _distinct(found.extra),
+        find_links=_distinct(found.find_links),
+        no_index=found.no_index,
+        ca_bundle=str(_base(cert[1], cwd) / _expanded(cert[0], home)) if cert else None,
+        warnings=tuple(found.warnings),
+        index_strategy=found.strategies[0] if found.strategies else None,
+    )
+
+
+def without_folders(configuration: IndexConfiguration) -> IndexConfiguration:
+    """Leave out what lies on this machine: for files that are used elsewhere."""
+
+    def remote(sources: Iterable[IndexSource]) -> tuple[IndexSource, ...]:
+        return tuple(source for source in sources if source.kind != "directory")
+
+    index = configuration.index_url
+    return replace(
+        configuration,
+        index_url=next(iter(remote((index,))), None) if index else None,
+        extra_index_urls=remote(configuration.extra_index_urls),
+        find_links=remote(configuration.find_links),
+    )
+
+
+def _read_pip(places: Places, found: _Found) -> dict[str, tuple[str, str]]:
+    """Merge pip's options as pip does: each with its value and origin, empty ones left out."""
+    merged: dict[str, tuple[str, str]] = {}
+    for path in places.pip_files():
+        for name, value in (_read_file(path, parse_pip_configuration, found) or {}).items():
+            merged[name] = (value, str(path))
+    for variable, value in places.environ.items():
+        if variable.startswith(_PIP_PREFIX):
+            merged[f":env:.{option_name(variable[len(_PIP_PREFIX) :])}"] = (value, variable)
+    options: dict[str, tuple[str, str]] = {}
+    for section in ("global.", "install.", ":env:."):
+        for name, pair in merged.items():
+            if name.startswith(section) and pair[0]:
+                options[name.removeprefix(section)] = pair
+    return options
+
+
+def _take_pip(options: Mapping[str, tuple[str, str]], cwd: Path, found: _Found) -> None:
+    for url, origin in _words(options, "index-url", many=False):
+        found.defaults.append(found.source(NamedIndex(url), origin, _base(origin, cwd)))
+    for url, origin in _words(options, "extra-index-url"):
+        found.extra.append(found.source(NamedIndex(url), origin, _base(origin, cwd)))
+    for url, origin in _words(options, "find-links"):
+        found.find_links.append(found.source(NamedIndex(url), origin, _base(origin, cwd), "find-links"))
+    for word, origin in _words(options, "no-index", many=False):
+        found.no_index = _is_yes(word, origin, found) or found.no_index
+
+
+def _base(origin: str, cwd: Path) -> Path:
+    """Return what paths are relative to: a file's own folder, as the folder one stands in decides nothing."""
+    return cwd if origin.startswith(_PIP_PREFIX) else Path(origin).absolute().parent
+
+
+def _words(options: Mapping[str, tuple[str, str]], name: str, *, many: bool = True) -> list[tuple[str, str]]:
+    value, origin = options.get(name, ("", ""))
+    words = value.split() if many else [value.strip()]
+    return [(word, origin) for word in words if word]
+
+
+def _is_yes(word: str, origin: str, found: _Found) -> bool:
+    try:
+        return parse_pip_boolean(word)
+    except ValueError as error:
+        found.warnings.append(_unreadable(origin, error))
+        return False
+
+
+def _uv_variables(environ: Mapping[str, str]) -> UvConfiguration:
+    """What the variables of uv name: indexes are separated by blanks, wheelhouses by commas."""
+    default = environ.get("UV_DEFAULT_INDEX") or environ.get("UV_INDEX_URL") or ""
+    extra = f"{environ.get('UV_INDEX', '')} {environ.get('UV_EXTRA_INDEX_URL', '')}"
+    return UvConfiguration(
+        default=parse_named_index(default.strip()) if default.strip() else None,
+        extra=tuple(parse_named_index(word) for word in extra.split()),
+        find_links=tuple(
+            place.strip() for place in environ.get("UV_FIND_LINKS", "").split(",") if place.strip()
+        ),
+        index_strategy=environ.get("UV_INDEX_STRATEGY") or None,
+    )
+
+
+def _take_uv(read: UvConfiguration, origin: str | None, base: Path, found: _Found) -> None:
+    if read.default:
+        found.defaults.append(found.source(read.default, origin or "UV_DEFAULT_INDEX", base))
+    found.extra += [found.source(index, origin or "UV_INDEX", base) for index in read.extra]
+    found.find_links += [
+        found.source(NamedIndex(place), origin or "UV_FIND_LINKS", base, "find-links")
+        for place in read.find_links
+    ]
+    if read.index_strategy:
+        found.strategies.append((read.index_strategy, origin or "UV_INDEX_STRATEGY"))
+    found.no_index = found.no_index or read.no_index
+
+
+def _read_file(path: Path, parse: Callable[[str], T], found: _Found) -> T | None:
+    try:
+        return parse(read_limited_text(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        found.warnings.append(_unreadable(str(path), error))
+        return None
+
+
+def _unreadable(place: str, error: Exception) -> str:
+    reason = reason_of(error)
+    return tr("`{place}` could not be read: {reason}", place=place, reason=redact(reason))
+
+
+def _expanded(path: str, home: Path) -> str:
+    """Put the home directory for a leading `~`, as pip does."""
+    return str(home / path[2:]) if path.startswith(("~/", f"~{os.sep}")) else path
+
+
+def _distinct(sources: Iterable[IndexSource]) -> tuple[IndexSource, ...]:
+    """The sources, each address once, in the order in which they count."""
+    by_url: dict[str, IndexSource] = {}
+    for source in sources:
+        by_url.setdefault(source.url, source)
+    return tuple(by_url.values())

@@ -1,0 +1,100 @@
+"""uv's configuration files.
+
+index-url = "https://example.com/simple"        # the older spelling
+find-links = ["/opt/wheels"]
+[[index]]
+name = "inner"
+url = "https://inner.example.com/simple"
+default = true
+[pip]                                           # counts before the top level for `uv pip`
+extra-index-url = ["https://two.example.com/simple"]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gpuenv.i18n.messages import tr
+from gpuenv.untrusted.documents import load_toml
+
+
+@dataclass(frozen=True, slots=True)
+class NamedIndex:
+    """An index's address, and its name if it has one."""
+
+    url: str
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UvConfiguration:
+    """What one uv.toml, or uv's variables, name."""
+
+    default: NamedIndex | None = None
+    extra: tuple[NamedIndex, ...] = ()
+    find_links: tuple[str, ...] = ()
+    no_index: bool = False
+    index_strategy: str | None = None
+
+
+def parse_uv_configuration(text: str) -> UvConfiguration:
+    """Read a uv.toml; ValueError for what is no TOML or has other types than uv takes."""
+    table = load_toml(text.removeprefix("\ufeff"))
+    pip = _typed(table, "pip", dict, {})
+    levels = (pip, table)
+    indexes = [index for index in _typed(table, "index", list, []) if not _flag(index, "explicit")]
+    simple = [index for index in indexes if index.get("format") != "flat"]
+    defaults = [_named(index) for index in simple if _flag(index, "default")]
+    defaults += [NamedIndex(level["index-url"]) for level in levels if _typed(level, "index-url", str, "")]
+    return UvConfiguration(
+        default=defaults[0] if defaults else None,
+        extra=(
+            *(_named(index) for index in simple if not _flag(index, "default")),
+            *(NamedIndex(url) for level in levels for url in _texts(level, "extra-index-url")),
+        ),
+        find_links=(
+            *(_named(index).url for index in indexes if index.get("format") == "flat"),
+            *(place for level in levels for place in _texts(level, "find-links")),
+        ),
+        no_index=any(_flag(level, "no-index") for level in levels),
+        index_strategy=next(
+            filter(None, (_typed(level, "index-strategy", str, "") for level in levels)), None
+        ),
+    )
+
+
+def parse_named_index(text: str) -> NamedIndex:
+    """Read `https://example.com/simple` or `inner=https://example.com/simple`."""
+    name, is_named, url = text.partition("=")
+    if is_named and name.replace("-", "").replace("_", "").replace(".", "").isalnum():
+        return NamedIndex(url, name)
+    return NamedIndex(text)
+
+
+def _named(index: dict[str, Any]) -> NamedIndex:
+    url, name = index.get("url"), index.get("name")
+    if not isinstance(url, str):
+        raise ValueError(tr("an `[[index]]` has no `url`"))
+    return NamedIndex(url, name if isinstance(name, str) else None)
+
+
+def _flag(table: Any, key: str) -> bool:
+    if not isinstance(table, dict):
+        raise ValueError(tr("`index` is no array of tables"))
+    return table.get(key) is True
+
+
+def _texts(table: dict[str, Any], key: str) -> Iterator[str]:
+    for text in _typed(table, key, list, []):
+        if not isinstance(text, str):
+            raise ValueError(tr("`{key}` holds something other than text", key=key))
+        yield text
+
+
+def _typed(table: dict[str, Any], key: str, kind: type, default: Any) -> Any:
+    value = table.get(key, default)
+    if not isinstance(value, kind):
+        raise ValueError(tr("`{key}` is of another type than uv takes", key=key))
+    return value

@@ -1,0 +1,159 @@
+"""The official places of what a plan takes from mirrors: for files that are shared with other people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from gpuenv.indexes.mirrors.lookup import mirror_at, mirror_of_url
+from gpuenv.model.locked import LockedFile
+from gpuenv.model.mirror import Mirror
+from gpuenv.model.plan import Plan, PlannedPackage, Sources
+from gpuenv.model.wheel import PLATFORMS
+from gpuenv.secrets.url_credentials import without_userinfo
+
+_OFFICIAL = "official"
+_DEFAULTS = "defaults"
+_SUBDIRS = (*PLATFORMS, "noarch")
+_REMOTE = ("http://", "https://")
+# PyPI's files lie by their BLAKE2b digest, and mirrors keep the path: /packages/5d/1f/…/numpy-2.1.0-….whl
+_PYPI_FILE = re.compile(r"/(?:[\w-]+-)?packages/([0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{60}/[^/]+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Official:
+    """Where things lie officially; None where that is not known.
+
+    `torch` is the PyTorch index (`https://torch.example/whl`), `index` PyPI's simple index, `files` what
+    PyPI's files lie below (`https://files.example/packages`).
+    """
+
+    torch: str | None
+    index: str | None
+    files: str | None
+
+
+def pypi_files_root(url: str) -> str | None:
+    """Return what the files of PyPI, or of a copy, lie below by one file's address; None for any other."""
+    parts = urlsplit(url)
+    found = _PYPI_FILE.search(parts.path)
+    if found is None:
+        return None
+    root = parts.path[: found.start(1)].rstrip("/")
+    return urlunsplit(parts._replace(path=root, query="", fragment=""))
+
+
+def canonical_file(
+    package: PlannedPackage, official: Official, mirrors: tuple[Mirror, ...]
+) -> tuple[str, str | None] | None:
+    """Return a file's official address and the index that lists it; None where they can't be told.
+
+    What lies on no known mirror stays where it is. No user name and password is left.
+    """
+    url, index = package.url, package.index
+    if url is None:
+        return None
+    place = _official_place(package, official) if _is_mirror(url, mirrors) else (url, index)
+    if place is None:
+        return None
+    url, index = place
+    if _is_mirror(index, mirrors):  # a mirror whose links lead to where it has its files from
+        index = _official_index(package, official)
+    return without_userinfo(url), without_userinfo(index) if index else None
+
+
+def _official_place(package: PlannedPackage, official: Official) -> tuple[str, str | None] | None:
+    found = _PYPI_FILE.search(urlsplit(package.url or "").path)
+    local = package.version.partition("+")[2]
+    if found and not local:
+        return (f"{official.files}/{found[1]}", official.index) if official.files else None
+    index = _official_index(package, official)
+    if not local or index is None or package.filename is None:
+        return None
+    return f"{index}/{quote(package.filename)}", index
+
+
+def _official_index(package: PlannedPackage, official: Official) -> str | None:
+    local = package.version.partition("+")[2]
+    if not local:
+        return official.index
+    return f"{official.torch}/{local}" if official.torch else None
+
+
+def canonical_pages(sources: Sources, files: Iterable[LockedFile], torch: str | None) -> Sources:
+    """Return sources with the page of each file that the PyTorch index (`torch`) lists, and its folder.
+
+    User names and passwords are left out: those who are to have them have them from elsewhere.
+    """
+    own = tuple(_page(file, torch) for file in files)
+    links = (place for place in (*own, *sources.find_links) if place)
+    return replace(
+        sources,
+        index_url=without_userinfo(sources.index_url) if sources.index_url else None,
+        extra_index_urls=tuple(map(without_userinfo, sources.extra_index_urls)),
+        find_links=tuple(dict.fromkeys(map(without_userinfo, links))),
+        ca_bundle=None,
+    )
+
+
+def _page(file: LockedFile, torch: str | None) -> str | None:
+    index = file.index
+    if index is None or not index.startswith(_REMOTE):
+        return index
+    on_torch = torch is not None and f"{index}/".startswith(f"{torch}/")
+    return f"{index.rstrip('/')}/{file.name}/" if on_torch else None
+
+
+def canonical_sources(plan: Plan, mirrors: tuple[Mirror, ...]) -> Sources:
+    """Return where the plan's packages lie officially: no address of a known mirror is left.
+
+    What comes from a mirror of PyPI is left to the installer's own index; an index that is no known mirror,
+    such as a lab's, stays.
+    """
+    official = next(one for one in mirrors if one.kind == _OFFICIAL)
+    sources = plan.sources
+    links = _shared(sources.find_links, mirrors)
+    pages = (_official_page(package, official, mirrors) for package in plan.packages)
+    return replace(
+        sources,
+        index_url=None if _is_mirror(sources.index_url, mirrors) else sources.index_url,
+        extra_index_urls=_shared(sources.extra_index_urls, mirrors),
+        find_links=tuple(dict.fromkeys((*(page for page in pages if page), *links))),
+    )
+
+
+def channel_at(url: str, mirrors: tuple[Mirror, ...]) -> str | None:
+    """Return the name of the conda channel at an address on a known mirror; None for any other address.
+
+    `https://mirror.example/anaconda/cloud/pytorch` is `pytorch`, `.../anaconda/pkgs/main` is `defaults`.
+    """
+    mirror = mirror_of_url(url, mirrors)
+    if mirror is None or mirror.conda is None:
+        return None
+    folders = [one for one in urlsplit(url).path.split("/") if one and one not in _SUBDIRS]
+    root = [one for one in urlsplit(mirror.conda.root).path.split("/") if one]
+    if "pkgs" in folders:
+        return _DEFAULTS
+    if "cloud" in folders:
+        return "/".join(folders[folders.index("cloud") + 1 :]) or None
+    return "/".join(folders[len(root) :]) or None if folders[: len(root)] == root else None
+
+
+def _official_page(package: PlannedPackage, official: Mirror, mirrors: tuple[Mirror, ...]) -> str | None:
+    local = package.version.partition("+")[2]
+    if not local or official.torch is None or not _is_mirror(package.index, mirrors):
+        return None
+    return f"{official.torch.address}/{local}/{package.name}/"
+
+
+def _shared(places: Iterable[str], mirrors: tuple[Mirror, ...]) -> tuple[str, ...]:
+    """Those that mean something on another machine, and are no mirrors."""
+    remote = (place for place in places if place.lower().startswith(_REMOTE))
+    return tuple(place for place in remote if not _is_mirror(place, mirrors))
+
+
+def _is_mirror(url: str | None, mirrors: tuple[Mirror, ...]) -> bool:
+    found = mirror_at(url, mirrors) if url else None
+    return found is not None and found.kind != _OFFICIAL

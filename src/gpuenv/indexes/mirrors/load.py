@@ -1,0 +1,135 @@
+"""The mirrors that gpuenv knows: those it ships, and the user's own from the configuration file."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuenv import matrices
+from gpuenv.files.read_limited import read_limited_text
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.mirrors.lookup import check_words, find_mirror, near_names
+from gpuenv.indexes.mirrors.records import parse_mirror, parse_own_mirror
+from gpuenv.model.errors import Because, Fix, UsageError
+from gpuenv.model.mirror import Mirror
+from gpuenv.untrusted.documents import load_toml
+
+_PROGRAM = "gpuenv"
+_FILE = "config.toml"
+_NAMED_BY = "GPUENV_CONFIG"
+
+
+@dataclass(frozen=True, slots=True)
+class Mirrors:
+    """All mirrors, the user's own first; an entry of the user's stands in for a shipped one of its name."""
+
+    all: tuple[Mirror, ...]
+    own: frozenset[str]
+    file: Path
+
+    def find(self, name: str) -> Mirror:
+        """Return the mirror of a name; raise UsageError with those that are near it."""
+        found = find_mirror(name, self.all)
+        if found is None:
+            raise unknown_mirror(name, self.all)
+        return found
+
+
+def configuration_file(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """Return where gpuenv's configuration file is, or would be; `platform` is as `sys.platform` has it."""
+    home = environ.get("USERPROFILE" if platform == "win32" else "HOME") or os.path.expanduser("~")  # noqa: PTH111 - one that can't be told stays `~`
+    named = environ.get(_NAMED_BY)
+    if not named:
+        return _configuration_home(environ, platform, Path(home)) / _PROGRAM / _FILE
+    if re.match(r"~(?:[/\\]|$)", named):
+        return Path(home + named[1:])
+    return Path(os.path.expanduser(named))  # noqa: PTH111 - `~nobody` stays as it is
+
+
+def _configuration_home(environ: Mapping[str, str], platform: str, home: Path) -> Path:
+    """Where a system keeps configuration, as platformdirs has it."""
+    if platform == "darwin":
+        return home / "Library" / "Application Support"
+    variable, usual = (
+        ("LOCALAPPDATA", home / "AppData" / "Local")
+        if platform == "win32"
+        else ("XDG_CONFIG_HOME", home / ".config")
+    )
+    named = environ.get(variable, "").strip()
+    return Path(named) if named else usual
+
+
+def load_mirrors(environ: Mapping[str, str]) -> Mirrors:
+    """Return the mirrors; raise UsageError for a configuration file that can't be read."""
+    file = configuration_file(environ)
+    shipped = tuple(parse_mirror(row) for row in matrices.load("mirrors"))
+    own = _own(file, shipped, required=bool(environ.get(_NAMED_BY)))
+    names = {mirror.name for mirror in own}
+    return Mirrors((*own, *(one for one in shipped if one.name not in names)), frozenset(names), file)
+
+
+def own_tables(environ: Mapping[str, str], names: frozenset[str]) -> tuple[Mapping[str, object], ...]:
+    """Return the tables of some of the user's own mirrors as they stand in the file."""
+    entries = load_toml(read_limited_text(configuration_file(environ)).removeprefix("\ufeff")).get(
+        "mirror", []
+    )
+    return tuple(entry for entry in entries if entry["name"] in names)
+
+
+def unknown_mirror(name: str, mirrors: tuple[Mirror, ...]) -> UsageError:
+    """Return the error for a name that no mirror has."""
+    near = near_names(name, mirrors)
+    return UsageError(
+        tr("`{mirror}` is no mirror that gpuenv knows, and no address of an index", mirror=name),
+        code="unknown-mirror",
+        fixes=(
+            *(Fix(tr("did you mean `{name}`?", name=one)) for one in near[:1]),
+            Fix(tr("see which there are"), "gpuenv mirrors list"),
+            Fix(tr("or give an address such as https://mirror.example/simple")),
+        ),
+    )
+
+
+def _own(file: Path, shipped: tuple[Mirror, ...], *, required: bool) -> tuple[Mirror, ...]:
+    try:
+        text = read_limited_text(file).removeprefix("\ufeff")
+        entries = load_toml(text).get("mirror", [])
+    except (FileNotFoundError, NotADirectoryError):
+        if required:
+            raise _unreadable(file, tr("does not exist"), _NAMED_BY) from None
+        return ()
+    except (OSError, ValueError, RecursionError) as error:
+        reason = reason_of(error)
+        raise _unreadable(file, reason, str(file)) from None
+    if not isinstance(entries, list):
+        raise _unreadable(file, tr("`mirror` is no list of tables"), str(file))
+    known = {mirror.name: mirror for mirror in shipped}
+    own = tuple(_entry(entry, number, file, known) for number, entry in enumerate(entries, 1))
+    try:
+        check_words(own, shipped)
+    except ValueError as error:
+        raise _unreadable(file, reason_of(error), str(file)) from None
+    return own
+
+
+def _entry(entry: object, number: int, file: Path, known: Mapping[str, Mirror]) -> Mirror:
+    name = entry.get("name") if isinstance(entry, Mapping) else None
+    try:
+        return parse_own_mirror(entry, str(file), known.get(name) if isinstance(name, str) else None)
+    except ValueError as error:
+        which = tr("mirror {number} ({name})", number=number, name=name or "?")
+        raise _unreadable(file, f"{which}: {reason_of(error)}", str(file)) from None
+
+
+def _unreadable(file: Path, reason: str, source: str) -> UsageError:
+    return UsageError(
+        tr("gpuenv's configuration `{file}` can't be read: {reason}", file=file, reason=reason),
+        code="bad-configuration",
+        because=(Because(reason, source),),
+        fixes=(Fix(tr("mend the file, or move it away")),),
+    )

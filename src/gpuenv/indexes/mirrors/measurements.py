@@ -1,0 +1,197 @@
+"""What was found out about mirrors, remembered for a day in the cache directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gpuenv.http import cache_directory
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.mirrors.verdict import Verdict
+from gpuenv.model.mirror import Mirror
+from gpuenv.secrets.url_credentials import redact
+from gpuenv.untrusted.documents import load_json
+
+T = TypeVar("T")
+
+KEPT_S = 86400.0
+_KEPT_FAILED_S = 600.0
+_LONGEST_FILE = 4 << 20
+_NEVER = 1e12  # in seconds; also keeps out what is no number
+_TEXTS = ("newest_torch", "problem", "file")
+_FLAGS = ("answers", "has", "stale")
+_NONE = type(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """How fast a mirror was at `at`, in seconds since 1970; 0 where its file could not be read."""
+
+    name: str
+    address: str
+    at: float
+    bytes_per_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a mirror was found to have, when it was asked for `sought`."""
+
+    address: str
+    sought: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What is remembered, each mirror by its name and its address, and is not too old."""
+
+    speeds: tuple[Speed, ...] = ()
+    checks: tuple[Checked, ...] = ()
+
+    def speed_of(self, mirror: Mirror) -> int | None:
+        """Return a mirror's bytes per second; None where nobody measured it today."""
+        place = (mirror.name, address_of(mirror))
+        return next((one.bytes_per_s for one in self.speeds if (one.name, one.address) == place), None)
+
+    def verdict_of(self, mirror: Mirror, sought: str) -> Verdict | None:
+        """Return what a mirror was found to have today, when it was asked for the same files."""
+        wanted = (mirror.name, address_of(mirror), sought)
+        return next(
+            (one.verdict for one in self.checks if (one.verdict.name, one.address, one.sought) == wanted),
+            None,
+        )
+
+
+def address_of(mirror: Mirror) -> str:
+    """Return where a mirror lies, without passwords: one that is moved is another."""
+    places = (mirror.torch and mirror.torch.address, mirror.pypi and mirror.pypi.simple)
+    return redact(" ".join(place for place in places if place))
+
+
+def read_memory(environ: Mapping[str, str], now: float | None = None) -> Memory:
+    """Return what is remembered at `now` (seconds since 1970); nothing where the file is not one of ours."""
+    try:
+        with _file(environ).open("rb") as file:
+            read = load_json(file.read(_LONGEST_FILE))
+        return _fresh(parse_memory(read), time.time() if now is None else now)
+    except (OSError, ValueError, RecursionError):
+        return Memory()
+
+
+def remember(
+    environ: Mapping[str, str],
+    speeds: Iterable[Speed],
+    checks: Iterable[Checked] = (),
+    now: float | None = None,
+) -> None:
+    """Add to what is remembered, where the disk lets us."""
+    kept = read_memory(environ, now)
+    new_speeds, new_checks = tuple(speeds), tuple(checks)
+    measured = {(one.name, one.address) for one in new_speeds}
+    asked = {(one.verdict.name, one.address, one.sought) for one in new_checks}
+    memory = Memory(
+        (*new_speeds, *(one for one in kept.speeds if (one.name, one.address) not in measured)),
+        (
+            *new_checks,
+            *(one for one in kept.checks if (one.verdict.name, one.address, one.sought) not in asked),
+        ),
+    )
+    with suppress(OSError):
+        _write(_file(environ), json.dumps(asdict(memory)))
+
+
+def _file(environ: Mapping[str, str]) -> Path:
+    return cache_directory(environ) / "mirrors.json"
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).replace(path)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _fresh(memory: Memory, now: float) -> Memory:
+    """What failed is remembered for minutes only; what lies in the future is of a clock that was wrong."""
+    speeds = (one for one in memory.speeds if _is_fresh(one.at, now, failed=not one.bytes_per_s))
+    checks = (
+        one for one in memory.checks
+        if one.verdict.measured_at is not None and _is_fresh(one.verdict.measured_at, now, failed=False)
+    )  # fmt: skip
+    return Memory(tuple(speeds), tuple(checks))
+
+
+def _is_fresh(at: float, now: float, *, failed: bool) -> bool:
+    return 0 <= now - at < (_KEPT_FAILED_S if failed else KEPT_S)
+
+
+def parse_memory(read: Any) -> Memory:
+    """Read what `remember` wrote; entries that are garbled are left out, ValueError for anything else.
+
+    {"speeds": [{"name": "nju", "address": "https://…", "at": 1795000000.0, "bytes_per_s": 9000000}],
+     "checks": [{"address": "https://…", "sought": "torch-….whl", "verdict": {"name": "nju", …}}]}
+    """
+    if not isinstance(read, dict):
+        raise ValueError(tr("it is no JSON object"))
+    return Memory(_parsed(read, "speeds", _speed), _parsed(read, "checks", _checked))
+
+
+def _parsed(read: dict[str, Any], name: str, parse: Callable[[dict[str, Any]], T]) -> tuple[T, ...]:
+    entries = read.get(name)
+    found: list[T] = []
+    for entry in entries if isinstance(entries, list) else ():
+        with suppress(ValueError):
+            found.append(parse(entry if isinstance(entry, dict) else {}))
+    return tuple(found)
+
+
+def _speed(entry: dict[str, Any]) -> Speed:
+    pace = _take(entry, "bytes_per_s", int)
+    return Speed(_take(entry, "name", str), _take(entry, "address", str), _time(entry, "at"), max(0, pace))
+
+
+def _checked(entry: dict[str, Any]) -> Checked:
+    told = _take(entry, "verdict", dict)
+    texts = {name: _take(told, name, str, _NONE) for name in _TEXTS}
+    flags = {name: _take(told, name, bool, _NONE) for name in _FLAGS}
+    verdict = Verdict(
+        name=_take(told, "name", str),
+        kind=_take(told, "kind", str),
+        leaks=_hosts(_take(told, "leaks", list, _NONE)),
+        bytes_per_s=_take(told, "bytes_per_s", int, _NONE),
+        measured_at=_time(told, "measured_at"),
+        **texts,
+        **flags,
+    )
+    return Checked(_take(entry, "address", str), _take(entry, "sought", str), verdict)
+
+
+def _take(entry: dict[str, Any], name: str, *kinds: type) -> Any:
+    value = entry.get(name)
+    if type(value) not in kinds:
+        raise ValueError(f"`{name}` is {value!r}")
+    return value
+
+
+def _time(entry: dict[str, Any], name: str) -> float:
+    value = float(_take(entry, name, int, float))
+    if not 0 <= value < _NEVER:
+        raise ValueError(f"`{name}` is {value!r}")
+    return value
+
+
+def _hosts(value: list[Any] | None) -> tuple[str, ...] | None:
+    return None if value is None else tuple(host for host in value if isinstance(host, str))

@@ -1,0 +1,104 @@
+"""What is to be said of mirrors: where their pages lead elsewhere, and what the official index has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from gpuenv.i18n.messages import marked, tr
+from gpuenv.model.errors import Because
+from gpuenv.model.index import IndexSource, Listing
+from gpuenv.model.mirror import Mirror
+from gpuenv.model.plan import Advice, Warn
+from gpuenv.resolution.resolve import Choice
+
+
+def hosts_elsewhere(listing: Listing) -> tuple[str, ...]:
+    """Return the hosts that a mirror's page lies on or links to and that are not its own."""
+    own = listing.source.hosts
+    if not own:
+        return ()
+    places = [listing.read_at] if listing.read_at else []
+    places += [file.url for file in listing.files[:1] + listing.files[-1:]]
+    hosts = (urlsplit(place).hostname for place in places if "://" in place and not place.startswith("file:"))
+    return tuple(dict.fromkeys(host for host in hosts if host and host not in own))
+
+
+def strayed_last(listings: tuple[Listing, ...]) -> tuple[Listing, ...]:
+    """Return the listings, those that lead away from their mirror behind all others."""
+    return tuple(sorted(listings, key=lambda listing: bool(hosts_elsewhere(listing))))
+
+
+def warn_of_strays(listings: tuple[Listing, ...]) -> tuple[Warn, ...]:
+    """Tell of each mirror whose pages lead to hosts that are not its own."""
+    found: dict[tuple[str, str], IndexSource] = {}
+    for listing in listings:
+        for host in hosts_elsewhere(listing):
+            kind = "mirror-redirects" if listing.read_at and host in listing.read_at else "mirror-leaks"
+            found.setdefault((kind, host), listing.source)
+    texts = {
+        "mirror-redirects": marked("the mirror `{mirror}` sends its index pages to {host}"),
+        "mirror-leaks": marked("the mirror `{mirror}` links to files on {host}, which is not its own"),
+    }
+    return tuple(
+        Warn(kind, tr(texts[kind], mirror=source.name or source.url, host=host))
+        for (kind, host), source in found.items()
+    )
+
+
+def warn_of_stand_ins(
+    choice: Choice, listings: Iterable[Listing], stood_in: tuple[str, ...], silent: tuple[str, ...]
+) -> tuple[Warn, ...]:
+    """Say which mirror serves torch in the place of an index that did not answer, or that none does."""
+    down = [one.page for one in listings if one.problem and one.source.kind in ("pytorch", "pypi")]
+    hosts = ", ".join(dict.fromkeys(urlsplit(page).hostname or page for page in down))
+    if silent:
+        text = tr("{hosts} could not be reached, nor could any mirror", hosts=hosts)
+        return (Warn("mirrors-silent", text),)
+    mirror = choice.torch.listing.source.name
+    if mirror is None or mirror not in stood_in:
+        return ()
+    facts = {"hosts": hosts, "mirror": mirror}
+    return (
+        Warn(
+            "mirror-stands-in",
+            tr("{hosts} could not be reached; torch comes from the mirror {mirror}", **facts),
+        ),
+    )
+
+
+def none_answered(silent: tuple[str, ...]) -> tuple[Because, ...]:
+    """Say that mirrors were asked in vain."""
+    if not silent:
+        return ()
+    return (
+        Because(
+            tr("none of the mirrors answered either: {mirrors}", mirrors=", ".join(silent)),
+            "matrix mirrors.json",
+        ),
+    )
+
+
+def why_no_torch_wheels(choice: Choice, mirrors: Iterable[Mirror]) -> tuple[Because, ...]:
+    """Say that no mirror in question carries torch's wheels, so that the build is PyPI's own."""
+    named = tuple(mirrors)
+    if choice.case.kind != "pypi" or not named or any(mirror.torch for mirror in named):
+        return ()
+    names = ", ".join(f"`{mirror.name}`" for mirror in named)
+    text = tr(
+        "{mirrors} has no torch wheels but PyPI's own, and PyPI's torch {torch} is for {variant}",
+        mirrors=names, torch=choice.case.torch, variant=choice.case.variant,
+    )  # fmt: skip
+    return (Because(text, "; ".join(dict.fromkeys(mirror.source for mirror in named))),)
+
+
+def what_official_has(choice: Choice, official: Choice | None) -> tuple[Advice, ...]:
+    """Name the build that the official index would have given, where it is another."""
+    if official is None:
+        return ()
+    newer = official.case.torch > choice.case.torch
+    same = official.case.torch == choice.case.torch and official.case.variant == choice.case.variant
+    if same or not (newer or official.case.torch == choice.case.torch):
+        return ()
+    text = tr("the official index has {build} for this machine", build=official.case.label)
+    return (Advice(text, "--mirror official"),)

@@ -1,0 +1,185 @@
+"""The command lines, variables and configuration that conda tools are called with."""
+
+from __future__ import annotations
+
+import hashlib
+import ntpath
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpuenv.config_edit.condarc import write_settings
+from gpuenv.i18n.messages import tr
+from gpuenv.installers.protocol import MISLEADING, without
+from gpuenv.model.conda import CondaChannel, CondaWanted
+from gpuenv.model.plan import Step
+from gpuenv.secrets.url_credentials import has_userinfo, without_userinfo
+
+# What would change the question behind our back: both tools read options from variables.
+_MISLEADING = (
+    *MISLEADING,
+    *(
+        f"{tool}_{option}"
+        for tool in ("CONDA", "MAMBA")
+        for option in (
+            "CHANNELS", "CHANNEL_PRIORITY", "CREATE_DEFAULT_PACKAGES", "DEPS_MODIFIER", "DOWNLOAD_ONLY",
+            "DRY_RUN", "JSON", "NO_DEPS", "ONLY_DEPS", "QUIET", "TARGET_PREFIX",
+        )
+    ),
+    "MAMBA_PLATFORM",
+)  # fmt: skip
+# These go before any file, and so before a condarc of ours.
+_MIRRORING = tuple(
+    f"{tool}_{option}" for tool in ("CONDA", "MAMBA") for option in ("CHANNEL_ALIAS", "DEFAULT_CHANNELS")
+)
+_DEFAULTS = "defaults"
+
+
+def create_options(wanted: CondaWanted, prefix: str, *, shown: bool = False) -> tuple[str, ...]:
+    """Return the arguments that every conda tool reads alike, `create` first, without the specs.
+
+    Channels of the user's configuration do not count (`--override-channels`). `shown`: for a person, who has
+    no condarc of ours that leads the names of secret addresses to these.
+    """
+    names = {} if shown else secret_names(wanted.channels)
+    options = ["create", "-p", prefix, "--override-channels"]
+    for channel in wanted.channels:
+        options += ["-c", names.get(channel) or channel_argument(channel)]
+    return (*options, "--strict-channel-priority")
+
+
+def dry_run_arguments(wanted: CondaWanted, prefix: str, *, words: bool = False) -> tuple[str, ...]:
+    """Return the arguments to plan with; `prefix` must not exist. `words`: why it fails, for a person."""
+    how = ("--dry-run", "-q") if words else ("--dry-run", "--json", "-q")
+    return (*create_options(wanted, prefix), *how, *specs(wanted))
+
+
+def create_arguments(wanted: CondaWanted) -> tuple[str, ...]:
+    """Return the arguments to make the environment with."""
+    return (*create_options(wanted, wanted.prefix), "--json", "-q", "-y", *specs(wanted))
+
+
+def specs(wanted: CondaWanted) -> tuple[str, ...]:
+    """Return what is asked for, each once; beside Python also pip, which only some tools add of themselves.
+
+    Raises ValueError for a spec that would be taken for an option.
+    """
+    asked = tuple(dict.fromkeys(wanted.specs))
+    for text in asked:
+        if text.startswith("-") or not text.strip():
+            raise ValueError(tr("`{text}` is an option, not a spec", text=text))
+    names = {text.split()[0].partition("=")[0] for text in asked}
+    return (*asked, "pip") if "python" in names and "pip" not in names else asked
+
+
+@dataclass(frozen=True, slots=True)
+class ToolManager:
+    """The manager of a conda tool: its `create`, after a dry run that gave what was planned."""
+
+    NAME: str
+
+    def steps(self, wanted: CondaWanted) -> tuple[Step, ...]:
+        """Return the command that, pasted into a shell, does what `create` does."""
+        return steps(self.NAME, wanted)
+
+
+def steps(tool: str, wanted: CondaWanted) -> tuple[Step, ...]:
+    """Return the command that, pasted into a shell, makes the environment."""
+    why = tr("let {tool} make the environment from {channels}", tool=tool,
+             channels=", ".join(channel.name for channel in wanted.channels))  # fmt: skip
+    return (Step((tool, *create_options(wanted, wanted.prefix, shown=True), "-y", *specs(wanted)), why),)
+
+
+def variables(
+    environ: Mapping[str, str],
+    wanted: CondaWanted,
+    *,
+    condarc: str | None = None,
+    ca_bundle: str | None = None,
+) -> dict[str, str]:
+    """Return the variables to run a conda tool with: the user's, less what would change the question.
+
+    `condarc` is the path of a configuration of our own. The driver's CUDA is what gpuenv found: it may be for
+    another machine, and conda needs 0.2 s to find it itself.
+    """
+    changed = without(environ, (*_MISLEADING, *_MIRRORING) if condarc else _MISLEADING)
+    changed |= {
+        "CONDA_OVERRIDE_CUDA": wanted.cuda or "",
+        "CONDA_SUBDIR": wanted.subdir,
+        "MAMBA_NO_BANNER": "1",
+    }
+    if condarc:
+        changed["CONDARC"] = condarc
+    if ca_bundle:
+        changed.setdefault("REQUESTS_CA_BUNDLE", ca_bundle)
+    return changed
+
+
+def channel_argument(channel: CondaChannel) -> str:
+    """Return what `-c` is given: the name, where our condarc can say where it is, else the address.
+
+    With names, `conda-forge::pkg` goes on working and exports name no mirror.
+    """
+    named = channel.name == _DEFAULTS or _base(channel) is not None
+    return channel.name if named or not channel.urls else channel.urls[0]
+
+
+def secret_names(channels: tuple[CondaChannel, ...]) -> dict[CondaChannel, str]:
+    """Return by which name of our condarc each channel is asked for whose address others must not read.
+
+    Everybody on a machine can read the arguments of its processes. A name is the end of the address: of two
+    that end alike the second gets more of it.
+    """
+    names: dict[CondaChannel, str] = {}
+    taken = {channel_argument(channel) for channel in channels}
+    for channel in channels:
+        if not has_userinfo(channel_argument(channel)):
+            continue
+        parts = without_userinfo(channel.urls[0]).rstrip("/").partition("://")[2].split("/")[1:]
+        ends = ("/".join(parts[-count:]) for count in range(1, len(parts) + 1))
+        names[channel] = next((end for end in ends if end not in taken), "")
+        if not names[channel]:
+            raise ValueError(
+                tr("`{channel}` can't be given to a conda tool without its password", channel=channel.name)
+            )
+        taken.add(names[channel])
+    return names
+
+
+def _base(channel: CondaChannel) -> str | None:
+    """The address without the channel's name, as custom_channels wants it: with the name it is a 404."""
+    address = channel.urls[0].rstrip("/") if channel.urls else ""
+    base = address.removesuffix(f"/{channel.name}")
+    return base if base != address and "/" not in channel.name else None
+
+
+def render_condarc(channels: tuple[CondaChannel, ...], before: str = "", *, shards: bool = True) -> str:
+    """Render a condarc that leads the channels' names to their first addresses; all else is as `before`.
+
+    `before` is the file that the user's CONDARC names, which ours takes the place of. Without `shards` conda
+    does not look for sharded repodata, for mirrors that have none. Raises ValueError where `before` is no
+    valid condarc.
+    """
+    settings: dict[str, Any] = {"show_channel_urls": True}
+    for channel in channels:
+        base = _base(channel)
+        if channel.name == _DEFAULTS and channel.urls:
+            settings["default_channels"] = [channel.urls[0]]
+        elif base is not None:
+            settings[f"custom_channels.{channel.name}"] = base
+    for channel, name in secret_names(channels).items():
+        settings[f"custom_channels.{name}"] = channel.urls[0].rstrip("/").removesuffix(f"/{name}")
+    return write_settings(before, settings if shards else {**settings, "repodata_use_shards": False})
+
+
+def condarc_name(text: str) -> str:
+    """Return a file name for it: conda silently ignores a condarc that is not called so or `*.yml`."""
+    return f"condarc-{hashlib.sha256(text.encode()).hexdigest()[:16]}.yml"
+
+
+def environment_python(prefix: str, system: str) -> str:
+    """Return where a conda environment has its interpreter; on Windows it is not in Scripts."""
+    if system == "windows":
+        return ntpath.join(prefix, "python.exe")
+    return posixpath.join(prefix, "bin", "python")

@@ -1,0 +1,306 @@
+"""The calls of py-rattler: what is asked of it, as values, and what it answers.
+
+It reads channels and fetches packages by itself: besides gpuenv.http the one part that uses the network. Its
+interface changes with most minor releases; nothing outside this module knows it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from gpuenv import __version__
+from gpuenv.installers.conda.commands import specs
+from gpuenv.model.conda import CondaChannel, CondaRecord, CondaWanted
+from gpuenv.secrets.url_credentials import without_userinfo
+
+if TYPE_CHECKING:
+    from rattler import Channel, Client, Gateway, GenericVirtualPackage, RepoDataRecord
+
+T = TypeVar("T")
+
+# of a machine elsewhere: whether builds suit its system, gpuenv's own rules have judged
+_NO_LIMIT_GLIBC = "2.99"
+_RETRIES = 3
+_TIMEOUT_S = 30
+_BUNDLE = "SSL_CERT_FILE"
+# Its threads let go of Python a little after they have answered: a process that ends before that crashes
+# (`PyGILState_Release: thread state must be current`; 8 of 120 runs, none after 10 ms).
+_SETTLES_S = 0.05
+
+
+class RattlerError(Exception):
+    """What py-rattler raised: the name of its exception, and its text."""
+
+    def __init__(self, exception: str, text: str) -> None:
+        super().__init__(text)
+        self.exception = exception
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What all calls share: the cache folder, whether channels are read from it alone, whom to trust."""
+
+    cache: Path
+    offline: bool = False
+    ca_bundle: str | None = None
+
+    @property
+    def packages(self) -> Path:
+        """Where packages are kept."""
+        return self.cache / "rattler" / "packages"
+
+
+@dataclass
+class Follower:
+    """Follows an installation: `progress` is told the bytes received and expected, `linked` each package."""
+
+    total: int
+    progress: Callable[[int, int], None] = lambda _, __: None
+    linked: Callable[[str], None] = lambda _: None
+    received: dict[int, int] = field(default_factory=dict)
+
+
+def solve_records(
+    wanted: CondaWanted, session: Session
+) -> tuple[tuple[CondaRecord, ...], tuple[CondaRecord, ...]]:
+    """Return the packages of the environment to be made, and those of them that are to be fetched.
+
+    Raises RattlerError.
+    """
+    return _run(_solve(wanted, session))
+
+
+def install_records(
+    wanted: CondaWanted, records: tuple[CondaRecord, ...], session: Session, follower: Follower
+) -> None:
+    """Fetch packages and link them into the prefix, which may be an empty directory.
+
+    Ctrl-C ends it at once. Raises RattlerError, LookupError where a channel has a package no more.
+    """
+    _run(_install(wanted, records, session, follower))
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    import asyncio  # noqa: PLC0415 - planning needs none of it
+
+    from rattler import exceptions  # noqa: PLC0415 - an extra that may be missing
+
+    known = tuple(
+        error
+        for name in exceptions.__all__
+        if name.endswith("Error") and name != "ParsePlatformError"
+        for error in (getattr(exceptions, name),)
+    )
+    try:
+        return asyncio.run(work)
+    except known as error:
+        raise RattlerError(type(error).__name__, str(error)) from None
+    finally:
+        time.sleep(_SETTLES_S)
+
+
+async def _solve(
+    wanted: CondaWanted, session: Session
+) -> tuple[tuple[CondaRecord, ...], tuple[CondaRecord, ...]]:
+    import rattler  # noqa: PLC0415
+
+    solved = await rattler.solve(
+        _channels(wanted.channels),
+        [rattler.MatchSpec(spec, strict=False) for spec in specs(wanted)],
+        gateway=_gateway(wanted, session),
+        platforms=_platforms(wanted),
+        virtual_packages=_virtual_packages(wanted),
+        channel_relations="disabled",
+    )
+    there = await rattler.PackageCache(session.packages).index()
+    records = _records(solved, wanted.channels)
+    fetch = tuple(
+        record for record, native in zip(records, solved, strict=True) if not there.contains_record(native)
+    )
+    return records, fetch
+
+
+async def _install(
+    wanted: CondaWanted, records: tuple[CondaRecord, ...], session: Session, follower: Follower
+) -> None:
+    import rattler  # noqa: PLC0415
+
+    exact = [f"{one.name} =={one.version} {one.build}" for one in records]
+    found = await _gateway(wanted, session).query(
+        _channels(wanted.channels),
+        _platforms(wanted),
+        [rattler.MatchSpec(spec, strict=False) for spec in exact],
+        recursive=False,
+        channel_relations="disabled",
+    )
+    await rattler.install(
+        _same((native for natives in found for native in natives), records),
+        target_prefix=wanted.prefix,
+        cache_dir=session.packages,
+        platform=rattler.Subdir(wanted.subdir),
+        client=_client(wanted.channels, session),
+        show_progress=False,
+        reporter=cast("Any", _Reporter(follower)),  # it may lack what it does not want to be told
+    )
+
+
+def _same(natives: Iterable[RepoDataRecord], records: tuple[CondaRecord, ...]) -> list[RepoDataRecord]:
+    """Return py-rattler's own records of these packages; one that was replaced meanwhile is none of them."""
+    by_file = {(one.subdir, one.file_name, _hex(one.sha256)): one for one in natives}
+    keys = [(one.subdir, one.filename, one.sha256) for one in records]
+    gone = [key[1] for key in keys if key not in by_file]
+    if gone:
+        raise LookupError(gone[0])
+    return [by_file[key] for key in keys]
+
+
+def _channels(channels: tuple[CondaChannel, ...]) -> list[Channel]:
+    import rattler  # noqa: PLC0415
+
+    return [rattler.Channel(channel.urls[0] if channel.urls else channel.name) for channel in channels]
+
+
+def _platforms(wanted: CondaWanted) -> list[Any]:
+    import rattler  # noqa: PLC0415
+
+    return [rattler.Subdir(wanted.subdir), rattler.Subdir("noarch")]
+
+
+def _gateway(wanted: CondaWanted, session: Session) -> Gateway:
+    import rattler  # noqa: PLC0415
+
+    config = rattler.SourceConfig(cache_action="force-cache-only" if session.offline else "cache-or-fetch")
+    folder = session.cache / "rattler" / "repodata"
+    return rattler.Gateway(cache_dir=folder, default_config=config, client=_client(wanted.channels, session))
+
+
+def _client(channels: tuple[CondaChannel, ...], session: Session) -> Client:
+    """Return a client that asks a channel's next address where one is down.
+
+    It trusts the bundle that is named, else the system's certificates; without any of these, as in a bare
+    container, py-rattler makes no client at all (`builder error`), and certifi's are taken.
+    """
+    lists = {one.urls[0]: list(one.urls) for one in channels if len(one.urls) > 1}
+    mirrors = "".join(f"{json.dumps(first)} = {json.dumps(urls)}\n" for first, urls in lists.items())
+    try:
+        return _client_trusting(session.ca_bundle, f"[mirrors]\n{mirrors}")
+    except ValueError:
+        import certifi  # noqa: PLC0415
+
+        return _client_trusting(certifi.where(), f"[mirrors]\n{mirrors}")
+
+
+def _client_trusting(bundle: str | None, configuration: str) -> Client:
+    """Make a client; which certificates it trusts, a variable tells, read at this moment."""
+    from rattler.config import Config  # noqa: PLC0415
+    from rattler.networking import Client  # noqa: PLC0415
+
+    before = os.environ.get(_BUNDLE)
+    try:
+        if bundle:
+            os.environ[_BUNDLE] = bundle
+        return Client.from_config(
+            Config.from_toml(configuration),
+            max_retries=_RETRIES,
+            user_agent=f"gpuenv/{__version__}",
+            timeout=_TIMEOUT_S,
+        )
+    finally:
+        if before is not None:
+            os.environ[_BUNDLE] = before
+        elif bundle:
+            del os.environ[_BUNDLE]
+
+
+def _virtual_packages(wanted: CondaWanted) -> list[GenericVirtualPackage]:
+    """Return what the machine has: its own system where it is this one, and the CUDA that was planned for."""
+    import rattler  # noqa: PLC0415
+
+    if wanted.subdir == str(rattler.Subdir.current()):
+        found = [one.into_generic() for one in rattler.VirtualPackage.detect()]
+        system = [one for one in found if one.name.normalized != "__cuda"]
+    else:
+        system = [_virtual(*fields) for fields in _system_of(wanted.subdir)]
+    return [*system, _virtual("__cuda", wanted.cuda)] if wanted.cuda else system
+
+
+def _system_of(subdir: str) -> list[tuple[str, str, str]]:
+    """Return the virtual packages of a machine elsewhere, none of them a hindrance."""
+    system, _, machine = subdir.partition("-")
+    architecture = ("__archspec", "1", {"64": "x86_64"}.get(machine, machine))
+    if system == "win":
+        return [("__win", "10", "0"), architecture]
+    if system != "linux":
+        return [("__unix", "0", "0"), ("__osx", "99", "0"), architecture]
+    return [("__unix", "0", "0"), ("__linux", "99", "0"), ("__glibc", _NO_LIMIT_GLIBC, "0"), architecture]
+
+
+def _virtual(name: str, version: str, build: str = "0") -> GenericVirtualPackage:
+    import rattler  # noqa: PLC0415
+    from rattler.package import BuildString  # noqa: PLC0415
+
+    return rattler.GenericVirtualPackage(
+        rattler.PackageName(name), rattler.Version(version), BuildString(build)
+    )
+
+
+def _records(
+    natives: Iterable[RepoDataRecord], channels: tuple[CondaChannel, ...]
+) -> tuple[CondaRecord, ...]:
+    return tuple(
+        CondaRecord(
+            name=one.name.normalized,
+            version=str(one.version),
+            build=str(one.build),
+            build_number=one.build_number,
+            subdir=one.subdir,
+            channel=_channel_of(one.url, channels),
+            filename=one.file_name,
+            url=one.url,
+            sha256=_hex(one.sha256),
+            md5=_hex(one.md5),
+            size=one.size,
+            depends=tuple(one.depends),
+            constrains=tuple(one.constrains),
+        )
+        for one in natives
+    )
+
+
+def _hex(digest: bytes | None) -> str | None:
+    return digest.hex() if digest else None
+
+
+def _channel_of(url: str, channels: tuple[CondaChannel, ...]) -> str:
+    """Return the name of the channel at an address; that of another by its folder."""
+    plain = without_userinfo(url)
+    for channel in channels:
+        if any(plain.startswith(f"{without_userinfo(one).rstrip('/')}/") for one in channel.urls):
+            return channel.name
+    return url.rsplit("/", 3)[1] if url.count("/") > 2 else url  # noqa: PLR2004 - …/conda-forge/linux-64/file
+
+
+class _Reporter:
+    """What py-rattler tells, from threads of its own; it need not be told of all that it could."""
+
+    def __init__(self, follower: Follower) -> None:
+        self._follower = follower
+
+    def on_download_start(self, cache_entry: int) -> int:
+        self._follower.received[cache_entry] = 0
+        return cache_entry
+
+    def on_download_progress(self, download_idx: int, progress: int, total: int | None) -> None:
+        del total
+        self._follower.received[download_idx] = progress
+        self._follower.progress(sum(self._follower.received.values()), self._follower.total)
+
+    def on_link_start(self, operation: int, package_name: str) -> int:
+        self._follower.linked(package_name)
+        return operation

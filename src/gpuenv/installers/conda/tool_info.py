@@ -1,0 +1,223 @@
+"""What a conda tool tells about itself: its version, folders and quirks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast, get_args
+
+from packaging.version import InvalidVersion, Version
+
+from gpuenv.i18n.messages import tr
+from gpuenv.installers.conda.check_solution import Tool
+from gpuenv.installers.conda.json_output import last_document, texts
+from gpuenv.model.errors import Because, Fix, UsageError
+from gpuenv.model.plan import Warn
+
+_WIPING = "env-create-deletes"
+_NODEFAULTS = "nodefaults-as-channel"
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """What a tool gets wrong, from its first to its last such version."""
+
+    name: str
+    tool: Tool
+    first: Version
+    last: Version
+
+
+@dataclass(frozen=True, slots=True)
+class ToolVersions:
+    """What is known of the tools by their versions: the `least` that can be driven, and flaws."""
+
+    least: tuple[tuple[Tool, Version], ...]
+    flaws: tuple[Flaw, ...] = ()
+
+    def has_flaw(self, name: str, tool: Tool, version: str) -> bool:
+        """Tell whether a version of a tool has a flaw."""
+        return any(flaw.first <= Version(version) <= flaw.last for flaw in self.of(name, tool))
+
+    def of(self, name: str, tool: Tool) -> tuple[Flaw, ...]:
+        """Return the versions of a tool that have a flaw; none where all are sound."""
+        return tuple(flaw for flaw in self.flaws if (flaw.name, flaw.tool) == (name, tool))
+
+
+def parse_tool_versions(rows: Iterable[Mapping[str, Any]]) -> ToolVersions:
+    """Parse the rows of matrices/conda-tools.json that are of this, and leave the others; raise ValueError.
+
+    {"kind": "least", "tool": "conda", "version": "23.10", "source": "..."}
+    {"kind": "flaw", "tool": "conda", "flaw": "env-create-deletes", "first": "25.5", "last": "26.7.1", ...}
+    """
+    rows = tuple(rows)
+    try:
+        return ToolVersions(
+            tuple((_tool(row), Version(row["version"])) for row in rows if row["kind"] == "least"),
+            tuple(
+                Flaw(str(row["flaw"]), _tool(row), Version(row["first"]), Version(row["last"]))
+                for row in rows
+                if row["kind"] == "flaw"
+            ),
+        )
+    except (KeyError, TypeError) as error:
+        raise ValueError(tr("is no row of conda tools: {error}", error=error)) from None
+
+
+def _tool(row: Mapping[str, Any]) -> Tool:
+    tool = row["tool"]
+    if tool not in get_args(Tool):
+        raise ValueError(tr("`{tool}` is no conda tool", tool=tool))
+    return cast("Tool", tool)
+
+
+@dataclass(frozen=True, slots=True)
+class CondaInfo:
+    """A conda tool: its version, the platform it makes environments for (`linux-64`), where it keeps things.
+
+    `virtual_packages` are (name, version, build); `caches` are where it keeps packages, the first one is
+    written to where it can be.
+    """
+
+    tool: Tool
+    version: str
+    platform: str
+    root: str | None
+    environments: tuple[str, ...] = ()
+    caches: tuple[str, ...] = ()
+    channels: tuple[str, ...] = ()
+    virtual_packages: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def cuda(self) -> str | None:
+        """The CUDA that the tool itself takes the driver to support."""
+        return next((version for name, version, _ in self.virtual_packages if name == "__cuda"), None)
+
+
+def parse_info(text: str, tool: Tool) -> CondaInfo:
+    """Parse what `info --json` prints.
+
+    conda:
+
+        {"platform": "linux-64", "conda_version": "26.7.1", "root_prefix": "/opt/conda",
+         "pkgs_dirs": ["/opt/conda/pkgs"], "envs_dirs": ["/opt/conda/envs"], "channels": [],
+         "virtual_pkgs": [["__cuda", "12.8", "0"], ["__glibc", "2.36", "0"]]}
+
+    mamba and micromamba:
+
+        {"platform": "linux-64", "micromamba version": "2.8.1", "base environment": "/home/user/mamba",
+         "package cache": ["/home/user/mamba/pkgs"], "envs directories": ["/home/user/mamba/envs"],
+         "channels": null, "virtual packages": ["__cuda=12.8=0", "__glibc=2.36=0"]}
+
+    mamba 1 answers as conda does: its version is then conda's, and older than any mamba 2. Raises ValueError.
+    """
+    document = last_document(text)
+    if "conda_version" in document:
+        return _from_conda(document, tool)
+    version = document.get(f"{tool} version") or document.get("libmamba version")
+    return CondaInfo(
+        tool=tool,
+        version=_version(version),
+        platform=_text(document, "platform"),
+        root=_optional(document, "base environment"),
+        environments=texts(document.get("envs directories")),
+        caches=texts(document.get("package cache")),
+        channels=texts(document.get("channels")),
+        virtual_packages=tuple(_virtual(one.split("=")) for one in texts(document.get("virtual packages"))),
+    )
+
+
+def _from_conda(document: dict[str, Any], tool: Tool) -> CondaInfo:
+    rows = document.get("virtual_pkgs") or []
+    if not isinstance(rows, list):
+        raise ValueError(tr("`virtual_pkgs` is no list"))
+    return CondaInfo(
+        tool=tool,
+        version=_version(document["conda_version"]) if tool == "conda" else "1",
+        platform=_text(document, "platform"),
+        root=_optional(document, "root_prefix"),
+        environments=texts(document.get("envs_dirs")),
+        caches=texts(document.get("pkgs_dirs")),
+        channels=texts(document.get("channels")),
+        virtual_packages=tuple(_virtual(row) for row in rows),
+    )
+
+
+def _version(value: Any) -> str:
+    try:
+        Version(value)
+    except (InvalidVersion, TypeError):
+        raise ValueError(tr("`{value}` is no version of a conda tool", value=str(value)[:80])) from None
+    return str(value)
+
+
+def _text(document: dict[str, Any], key: str) -> str:
+    value = document.get(key)
+    if not isinstance(value, str):
+        raise ValueError(tr("it does not tell its {key}", key=key))
+    return value
+
+
+def _optional(document: dict[str, Any], key: str) -> str | None:
+    value = document.get(key)
+    return value if isinstance(value, str) else None
+
+
+def _virtual(parts: Any) -> tuple[str, str, str]:
+    if not isinstance(parts, list) or len(parts) < 2 or not all(isinstance(part, str) for part in parts):  # noqa: PLR2004 - name and version
+        raise ValueError(tr("`{parts}` is no virtual package", parts=str(parts)[:80]))
+    return parts[0], parts[1], parts[2] if len(parts) > 2 else ""  # noqa: PLR2004
+
+
+def parse_environment_list(text: str) -> tuple[str, ...]:
+    """Parse what `env list --json` prints, `{"envs": ["/opt/conda"]}`, into paths; raise ValueError."""
+    return texts(last_document(text).get("envs"))
+
+
+def check_version(info: CondaInfo, known: ToolVersions) -> None:
+    """Raise UsageError for a tool that is too old to be driven."""
+    least = dict(known.least).get(info.tool)
+    if least is None or Version(info.version) >= least:
+        return
+    raise UsageError(
+        tr(
+            "{tool} {version} is too old: {least} at least", tool=info.tool, version=info.version, least=least
+        ),
+        code="manager-too-old",
+        because=(Because(tr("it says that it is {version}", version=info.version), f"{info.tool} info"),),
+        fixes=(
+            Fix(tr("update it"), f"{info.tool} self-update")
+            if info.tool == "micromamba"
+            else Fix(
+                tr("update it"),
+                "conda update -n base conda mamba" if info.tool == "mamba" else "conda update -n base conda",
+            ),
+            Fix(tr("or use another manager: --manager uv")),
+        ),
+    )
+
+
+def warnings_for(tool: Tool, version: str, known: ToolVersions) -> tuple[Warn, ...]:
+    """Return what the owner of a tool should know of it."""
+    if not known.has_flaw(_WIPING, tool, version):
+        return ()
+    return (
+        Warn(
+            "conda-env-create-deletes",
+            tr(
+                "`conda env create` of conda {version} deletes an environment of that name without asking; "
+                "gpuenv does not call it",
+                version=version,
+            ),
+        ),
+    )
+
+
+def nodefaults_is_safe(tool: Tool, version: str | None, known: ToolVersions) -> bool:
+    """Tell whether `nodefaults` among the channels of an environment.yml is not taken for a channel.
+
+    Without a version: whether that is so of all versions.
+    """
+    if version is None:
+        return not known.of(_NODEFAULTS, tool)
+    return not known.has_flaw(_NODEFAULTS, tool, version)

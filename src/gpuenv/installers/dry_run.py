@@ -1,0 +1,78 @@
+"""What an installer says it would do to an environment that is there."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from packaging.utils import canonicalize_name, parse_wheel_filename
+
+from gpuenv.i18n.messages import tr
+from gpuenv.untrusted.bounds import check_wheel_name
+from gpuenv.untrusted.documents import load_json
+
+_LINE = re.compile(
+    r"^\s*([-+~])\s+([A-Za-z0-9][\w.-]*)(?:==(\S+)(?: \(from (\S+)\))?| @ (\S+))", re.MULTILINE
+)
+UNKNOWN = "?"  # the version of what has to be built to know it
+
+
+@dataclass(frozen=True, slots=True)
+class PackageChange:
+    """One package: `before` is None for a new one, `after` for one that is taken out.
+
+    `url` is where it comes from, where no index says so; `size` is how many bytes are fetched, or given back.
+    """
+
+    name: str
+    before: str | None
+    after: str | None
+    url: str | None = None
+    size: int | None = None
+
+
+def parse_uv_changes(text: str) -> tuple[PackageChange, ...]:
+    """Parse what `uv pip install --dry-run` prints, by name.
+
+    Sample:
+         - torch==2.7.1+cpu
+         + torch==2.7.1+cu126
+         + flash-attn @ https://example.org/flash_attn-2.8.3-cp312-cp312-linux_x86_64.whl#sha256=5d1f
+    """
+    before: dict[str, str] = {}
+    after: dict[str, str] = {}
+    urls: dict[str, str] = {}
+    for sign, name, told, source, address in _LINE.findall(text):
+        version = told or _version_in(address)
+        if sign in "-~":
+            before[canonicalize_name(name)] = version
+        if sign in "+~":
+            after[canonicalize_name(name)] = version
+            urls[canonicalize_name(name)] = source or address
+    names = sorted({*before, *after})
+    return tuple(
+        PackageChange(name, before.get(name), after.get(name), urls.get(name) or None) for name in names
+    )
+
+
+def _version_in(address: str) -> str:
+    """Return the version that a wheel's address tells, `?` for any other."""
+    name = unquote(urlsplit(address).path).rpartition("/")[2]
+    try:
+        return str(parse_wheel_filename(check_wheel_name(name))[1])
+    except ValueError:
+        return UNKNOWN
+
+
+def parse_pip_report(text: str, installed: dict[str, str]) -> tuple[PackageChange, ...]:
+    """Parse what `pip install --dry-run --report -` prints; raise ValueError for anything else.
+
+    Sample: `{"version": "1", "install": [{"metadata": {"name": "torch", "version": "2.7.1+cu126"}, ...}]}`
+    """
+    try:
+        rows = load_json(text)["install"]
+        told = {canonicalize_name(row["metadata"]["name"]): str(row["metadata"]["version"]) for row in rows}
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(tr("pip's report is of another kind")) from error
+    return tuple(PackageChange(name, installed.get(name), told[name]) for name in sorted(told))

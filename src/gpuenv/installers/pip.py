@@ -1,0 +1,143 @@
+"""The pip manager: `python -m venv`, `pip install`; pip's own configuration holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.configuration.active_environment import without_active_hold
+from gpuenv.installers.protocol import (
+    MISLEADING,
+    Wanted,
+    checked_arguments,
+    held_arguments,
+    installed_offers,
+    why_checked,
+    without,
+)
+from gpuenv.model.machine import FoundPython
+from gpuenv.model.plan import CheckedStack, Sources, Step
+from gpuenv.model.python import PythonOffer
+from gpuenv.process import subprocesses as process
+
+NAME = "pip"
+_PROBE_LIMIT_S = 10.0
+_MISLEADING = (
+    *MISLEADING,
+    "PIP_TARGET",
+    "PIP_PREFIX",
+    "PIP_ROOT",
+    "PIP_USER",
+    "PIP_DRY_RUN",
+    "PIP_NO_DEPS",
+    "PIP_PYTHON",
+)
+_REPLACING = ("PIP_FORCE_REINSTALL", "PIP_IGNORE_INSTALLED", "PIP_UPGRADE")
+# Bundled pips before 20.3 (Python 3.9.0 still has 20.2) know neither manylinux_2_28 nor the resolver.
+_FIRST_WITH_NEW_PIP = (3, 10)
+
+
+def steps(wanted: Wanted) -> tuple[Step, ...]:
+    """Return the commands that make the environment; isolated, so that no `venv.py` beside one is run."""
+    options = source_options(wanted.sources)
+    install = (wanted.target_python, "-I", "-m", "pip", "install")
+    return (
+        Step(
+            (*_interpreter(wanted), "-I", "-m", "venv", wanted.target),
+            tr("make an environment with Python {version}", version=wanted.python),
+        ),
+        *_upgrade(wanted, install, options),
+        *((checked_step(wanted.checked, wanted.target_python),) if wanted.checked else ()),
+        *_held_step(wanted, install, options),
+        *(() if _is_complete(wanted) else (Step((*install, *wanted.packages, *options), wanted.why),)),
+    )
+
+
+def _held_step(wanted: Wanted, install: tuple[str, ...], options: tuple[str, ...]) -> tuple[Step, ...]:
+    if wanted.held is None:
+        return ()
+    why = tr("install the rest by hash, from the first index that has each name")
+    return (Step((*install, *held_arguments(wanted.held), *options), why),)
+
+
+def _is_complete(wanted: Wanted) -> bool:
+    return wanted.held is not None and wanted.held.complete
+
+
+def checked_step(checked: CheckedStack, python: str, *, anew: bool = False) -> Step:
+    """Return the command that installs the files that were checked; `anew`: over those that are there."""
+    head = (python, "-I", "-m", "pip", "install", *(("--force-reinstall",) if anew else ()))
+    return Step((*head, *checked_arguments(checked)), why_checked())
+
+
+def _upgrade(wanted: Wanted, install: tuple[str, ...], options: tuple[str, ...]) -> tuple[Step, ...]:
+    if (
+        wanted.sources.no_index
+        or wanted.sources.offline
+        or PythonOffer(wanted.python.rstrip("t")).minor >= _FIRST_WITH_NEW_PIP
+    ):
+        return ()
+    why = tr(
+        "the pip that comes with Python {version} may be too old for today's wheels", version=wanted.python
+    )
+    return (Step((*install, "--upgrade", "pip", *options), why),)
+
+
+def _interpreter(wanted: Wanted) -> tuple[str, ...]:
+    if wanted.python_path:
+        return (wanted.python_path,)
+    return ("py", f"-{wanted.python}") if wanted.system == "windows" else (f"python{wanted.python}",)
+
+
+def source_options(sources: Sources) -> tuple[str, ...]:
+    """Return the options that tell pip where to look; extra indexes are the user's own, never torch's.
+
+    pip asks an index even for what it has in its cache: offline there is none.
+    """
+    no_index = sources.no_index or sources.offline
+    options: list[str] = ["--no-index"] if no_index else []
+    if sources.index_url and not no_index:
+        options += ["--index-url", sources.index_url]
+    for url in () if no_index else sources.extra_index_urls:
+        options += ["--extra-index-url", url]
+    for place in sources.find_links:
+        options += ["--find-links", place]
+    options += ["--only-binary", ":all:"] if sources.only_binary else []
+    return tuple(options)
+
+
+def executables() -> Mapping[str, str]:
+    """Return nothing: the steps name interpreters by their paths."""
+    return {}
+
+
+def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
+    """Return the variables to run pip with: the user's, less what would install elsewhere."""
+    variables = without(without_active_hold(environ), _MISLEADING)
+    if sources.ca_bundle and not variables.get("REQUESTS_CA_BUNDLE"):
+        variables.setdefault("PIP_CERT", sources.ca_bundle)
+    # of what is there, in a new environment and after a step of ours, nothing is to be replaced unseen
+    variables |= dict.fromkeys(_REPLACING, "0")
+    variables.setdefault("PIP_DISABLE_PIP_VERSION_CHECK", "1")
+    variables.setdefault("PIP_NO_INPUT", "1")  # stdin is closed: never wait for a password
+    return variables
+
+
+def available_pythons(
+    found: tuple[FoundPython, ...], environ: Mapping[str, str], *, offline: bool = False
+) -> tuple[PythonOffer, ...]:
+    """Return the Pythons found that can make an environment with pip in it: pip itself brings none."""
+    del offline
+    offers = installed_offers(found)
+    if not offers:
+        return ()
+    with ThreadPoolExecutor(max_workers=min(8, len(offers))) as pool:
+        able = tuple(pool.map(lambda offer: can_make_environments(str(offer.path), environ), offers))
+    return tuple(offer for offer, is_able in zip(offers, able, strict=True) if is_able)
+
+
+def can_make_environments(python: str, environ: Mapping[str, str]) -> bool:
+    """Tell whether the interpreter has venv and ensurepip; Debian ships it without."""
+    probe = (python, "-I", "-c", "import ensurepip, venv")
+    return process.run(probe, timeout_s=_PROBE_LIMIT_S, environ=without(environ, MISLEADING)).ok

@@ -1,0 +1,32 @@
+"""The variables that a resolver sees beside a stranger's addresses.
+
+uv replaces `${NAME}` in every address that a wheel's metadata has, and asks its server for the result:
+what is not among its variables can't be sent away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from gpuenv.model.plan import Sources
+from gpuenv.secrets.url_credentials import has_userinfo
+
+_SECRET = re.compile(r"PASSWORD|USERNAME|TOKEN|SECRET", re.IGNORECASE)
+# What uv itself reads, and programs that it runs to ask for a password.
+_OF_UV = re.compile(
+    r"(?i:UV_.*|SSL_.*|.*_PROXY|NETRC|HOME|PATH|TMPDIR|TEMP|TMP|LANG|LC_.*|XDG_.*|USERPROFILE|APPDATA|LOCALAPPDATA"
+    r"|SYSTEMROOT|SYSTEMDRIVE|PROGRAMDATA|DBUS_SESSION_BUS_ADDRESS|VIRTUAL_ENV|CONDA_PREFIX)"
+)
+
+
+def only_of_uv(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that uv itself reads."""
+    return {name: value for name, value in environ.items() if _OF_UV.fullmatch(name)}
+
+
+def may_tell_secrets(sources: Sources, environ: Mapping[str, str]) -> bool:
+    """Tell whether uv needs variables that hold a password: those that it is given for indexes among them."""
+    kept = only_of_uv(environ)
+    places = (sources.index_url or "", *sources.extra_index_urls, *sources.find_links)
+    return any(map(has_userinfo, (*places, *kept.values()))) or any(map(_SECRET.search, kept))

@@ -1,0 +1,240 @@
+"""The uv manager: `uv venv`, `uv pip install`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from packaging.utils import canonicalize_name
+
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.configuration.active_environment import without_active_hold
+from gpuenv.indexes.configuration.uv_settings import uv_variables
+from gpuenv.installers.protocol import (
+    MISLEADING,
+    Wanted,
+    checked_arguments,
+    installed_offers,
+    sort_offers,
+    why_checked,
+    without,
+)
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.model.machine import FoundPython
+from gpuenv.model.plan import CheckedStack, Sources, Step
+from gpuenv.model.python import PythonOffer
+from gpuenv.process import subprocesses as process
+from gpuenv.process.surroundings import find_executable
+from gpuenv.process.uv_binary import find_embedded_uv
+from gpuenv.untrusted.documents import load_json
+
+NAME = "uv"
+REFUSING_DOWNLOADS = ("UV_PYTHON_DOWNLOADS", "UV_OFFLINE")
+_LIST_LIMIT_S = 20.0
+# `--torch-backend` sends torch to download.pytorch.org whatever the index options say (facts: B1 to B3).
+_MISLEADING = (*MISLEADING, "UV_TORCH_BACKEND", "UV_SYSTEM_PYTHON", "UV_VENV_CLEAR")
+_TIMEOUT_S = "120"  # uv's own 30 s is short for files of gigabytes on a slow mirror
+
+
+def steps(wanted: Wanted) -> tuple[Step, ...]:
+    """Return the commands that make the environment."""
+    python = wanted.python_path or wanted.release or wanted.python
+    return (
+        Step(
+            ("uv", "venv", "--python", python, wanted.target),
+            tr("make an environment with Python {version}", version=wanted.python),
+        ),
+        *install_steps(wanted, wanted.target),
+    )
+
+
+def install_steps(wanted: Wanted, environment: str) -> tuple[Step, ...]:
+    """Return the commands that install into an environment, what was checked first."""
+    checked = (checked_step(wanted.checked, environment),) if wanted.checked else ()
+    return (*checked, install_step(wanted, environment))
+
+
+def checked_step(checked: CheckedStack, environment: str, *, anew: bool = False) -> Step:
+    """Return the command that installs the files that were checked; `anew`: over those that are there."""
+    head = ("uv", "pip", "install", "--python", environment, *(("--reinstall",) if anew else ()))
+    return Step((*head, *checked_arguments(checked)), why_checked())
+
+
+def install_step(wanted: Wanted, environment: str) -> Step:
+    """Return the command that installs into an environment, given by its path or its interpreter's.
+
+    A lock's hashes say which file is meant, on whichever index it lies.
+    """
+    any_index = ("--index-strategy", "unsafe-best-match") if wanted.hashed else ()
+    sources = (*source_options(wanted.sources), *any_index)
+    return Step(("uv", "pip", "install", "--python", environment, *wanted.packages, *sources), wanted.why)
+
+
+def source_options(sources: Sources) -> tuple[str, ...]:
+    """Return the options that tell uv where to look.
+
+    Extra indexes are the user's own and come first: of several that have a package, the first serves it, as
+    uv does by itself, unless the user's own configuration names another `index-strategy`.
+    """
+    options: list[str] = ["--no-index"] if sources.no_index else []
+    if sources.index_url and not sources.no_index:
+        options += ["--default-index", sources.index_url]
+    if sources.extra_index_urls and not sources.no_index:
+        for url in sources.extra_index_urls:
+            options += ["--index", url]
+    for place in sources.find_links:
+        options += ["--find-links", place]
+    options += ["--only-binary", ":all:"] if sources.only_binary else []
+    return tuple(options)
+
+
+def find() -> str:
+    """Return the path of the embedded uv, else of the one on PATH; raise UsageError without either."""
+    found = find_embedded_uv() or find_executable("uv", os.environ)
+    if found is None:
+        raise UsageError(
+            tr("uv is not there"),
+            code="manager-missing",
+            fixes=(
+                Fix(tr("install it beside gpuenv"), "pip install uv"),
+                Fix(tr("or use another manager: --manager pip")),
+            ),
+        )
+    return str(found)
+
+
+def executables() -> Mapping[str, str]:
+    """Return where `uv` of the steps is."""
+    return {"uv": find()}
+
+
+def cache_directory(environ: Mapping[str, str]) -> Path | None:
+    """Return uv's cache, None where it does not tell."""
+    if environ.get("UV_NO_CACHE", "") not in {"", "0", "false"}:
+        return None
+    told = process.run((find(), "cache", "dir"), timeout_s=_LIST_LIMIT_S, environ=environ)
+    return Path(told.stdout.strip()) if told.ok and told.stdout.strip() else None
+
+
+def cached_wheels(filenames: Iterable[str], environ: Mapping[str, str]) -> frozenset[str]:
+    """Return those of the wheels that uv's cache holds, as far as it is laid out as it was up to uv 0.9.
+
+    wheels-v5/pypi/filelock/3.20.0-py3-none-any.http, wheels-v5/index/3c2f.../torch/2.9.1+cu126-cp312-....http
+    point to what is unpacked. What is laid out otherwise counts as not there.
+    """
+    cache = cache_directory(environ)
+    places = [] if cache is None else [*cache.glob("wheels-v*/pypi"), *cache.glob("wheels-v*/index/*")]
+    return frozenset(name for name in filenames if any(_pointer(place, name).is_file() for place in places))
+
+
+def _pointer(place: Path, filename: str) -> Path:
+    name, _, rest = filename.partition("-")
+    return place / canonicalize_name(name) / f"{rest.removesuffix('.whl')}.http"
+
+
+def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
+    """Return the variables to run uv with: the user's, a CA bundle that pip knows, and patience.
+
+    Of configuration files only the user's and the system's count: the folder one stands in decides nothing.
+    """
+    variables = uv_variables(without(without_active_hold(environ), _MISLEADING))
+    if sources.ca_bundle:
+        variables.setdefault("SSL_CERT_FILE", sources.ca_bundle)
+    if sources.offline:
+        variables["UV_OFFLINE"] = "1"
+    variables.setdefault("UV_HTTP_TIMEOUT", variables.get("UV_REQUEST_TIMEOUT", _TIMEOUT_S))
+    return variables
+
+
+def available_pythons(
+    found: tuple[FoundPython, ...],
+    environ: Mapping[str, str],
+    *,
+    offline: bool = False,
+    uv: str | None = None,
+) -> tuple[PythonOffer, ...]:
+    """Return the Pythons found, those uv manages, and, unless offline, those it can download."""
+    managed = _on_offer(environ, offline=offline, uv=uv)
+    there = installed_offers(found)
+    releases = {(offer.minor, offer.free_threaded) for offer in there}
+    return sort_offers((*there, *(one for one in managed if (one.minor, one.free_threaded) not in releases)))
+
+
+def exact_pythons(environ: Mapping[str, str], *, offline: bool = False) -> tuple[PythonOffer, ...]:
+    """Return every patch release that uv manages or can download, as MAJOR.MINOR.PATCH, newest first."""
+    return _on_offer(environ, offline=offline, exact=True)
+
+
+def _on_offer(
+    environ: Mapping[str, str], *, offline: bool, exact: bool = False, uv: str | None = None
+) -> tuple[PythonOffer, ...]:
+    managed = _managed(uv or find(), tuple(sorted(environ.items())), exact=exact)
+    if offline or _downloads_refused(environ):
+        return tuple(offer for offer in managed if offer.installed)
+    return managed
+
+
+def _downloads_refused(environ: Mapping[str, str]) -> bool:
+    downloads, offline = (environ.get(name, "") for name in REFUSING_DOWNLOADS)
+    return downloads in {"never", "manual", "false", "0"} or offline not in {"", "0", "false"}
+
+
+@cache
+def _managed(uv: str, environ: tuple[tuple[str, str], ...], *, exact: bool) -> tuple[PythonOffer, ...]:
+    # Without a PATH uv runs none of the interpreters on it, broken and slow pyenv shims among them, which
+    # `--managed-python` only leaves out of what it prints.
+    every = ("--all-versions",) if exact else ()
+    argv = (uv, "python", "list", "--managed-python", *every, "--output-format", "json")
+    listed = process.run(argv, timeout_s=_LIST_LIMIT_S, environ={**uv_variables(dict(environ)), "PATH": ""})
+    try:
+        return parse_python_list(listed.stdout, exact=exact) if listed.ok else ()
+    except ValueError:
+        return ()  # an older or newer uv: the Pythons that detect found remain
+
+
+def parse_python_list(text: str, *, exact: bool = False) -> tuple[PythonOffer, ...]:
+    """Parse what `uv python list --output-format json` prints; only final releases of CPython count.
+
+        [{"key": "cpython-3.13.18+freethreaded-linux-x86_64-gnu", "version": "3.13.18", "path": null,
+          "version_parts": {"major": 3, "minor": 13, "patch": 18}, "variant": "freethreaded",
+          "implementation": "cpython", "url": "https://..."}]
+
+    Of several with one MAJOR.MINOR, an installed one is kept, else the newest; `exact` keeps every patch
+    release. Raises ValueError.
+    """
+    rows = load_json(text)
+    if not isinstance(rows, list):
+        raise ValueError(tr("uv's list of Pythons is no list"))
+    best: dict[object, tuple[bool, int, PythonOffer]] = {}
+    for row in rows:
+        patch, offer = _parse_row(row)
+        if offer is None:
+            continue
+        key = (offer.minor, offer.free_threaded, patch if exact else None)
+        if exact:
+            offer = replace(offer, version=f"{offer.version}.{patch}")
+        if key not in best or (offer.installed, patch) > best[key][:2]:
+            best[key] = (offer.installed, patch, offer)
+    newest_first = sorted(best.values(), key=lambda entry: entry[1], reverse=True)
+    return sort_offers(tuple(offer for _, _, offer in newest_first))
+
+
+def _parse_row(row: Any) -> tuple[int, PythonOffer | None]:
+    try:
+        parts = row["version_parts"]
+        major, minor, patch = int(parts["major"]), int(parts["minor"]), int(parts["patch"])
+        version, variant, path = row["version"], row.get("variant", "default"), row.get("path")
+        implementation = row["implementation"]
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        raise ValueError(tr("`{row}` is no entry of uv's list of Pythons", row=str(row)[:80])) from None
+    known = implementation == "cpython" and variant in {"default", "freethreaded"}
+    if not known or version != f"{major}.{minor}.{patch}":
+        return 0, None
+    offer = PythonOffer(
+        f"{major}.{minor}", path, installed=isinstance(path, str), free_threaded=variant == "freethreaded"
+    )
+    return patch, offer

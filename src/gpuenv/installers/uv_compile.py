@@ -1,0 +1,316 @@
+"""What else would be installed: the user's other requirements, resolved by uv with the torch stack fixed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.installers import uv as uv_manager
+from gpuenv.installers.resolver_variables import may_tell_secrets, only_of_uv
+from gpuenv.model.errors import Because, Fix, InstallFailed, Unreachable
+from gpuenv.model.plan import Sources
+from gpuenv.model.wheel import Platform
+from gpuenv.process import subprocesses as process
+from gpuenv.resolution.direct_urls import part_by_address
+from gpuenv.untrusted.documents import load_toml
+
+LIMIT_S = 600.0
+_MACHINES = {"linux-64": "x86_64", "linux-aarch64": "aarch64"}
+_WINDOWS = "x86_64-pc-windows-msvc"
+_GLIBC_MINORS = (17, 28, *range(31, 41))  # the values of `uv pip compile --python-platform`
+
+_NO_SOLUTION = "No solution found"
+_OFFLINE = "the network was disabled"
+_NETWORK = re.compile(
+    r"Failed to fetch|error sending request|Failed to read `--find-links` URL|operation timed out|dns error"
+    r"|invalid peer certificate|HTTP status"
+)
+_NOT_BUILT = re.compile(r"[Bb]uilding (?:from source|source distributions)[^.]{0,200}? is disabled")
+_UNBUILT = re.compile(r"Failed to (?:download and )?build `([^`]+)`")
+# `vllm==0.6.0 depends on torch==2.4.0`, `xformers{marker}==0.0.29 depends on torch{...}>=2,<3`
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?"
+_RANGE = r"(?:\{[^}]*\})?(?:(?:===|==|>=|<=|!=|~=|<|>)[^\s,]+,?)*"
+_DEPENDS = re.compile(
+    rf"(?P<by>{_NAME}{_RANGE}) depends? on (?!(?:one|all|any) of)(?P<on>{_NAME})(?P<range>{_RANGE})"
+)
+_MARKER = re.compile(r"\{[^}]*\}")
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedFile:
+    """One file that a resolver chose; `size` is in bytes, None where the index does not tell.
+
+    `sdist`: an index has it, and it is built where it is installed.
+    """
+
+    name: str
+    version: str
+    filename: str | None
+    url: str | None
+    sha256: str | None
+    size: int | None
+    index: str | None
+    sdist: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """A package that forces another's version: `vllm==0.6.0` needs `torch==2.4.0`."""
+
+    package: str
+    needs: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """All that would be installed, the torch stack included, without the requirements `left_out`."""
+
+    files: tuple[ResolvedFile, ...]
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolvable:
+    """Nothing satisfies the requirements together: uv's own words, and who asks for what.
+
+    `unbuilt` is the requirement that has no wheel that fits and can't be built (`vllm==0.1.0`).
+    """
+
+    message: str
+    demands: tuple[Demand, ...]
+    unbuilt: str | None = None
+
+    def demands_on(self, names: tuple[str, ...]) -> tuple[Demand, ...]:
+        """Return the demands on the projects named: those that another torch could meet."""
+        return tuple(
+            one for one in self.demands if re.split(r"[^A-Za-z0-9._-]", one.needs)[0].lower() in names
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What to resolve; `platform` None is this machine, `glibc` is MAJOR.MINOR.
+
+    uv needs an `interpreter` of any version; None leaves it to find one on the PATH. `wheels_only` are not
+    built, `before` is the day (ISO 8601) that files must have been there, but those of the projects
+    `of_any_day`; `lowest` takes the lowest releases of what is asked for, not the newest. With `no_deps`
+    nothing but what is asked for is looked up.
+    """
+
+    pins: tuple[str, ...]
+    requirements: tuple[str, ...]
+    constraints: tuple[str, ...]
+    sources: Sources
+    python: str
+    platform: Platform | None = None
+    glibc: str | None = None
+    offline: bool = False
+    interpreter: str | None = None
+    wheels_only: tuple[str, ...] = ()
+    before: str | None = None
+    of_any_day: tuple[str, ...] = ()
+    lowest: bool = False
+    no_deps: bool = False
+
+
+Compile = Callable[[Question, Mapping[str, str]], Resolved | Unresolvable]
+
+
+def compile_requirements(
+    question: Question, environ: Mapping[str, str], *, uv: str | None = None, limit_s: float = LIMIT_S
+) -> Resolved | Unresolvable:
+    """Resolve the requirements beside the pins; nothing that a requirement names by address is built.
+
+    Raises Unreachable when an index could not be read, InstallFailed when uv failed in another way.
+    """
+    return without_building(question, environ, lambda asked, environ: _compile(asked, environ, uv, limit_s))
+
+
+def without_building(
+    question: Question, environ: Mapping[str, str], compile_one: Compile
+) -> Resolved | Unresolvable:
+    """Resolve without what would have to be built from an address, a folder or a version control.
+
+    A wheel tells what it needs without being run, and may need something by address: nothing at all is
+    built beside one. Where an index's packages have to be, the wheels are left out as well. uv fills
+    variables into addresses that a wheel needs, so that it is run without those of the user.
+    """
+    parted = part_by_address(question.requirements)
+    left_out = (*parted.built, *parted.filled)
+    alone = replace(question, requirements=parted.listed)
+    if not parted.wheels or may_tell_secrets(question.sources, environ):
+        return _leaving_out((*parted.wheels, *left_out), compile_one(alone, environ))
+    binary = replace(
+        question,
+        requirements=(*parted.listed, *parted.wheels),
+        sources=replace(question.sources, only_binary=True),
+    )
+    outcome = compile_one(binary, only_of_uv(environ))
+    is_refused = isinstance(outcome, Unresolvable) and _NOT_BUILT.search(outcome.message)
+    if not is_refused or question.sources.only_binary:
+        return _leaving_out(left_out, outcome)
+    return _leaving_out((*parted.wheels, *left_out), compile_one(alone, environ))
+
+
+def _leaving_out(requirements: tuple[str, ...], outcome: Resolved | Unresolvable) -> Resolved | Unresolvable:
+    return replace(outcome, left_out=requirements) if isinstance(outcome, Resolved) else outcome
+
+
+def _compile(
+    question: Question, environ: Mapping[str, str], uv: str | None, limit_s: float
+) -> Resolved | Unresolvable:
+    asked = "\n".join((*question.pins, *question.requirements, *question.constraints)) + "\n"
+    answer = process.run(
+        (uv or uv_manager.find(), *compile_arguments(question)),
+        timeout_s=limit_s,
+        environ=uv_manager.environment(environ, question.sources),
+        stdin=asked,
+    )
+    if answer.ok:
+        return _read(answer.stdout)
+    return parse_failure(answer.stderr or answer.error or tr("uv ran out of time"))
+
+
+def compile_arguments(question: Question) -> tuple[str, ...]:
+    """Return the arguments of `uv pip compile`; the requirements come on stdin."""
+    return ("pip", "compile", "-", "--format", "pylock.toml", *resolving_arguments(question))
+
+
+def resolving_arguments(question: Question) -> tuple[str, ...]:
+    """Return the arguments that say what to resolve for, whatever the format of the answer."""
+    platform = uv_platform(question.platform, question.glibc)
+    return (
+        "--quiet", "--color", "never", "--no-progress", "--no-header", "--no-annotate",
+        # uv would fetch a whole Python only to build with it
+        "--no-python-downloads", "--python-version", question.python.rstrip("t"),
+        *(("--python", question.interpreter) if question.interpreter else ()),
+        *(("--python-platform", platform) if platform else ()),
+        *(("--offline",) if question.offline else ()),
+        *(word for name in question.wheels_only for word in ("--only-binary", name)),
+        *(("--exclude-newer", question.before) if question.before else ()),
+        *(word for name in question.of_any_day for word in ("--exclude-newer-package", f"{name}=false")),
+        *(("--resolution", "lowest-direct") if question.lowest else ()),
+        *(("--no-deps",) if question.no_deps else ()),
+        *uv_manager.source_options(question.sources),
+    )  # fmt: skip
+
+
+def uv_platform(platform: Platform | None, glibc: str | None) -> str | None:
+    """Return uv's word for a platform: its newest manylinux that the glibc reaches, 2.28 when unknown."""
+    if platform is None:
+        return None
+    if platform == "win-64":
+        return _WINDOWS
+    minor = int(glibc.split(".")[1]) if glibc and re.fullmatch(r"2\.\d{1,3}", glibc) else 28
+    reached = max((one for one in _GLIBC_MINORS if one <= minor), default=_GLIBC_MINORS[0])
+    return f"{_MACHINES[platform]}-manylinux_2_{reached}"
+
+
+def _read(text: str) -> Resolved:
+    try:
+        return parse_pylock(text)
+    except ValueError as error:
+        raise InstallFailed(
+            tr("what uv resolved can't be read: {error}", error=reason_of(error)), code="resolver-failed"
+        ) from None
+
+
+def parse_pylock(text: str) -> Resolved:
+    """Parse the pylock.toml (PEP 751) that uv prints; raise ValueError.
+
+    [[packages]]
+    name = "iniconfig"
+    version = "2.3.1"
+    wheels = [{ url = "https://.../iniconfig-2.3.1-py3-none-any.whl", size = 7484,
+                    hashes = { sha256 = "9121e2" } }]
+    """
+    packages = load_toml(text).get("packages", [])
+    if not isinstance(packages, list):
+        raise ValueError(tr("`packages` of the lock is no list"))
+    return Resolved(tuple(_parse_package(package) for package in packages))
+
+
+def _parse_package(package: Any) -> ResolvedFile:
+    if not isinstance(package, dict) or not isinstance(package.get("name"), str):
+        raise ValueError(tr("`{package}` is no package of a lock", package=str(package)[:80]))
+    chosen = _chosen_file(package)
+    url = chosen.get("url")
+    where = url if isinstance(url, str) else chosen.get("path")
+    hashes = chosen.get("hashes")
+    size = chosen.get("size")
+    return ResolvedFile(
+        name=package["name"],
+        version=str(package.get("version", "")),
+        filename=_file_name(where),
+        url=where if isinstance(where, str) else None,
+        sha256=_text(hashes.get("sha256")) if isinstance(hashes, dict) else None,
+        size=size if isinstance(size, int) and not isinstance(size, bool) else None,
+        index=_text(package.get("index")),
+        sdist=chosen is package.get("sdist"),
+    )
+
+
+def _chosen_file(package: dict[str, Any]) -> dict[str, Any]:
+    # For one platform uv lists the one wheel it takes; a project without a fitting wheel has only its sdist.
+    wheels = package.get("wheels")
+    first = (
+        wheels[0] if isinstance(wheels, list) and wheels else package.get("sdist") or package.get("archive")
+    )
+    return first if isinstance(first, dict) else {}
+
+
+def _file_name(where: Any) -> str | None:
+    if not isinstance(where, str):
+        return None
+    return unquote(urlsplit(where).path.replace("\\", "/").rpartition("/")[2]) or None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def parse_failure(stderr: str) -> Unresolvable:
+    """Read why uv could not resolve; raise Unreachable or InstallFailed where it is no conflict.
+
+        error: No solution found when resolving dependencies
+          cause: Because vllm==0.6.0 depends on torch==2.4.0 and you require vllm==0.6.0, ...
+
+    Older versions of uv draw a tree of `x` and arrows and wrap lines at 80 columns.
+    """
+    words = " ".join(re.sub(r"[╰├─▶│×]", " ", stderr).split())
+    if _NO_SOLUTION in words and _OFFLINE not in words:
+        return Unresolvable(_because(words), parse_demands(words))
+    because = (Because(stderr.strip()[-2000:], "uv pip compile"),)
+    if _OFFLINE in words or _NETWORK.search(words):
+        raise Unreachable(
+            tr("uv could not read an index that the requirements need"),
+            code="index-unreachable",
+            because=because,
+            fixes=(Fix(tr("see which address did not answer above, or name another index")),),
+        )
+    unbuilt = _UNBUILT.search(words)  # such as flash-attn, whose set-up imports torch
+    if unbuilt:
+        return Unresolvable(stderr.strip()[-2000:], (), unbuilt[1])
+    raise InstallFailed(tr("uv could not resolve the requirements"), code="resolver-failed", because=because)
+
+
+def _because(words: str) -> str:
+    start = words.find("Because")
+    return words[start:] if start >= 0 else words
+
+
+def parse_demands(words: str) -> tuple[Demand, ...]:
+    """Return each `A depends on B` of uv's explanation, markers dropped, in its order, each once."""
+    found = (
+        Demand(
+            _MARKER.sub("", match["by"]).rstrip(","),
+            (match["on"] + _MARKER.sub("", match["range"])).rstrip(",."),
+        )
+        for match in _DEPENDS.finditer(words)
+    )
+    return tuple(dict.fromkeys(found))

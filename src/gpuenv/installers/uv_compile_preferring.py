@@ -1,0 +1,79 @@
+"""Resolving that keeps to given releases wherever they fit, as uv does with what it wrote before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from gpuenv.files.closed import write_closed
+from gpuenv.files.read_limited import read_limited_text
+from gpuenv.i18n.messages import tr
+from gpuenv.installers import uv as uv_manager
+from gpuenv.installers.uv_compile import (
+    LIMIT_S,
+    Question,
+    Resolved,
+    ResolvedFile,
+    Unresolvable,
+    parse_failure,
+    resolving_arguments,
+    without_building,
+)
+from gpuenv.process import subprocesses as process
+from gpuenv.process.guardian import temporary_folder
+
+
+def compile_preferring(
+    question: Question, preferred: tuple[str, ...], environ: Mapping[str, str], *, uv: str | None = None
+) -> Resolved | Unresolvable:
+    """Resolve the requirements, taking each of the releases `preferred` (`numpy==1.19.5`) that fits.
+
+    The files told have a name and a version alone. Raises what `compile_requirements` raises.
+    """
+    return without_building(question, environ, lambda asked, environ: _compile(asked, preferred, environ, uv))
+
+
+def _compile(
+    question: Question, preferred: tuple[str, ...], environ: Mapping[str, str], uv: str | None
+) -> Resolved | Unresolvable:
+    asked = "\n".join((*question.pins, *question.requirements, *question.constraints)) + "\n"
+    with temporary_folder("gpuenv-") as folder:
+        # uv keeps to the releases in the file that it is to write
+        before = Path(folder, "requirements.txt")
+        write_closed(before, "\n".join(preferred) + "\n")
+        answer = process.run(
+            (
+                uv or uv_manager.find(),
+                *("pip", "compile", "-", "--output-file", str(before)),
+                *resolving_arguments(question),
+            ),
+            timeout_s=LIMIT_S,
+            environ=uv_manager.environment(environ, question.sources),
+            stdin=asked,
+        )
+        text = read_limited_text(before)
+    if answer.ok:
+        return Resolved(parse_pins(text))
+    return parse_failure(answer.stderr or answer.error or tr("uv ran out of time"))
+
+
+def parse_pins(text: str) -> tuple[ResolvedFile, ...]:
+    r"""Parse the requirements that uv writes, whatever is no pin passed over.
+
+    numpy==1.26.4
+    clip @ https://example.com/clip-1.0-py3-none-any.whl
+    """
+    return tuple(found for line in text.splitlines() if (found := _parse_pin(line)) is not None)
+
+
+def _parse_pin(line: str) -> ResolvedFile | None:
+    try:
+        requirement = Requirement(line.partition(" #")[0].strip().removesuffix("\\"))
+    except InvalidRequirement:
+        return None
+    version = next((item.version for item in requirement.specifier), None)
+    if version is None:
+        return None
+    return ResolvedFile(requirement.name, version, None, None, None, None, None)

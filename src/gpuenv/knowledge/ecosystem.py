@@ -1,0 +1,214 @@
+"""Projects whose wheels are made for one torch, CUDA and Python, as ecosystem.json knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from gpuenv.knowledge.records import Row, as_capability, as_version
+from gpuenv.model.capability import Architecture, ComputeCapability, parse_architecture
+from gpuenv.model.variant import Variant
+from gpuenv.model.wheel import Platform
+
+_NEWEST = Version("99999")  # stands for the newest release, whichever that is
+
+Minor = tuple[int, int]  # of torch: (2, 11)
+
+
+@dataclass(frozen=True, slots=True)
+class WheelSet:
+    """Projects that lie on the same pages.
+
+    `page` is an address by {torch} (MAJOR.MINOR), {variant} and {version} of the project. `match` tells how
+    closely the CUDA of a wheel must be torch's. With `ended` no page for a newer torch is to be expected.
+    `missing_status` are HTTP statuses, beside 404, by which its host says that there is no such page.
+    """
+
+    name: str
+    projects: tuple[str, ...]
+    page: str
+    match: Literal["exact", "major"]
+    ended: bool
+    missing_status: tuple[int, ...]
+    source: str
+
+    @property
+    def by_version(self) -> bool:
+        """Whether the pages go by releases of the project: then a wheel's name tells its torch."""
+        return "{version}" in self.page
+
+
+@dataclass(frozen=True, slots=True)
+class KnownWheels:
+    """For which torch a set has wheels; `by` tells who built them, where it was not the project itself.
+
+    Without `versions` or `pythons` its page tells them, without `platform` which systems they are for.
+    """
+
+    torch: Minor
+    variant: str  # `cu12` is any CUDA 12
+    platform: Platform | None
+    pythons: tuple[str, ...]  # wheel tags: `cp312`
+    versions: tuple[Version, ...]
+    by: str | None
+    pages: tuple[str, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoundProject:
+    """A project of which more is known than its metadata tells; `least` is what a GPU must have.
+
+    `least_for` narrows it to some releases.
+    """
+
+    name: str
+    set: str | None
+    least: ComputeCapability | None
+    least_for: SpecifierSet
+    gpu_only: bool
+    source: str
+
+    def least_counts(self, wanted: SpecifierSet) -> bool:
+        """Whether `least` holds for what is asked for: not where others are pinned (`<2`, `==1.0.9`)."""
+        tried = (*_named(wanted), *_named(self.least_for), _NEWEST)
+        return any((wanted & self.least_for).contains(one, prereleases=True) for one in tried)
+
+
+class Ecosystem:
+    """The rows of ecosystem.json as values, read when they are first asked for."""
+
+    def __init__(self, rows: tuple[Row, ...]) -> None:
+        self._rows = rows
+
+    def project(self, name: str) -> BoundProject | None:
+        """Return what is known of a project, by its normalized name."""
+        return self._projects.get(name)
+
+    @property
+    def made_for_torch(self) -> tuple[str, ...]:
+        """The projects of which each wheel is made for one torch."""
+        return tuple(name for name, project in self._projects.items() if project.set is not None)
+
+    def set_of(self, project: str) -> WheelSet | None:
+        """Return the set that a project's wheels are found in."""
+        known = self._projects.get(project)
+        return self._sets.get(known.set) if known and known.set else None
+
+    def wheels(self, name: str, platform: Platform, *, by_others: bool = False) -> tuple[KnownWheels, ...]:
+        """Return for which torch a set has wheels that may fit a platform: its own, or those of others."""
+        return tuple(
+            one
+            for one in self._wheels.get(name, ())
+            if one.platform in (None, platform) and (one.by is not None) == by_others
+        )
+
+    def newest_torch(self, name: str) -> Minor:
+        """Return the newest torch that a set is known to have wheels for."""
+        return max((one.torch for one in self._wheels.get(name, ()) if one.by is None), default=(0, 0))
+
+    def architectures(self, project: str, version: Version) -> tuple[Architecture, ...]:
+        """Return what a release's own wheels have machine code for; nothing where that is not known."""
+        for versions, architectures in self._codes.get(project, ()):
+            if versions.contains(version, prereleases=True):
+                return architectures
+        return ()
+
+    def cxx11_abi(self, torch: Version, variant: Variant) -> bool | None:
+        """Tell by which C++ ABI a wheel of torch for Linux was built; None where that is not known."""
+        for versions, variants, cxx11 in self._abis:
+            if versions.contains(torch, prereleases=True) and (not variants or str(variant) in variants):
+                return cxx11
+        return None
+
+    def _of(self, kind: str) -> tuple[Row, ...]:
+        return tuple(row for row in self._rows if row["kind"] == kind)
+
+    @cached_property
+    def _projects(self) -> Mapping[str, BoundProject]:
+        return {row["project"]: _parse_project(row) for row in self._of("project")}
+
+    @cached_property
+    def _sets(self) -> Mapping[str, WheelSet]:
+        return {row["set"]: _parse_set(row) for row in self._of("set")}
+
+    @cached_property
+    def _wheels(self) -> Mapping[str, tuple[KnownWheels, ...]]:
+        found: dict[str, tuple[KnownWheels, ...]] = {}
+        for row in self._of("wheels"):
+            found[row["set"]] = (*found.get(row["set"], ()), _parse_wheels(row))
+        return found
+
+    @cached_property
+    def _codes(self) -> Mapping[str, tuple[tuple[SpecifierSet, tuple[Architecture, ...]], ...]]:
+        found: dict[str, tuple[tuple[SpecifierSet, tuple[Architecture, ...]], ...]] = {}
+        for row in self._of("code"):
+            architectures = tuple(map(parse_architecture, row["architectures"]))
+            one = (SpecifierSet(row["versions"]), architectures)
+            found[row["project"]] = (*found.get(row["project"], ()), one)
+        return found
+
+    @cached_property
+    def _abis(self) -> tuple[tuple[SpecifierSet, tuple[str, ...], bool], ...]:
+        rows = self._of("abi")
+        return tuple((SpecifierSet(row["torch"]), tuple(row["variants"]), row["cxx11"]) for row in rows)
+
+
+def _named(specifier: SpecifierSet) -> Iterator[Version]:
+    """Yield the versions that stand in a specifier; what follows `===` need be none."""
+    for item in specifier:
+        with suppress(InvalidVersion):
+            yield Version(item.version.removesuffix(".*"))
+
+
+def minor_of(torch: Version) -> Minor:
+    """Return MAJOR.MINOR of a release."""
+    return torch.major, torch.minor
+
+
+def _parse_project(row: Row) -> BoundProject:
+    least = row["least_compute_capability"]
+    return BoundProject(
+        name=row["project"],
+        set=row["set"],
+        least=as_capability(least) if least else None,
+        least_for=SpecifierSet(row["least_for"] or ""),
+        gpu_only=row["gpu_only"],
+        source=row["source"],
+    )
+
+
+def _parse_set(row: Row) -> WheelSet:
+    return WheelSet(
+        name=row["set"],
+        projects=tuple(row["projects"]),
+        page=row["page"],
+        match=row["match"],
+        ended=row["ended"],
+        missing_status=tuple(row["missing_status"]),
+        source=row["source"],
+    )
+
+
+def _parse_wheels(row: Row) -> KnownWheels:
+    return KnownWheels(
+        torch=_parse_minor(row["torch"]),
+        variant=row["variant"],
+        platform=row["platform"],
+        pythons=tuple(row["pythons"]),
+        versions=tuple(map(as_version, row["versions"])),
+        by=row["by"],
+        pages=tuple(row["pages"]),
+        source=row["source"],
+    )
+
+
+def _parse_minor(text: Any) -> Minor:
+    major, _, minor = str(text).partition(".")
+    return int(major), int(minor)

@@ -1,0 +1,346 @@
+"""What the matrices know, with the look-ups that decisions need; every fact keeps its source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from gpuenv.knowledge.ecosystem import Ecosystem
+from gpuenv.knowledge.gpu_names import GpuFact, GpuNames, parse_gpu_fact, parse_pci_id
+from gpuenv.knowledge.python_releases import PythonRelease, parse_python_release
+from gpuenv.knowledge.records import (
+    ArchitectureSupport,
+    Board,
+    CompanionRelease,
+    Companions,
+    DriverFloor,
+    DriverOs,
+    FirstCuda,
+    KnownBad,
+    LibraryFloor,
+    Row,
+    as_capability,
+    as_cuda_version,
+    as_version,
+    parse_architecture_support,
+    parse_board,
+    parse_companion_release,
+    parse_companions,
+    parse_driver_floors,
+    parse_known_bad,
+    parse_library_floor,
+    parse_torch_build,
+)
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.variant import CudaVersion, Variant
+from gpuenv.model.wheel import IndexKind, Platform, TorchBuild
+
+__all__ = [
+    "ArchitectureSupport", "Board", "CompanionRelease", "Companions", "DriverFloor", "DriverOs", "FirstCuda",
+    "GpuFact", "Knowledge", "KnownBad", "LibraryFloor", "parse_knowledge",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """The matrices as values; a table is read when it is first asked for, which may raise ValueError."""
+
+    torch_rows: tuple[Row, ...]
+    cuda_rows: tuple[Row, ...]
+    gpu_rows: tuple[Row, ...]
+    companion_rows: tuple[Row, ...]
+    known_bad_rows: tuple[Row, ...]
+    library_rows: tuple[Row, ...]
+    ecosystem_rows: tuple[Row, ...] = ()
+    tegra_rows: tuple[Row, ...] = ()
+    python_rows: tuple[Row, ...] = ()
+
+    # torch
+
+    @cached_property
+    def builds(self) -> tuple[TorchBuild, ...]:
+        """All builds of torch, oldest first."""
+        return tuple(parse_torch_build(row) for row in self.torch_rows)
+
+    def find_build(
+        self, torch: Version, variant: Variant, platform: Platform, index: IndexKind
+    ) -> TorchBuild | None:
+        """Find the build of that kind of index, else the same variant's of the other kind."""
+        others: dict[IndexKind, IndexKind] = {"pypi": "pytorch", "pytorch": "pypi"}
+        release = _release_of(torch)
+        found = self._by_key.get((release, variant, platform, index))
+        return found or self._by_key.get((release, variant, platform, others.get(index, index)))
+
+    def builds_of(self, platform: Platform) -> tuple[TorchBuild, ...]:
+        """The builds for one platform, oldest first."""
+        return self._by_platform.get(platform, ())
+
+    def pypi_variant(self, torch: Version, platform: Platform) -> Variant | None:
+        """Tell which variant PyPI's build of a release is."""
+        return self._pypi_variants.get((_release_of(torch), platform))
+
+    @cached_property
+    def _by_key(self) -> dict[tuple[Version, Variant, Platform, IndexKind], TorchBuild]:
+        return {(build.torch, build.variant, build.platform, build.index): build for build in self.builds}
+
+    @cached_property
+    def _by_platform(self) -> dict[Platform, tuple[TorchBuild, ...]]:
+        grouped: dict[Platform, list[TorchBuild]] = {}
+        for build in self.builds:
+            grouped.setdefault(build.platform, []).append(build)
+        return {platform: tuple(builds) for platform, builds in grouped.items()}
+
+    @cached_property
+    def _pypi_variants(self) -> dict[tuple[Version, Platform], Variant]:
+        return {
+            (build.torch, build.platform): build.variant for build in self.builds if build.index == "pypi"
+        }
+
+    # CUDA and drivers
+
+    def release_floor(self, cuda: CudaVersion, os: DriverOs) -> DriverFloor | None:
+        """The driver floor of a CUDA release itself: the strictest of its updates'."""
+        return self._release_floors.get((cuda, os))
+
+    def family_floor(self, major: int, os: DriverOs) -> DriverFloor | None:
+        """The driver floor of a CUDA major under minor-version compatibility; none before CUDA 11."""
+        return self._family_floors.get((major, os))
+
+    def driver_cuda(self, driver: Version, os: DriverOs) -> CudaVersion | None:
+        """Tell the newest CUDA that a driver supports, from the newest branch that is not newer than it."""
+        fitting = [entry for entry in self._branches.get(os, ()) if entry[0] <= driver.major]
+        return fitting[-1][1] if fitting else None
+
+    def architecture_of(self, capability: ComputeCapability) -> ArchitectureSupport | None:
+        """Find the GPU generation of a compute capability."""
+        return self.generations.get(capability)
+
+    def first_cuda_of_generation(self, capability: ComputeCapability) -> FirstCuda | None:
+        """Tell the first CUDA that knew any GPU of the capability's major version."""
+        return self._first_cudas.get(capability.major)
+
+    def is_integrated(self, capability: ComputeCapability, cuda: CudaVersion | None) -> bool:
+        """Whether code for an integrated device (Tegra) runs on that device alone.
+
+        With `cuda`: whether that device runs no other code either, which a CUDA version may have ended.
+        """
+        if capability not in self._integrated:
+            return False
+        until = self._integrated[capability]
+        return cuda is None or until is None or cuda < until
+
+    @cached_property
+    def _first_cudas(self) -> dict[int, FirstCuda]:
+        first: dict[int, FirstCuda] = {}
+        for capability, support in self.generations.items():
+            if capability.major not in first or support.first_cuda < first[capability.major].cuda:
+                first[capability.major] = FirstCuda(support.first_cuda, support.source)
+        return first
+
+    @cached_property
+    def _integrated(self) -> dict[ComputeCapability, CudaVersion | None]:
+        return {
+            as_capability(row["compute_capability"]): as_cuda_version(row["until_cuda"])
+            if row["until_cuda"]
+            else None
+            for row in self._cuda("integrated")
+        }
+
+    @cached_property
+    def _release_floors(self) -> dict[tuple[CudaVersion, DriverOs], DriverFloor]:
+        floors: dict[tuple[CudaVersion, DriverOs], DriverFloor] = {}
+        for row in self._cuda("release"):
+            for os, floor in parse_driver_floors(row):
+                key = (as_cuda_version(row["cuda"]), os)
+                if key not in floors or floors[key].version < floor.version:
+                    floors[key] = floor
+        return floors
+
+    @cached_property
+    def _family_floors(self) -> dict[tuple[int, DriverOs], DriverFloor]:
+        return {
+            (row["major"], os): floor
+            for row in self._cuda("family")
+            for os, floor in parse_driver_floors(row)
+        }
+
+    @cached_property
+    def _branches(self) -> dict[str, list[tuple[int, CudaVersion]]]:
+        branches: dict[str, list[tuple[int, CudaVersion]]] = {}
+        for row in sorted(self._cuda("branch"), key=lambda row: int(row["branch"])):
+            branches.setdefault(row["os"], []).append((row["branch"], as_cuda_version(row["cuda"])))
+        return branches
+
+    @cached_property
+    def generations(self) -> Mapping[ComputeCapability, ArchitectureSupport]:
+        """All compute capabilities, with the GPU generation of each."""
+        return {
+            as_capability(text): parse_architecture_support(row)
+            for row in self._cuda("architecture")
+            for text in row["compute_capabilities"]
+        }
+
+    def _cuda(self, kind: str) -> Iterator[Row]:
+        return (row for row in self.cuda_rows if row["kind"] == kind)
+
+    # GPUs
+
+    def capability_by_name(self, name: str) -> GpuFact | None:
+        """Find a GPU by its product name, as nvidia-smi prints it or as people type it (`RTX 3080 Ti`).
+
+        None where the name is unknown, or could mean cards of different compute capabilities.
+        """
+        return self._gpu_names.find(name)
+
+    def capability_by_pci(self, pci_id: str) -> GpuFact | None:
+        """Find a GPU by its PCI device id: `2208`, `0x2208` or, as nvidia-smi prints it, `0x220810DE`."""
+        return self._by_pci.get(parse_pci_id(pci_id))
+
+    def names_of(self, capability: ComputeCapability) -> tuple[str, ...]:
+        """The product names of a compute capability."""
+        return tuple(gpu.name for gpu in self._gpus if gpu.capability == capability and gpu.preferred)
+
+    def board_by_capability(self, capability: ComputeCapability) -> Board | None:
+        """Find the board with a Tegra chip whose GPU has a compute capability; no other GPU has it."""
+        return next((board for board in self._boards if board.capability == capability), None)
+
+    def board_by_name(self, name: str) -> Board | None:
+        """Find a board by what its driver calls its GPU: `Orin (nvgpu)`."""
+        return next((board for board in self._boards if name.strip() in board.called), None)
+
+    @cached_property
+    def _boards(self) -> tuple[Board, ...]:
+        return tuple(parse_board(row) for row in self.tegra_rows)
+
+    def suggest_names(self, text: str) -> tuple[str, ...]:
+        """Product names that `text` may mean, likeliest first, three at most."""
+        return self._gpu_names.suggest(text)
+
+    @cached_property
+    def _gpus(self) -> tuple[GpuFact, ...]:
+        return tuple(parse_gpu_fact(row) for row in self.gpu_rows)
+
+    @cached_property
+    def _gpu_names(self) -> GpuNames:
+        return GpuNames(self._gpus)
+
+    @cached_property
+    def _by_pci(self) -> dict[str, GpuFact]:
+        return {pci_id: gpu for gpu in reversed(self._gpus) for pci_id in gpu.pci_ids}
+
+    # companions
+
+    def companions_of(self, torch: Version) -> Mapping[str, tuple[Version, ...]]:
+        """The releases that go with a torch release by project, best first; empty for an unknown release."""
+        return self._companion_versions.get(_release_of(torch), {})
+
+    def companions(self, torch: Version, project: str) -> Companions | None:
+        """What goes with a torch release from one project, with its source."""
+        return self._pairs.get(_release_of(torch), {}).get(project)
+
+    def companion_specifier(self, torch: Version, project: str) -> SpecifierSet | None:
+        """What a torch release itself asks of `project` (triton)."""
+        found = self.companions(torch, project)
+        return found.specifier if found else None
+
+    def companion_release(self, project: str, version: Version) -> CompanionRelease | None:
+        """Find what is known of one companion release."""
+        return self._companion_releases.get((project, version))
+
+    def torches_of(self, project: str, version: Version) -> tuple[Version, ...]:
+        """The torch releases that a companion release goes with, oldest first."""
+        pairs = sorted(self._companion_versions.items())
+        return tuple(torch for torch, paired in pairs if version in paired.get(project, ()))
+
+    def companion_pypi_variant(self, project: str, version: Version, platform: Platform) -> Variant | None:
+        """Tell which variant PyPI's files of a companion release are; None where it was not read."""
+        found = self.companion_release(project, version)
+        cuda = dict(found.pypi_cuda).get(platform) if found else None
+        return Variant(f"cu{cuda.major}{cuda.minor}") if cuda else None
+
+    def matches_by_major(self, project: str, version: Version) -> bool:
+        """Whether a companion release runs with a torch of any CUDA of the same major version."""
+        found = self.companion_release(project, version)
+        return found is not None and found.cuda_match == "major"
+
+    @cached_property
+    def _pairs(self) -> dict[Version, dict[str, Companions]]:
+        pairs: dict[Version, dict[str, Companions]] = {}
+        for row in self.companion_rows:
+            if row["kind"] == "pair":
+                pairs.setdefault(as_version(row["torch"]), {})[row["project"]] = parse_companions(row)
+        return pairs
+
+    @cached_property
+    def _companion_versions(self) -> dict[Version, dict[str, tuple[Version, ...]]]:
+        return {
+            torch: {name: pair.versions for name, pair in pairs.items() if pair.versions}
+            for torch, pairs in self._pairs.items()
+        }
+
+    @cached_property
+    def _companion_releases(self) -> dict[tuple[str, Version], CompanionRelease]:
+        releases = (parse_companion_release(row) for row in self.companion_rows if row["kind"] == "release")
+        return {(release.project, release.version): release for release in releases}
+
+    # the rest
+
+    @cached_property
+    def python_releases(self) -> tuple[PythonRelease, ...]:
+        """The releases of CPython, oldest first."""
+        return tuple(parse_python_release(row) for row in self.python_rows)
+
+    @cached_property
+    def ecosystem(self) -> Ecosystem:
+        """What is known of projects whose wheels are made for one torch."""
+        return Ecosystem(self.ecosystem_rows)
+
+    @cached_property
+    def known_bad(self) -> tuple[KnownBad, ...]:
+        """All known-bad combinations, those that are mere prose too."""
+        return tuple(parse_known_bad(row) for row in self.known_bad_rows)
+
+    @cached_property
+    def libraries(self) -> tuple[LibraryFloor, ...]:
+        """What the libraries of builds still support, oldest first."""
+        return tuple(parse_library_floor(row) for row in self.library_rows if row["kind"] == "floor")
+
+    def bundled_library(self, library: str, torch: Version, cuda: CudaVersion) -> str | None:
+        """Tell which release of a library the builds hold whose own row does not say it."""
+        return self._bundled.get((library, _release_of(torch), cuda))
+
+    @cached_property
+    def _bundled(self) -> dict[tuple[str, Version, CudaVersion], str]:
+        return {
+            (row["library"], as_version(row["torch"]), as_cuda_version(row["cuda"])): row["version"]
+            for row in self.library_rows
+            if row["kind"] == "bundled"
+        }
+
+
+def parse_knowledge(
+    torch_rows: Iterable[Row],
+    cuda_rows: Iterable[Row],
+    gpu_rows: Iterable[Row],
+    companion_rows: Iterable[Row],
+    known_bad_rows: Iterable[Row],
+    library_rows: Iterable[Row],
+    ecosystem_rows: Iterable[Row] = (),
+) -> Knowledge:
+    """Make Knowledge of the rows of the matrices."""
+    return Knowledge(
+        tuple(torch_rows), tuple(cuda_rows), tuple(gpu_rows),
+        tuple(companion_rows), tuple(known_bad_rows), tuple(library_rows),
+        tuple(ecosystem_rows),
+    )  # fmt: skip
+
+
+def _release_of(torch: Version) -> Version:
+    """The release a version is listed under: without its local part, post releases with the one they mend."""
+    if torch.local is None and torch.post is None:
+        return torch
+    return as_version(torch.public if torch.is_prerelease else torch.base_version)

@@ -1,0 +1,310 @@
+"""One row of a matrix, as a value: what each kind of row means, and how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from gpuenv.model.capability import (
+    Architecture,
+    ComputeCapability,
+    parse_architecture,
+    parse_compute_capability,
+)
+from gpuenv.model.driver import DriverVersion
+from gpuenv.model.variant import CudaVersion, Variant, parse_cuda_version
+from gpuenv.model.wheel import Evidence, TorchBuild
+
+Row = Mapping[str, Any]
+DriverOs = Literal["linux", "windows"]
+SYSTEMS: tuple[DriverOs, ...] = ("linux", "windows")
+# who finds known-bad combinations beside the rules of a plan; `never`: what looks bad and is not
+JUDGES = ("resolver", "doctor", "explain", "conda", "mirrors", "detect", "never")
+# conditions of known-bad rows that are words, not versions
+WORDS = frozenset({"os", "arch", "platform", "index", "variant", "manager", "channel"})
+
+# By what a pair of a torch and a companion was decided: a requirement in METADATA; where that names no one
+# torch, the CUDA in a member of the wheel; the project's own table; the numbers of the releases.
+BASES = ("metadata", "version.py", "cpp_lib.json", "documented", "number")
+
+
+@dataclass(frozen=True, slots=True)
+class DriverFloor:
+    """The least driver that something runs on."""
+
+    version: DriverVersion
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArchitectureSupport:
+    """A GPU generation, and the toolkits and drivers that know it; None: still supported."""
+
+    name: str
+    first_cuda: CudaVersion
+    last_cuda: CudaVersion | None
+    last_driver_branch: int | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstCuda:
+    """The first CUDA release whose toolkit knew a generation of GPUs."""
+
+    cuda: CudaVersion
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A board with a Tegra chip; `called` is what its driver calls the GPU."""
+
+    name: str
+    capability: ComputeCapability
+    called: tuple[str, ...]
+    own_wheels: bool
+
+
+def parse_board(row: Row) -> Board:
+    """Parse a row of tegra.json; raise ValueError.
+
+    {"board": "Jetson Orin", "compute_capability": "8.7", "called": ["Orin (nvgpu)"], "wheels": "nvidia", ...}
+    """
+    capability = as_capability(row["compute_capability"])
+    return Board(row["board"], capability, tuple(row.get("called", ())), row["wheels"] == "nvidia")
+
+
+@dataclass(frozen=True, slots=True)
+class Companions:
+    """The releases of one companion that go with a torch release, best first.
+
+    A specifier stands in place of versions where torch itself asks for the project (triton). `basis` tells by
+    what the best was decided: one of BASES.
+    """
+
+    project: str
+    versions: tuple[Version, ...]
+    specifier: SpecifierSet | None
+    basis: str
+    source: str
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class CompanionRelease:
+    """A release of a companion; `pythons` are wheel tags (`cp312`, `py3`).
+
+    `pins_torch` tells whether its metadata asks for one torch release. `pypi_cuda` is the CUDA of PyPI's
+    files by platform, where it was read. `cuda_match` tells how closely its CUDA must be torch's: `exact`,
+    `major`, or None for a project without CUDA code. `architectures` is what it has code for, where that was
+    read.
+    """
+
+    project: str
+    version: Version
+    pins_torch: bool
+    requires_python: SpecifierSet | None
+    pythons: tuple[str, ...]
+    yanked: bool
+    pypi_cuda: tuple[tuple[str, CudaVersion], ...]
+    cuda_match: Literal["exact", "major"] | None
+    architectures: tuple[Architecture, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownBad:
+    """A combination that installs and then fails.
+
+    One of `when` must hold, and of it all; without any the entry is prose. A condition is a PEP 440 specifier
+    over a version (`torch`, `python`, `cuda`, `capability`, a package), or a word (`os`, `platform`).
+    `judge` is the rule of the plan that keeps out of it, or the command that finds it. `constrain` and `add`
+    keep the plan out of it; `forbid` says that nothing a plan installs can; `avoid` prefers another Python;
+    `warn` tells. It does not apply where a package of `unless` is there.
+    """
+
+    id: str
+    judge: str
+    when: tuple[tuple[tuple[str, SpecifierSet | str], ...], ...]
+    unless: tuple[str, ...]
+    constrain: tuple[str, ...]
+    add: tuple[str, ...]
+    forbid: bool
+    avoid: bool
+    warn: bool
+    effect: str
+    remedy: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryFloor:
+    """From release `since` on, a library that builds bring runs on no GPU below `min_capability`.
+
+    `counts` tells whose release `since` is: the library's own, or that of the CUDA it was made for. `cuda`
+    narrows the row to builds for those CUDA releases. It matters where a machine has `least_gpus` or more,
+    on `platforms`.
+    """
+
+    library: str
+    name: str
+    counts: Literal["release", "cuda"]
+    since: Version
+    cuda: SpecifierSet | None
+    min_capability: ComputeCapability
+    least_gpus: int
+    platforms: tuple[str, ...]
+    source: str
+
+
+# The same few hundred texts stand in thousands of places; parsing each once keeps start-up short.
+as_version = cache(Version)
+as_specifier = cache(SpecifierSet)
+as_capability = cache(parse_compute_capability)
+as_cuda_version = cache(parse_cuda_version)
+_as_architecture = cache(parse_architecture)
+_as_variant = cache(Variant)
+
+
+@cache
+def _as_architectures(texts: tuple[str, ...]) -> tuple[Architecture, ...]:
+    return tuple(_as_architecture(text) for text in texts)
+
+
+def parse_torch_build(row: Row) -> TorchBuild:
+    """Read a row of torch.json.
+
+    {"torch": "2.14.1", "variant": "cu126", "platform": "linux-64", "index": "pytorch", "cuda": "12.6",
+     "pythons": ["cp310", "cp314t"], "architectures": ["sm_50", "sm_90"], "cudnn": "9.10.2.21",
+     "tags": ["manylinux_2_28_x86_64"], "source": "...", "evidence": "assumed"}
+    """
+    return TorchBuild(
+        torch=as_version(row["torch"]),
+        variant=_as_variant(row["variant"]),
+        cuda=as_cuda_version(row["cuda"]) if row["cuda"] else None,
+        platform=row["platform"],
+        index=row["index"],
+        pythons=tuple(row["pythons"]),
+        architectures=_as_architectures(tuple(row["architectures"])),
+        cudnn=row["cudnn"],
+        tags=tuple(row["tags"]),
+        source=row["source"],
+        evidence=row["evidence"],
+    )
+
+
+def parse_driver_floors(row: Row) -> Iterator[tuple[DriverOs, DriverFloor]]:
+    """Read the floors of a release or family row of cuda.json; a system without one is left out.
+
+    {"kind": "family", "major": 12, "linux": "525.60.13", "windows": "527.41", "source": "..."}
+    """
+    for system in SYSTEMS:
+        if row[system] is not None:
+            yield system, DriverFloor(DriverVersion(row[system]), row["source"])
+
+
+def parse_architecture_support(row: Row) -> ArchitectureSupport:
+    """Read an architecture row of cuda.json.
+
+    {"kind": "architecture", "architecture": "Kepler", "compute_capabilities": ["3.5", "3.7"],
+     "first_cuda": "5.0", "last_cuda": "11.8", "last_driver_branch": 470, "source": "..."}
+    """
+    last = row["last_cuda"]
+    return ArchitectureSupport(
+        row["architecture"],
+        as_cuda_version(row["first_cuda"]),
+        as_cuda_version(last) if last else None,
+        row["last_driver_branch"],
+        row["source"],
+    )
+
+
+def parse_companions(row: Row) -> Companions:
+    """Read a pair row of companions.json.
+
+    {"kind": "pair", "torch": "2.14.1", "project": "torchvision", "versions": ["0.29.1"],
+     "basis": "version.py", "source": "...", "evidence": "matrix"}
+    {"kind": "pair", "torch": "2.14.1", "project": "triton", "specifier": "~=3.8.0", "basis": "metadata", ...}
+    """
+    specifier = row.get("specifier")
+    return Companions(
+        row["project"],
+        tuple(as_version(version) for version in row.get("versions", ())),
+        as_specifier(specifier) if specifier else None,
+        row["basis"],
+        row["source"],
+        row["evidence"],
+    )
+
+
+def parse_companion_release(row: Row) -> CompanionRelease:
+    """Read a release row of companions.json.
+
+    {"kind": "release", "project": "torchvision", "version": "0.29.1", "requires_torch": ">=2.14.0",
+     "requires_python": "!=3.14.1,>=3.10", "pythons": ["cp310"], "yanked": false,
+     "pypi_cuda": {"linux-64": "13.0"}, "cuda_match": "major",
+     "architectures": ["sm_80"], "source": "..."}
+    """
+    python = row["requires_python"]
+    return CompanionRelease(
+        row["project"],
+        as_version(row["version"]),
+        (row["requires_torch"] or "").startswith("=="),
+        as_specifier(python) if python else None,
+        tuple(row["pythons"]),
+        row["yanked"],
+        tuple((platform, as_cuda_version(cuda)) for platform, cuda in row["pypi_cuda"].items()),
+        row["cuda_match"],
+        _as_architectures(tuple(row.get("architectures", ()))),
+        row["source"],
+    )
+
+
+def parse_known_bad(row: Row) -> KnownBad:
+    """Read a row of known-bad.json.
+
+    {"id": "numpy2-linux", "judge": "known-bad", "when": [{"torch": "<2.3", "numpy": ">=2"}], "unless": [],
+     "constrain": ["numpy<2"], "add": [], "forbid": false, "avoid": false, "warn": false, "effect": "...",
+     "remedy": "numpy<2", "source": "..."}
+    """
+    return KnownBad(
+        row["id"],
+        row["judge"],
+        tuple(
+            tuple((name, wanted if name in WORDS else as_specifier(wanted)) for name, wanted in one.items())
+            for one in row["when"]
+        ),
+        tuple(row["unless"]),
+        tuple(row["constrain"]),
+        tuple(row["add"]),
+        row["forbid"],
+        row["avoid"],
+        row["warn"],
+        row["effect"],
+        row["remedy"],
+        row["source"],
+    )
+
+
+def parse_library_floor(row: Row) -> LibraryFloor:
+    """Read a floor row of libraries.json.
+
+    {"kind": "floor", "library": "cudnn", "name": "cuDNN", "counts": "release", "from": "9.11", "cuda": null,
+     "min_compute_capability": "7.5", "least_gpus": 1, "platforms": ["linux-64"], "source": "..."}
+    """
+    return LibraryFloor(
+        row["library"],
+        row["name"],
+        row["counts"],
+        as_version(row["from"]),
+        as_specifier(row["cuda"]) if row["cuda"] else None,
+        as_capability(row["min_compute_capability"]),
+        row["least_gpus"],
+        tuple(row["platforms"]),
+        row["source"],
+    )

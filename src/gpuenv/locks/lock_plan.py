@@ -1,0 +1,328 @@
+"""Lock a plan: every file that it brings, by its official address and its hash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import sha256
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from gpuenv.formats.requirements import for_conda_tools
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.mirrors.canonical_urls import (
+    Official,
+    canonical_file,
+    canonical_pages,
+    canonical_sources,
+    pypi_files_root,
+)
+from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
+from gpuenv.indexes.mirrors.lookup import host_of
+from gpuenv.indexes.urls import is_remote, local_path
+from gpuenv.installers import uv_compile as resolver
+from gpuenv.locks.official_urls import OfficialPlaces
+from gpuenv.model.errors import Because, Fix, GpuenvError, Refused, UsageError
+from gpuenv.model.locked import Locked, LockedFile
+from gpuenv.model.plan import Plan, PlannedPackage, Sources, Warn
+from gpuenv.model.variant import Variant
+from gpuenv.planning.hashes.fetch import Follower, HashFetcher, Unwatched
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.planning.make_plan import resolver_question
+from gpuenv.planning.mirrors.labels import mirror_at
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.pages.direct_urls import by_address
+from gpuenv.planning.pages.shipped_listing import known_digests
+from gpuenv.planning.resolve_others import packages_of
+from gpuenv.resolution.rules.driver import least_driver
+from gpuenv.resolution.target import choose_target, driver_os, platform_of
+
+_CHUNK = 1 << 20  # bytes
+NO_HASH = "no-hash"
+NO_PLACE = "no-official-address"
+_PASSED_OVER = (NO_HASH, NO_PLACE, "not-lockable", "index-unreachable")
+
+
+@dataclass(frozen=True, slots=True)
+class Hashing:
+    """Whether every file needs a hash, and who follows what is fetched for one that no page tells."""
+
+    required: bool = True
+    follower: Follower | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Hashes:
+    """Where hashes come from: what is known, official places, at last the files themselves."""
+
+    known: Mapping[str, str]
+    places: OfficialPlaces
+    required: bool
+    fetcher: HashFetcher | None
+
+
+def lock_plan(
+    plan: Plan, options: PlanOptions, environ: Mapping[str, str], hashing: Hashing | None = None
+) -> Locked:
+    """Return all files that the plan brings, resolving what it leaves to the installer.
+
+    Raises UsageError for what no lock can name (packages of conda, version control), Refused where a hash or
+    an official address can't be had, and Unreachable where an index does not answer.
+    """
+    if plan.is_condas:
+        raise for_conda_tools(tr("a lock of wheels can't name conda's packages: torch would come from PyPI"))
+    mirrors = load_mirrors(environ)
+    places = OfficialPlaces(plan, mirrors.find("official"), environ, options.offline)
+    hashes = _hashes(plan, places, options, environ, hashing or Hashing())
+    plan = _with_hashed_stack(plan, hashes)
+    packages = tuple(_checked(one) for one in _complete(plan, options, mirrors, environ))
+    _check_whole(plan, packages)
+    files = _files(packages, plan, mirrors, hashes)
+    sources = canonical_pages(canonical_sources(plan, mirrors.all), files, places.torch)
+    driver, architectures = _needs(plan, environ)
+    told = replace(plan, packages=packages, warnings=(*plan.warnings, *_warnings(files)))
+    return Locked(told, files, sources, driver, architectures)
+
+
+def _hashes(
+    plan: Plan, places: OfficialPlaces, options: PlanOptions, environ: Mapping[str, str], hashing: Hashing
+) -> _Hashes:
+    wanted = options.fetch_hashes and not options.offline and hashing.required
+    follower = hashing.follower or Unwatched()
+    fetcher = HashFetcher(environ, plan.sources.ca_bundle, follower) if wanted else None
+    return _Hashes(_known_hashes(plan), places, hashing.required, fetcher)
+
+
+def lock_if_possible(
+    plan: Plan, options: PlanOptions, environ: Mapping[str, str], hashing: Hashing | None = None
+) -> Locked | Plan:
+    """Lock a plan, or return it with a warning that says why some of its files have no hash or address."""
+    try:
+        return lock_plan(plan, options, environ, hashing)
+    except GpuenvError as error:
+        if error.code not in _PASSED_OVER:
+            raise
+        text = tr("without hashes, and without what the requirements depend on: {why}", why=error.message)
+        return replace(plan, warnings=(*plan.warnings, Warn("not-locked", text)))
+
+
+# what is installed
+
+
+def _with_hashed_stack(plan: Plan, hashes: _Hashes) -> Plan:
+    """Return the plan with the hashes of its stack, which uv would fetch whole files for."""
+    count = len(plan.pins)
+    found = (_hashed(_checked(one), hashes).sha256 for one in plan.packages[:count])
+    stack = tuple(replace(one, sha256=sha) for one, sha in zip(plan.packages, found, strict=False))
+    return replace(plan, packages=(*stack, *plan.packages[count:]))
+
+
+def _complete(
+    plan: Plan, options: PlanOptions, mirrors: Mirrors, environ: Mapping[str, str]
+) -> tuple[PlannedPackage, ...]:
+    """Return all packages of the plan; where no resolver ran, it runs now."""
+    stack = plan.packages[: len(plan.pins)]
+    if len(plan.packages) > len(stack):
+        return plan.packages
+    target = choose_target(plan.machines, options.devices, cpu=plan.variant == "cpu")
+    question = resolver_question(by_address(plan, mirrors), target, options)
+    outcome = resolver.compile_requirements(question, environ)
+    if isinstance(outcome, resolver.Unresolvable):
+        raise _conflict(outcome)
+    names = {package.name for package in stack}
+    others = (package for package in packages_of(outcome) if package.name not in names)
+    return (*stack, *others)
+
+
+def _conflict(outcome: resolver.Unresolvable) -> Refused:
+    return Refused(
+        tr("what torch depends on can't be had together"),
+        code="requirements-conflict",
+        because=(Because(outcome.message, "uv pip compile"),),
+        fixes=(Fix(tr("name an index that has it with --mirror")),),
+    )
+
+
+def _checked(package: PlannedPackage) -> PlannedPackage:
+    if package.filename and package.url:
+        return package
+    raise _not_lockable(package.name)
+
+
+def _not_lockable(name: str) -> UsageError:
+    return UsageError(
+        tr("`{name}` is no file that a lock can name, such as a wheel of an index", name=name),
+        code="not-lockable",
+        because=(Because(tr("it comes from version control, a folder or an archive of sources"), name),),
+        fixes=(Fix(tr("build a wheel of it, and name its folder with --find-links"), "pip wheel"),),
+    )
+
+
+def _check_whole(plan: Plan, packages: tuple[PlannedPackage, ...]) -> None:
+    """Raise UsageError for what was asked for by address and not resolved: a lock without it would lie."""
+    names = {canonicalize_name(one.name) for one in packages}
+    for text in plan.requirements:
+        requirement = Requirement(text)
+        if requirement.url and canonicalize_name(requirement.name) not in names:
+            raise _not_lockable(requirement.name)
+
+
+# their addresses and hashes
+
+
+def _files(
+    packages: tuple[PlannedPackage, ...], plan: Plan, mirrors: Mirrors, hashes: _Hashes
+) -> tuple[LockedFile, ...]:
+    count, places = len(plan.pins), hashes.places
+    ordered = (*packages[:count], *sorted(packages[count:], key=lambda one: one.name))
+    asked = {canonicalize_name(one.name) for text in plan.requirements if (one := Requirement(text)).url}
+    pinned = {canonicalize_name(one.name) for text in plan.pins if (one := Requirement(text)).url}
+    by_name = tuple(replace(one, index=None) if one.name in pinned else one for one in ordered)
+    named = asked | pinned
+    listed = tuple(_listed(one, plan.sources, places) if one.name not in named else one for one in by_name)
+    hashed = tuple(_hashed(one, hashes) for one in listed)
+    mirrored = tuple(one.name for one in hashed if _is_pypis_on_a_mirror(one.url or "", mirrors))
+    official = places.places(mirrored)
+    return tuple(_locked(one, official, mirrors, places) for one in hashed)
+
+
+def _is_pypis_on_a_mirror(url: str, mirrors: Mirrors) -> bool:
+    return pypi_files_root(url) is not None and mirror_at(url, mirrors) is not None
+
+
+def _known_hashes(plan: Plan) -> dict[str, str]:
+    """Map the names of the stack's files to hashes that other pages tell, or that ship with gpuenv."""
+    told = {file.filename: place.sha256 for file in plan.stack for place in file.places if place.sha256}
+    return {**known_digests(), **told}
+
+
+def _listed(package: PlannedPackage, sources: Sources, places: OfficialPlaces) -> PlannedPackage:
+    """Return a package with what lists it: a resolver does not tell."""
+    url = package.url or ""
+    if not is_remote(url):
+        return replace(package, index=str(local_path(url).parent))
+    return package if package.index else replace(package, index=_lister(url, sources) or places.index)
+
+
+def _lister(url: str, sources: Sources) -> str | None:
+    """Return the page in whose folder a file lies, else the index on its host; None for the default one."""
+    pages = (page for page in sources.find_links if url.startswith(f"{page.rstrip('/').rpartition('/')[0]}/"))
+    indexes = () if sources.no_index else (sources.index_url, *sources.extra_index_urls)
+    near = (index for index in indexes if index and host_of(index) == host_of(url))
+    return next(pages, None) or next(near, None) or sources.index_url
+
+
+def _hashed(package: PlannedPackage, hashes: _Hashes) -> PlannedPackage:
+    """Return a package with its hash: as it is told, of the file that is here, or as an index has it.
+
+    Where no index tells it, the file is fetched if that was asked for; a format that names none goes without.
+    """
+    if package.sha256:
+        return package
+    url = package.url or ""
+    if not is_remote(url):
+        return replace(package, sha256=_digest(url))
+    told = hashes.known.get(str(package.filename)) if "+" in package.version else None
+    if told:
+        return replace(package, sha256=told)
+    found = hashes.places.find(package)
+    if found is not None or not hashes.required:
+        return found or package
+    if hashes.fetcher is not None and str(package.filename).endswith(".whl"):
+        return replace(package, sha256=hashes.fetcher.digest(package))
+    raise _refusal(
+        package, tr("no index that was read tells the hash of {file}", file=package.filename), NO_HASH
+    )
+
+
+def _digest(url: str) -> str:
+    path, digest = local_path(url), sha256()
+    try:
+        with path.open("rb") as file:
+            for chunk in iter(partial(file.read, _CHUNK), b""):
+                digest.update(chunk)
+    except OSError as error:
+        raise UsageError(
+            tr("{path} can't be read: {reason}", path=path, reason=reason_of(error)), code="unreadable"
+        ) from None
+    return digest.hexdigest()
+
+
+def _locked(
+    package: PlannedPackage, official: Official, mirrors: Mirrors, places: OfficialPlaces
+) -> LockedFile:
+    place = _place(package, official, mirrors)
+    if place is None:
+        found = places.find(package)
+        place = _place(found, official, mirrors) if found else None
+    if place is None:
+        raise _refusal(
+            package,
+            tr("where {file} of a mirror lies officially is not known", file=package.filename),
+            NO_PLACE,
+        )
+    url, index = place
+    return LockedFile(
+        name=package.name,
+        version=str(Version(package.version)),
+        filename=str(package.filename),
+        url=url,
+        index=index,
+        sha256=package.sha256 or "",
+        size=package.size,
+    )
+
+
+def _place(package: PlannedPackage, official: Official, mirrors: Mirrors) -> tuple[str, str | None] | None:
+    url = package.url or ""
+    if not is_remote(url):
+        return local_path(url).absolute().as_uri(), package.index
+    return canonical_file(package, official, mirrors.all)
+
+
+def _refusal(package: PlannedPackage, text: str, code: str) -> Refused:
+    return Refused(
+        text,
+        code=code,
+        because=(Because(tr("it comes from {place}", place=package.index or package.url), package.name),),
+        fixes=(
+            Fix(tr("plan with an index that tells it, such as --mirror official, and not --offline")),
+            *(
+                (Fix(tr("or download it and compute the hash with `--fetch-hashes`")),)
+                if code == NO_HASH
+                else ()
+            ),
+        ),
+    )
+
+
+# what is told besides
+
+
+def _needs(plan: Plan, environ: Mapping[str, str]) -> tuple[str | None, tuple[str, ...]]:
+    """Return the least driver and the architectures of torch's build, as far as they are known."""
+    knowledge = load_knowledge(environ)
+    platform = platform_of(plan.machines[0])
+    torch, variant = Version(Version(plan.packages[0].version).public), Variant(plan.variant)
+    build = knowledge.find_build(torch, variant, platform, "pytorch")
+    architectures = tuple(map(str, build.architectures)) if build else ()
+    cuda = (build.cuda if build else None) or variant.cuda
+    if cuda is None:
+        return None, ()
+    floors = [least_driver(cuda, driver_os(machine), knowledge) for machine in plan.machines]
+    least = max((floor.version for floor in floors if floor), default=None)
+    return (str(least) if least else None), architectures
+
+
+def _warnings(files: tuple[LockedFile, ...]) -> Iterator[Warn]:
+    local = [file.filename for file in files if not is_remote(file.url)]
+    if local:
+        text = tr("{files}: on this machine alone; the lock is of no use elsewhere", files=", ".join(local))
+        yield Warn("lock-local", text)
+    for file in files:
+        if not file.is_wheel:
+            yield Warn("lock-sdist", tr("{file} is built where it is installed", file=file.filename))

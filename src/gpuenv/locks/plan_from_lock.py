@@ -1,0 +1,276 @@
+"""Plan what a lock says: does its torch work on this machine, and where are its very files to be had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+from gpuenv.i18n.messages import marked, tr
+from gpuenv.indexes.configuration.installer_default import default_index
+from gpuenv.indexes.mirrors.load import load_mirrors
+from gpuenv.installers import WHEEL_MANAGERS
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.locks.files import Indexes, is_listed, line_of, listing_of, only_locked, with_index
+from gpuenv.locks.parse_pylock import UnfitError, select_files
+from gpuenv.locks.read import Lock, bad_lock, read_lock, with_needs
+from gpuenv.model.errors import Because, Fix, Refused, UsageError
+from gpuenv.model.index import IndexConfiguration, Listing
+from gpuenv.model.locked import LockedFile
+from gpuenv.model.plan import Plan, Warn
+from gpuenv.model.python import PythonOffer
+from gpuenv.model.variant import Variant
+from gpuenv.planning.hashes.files import keep_hashes
+from gpuenv.planning.load_knowledge import load_knowledge, overlay_warnings
+from gpuenv.planning.machines import choose_machines
+from gpuenv.planning.make_plan import with_steps
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.pages.listings import configuration_for, list_files, with_sizes
+from gpuenv.planning.pythons import offer_pythons
+from gpuenv.planning.recorded_request import asked_of
+from gpuenv.planning.redact import without_passwords
+from gpuenv.planning.resolve_others import planned_file
+from gpuenv.resolution.plan_builder import assemble
+from gpuenv.resolution.report.refusal import refuse
+from gpuenv.resolution.request import STACK, Request, parse_cuda_option, parse_python
+from gpuenv.resolution.resolve import Decision, Question, ask, decide
+from gpuenv.resolution.rules.python import admitted
+from gpuenv.resolution.target import Target, choose_target
+
+
+def plan_from_lock(path: Path, options: PlanOptions, environ: Mapping[str, str], *, target: str) -> Plan:
+    """Return the plan that installs a lock's very files at `target`.
+
+    Raises Refused where the lock or its torch does not fit the machine, UsageError for what contradicts it.
+    """
+    options, lock = for_lock(options, path), read_lock(path)
+    knowledge = with_needs(load_knowledge(environ), lock)
+    variant = parse_cuda_option(options.cuda)
+    machines = choose_machines(options, environ, knowledge)
+    place = choose_target(machines, options.devices, cpu=variant is not None and variant.is_cpu)
+    offers = offer_pythons(options, options.manager, place, knowledge, environ)
+    python, selected = _selected(lock, place, options, offers)
+    indexes = _indexes(environ)
+    files = tuple(with_index(file, indexes) for file in selected)
+    stack = _stack(lock, files)
+    request = _request(stack, python, variant, options)
+    listings, configuration = _listed(lock, stack, request, place, knowledge, options, environ)
+    question = ask(request, place, knowledge, listings, (python,))
+    decision = decide(question)
+    if not decision.choices:
+        raise _refused(lock, question, decision)
+    others = tuple(sorted((file for file in files if file not in stack), key=lambda file: file.name))
+    resolved = tuple(planned_file(file) for file in others)
+    plan = assemble(question, decision, decision.choices[0], configuration, resolved)
+    plan = _hashed(plan, (*stack, *others), replace(indexes, own=_own(configuration)), environ)
+    plan = replace(
+        plan,
+        warnings=(*plan.warnings, *overlay_warnings(environ)),
+        why=(*plan.why, _why(lock)),
+        asked=asked_of(options, tuple(map(_exactly, files))),
+    )
+    return without_passwords(with_steps(with_sizes(plan, options, environ), target))
+
+
+# what is asked
+
+
+def for_lock(options: PlanOptions, path: Path) -> PlanOptions:
+    """Return the options for a lock, with who installs; raise UsageError for what can't be given with it."""
+    options = replace(options, from_lock=path)
+    given = {
+        tr("requirements"): options.requirements or options.requirement_files,
+        "-f": options.environment_file,
+        "--channel": options.channel != "auto",
+    }
+    named = ", ".join(name for name, value in given.items() if value)
+    if named:
+        raise UsageError(
+            tr("a lock says all that is installed: {named} can't be given with it", named=named), code="usage"
+        )
+    if options.manager == "auto":
+        return replace(options, manager="uv")
+    if options.manager in WHEEL_MANAGERS:
+        return options
+    raise UsageError(
+        tr("{manager} does not install from a lock of wheels", manager=options.manager),
+        code="usage",
+        fixes=(Fix(tr("leave --manager out, or choose uv or pip")),),
+    )
+
+
+def _selected(
+    lock: Lock, target: Target, options: PlanOptions, offers: tuple[PythonOffer, ...]
+) -> tuple[PythonOffer, tuple[LockedFile, ...]]:
+    """Return the first Python that the lock has all files for, and these."""
+    locked = lock.document.requires_python or SpecifierSet()
+    asked = locked & parse_python(options.python) if options.python else locked
+    problems: list[str] = []
+    for python in admitted(offers, asked):
+        found = _files_for(lock, python, target)
+        if not isinstance(found, str):
+            return python, found
+        problems.append(tr("Python {version}: {problem}", version=python.short, problem=found))
+    if not problems:
+        facts = {"python": locked or "3", "manager": options.manager, "asked": options.python}
+        told = (
+            marked("it is for Python {python}, not for {asked}")
+            if options.python
+            else marked("it is for Python {python}, of which {manager} can provide none")
+        )
+        problems = [tr(told, **facts)]
+    raise Refused(
+        tr("`{lock}` does not fit this machine", lock=lock.path),
+        code="lock-unfit",
+        because=tuple(Because(text, str(lock.path)) for text in dict.fromkeys(problems)),
+        fixes=(_plan_anew(),),
+    )
+
+
+def _files_for(lock: Lock, python: PythonOffer, target: Target) -> tuple[LockedFile, ...] | str:
+    """Return what the lock has for a Python, or why it has not all there is."""
+    try:
+        return select_files(lock.document, python, target, lock.folder)
+    except UnfitError as error:
+        return str(error)
+    except ValueError as error:
+        raise bad_lock(lock.path, str(error)) from None
+
+
+def _plan_anew() -> Fix:
+    return Fix(tr("plan anew for this machine, without --from-lock"), "gpuenv plan")
+
+
+def _stack(lock: Lock, files: tuple[LockedFile, ...]) -> tuple[LockedFile, ...]:
+    """Return torch and its companions, torch first; raise UsageError without torch's wheel."""
+    by_name = {canonicalize_name(file.name): file for file in files}
+    found = tuple(by_name[name] for name in map(canonicalize_name, STACK) if name in by_name)
+    if not found or found[0].name != STACK[0]:
+        raise bad_lock(lock.path, tr("it has no torch"))
+    unbuilt = next((file for file in found if not file.is_wheel), None)
+    if unbuilt:
+        raise bad_lock(
+            lock.path, tr("{file} is no wheel, so nothing tells what it is built for", file=unbuilt.filename)
+        )
+    return found
+
+
+def _exactly(file: LockedFile) -> Requirement:
+    return Requirement(f"{file.name}=={file.version}")
+
+
+def _request(
+    stack: tuple[LockedFile, ...], python: PythonOffer, variant: Variant | None, options: PlanOptions
+) -> Request:
+    return Request(
+        requirements=tuple(map(_exactly, stack)),
+        python=SpecifierSet(f"=={python.short}.*"),
+        variant=variant,
+        devices=options.devices,
+        manager=options.manager,
+        offline=options.offline,
+        program=options.program,
+        options=options.as_typed,
+    )
+
+
+# what is known
+
+
+def _indexes(environ: Mapping[str, str]) -> Indexes:
+    official = load_mirrors(environ).find("official")
+    own = official.pypi.simple if official.pypi else None
+    return Indexes(own or default_index(environ), official.torch.address if official.torch else None)
+
+
+def _own(configuration: IndexConfiguration) -> tuple[str, ...]:
+    indexes = (configuration.index_url, *configuration.extra_index_urls)
+    return tuple(source.url for source in indexes if source)
+
+
+def _listed(
+    lock: Lock,
+    stack: tuple[LockedFile, ...],
+    request: Request,
+    target: Target,
+    knowledge: Knowledge,
+    options: PlanOptions,
+    environ: Mapping[str, str],
+) -> tuple[tuple[Listing, ...], IndexConfiguration]:
+    """Return what lists the stack's files, the lock itself last, and what the installer is told."""
+    try:
+        told = tuple(listing_of(file) for file in stack)
+    except ValueError as error:
+        raise bad_lock(lock.path, str(error)) from None
+    configuration = configuration_for(options, environ)
+    if not (options.mirrors or configuration.find_links):
+        return told, configuration
+    listed = list_files(options, request, target, knowledge, environ)
+    return (*only_locked(listed.listings, stack), *told), listed.configurations[0]
+
+
+# what is said
+
+
+def _refused(lock: Lock, question: Question, decision: Decision) -> Refused:
+    """Say why the lock's torch does not work here; there is no other that could be chosen."""
+    because, fixes = _other_kind(question)
+    if not because:
+        error = refuse(question, decision)
+        because, fixes = error.because, tuple(Fix(fix.text) for fix in error.fixes)
+    return Refused(
+        tr("the torch of `{lock}` does not work on this machine", lock=lock.path),
+        code="lock-unfit",
+        because=because,
+        fixes=(*fixes, _plan_anew()),
+    )
+
+
+def _other_kind(question: Question) -> tuple[tuple[Because, ...], tuple[Fix, ...]]:
+    """Say that the build is for the CPU and the machine has a GPU, or the other way round."""
+    case = next((one for one in question.cases if one.found), None)
+    gpus = question.target.gpus
+    if case is None:
+        return (Because(tr("what its torch is built for is not known"), "matrix torch.json"),), ()
+    asked = question.request.variant
+    if asked is not None and asked != case.variant:
+        text = tr("it has a build for {variant}, not for {asked}", variant=case.variant, asked=asked)
+        return (Because(text, "option --cuda"),), (Fix(tr("leave --cuda out")),)
+    if case.variant.is_cpu and gpus and asked is None:
+        text = tr("it has a CPU build; this machine has {gpu}", gpu=gpus[0].label)
+        return (Because(text, gpus[0].source),), (Fix(tr("take it all the same with --cuda cpu")),)
+    if gpus or case.variant.is_cpu:
+        return (), ()
+    text = tr("it has a build for {variant}; this machine has no NVIDIA GPU", variant=case.variant)
+    return (Because(text, question.target.machines[0].source_of("gpus")),), ()
+
+
+def _why(lock: Lock) -> Because:
+    return Because(tr("every file is the one that the lock names, by its hash"), str(lock.path))
+
+
+def _hashed(plan: Plan, files: tuple[LockedFile, ...], indexes: Indexes, environ: Mapping[str, str]) -> Plan:
+    """Return the plan with a file of hashes for the installer, and what is known to be bad among them."""
+    count = len(plan.pins)
+    lines = [
+        line_of(file, indexes, listed=number < count and is_listed(file)) for number, file in enumerate(files)
+    ]
+    versions = {str(canonicalize_name(file.name)): file.version for file in files}
+    bad = (text for text in plan.constraints if not _holds(Requirement(text), versions))
+    told = marked("the lock does not keep to `{constraint}`, which avoids a known problem")
+    warnings = tuple(Warn("lock-known-bad", tr(told, constraint=text)) for text in bad)
+    return replace(
+        plan,
+        hashed=str(keep_hashes("\n".join(lines) + "\n", environ)),
+        constraints=(),
+        warnings=(*plan.warnings, *warnings),
+    )
+
+
+def _holds(constraint: Requirement, versions: Mapping[str, str]) -> bool:
+    version = versions.get(canonicalize_name(constraint.name))
+    return version is None or constraint.specifier.contains(version, prereleases=True)

@@ -1,0 +1,81 @@
+"""Rows of dependencies.json, made of what was read from a wheel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from gpuenv.knowledge.dependencies import ANY
+from gpuenv.matrix_checks.refresh_targets import Target
+from gpuenv.model.wheel import Platform, WheelFile
+from gpuenv.wheels.metadata import WheelMetadata, requirements_on
+
+Row = Mapping[str, Any]
+_TAG = re.compile(r"cp(\d)(\d+)t?")
+# a wheel beside torch speaks for all Pythons that are maintained; triton asks for more only below 3.10
+_PYTHONS = tuple(f"3.{minor}" for minor in range(10, 21))
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The bytes of a wheel that was read: of the file, and of all members by its directory."""
+
+    packed: int | None
+    unpacked: int
+
+
+def build_row(target: Target, torch: Row, metadata: WheelMetadata, sizes: Sizes) -> Row:
+    """Make the row of a build of torch: what it asks for on its platform, and its size.
+
+    `torch` is its row of torch.json, or as much of one as tells its variant and source.
+    """
+    pythons = tuple(f"{found[1]}.{found[2]}" for tag in target.pythons if (found := _TAG.fullmatch(tag)))
+    return {
+        "kind": "build",
+        "torch": str(target.version),
+        "variant": torch["variant"],
+        "platform": target.platform,
+        "index": target.index,
+        "requires": _texts(requirements_on(metadata, target.platform, pythons=pythons or _PYTHONS)),
+        "size": sizes.packed,
+        "installed": sizes.unpacked,
+        "source": torch["source"],
+        "evidence": "wheel",
+    }
+
+
+def file_row(
+    file: WheelFile,
+    platform: Platform,
+    metadata: WheelMetadata,
+    sizes: Sizes,
+    source: str,
+    extras: Iterable[str] = (),
+) -> Row:
+    """Make the row of a wheel that a build depends on; with the `extras`, what these bring too."""
+    anywhere = any(tag.platform == ANY for tag in file.tags)
+    return {
+        "kind": "file",
+        "project": str(file.name),
+        "version": str(file.version),
+        "platform": ANY if anywhere else platform,
+        "requires": _texts(requirements_on(metadata, platform, extras=extras, pythons=_PYTHONS)),
+        "size": sizes.packed,
+        "installed": sizes.unpacked,
+        "source": source,
+        "evidence": "wheel",
+    }
+
+
+def _texts(requirements: Iterable[Requirement]) -> list[str]:
+    """Return requirements without their markers, by name."""
+    texts = set()
+    for one in requirements:
+        extras = f"[{','.join(sorted(one.extras))}]" if one.extras else ""
+        texts.add(f"{canonicalize_name(one.name)}{extras}{one.specifier}")
+    return sorted(texts)

@@ -1,0 +1,117 @@
+"""`gpuenv matrix inspect`: what one wheel says of itself, and what it runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuenv.http import HttpClient, HttpProblem
+from gpuenv.http.ranges import ByteRanges
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.link import file_name
+from gpuenv.indexes.urls import is_remote, local_path
+from gpuenv.matrix.page.runs_on import Generation, drivers_for, generations_for
+from gpuenv.matrix.read_wheel import parse_wheel_name, read_wheel
+from gpuenv.matrix_checks.refresh_targets import PROJECTS
+from gpuenv.model.errors import Because, Fix, GpuenvError, Unreachable, UsageError
+from gpuenv.model.wheel import WheelFile
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.planning.pages.listings import choose_sources
+from gpuenv.resolution.gpu_coverage import DriverNeed
+from gpuenv.secrets.url_credentials import redact
+from gpuenv.wheels.archive import WheelProblem, open_local_wheel, open_wheel
+from gpuenv.wheels.metadata import WheelFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What a wheel told, what it runs on, and the bytes received for it (0 for a file on disk)."""
+
+    place: str
+    facts: WheelFacts
+    generations: tuple[Generation, ...]
+    drivers: tuple[DriverNeed, ...]
+    received: int
+
+
+def inspect_wheel(place: str, environ: Mapping[str, str], *, thorough: bool = False) -> Inspection:
+    """Read one wheel, a path or a URL, without unpacking or downloading it.
+
+    Raises UsageError for what is no wheel of torch or a companion, Unreachable where its server can't be read
+    or hands out whole files only.
+    """
+    file = _named(place)
+    with _explained(place):
+        if is_remote(place):
+            facts, received = _read_remote(place, file, environ, thorough=thorough)
+        else:
+            with open_local_wheel(local_path(place)) as archive:
+                facts, received = read_wheel(archive, file, thorough=thorough), 0
+    knowledge = load_knowledge(environ)
+    return Inspection(
+        redact(place), facts, generations_for(facts, knowledge), drivers_for(facts, knowledge), received
+    )
+
+
+def _named(place: str) -> WheelFile:
+    try:
+        name = file_name(place) if is_remote(place) or place.lower().startswith("file:") else Path(place).name
+        file = parse_wheel_name(name, place)
+    except ValueError as error:
+        raise UsageError(
+            tr("`{place}` is no wheel by its name: {error}", place=redact(place), error=reason_of(error)),
+            code="no-wheel-name",
+            fixes=(Fix(tr("give a wheel that is there, or its address")),),
+        ) from None
+    if file.name not in PROJECTS:
+        raise UsageError(
+            tr("`{name}` is none of {projects}", name=file.name, projects=", ".join(PROJECTS)),
+            code="unknown-project",
+            fixes=(Fix(tr("give a wheel of one of these")),),
+        )
+    return file
+
+
+def _read_remote(
+    url: str, file: WheelFile, environ: Mapping[str, str], *, thorough: bool
+) -> tuple[WheelFacts, int]:
+    configuration, _ = choose_sources((url,), environ)  # for the CA bundle
+    with HttpClient(environ, ca_bundle=configuration.ca_bundle) as client:
+        ranges = ByteRanges(client, url)
+        with open_wheel(ranges, whole=True) as archive:
+            return read_wheel(archive, file, thorough=thorough), ranges.received
+
+
+@contextmanager
+def _explained(place: str) -> Iterator[None]:
+    try:
+        yield
+    except WheelProblem as problem:
+        raise _unreadable(place, problem) from None
+    except HttpProblem as problem:
+        raise Unreachable(
+            tr("`{place}` can't be read: {reason}", place=redact(place), reason=problem.reason),
+            code="wheel-unreachable",
+            fixes=(Fix(tr("see whether its server answers, or download the wheel and inspect the file")),),
+        ) from None
+    except OSError as error:
+        raise UsageError(
+            tr("`{place}` can't be read: {reason}", place=place, reason=reason_of(error)),
+            code="no-file",
+            fixes=(Fix(tr("give a wheel that is there, or its address")),),
+        ) from None
+
+
+def _unreadable(place: str, problem: WheelProblem) -> GpuenvError:
+    message = tr("`{place}` {reason}", place=redact(place), reason=problem.reason)
+    if problem.fault == "no-ranges":
+        return Unreachable(
+            message,
+            code=problem.fault,
+            because=(Because(tr("reading parts of a file needs ranged requests"), "RFC 9110, section 14"),),
+            fixes=(Fix(tr("download the wheel and inspect the file")),),
+        )
+    return UsageError(message, code=f"wheel-{problem.fault}")

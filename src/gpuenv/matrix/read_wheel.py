@@ -1,0 +1,145 @@
+"""Reads from a wheel, a few small members and part of a library, what the core makes facts of."""
+
+from __future__ import annotations
+
+import re
+
+from packaging.utils import canonicalize_name, parse_wheel_filename
+from packaging.version import Version
+
+from gpuenv.i18n.messages import tr
+from gpuenv.matrix_checks.refresh_targets import TORCH, platform_of, pythons_of
+from gpuenv.model.capability import Architecture
+from gpuenv.model.wheel import WheelFile
+from gpuenv.untrusted.bounds import check_wheel_name
+from gpuenv.wheels.archive import WheelArchive
+from gpuenv.wheels.cuda_architectures import CodeFinder, Finder, FlagFinder
+from gpuenv.wheels.metadata import (
+    VersionFile,
+    WheelFacts,
+    WheelMetadata,
+    parse_metadata,
+    parse_version_file,
+    parse_wheel_tags,
+)
+
+_SMALL = 4 << 20  # bytes; a METADATA has 40 kB
+_LIBRARY = 1 << 30
+_LONGEST_LIBRARY = 4 << 30
+# where the list stands in all wheels from 1.6 to 2.15: after 50 to 75 % of the member
+_BEFORE_FLAGS = 0.45
+_FLAGS = re.compile(r"torch/lib/(?:libtorch_python\.so|torch_python\.dll)")
+_KERNELS = re.compile(r"torch/lib/[\w.-]+\.(?:so|dll)")
+
+
+def read_wheel(archive: WheelArchive, file: WheelFile, *, thorough: bool = False) -> WheelFacts:
+    """Read what a wheel of torch or of a companion tells; what it does not is in `missing`.
+
+    With `thorough`, a torch wheel without a list of architectures is read up to the kernels themselves, which
+    are tens of megabytes in. Raises WheelProblem, and HttpProblem or OSError of the server or disk.
+    """
+    project = str(file.name)
+    metadata, remarks = read_metadata(archive)
+    told, missing = _read_version(archive, project)
+    if project != TORCH:  # what it goes with stands in its METADATA alone
+        missing, remarks = (*missing, *remarks), ()
+    architectures: tuple[Architecture, ...] = ()
+    if project == TORCH and (told is None or told.cuda):
+        architectures, why = _read_architectures(archive, thorough=thorough)
+        missing += why
+    return WheelFacts(
+        filename=file.filename,
+        metadata=metadata or metadata_of_name(file),
+        version=Version(file.version.public),
+        variant=told.variant if told else None,
+        pythons=tuple(sorted(pythons_of(file))),
+        tags=(file.filename.removesuffix(".whl").rpartition("-")[2],),
+        platform=platform_of(file),
+        architectures=architectures,
+        wheel_tags=_read_tags(archive),
+        missing=missing,
+        remarks=remarks,
+    )
+
+
+def facts_of_name(file: WheelFile, metadata: WheelMetadata | None, why: str) -> WheelFacts:
+    """Return what is known of a wheel that can't be read, and why."""
+    return WheelFacts(
+        filename=file.filename,
+        metadata=metadata or metadata_of_name(file),
+        version=Version(file.version.public),
+        variant=None,
+        pythons=tuple(sorted(pythons_of(file))),
+        tags=(file.filename.removesuffix(".whl").rpartition("-")[2],),
+        platform=platform_of(file),
+        missing=(tr("the wheel {reason}", reason=why),),
+    )
+
+
+def metadata_of_name(file: WheelFile) -> WheelMetadata:
+    """Return the metadata of a wheel that has none, as far as its name and its index tell."""
+    return WheelMetadata(str(file.name), Version(file.version.public), (), file.requires_python)
+
+
+def parse_wheel_name(filename: str, url: str) -> WheelFile:
+    """Read a wheel's name; raise ValueError for one that is none."""
+    name, version, _, tags = parse_wheel_filename(check_wheel_name(filename))
+    return WheelFile(canonicalize_name(name), version, tags, filename, url, None)
+
+
+def read_metadata(archive: WheelArchive) -> tuple[WheelMetadata | None, tuple[str, ...]]:
+    """Read a wheel's METADATA, and what is odd about it; None where it can't be read."""
+    member = archive.find(lambda name: name.endswith(".dist-info/METADATA") and name.count("/") == 1)
+    if member is None:
+        return None, (tr("it has no `{member}`", member="METADATA"),)
+    try:
+        return parse_metadata(_text(archive, member)), ()
+    except ValueError as error:
+        return None, (tr("its `{member}` {problem}", member=member, problem=error),)
+
+
+def _read_tags(archive: WheelArchive) -> tuple[str, ...]:
+    member = archive.find(lambda name: name.endswith(".dist-info/WHEEL") and name.count("/") == 1)
+    return parse_wheel_tags(_text(archive, member)) if member else ()
+
+
+def _read_version(archive: WheelArchive, project: str) -> tuple[VersionFile | None, tuple[str, ...]]:
+    wanted = f"{project}/version.py"
+    member = archive.find(lambda name: name == wanted)
+    if member is None:
+        return None, (tr("it has no `{member}`", member=wanted),)
+    try:
+        return parse_version_file(_text(archive, member)), ()
+    except ValueError as error:
+        return None, (tr("its `{member}` {problem}", member=wanted, problem=error),)
+
+
+def _read_architectures(
+    archive: WheelArchive, *, thorough: bool
+) -> tuple[tuple[Architecture, ...], tuple[str, ...]]:
+    member = archive.find(lambda name: _FLAGS.fullmatch(name) is not None)
+    found = _search(archive, member, FlagFinder(), _LIBRARY, _BEFORE_FLAGS) if member else None
+    if found:
+        return found, ()
+    if thorough:
+        library = archive.largest(lambda name: _KERNELS.fullmatch(name) is not None)
+        found = _search(archive, library, CodeFinder(), _LONGEST_LIBRARY, 0.0) if library else None
+        if found:
+            return found, ()
+    if member is None:
+        return (), (tr("it has no `{member}`", member="torch/lib/libtorch_python"),)
+    return (), (tr("its `{member}` does not list architectures", member=member),)
+
+
+def _search(
+    archive: WheelArchive, member: str, finder: Finder, limit: int, first: float
+) -> tuple[Architecture, ...] | None:
+    for chunk in archive.stream(member, limit=limit, first=first):
+        found = finder.feed(chunk)
+        if found:
+            return found
+    return finder.finish()
+
+
+def _text(archive: WheelArchive, member: str) -> str:
+    return archive.read(member, limit=_SMALL).decode("utf-8", errors="replace")

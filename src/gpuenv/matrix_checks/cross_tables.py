@@ -1,0 +1,305 @@
+"""The rows of the matrices against each other: one function a contradiction."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from gpuenv.i18n.messages import tr
+from gpuenv.model.capability import parse_compute_capability
+from gpuenv.model.variant import Variant, parse_cuda_version
+
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
+Complaints = Iterator[tuple[Row, str]]
+
+_SYSTEM = {"linux-64": "linux", "linux-aarch64": "linux", "win-64": "windows"}
+_TAG_ENDS = {"linux-64": "linux_x86_64", "linux-aarch64": "linux_aarch64", "win-64": "win_amd64"}
+_COLUMNS = ("torchvision", "torchaudio", "torchtext")
+
+
+@dataclass(frozen=True, slots=True)
+class CrossCheck:
+    """A comparison: the tables it needs (complaints are about the first) and the function that makes it."""
+
+    tables: tuple[str, ...]
+    run: Callable[..., Complaints]
+
+
+def _variants_state_their_cuda(torch: Rows) -> Complaints:
+    for row in torch:
+        cuda = Variant(row["variant"]).cuda
+        stated = parse_cuda_version(row["cuda"]) if row["cuda"] else None
+        if cuda != stated:
+            yield row, tr("variant `{variant}` with CUDA {cuda}", variant=row["variant"], cuda=row["cuda"])
+        if (cuda is None) == bool(row["architectures"]):
+            yield row, _architectures_apart(is_cuda=cuda is not None)
+
+
+def _architectures_apart(*, is_cuda: bool) -> str:
+    return tr("a CUDA build without architectures") if is_cuda else tr("a CPU build with architectures")
+
+
+def _metadata_requires_their_cuda(torch: Rows) -> Complaints:
+    for row in torch:
+        required = row.get("requires_cuda")
+        if required and (not row["cuda"] or parse_cuda_version(required) != parse_cuda_version(row["cuda"])):
+            facts = {"variant": row["variant"], "required": required}
+            yield row, tr("variant `{variant}`, whose metadata requires CUDA {required}", **facts)
+
+
+def _cudnn_is_made_for_the_cuda(torch: Rows, libraries: Rows) -> Complaints:
+    families = {row["major"]: row for row in _families(libraries)}
+    for row in torch:
+        wrong = _family_apart(row["cudnn"], row["cuda"], families) if row["cuda"] and row["cudnn"] else None
+        if wrong:
+            yield row, wrong
+
+
+def _bundled_are_made_for_the_cuda(libraries: Rows) -> Complaints:
+    families = {row["major"]: row for row in _families(libraries)}
+    for row in libraries:
+        wrong = _family_apart(row["version"], row["cuda"], families) if row["kind"] == "bundled" else None
+        if wrong:
+            yield row, wrong
+
+
+def _families(libraries: Rows) -> Iterator[Row]:
+    return (row for row in libraries if row["kind"] == "family" and row["library"] == "cudnn")
+
+
+def _family_apart(version: str, cuda: str, families: Mapping[int, Row]) -> str | None:
+    family = families.get(Version(version).major)
+    if family is None or SpecifierSet(family["cuda"]).contains(cuda):
+        return None
+    facts = {"version": version, "wanted": family["cuda"], "cuda": cuda}
+    return tr("cuDNN {version} is made for CUDA {wanted}, not for {cuda}", **facts)
+
+
+def _cudnn_only_rises(torch: Rows) -> Complaints:
+    stated = [row for row in torch if row["cudnn"]]
+    kind = operator.itemgetter("platform", "index", "variant")
+    for _, alike in groupby(sorted(stated, key=kind), kind):
+        for before, row in pairwise(sorted(alike, key=lambda row: Version(row["torch"]))):
+            if Version(row["cudnn"]) < Version(before["cudnn"]):
+                facts = {"cudnn": row["cudnn"], "torch": before["torch"], "before": before["cudnn"]}
+                yield row, tr("cuDNN {cudnn}, and torch {torch} has {before} already", **facts)
+
+
+def _tags_fit_platforms(torch: Rows) -> Complaints:
+    for row in torch:
+        wrong = [tag for tag in row["tags"] if not _tag_fits(tag, row["platform"])]
+        if wrong:
+            yield row, tr("tag `{tag}` on {platform}", tag=wrong[0], platform=row["platform"])
+
+
+def _tag_fits(tag: str, platform: str) -> bool:
+    # `manylinux_2_17_aarch64.manylinux2014_aarch64` is a compressed set
+    system, _, machine = _TAG_ENDS[platform].partition("_")
+    return all(part.endswith(machine) and system in part for part in tag.split("."))
+
+
+def _pypi_has_one_variant(torch: Rows) -> Complaints:
+    seen: dict[tuple[str, str], str] = {}
+    for row in torch:
+        if row["index"] == "pypi":
+            before = seen.setdefault((row["torch"], row["platform"]), row["variant"])
+            if before != row["variant"]:
+                yield row, tr("PyPI has `{before}` for this release and platform already", before=before)
+
+
+def _builds_have_floors(torch: Rows, cuda: Rows) -> Complaints:
+    floors: set[tuple[str, str]] = set()
+    for row in cuda:
+        if row["kind"] in ("release", "family"):
+            what = str(row["major"]) if row["kind"] == "family" else row["cuda"]
+            floors.update((what, system) for system in ("linux", "windows") if row[system])
+    for row in torch:
+        system = _SYSTEM[row["platform"]]
+        if row["cuda"] and not {(row["cuda"], system), (row["cuda"].partition(".")[0], system)} & floors:
+            yield row, tr("CUDA {cuda} has no driver floor on {system}", cuda=row["cuda"], system=system)
+
+
+def _branches_rise(cuda: Rows) -> Complaints:
+    branches = sorted(
+        (row for row in cuda if row["kind"] == "branch"), key=lambda row: (row["os"], row["branch"])
+    )
+    for before, row in pairwise(branches):
+        falls = parse_cuda_version(row["cuda"]) < parse_cuda_version(before["cuda"])
+        if before["os"] == row["os"] and falls:
+            yield row, tr("a newer branch with an older CUDA than branch {branch}", branch=before["branch"])
+
+
+def _releases_are_their_cuda(cuda: Rows) -> Complaints:
+    for row in cuda:
+        if row["kind"] == "release" and parse_cuda_version(row["release"]) != parse_cuda_version(row["cuda"]):
+            yield row, tr("release {release} of CUDA {cuda}", release=row["release"], cuda=row["cuda"])
+
+
+def _capabilities_have_one_architecture(cuda: Rows) -> Complaints:
+    seen: dict[str, str] = {}
+    for row in cuda:
+        for capability in row["compute_capabilities"] if row["kind"] == "architecture" else ():
+            if capability in seen:
+                yield (
+                    row,
+                    tr("{capability} is {before} already", capability=capability, before=seen[capability]),
+                )
+            seen[capability] = row["architecture"]
+
+
+def _gpus_have_architectures(gpus: Rows, cuda: Rows) -> Complaints:
+    names = {
+        capability: row["architecture"]
+        for row in cuda
+        if row["kind"] == "architecture"
+        for capability in row["compute_capabilities"]
+    }
+    for row in gpus:
+        known = names.get(row["compute_capability"])
+        if known != row["architecture"]:
+            capability = row["compute_capability"]
+            yield (
+                row,
+                (
+                    tr("{capability} is {architecture}", capability=capability, architecture=known)
+                    if known
+                    else tr("{capability} is no architecture that cuda.json has", capability=capability)
+                ),
+            )
+
+
+def _pci_ids_have_one_capability(gpus: Rows) -> Complaints:
+    seen: dict[str, str] = {}
+    for row in gpus:
+        for pci_id in row["pci_ids"]:
+            before = seen.setdefault(pci_id, row["compute_capability"])
+            if before != row["compute_capability"]:
+                facts = {"pci_id": pci_id, "before": before}
+                yield row, tr("PCI id {pci_id} has compute capability {before} elsewhere", **facts)
+
+
+def _names_prefer_one_capability(gpus: Rows) -> Complaints:
+    preferred: dict[str, set[str]] = {}
+    for row in gpus:
+        preferred.setdefault(row["name"].lower(), set()).update(
+            {row["compute_capability"]} if row["preferred"] else ()
+        )
+    for row in gpus:
+        count = len(preferred[row["name"].lower()])
+        if count != 1:
+            yield row, tr("{count} compute capabilities are preferred for this name", count=count)
+
+
+def _pairs_are_known(companions: Rows, torch: Rows) -> Complaints:
+    torches = {row["torch"] for row in torch}
+    releases = {(row["project"], row["version"]): row for row in companions if row["kind"] == "release"}
+    for row in companions:
+        if row["kind"] != "pair":
+            continue
+        if row["torch"] not in torches:
+            yield row, tr("there is no torch {torch} in torch.json", torch=row["torch"])
+        if ("versions" in row) == ("specifier" in row):
+            yield row, tr("either versions or a specifier must be there")
+        for version in row.get("versions", ()):
+            yield from _paired(row, version, releases.get((row["project"], version)))
+
+
+def _paired(row: Row, version: str, release: Row | None) -> Complaints:
+    facts = {"project": row["project"], "version": version}
+    if release is None:
+        yield row, tr("there is no release row for {project} {version}", **facts)
+    elif release["requires_torch"] and not SpecifierSet(release["requires_torch"]).contains(row["torch"]):
+        yield row, tr("{project} {version} requires torch{wanted}", wanted=release["requires_torch"], **facts)
+
+
+def _columns_agree_with_pairs(torch: Rows, companions: Rows) -> Complaints:
+    pairs = {(row["torch"], row["project"]): row for row in companions if row["kind"] == "pair"}
+    for row in torch:
+        for project in _COLUMNS:
+            paired = pairs.get((row["torch"], project), {}).get("versions", ())
+            missing = [version for version in row[project] if version not in paired]
+            if missing:
+                facts = {"project": project, "version": missing[0]}
+                yield row, tr("companions.json does not pair {project} {version} with it", **facts)
+        triton = pairs.get((row["torch"], "triton"), {}).get("specifier")
+        if row["triton"] and row["triton"] != triton:
+            facts = {"paired": triton, "version": row["triton"]}
+            yield row, tr("companions.json pairs triton {paired} with it, not {version}", **facts)
+
+
+def _remedies_are_possible(known_bad: Rows) -> Complaints:
+    for row in known_bad:
+        acts = bool(row["constrain"] or row["add"] or row["forbid"] or row["avoid"] or row["warn"])
+        if (row["constrain"] or row["add"]) and row["forbid"]:
+            yield row, tr("forbidden, and mended by a constraint")
+        if acts and not row["when"]:
+            yield row, tr("acts without a condition")
+        if row["judge"] == "known-bad" and not acts:
+            yield row, tr("the plan judges it, and does nothing about it")
+
+
+def _libraries_only_drop(libraries: Rows) -> Complaints:
+    floors = [row for row in libraries if row["kind"] == "floor"]
+    rows = sorted(floors, key=lambda row: (row["library"], row["cuda"] or "", Version(row["from"])))
+    for before, row in pairwise(rows):
+        least, last = (parse_compute_capability(one["min_compute_capability"]) for one in (row, before))
+        alike = (before["library"], before["cuda"]) == (row["library"], row["cuda"])
+        if alike and least < last:
+            yield row, tr("supports older GPUs again than {before}", before=before["from"])
+
+
+def _bundled_libraries_are_of_builds(libraries: Rows, torch: Rows) -> Complaints:
+    silent = {(row["torch"], row["cuda"]) for row in torch if not row["cudnn"]}
+    for row in libraries:
+        if row["kind"] == "bundled" and (row["torch"], row["cuda"]) not in silent:
+            yield row, tr("no build of torch.json leaves its cuDNN open")
+
+
+def _what_is_compiled_can_run(images: Rows) -> Complaints:
+    runtimes = {(row["release"], row["python"]) for row in images if row["flavour"] == "cuda-runtime"}
+    for row in images:
+        if row["flavour"] == "cuda-devel" and (row["release"], row["python"]) not in runtimes:
+            yield row, tr("no image to run what is compiled in it")
+        if (row["cuda"] is None) != (row["flavour"] == "slim"):
+            yield row, tr("flavour `{flavour}` with CUDA {cuda}", flavour=row["flavour"], cuda=row["cuda"])
+
+
+def _pythons_follow_each_other(pythons: Rows) -> Complaints:
+    rows = sorted(pythons, key=lambda row: Version(row["version"]))
+    for before, row in pairwise(rows):
+        if row["released"] <= before["released"]:
+            facts = {"version": row["version"], "before": before["version"]}
+            yield row, tr("Python {version} came out before Python {before}", **facts)
+
+
+CROSS_CHECKS = (
+    CrossCheck(("torch",), _variants_state_their_cuda),
+    CrossCheck(("conda",), _variants_state_their_cuda),
+    CrossCheck(("torch",), _metadata_requires_their_cuda),
+    CrossCheck(("torch", "libraries"), _cudnn_is_made_for_the_cuda),
+    CrossCheck(("libraries",), _bundled_are_made_for_the_cuda),
+    CrossCheck(("torch",), _cudnn_only_rises),
+    CrossCheck(("torch",), _tags_fit_platforms),
+    CrossCheck(("torch",), _pypi_has_one_variant),
+    CrossCheck(("torch", "cuda"), _builds_have_floors),
+    CrossCheck(("torch", "companions"), _columns_agree_with_pairs),
+    CrossCheck(("cuda",), _branches_rise),
+    CrossCheck(("cuda",), _releases_are_their_cuda),
+    CrossCheck(("cuda",), _capabilities_have_one_architecture),
+    CrossCheck(("gpus", "cuda"), _gpus_have_architectures),
+    CrossCheck(("gpus",), _pci_ids_have_one_capability),
+    CrossCheck(("gpus",), _names_prefer_one_capability),
+    CrossCheck(("companions", "torch"), _pairs_are_known),
+    CrossCheck(("known-bad",), _remedies_are_possible),
+    CrossCheck(("libraries",), _libraries_only_drop),
+    CrossCheck(("libraries", "torch"), _bundled_libraries_are_of_builds),
+    CrossCheck(("images",), _what_is_compiled_can_run),
+    CrossCheck(("pythons",), _pythons_follow_each_other),
+)

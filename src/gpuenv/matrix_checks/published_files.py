@@ -1,0 +1,180 @@
+"""The rows of the matrices against the files that indexes list (wheels.json): one function a check."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.version import Version
+
+from gpuenv.i18n.messages import tr
+from gpuenv.matrix_checks.refresh_targets import TORCH, platform_of, pythons_of
+from gpuenv.model.variant import Variant
+from gpuenv.model.wheel import PLATFORMS, Platform, WheelFile
+from gpuenv.resolution.candidate import release_of
+
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
+Complaints = Iterator[tuple[Row, str]]
+_BuildKey = tuple[Version, Platform, str, str]
+
+_NAMED = re.compile(r"[\w.+-]+\.whl\b")
+_DIGEST = re.compile(r"\bsha256 ([0-9a-f]{64})\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A row of wheels.json and its file; `platforms` are those of gpuenv's that it is for."""
+
+    row: Row
+    file: WheelFile
+    platforms: tuple[Platform, ...]
+
+    @property
+    def release(self) -> Version:
+        """Its version without the local part."""
+        return release_of(self.file.version)
+
+
+def listed_files(wheels: Rows) -> tuple[Listed, ...]:
+    """Read the rows of wheels.json; the variant of a file of PyPI's is not told by its name."""
+    return tuple(_listed(row) for row in wheels)
+
+
+def _listed(row: Row) -> Listed:
+    file = _parse(row["filename"])
+    local = file.version.local or row.get("subdir")
+    if row["index"] == "pytorch" and local:
+        file = WheelFile(file.name, file.version, file.tags, file.filename, "", Variant(local))
+    platform = platform_of(file)
+    everywhere = any(tag.platform == "any" for tag in file.tags)
+    return Listed(row, file, PLATFORMS if everywhere else (platform,) if platform else ())
+
+
+def _parse(filename: str) -> WheelFile:
+    name, version, _, tags = parse_wheel_filename(filename)
+    return WheelFile(name, version, tags, filename, "", None)
+
+
+def _files_lie_where_they_belong(wheels: Rows) -> Complaints:
+    for one in listed_files(wheels):
+        local, folder = one.file.version.local, one.row.get("subdir")
+        if one.file.name != canonicalize_name(one.row["project"]):
+            yield one.row, tr("is no file of {project}", project=one.row["project"])
+        if local and one.row["index"] == "pypi":
+            yield one.row, tr("PyPI takes no file with a local version")
+        elif local and folder and local != folder:
+            facts = {"local": local, "folder": folder}
+            yield one.row, tr("its name says `{local}`, its folder `{folder}`", **facts)
+
+
+def _listed_builds_have_rows(wheels: Rows, torch: Rows) -> Complaints:
+    known = {_key_of_row(row) for row in torch}
+    told: set[_BuildKey] = set()
+    for one in listed_files(wheels):
+        for key in _keys(one):
+            if key not in known | told:
+                told.add(key)
+                yield one.row, tr("is listed, and torch.json has no row for its build")
+
+
+def _rows_have_the_pythons_listed(torch: Rows, wheels: Rows) -> Complaints:
+    pythons: dict[_BuildKey, set[str]] = {}
+    for one in listed_files(wheels):
+        for key in _keys(one):
+            pythons.setdefault(key, set()).update(pythons_of(one.file))
+    for row in torch:
+        missing = pythons.get(_key_of_row(row), set()) - set(row["pythons"])
+        if missing:
+            yield row, tr("wheels.json lists files for {pythons} too", pythons=", ".join(sorted(missing)))
+
+
+def _key_of_row(row: Row) -> _BuildKey:
+    variant = "" if row["index"] == "pypi" else row["variant"]
+    return Version(row["torch"]), row["platform"], row["index"], variant
+
+
+def _keys(one: Listed) -> Iterator[_BuildKey]:
+    """The builds of torch.json that a file is of; a post release is of the release that it mends."""
+    known = one.file.variant is not None or one.row["index"] == "pypi"
+    if one.file.name == TORCH and known:
+        release = Version(one.release.base_version)
+        for platform in one.platforms:
+            yield release, platform, one.row["index"], str(one.file.variant or "")
+
+
+def _sources_name_their_wheel(torch: Rows) -> Complaints:
+    for row in torch:
+        for filename in _NAMED.findall(row["source"]) if row["evidence"] == "wheel" else ():
+            wrong = _difference(row, filename)
+            if wrong:
+                yield row, tr("its source is `{filename}`, {wrong}", filename=filename, wrong=wrong)
+
+
+def _difference(row: Row, filename: str) -> str | None:
+    try:
+        file = _parse(filename)
+    except InvalidWheelFilename:
+        return tr("which is no name of a wheel")
+    if file.name != TORCH or file.version.base_version != Version(row["torch"]).base_version:
+        return tr("another release")
+    if file.version.local and file.version.local != row["variant"]:
+        return tr("another variant")
+    if platform_of(file) != row["platform"]:
+        return tr("for another platform")
+    if not pythons_of(file) & set(row["pythons"]):
+        return tr("for a Python that the row does not have")
+    return None
+
+
+def _digests_agree(torch: Rows, wheels: Rows) -> Complaints:
+    known = {(row["filename"], row["index"]): row["sha256"] for row in wheels if "sha256" in row}
+    for row in torch:
+        digest = _DIGEST.search(row["source"])
+        for filename in _NAMED.findall(row["source"]):
+            listed = known.get((filename, row["index"]))
+            if digest and listed and listed != digest[1] and row["index"] == "pypi":
+                yield row, tr("wheels.json has another digest of `{filename}`", filename=filename)
+
+
+def _same_files_have_the_same_code(torch: Rows, wheels: Rows) -> Complaints:
+    """A file that lies on PyPI and on the PyTorch index, told by its digest, is one build."""
+    digests: dict[_BuildKey, set[str]] = {}
+    for one in listed_files(wheels):
+        for key in _keys(one):
+            digests.setdefault(key, set()).update({one.row["sha256"]} if "sha256" in one.row else ())
+    rows = {_key_of_row(row): row for row in torch}
+    on_pypi = {(key[0], key[1]): (key, row) for key, row in rows.items() if row["index"] == "pypi"}
+    for key, row in rows.items():
+        other, twin = on_pypi.get((key[0], key[1]), (key, row))
+        same = digests.get(key, set()) & digests.get(other, set())
+        if same and twin is not row and set(row["architectures"]) != set(twin["architectures"]):
+            listed = " ".join(twin["architectures"])
+            yield row, tr("PyPI has the same file, which is compiled for {list}", list=listed)
+
+
+def _pairs_are_published(companions: Rows, wheels: Rows) -> Complaints:
+    published = {(str(one.file.name), one.release) for one in listed_files(wheels) if one.platforms}
+    for row in companions:
+        if row["kind"] == "release" and _NAMED.search(row["source"]):
+            published.add((row["project"], Version(row["version"])))
+    for row in companions:
+        for version in row.get("versions", ()) if row["kind"] == "pair" else ():
+            if (row["project"], Version(version)) not in published:
+                facts = {"project": row["project"], "version": version}
+                yield row, tr("no wheel of {project} {version} is known", **facts)
+
+
+# The tables that a comparison needs (complaints are about the first), and the function that makes it.
+PUBLISHED_CHECKS = (
+    (("wheels",), _files_lie_where_they_belong),
+    (("wheels", "torch"), _listed_builds_have_rows),
+    (("torch", "wheels"), _rows_have_the_pythons_listed),
+    (("torch",), _sources_name_their_wheel),
+    (("torch", "wheels"), _digests_agree),
+    (("torch", "wheels"), _same_files_have_the_same_code),
+    (("companions", "wheels"), _pairs_are_published),
+)

@@ -1,0 +1,211 @@
+"""`gpuenv mirrors check`: which mirrors answer, hold the files of the plan, and how fast they are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+from packaging.utils import NormalizedName, canonicalize_name
+
+from gpuenv.http import HttpClient, Limits
+from gpuenv.http.errors import limits_of
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
+from gpuenv.indexes.mirrors.lookup import mirror_of_url
+from gpuenv.indexes.mirrors.measurements import Checked, Memory, Speed, address_of, read_memory, remember
+from gpuenv.indexes.mirrors.probe import Pace, Probe, probe_mirrors
+from gpuenv.indexes.mirrors.verdict import Reading, Verdict, by_rank, judge, lengths_agreed, not_asked
+from gpuenv.indexes.mirrors.wanted_files import Wanted, file_to_read
+from gpuenv.indexes.urls import is_remote
+from gpuenv.mirrors.choose_files import sought_files
+from gpuenv.model.errors import Because, Fix, Refused, Unreachable
+from gpuenv.model.index import IndexSource
+from gpuenv.model.mirror import Mirror, PypiPart, TorchPart
+from gpuenv.model.variant import Variant
+from gpuenv.planning.mirrors.choose import Circumstances, named_source, pypi_source, torch_sources
+from gpuenv.planning.pages.listings import choose_sources
+from gpuenv.secrets.url_credentials import redact
+
+_PACE = Pace()
+_CONNECT_S = 5.0
+_OFFICIAL = "official"
+_OWN = "own"
+_TORCH = canonicalize_name("torch")
+Follow = Callable[[str, int, int], None]  # a mirror's name, how many are done, of how many
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """Mirrors by `names` or addresses (none: all), the one file `asked_for`, whether to measure `again`."""
+
+    names: tuple[str, ...] = ()
+    asked_for: str | None = None
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedMirrors:
+    """The verdicts, the best first; `files` is what was looked for, `remembered` who was not asked again."""
+
+    verdicts: tuple[Verdict, ...]
+    files: tuple[str, ...]
+    remembered: frozenset[str]
+
+    @property
+    def answering(self) -> bool:
+        """Whether any mirror answers."""
+        return any(one.answers for one in self.verdicts)
+
+    @property
+    def holding(self) -> bool:
+        """Whether any mirror has the files whole."""
+        return any(one.has for one in self.verdicts)
+
+
+def check_mirrors(options: CheckOptions, environ: Mapping[str, str], follow: Follow) -> CheckedMirrors:
+    """Ask the mirrors, side by side; raise UsageError for a name or a file that means nothing."""
+    mirrors = load_mirrors(environ)
+    chosen = _chosen(options.names, mirrors)
+    wanted = sought_files(options.asked_for, mirrors.find(_OFFICIAL), environ)
+    known = _known(chosen, wanted, Memory() if options.again else read_memory(environ))
+    asked = tuple(one for one in chosen if one.name not in known and not_asked(one) is None)
+    measured = _measured(asked, wanted, mirrors, environ, follow)
+    _remember(asked, measured, wanted, environ)
+    passed = {one.name: verdict for one in chosen if (verdict := not_asked(one))}
+    verdicts = {**known, **measured, **passed}
+    return CheckedMirrors(
+        by_rank(verdicts[one.name] for one in chosen),
+        tuple(one.filename for one in wanted.groups[0]),
+        frozenset(known),
+    )
+
+
+def _chosen(names: tuple[str, ...], mirrors: Mirrors) -> tuple[Mirror, ...]:
+    """The mirrors by name or address, or all of them."""
+    found = (_one(name, mirrors) for name in names) if names else mirrors.all
+    return tuple({mirror.name: mirror for mirror in found}.values())
+
+
+def _one(name: str, mirrors: Mirrors) -> Mirror:
+    return _at(name.strip(), mirrors) if is_remote(name.strip()) else mirrors.find(name)
+
+
+def _at(url: str, mirrors: Mirrors) -> Mirror:
+    """The mirror of an address as it is given, with what is known of the one that it is on."""
+    source = named_source(url, "--mirror", "mirror")
+    known = mirror_of_url(url, mirrors.all)
+    made = Mirror(redact(source.url), redact(source.url), _OWN, "alive", "--mirror")
+    if known is not None:
+        made = replace(made, status=known.status, hosts=known.hosts, missing_status=known.missing_status)
+    if source.kind == "flat":
+        return replace(made, torch=TorchPart(source.url, "page", hashes=False))
+    if source.kind != "pytorch":
+        return replace(made, pypi=PypiPart(source.url))
+    folder = source.url.rpartition("/")[2]
+    address = source.url if Variant(folder).is_known else f"{source.url}/{{variant}}"
+    return replace(made, torch=TorchPart(address, "pep503", hashes=False))
+
+
+def _known(mirrors: tuple[Mirror, ...], wanted: Wanted, memory: Memory) -> dict[str, Verdict]:
+    """What was found out today of those that were well; the others may have been mended."""
+    found = {mirror.name: memory.verdict_of(mirror, wanted.label) for mirror in mirrors}
+    return {name: verdict for name, verdict in found.items() if verdict and verdict.bytes_per_s}
+
+
+def _measured(
+    mirrors: tuple[Mirror, ...],
+    wanted: Wanted,
+    everything: Mirrors,
+    environ: Mapping[str, str],
+    follow: Follow,
+) -> dict[str, Verdict]:
+    configuration, _ = choose_sources((), environ)
+    around = Circumstances(everything, configuration, wanted.variants, environ)
+    probes = [_probe(mirror, wanted, around) for mirror in mirrors]
+    readings: dict[int, Reading] = {}
+    with HttpClient(
+        environ, ca_bundle=configuration.ca_bundle, limits=_limits(environ), fresh=True
+    ) as client:
+        for place, reading in probe_mirrors(probes, client, _PACE):
+            readings[place] = reading
+            follow(mirrors[place].name, len(readings), len(mirrors))
+    official = next((place for place, one in enumerate(mirrors) if one.name == _OFFICIAL), -1)
+    lengths = lengths_agreed(readings.values(), readings.get(official))
+    verdicts = (judge(mirrors[place], reading, wanted, lengths) for place, reading in readings.items())
+    now = time.time()
+    return {
+        one.name: replace(one, measured_at=now, problem=redact(one.problem) if one.problem else None)
+        for one in verdicts
+    }
+
+
+def _limits(environ: Mapping[str, str]) -> Limits:
+    return replace(limits_of(environ), connect_s=_CONNECT_S, whole_s=_PACE.whole_s)
+
+
+def _probe(mirror: Mirror, wanted: Wanted, around: Circumstances) -> Probe:
+    """Torch's pages in the folder of the newest release, those of all the files in the others."""
+    origin = tr("mirror {name}", name=mirror.name)
+    projects = tuple(dict.fromkeys((_TORCH, *(one.project for group in wanted.groups for one in group))))
+    own = {one.variant for group in wanted.groups for one in group}
+    pages: list[tuple[IndexSource, tuple[NormalizedName, ...]]] = []
+    for number, source in enumerate(torch_sources(mirror, around, origin)):
+        needed = number >= len(wanted.variants) or wanted.variants[number] in own
+        pages += _pages(_as_given(source, mirror), projects if needed else (_TORCH,))
+    pypi = pypi_source(mirror, around, origin)
+    if pypi is not None:
+        pages += _pages(_as_given(pypi, mirror), projects)
+    return Probe(tuple(pages), partial(file_to_read, wanted))
+
+
+def _as_given(source: IndexSource, mirror: Mirror) -> IndexSource:
+    """Of an address that was given nobody has said whether it is an index or one page."""
+    return replace(source, maybe_flat=is_remote(mirror.name) and source.kind != "flat")
+
+
+def _pages(
+    source: IndexSource, projects: tuple[NormalizedName, ...]
+) -> list[tuple[IndexSource, tuple[NormalizedName, ...]]]:
+    """One page for all projects where a source has one listing, else one for each."""
+    return [(source, projects)] if source.kind == "flat" else [(source, (one,)) for one in projects]
+
+
+def _remember(
+    mirrors: tuple[Mirror, ...], measured: Mapping[str, Verdict], wanted: Wanted, environ: Mapping[str, str]
+) -> None:
+    found = [(address_of(mirror), measured[mirror.name]) for mirror in mirrors]
+    speeds = [Speed(one.name, address, one.measured_at or 0, one.bytes_per_s or 0) for address, one in found]
+    remember(environ, speeds, [Checked(address, wanted.label, one) for address, one in found])
+
+
+def _what_to_do(checked: CheckedMirrors) -> Fix:
+    if all(one.measured_at is None for one in checked.verdicts):
+        return Fix(tr("see which there are"), "gpuenv mirrors list")
+    return Fix(tr("look at the network, and at the variables that name a proxy"))
+
+
+def raise_unless_served(checked: CheckedMirrors, options: CheckOptions, data: dict[str, object]) -> None:
+    """Raise Unreachable where no mirror answers, Refused where none has the one file that was asked for."""
+    because = tuple(
+        Because(tr("`{name}`: {problem}", name=one.name, problem=one.problem), "mirrors check")
+        for one in checked.verdicts
+        if one.problem
+    )
+    if not checked.answering:
+        raise Unreachable(
+            tr("no mirror answers"),
+            code="mirrors-down",
+            because=because,
+            fixes=(_what_to_do(checked),),
+            data=data,
+        )
+    if options.asked_for is not None and not checked.holding:
+        raise Refused(
+            tr("no mirror that answers has {file} whole", file=", ".join(checked.files)),
+            code="mirrors-without-file",
+            because=because,
+            fixes=(Fix(tr("ask about the files of this machine's plan"), "gpuenv mirrors check"),),
+            data=data,
+        )

@@ -1,0 +1,228 @@
+"""Which files `mirrors check` asks the mirrors for: those of this machine's plan, or one that is named."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import NormalizedName, canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.mirrors.wanted_files import Sought, Wanted, is_for
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.errors import Fix, GpuenvError, UsageError
+from gpuenv.model.index import Listing
+from gpuenv.model.machine import Machine
+from gpuenv.model.mirror import Mirror
+from gpuenv.model.python import PythonOffer
+from gpuenv.model.variant import Variant
+from gpuenv.model.wheel import IndexKind, TorchBuild, WheelFile
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.planning.machines import choose_machines
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.pages.shipped_listing import known_files
+from gpuenv.planning.pythons import offer_pythons
+from gpuenv.resolution.candidate import release_of
+from gpuenv.resolution.request import STACK, Request, parse_requirements
+from gpuenv.resolution.resolve import Choice, ask, decide
+from gpuenv.resolution.rules.python import admitted, runs_on
+from gpuenv.resolution.target import Target, choose_target, platform_of
+
+_TORCH = canonicalize_name("torch")
+_KINDS: tuple[IndexKind, ...] = ("pytorch", "pypi")
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What `--for` asks about: `torch==2.14.1+cu126`."""
+
+    project: NormalizedName
+    version: Version
+
+    @property
+    def variant(self) -> Variant | None:
+        return Variant(self.version.local) if self.version.local else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What the choice depends on: this machine, and what is known to be published."""
+
+    knowledge: Knowledge
+    target: Target
+    usable: bool  # whether the machine's GPUs, if it has any, can be planned for
+    official: Mirror
+    environ: Mapping[str, str]
+
+    def pythons(self) -> tuple[PythonOffer, ...]:
+        return offer_pythons(PlanOptions(), "uv", self.target, self.knowledge, self.environ)
+
+    def known(self, *projects: str) -> tuple[Listing, ...]:
+        names = tuple(canonicalize_name(project) for project in projects)
+        return known_files(names, self.target, self.knowledge, self.official, self.environ)
+
+    def choices(self, *requirements: str) -> tuple[Choice, ...]:
+        """The builds that a plan would choose, the best first; none where none can be made."""
+        if not self.usable:
+            return ()
+        request = Request(parse_requirements(requirements))
+        listings = self.known(_TORCH, *request.companions)
+        return decide(ask(request, self.target, self.knowledge, listings, self.pythons())).choices
+
+
+def sought_files(named: str | None, official: Mirror, environ: Mapping[str, str]) -> Wanted:
+    """Return what to look for, decided offline; raise UsageError for a `named` that is no exact version.
+
+    Where this machine can't be planned for, it is the newest torch, in the variant that most releases have.
+    """
+    asked = _parse(named) if named is not None else None
+    around = _around(official, environ)
+    if asked is None:
+        choices = around.choices()
+        groups = _groups(choices, None) or _of_newest(around)
+        return _wanted(groups, _instead(choices), around)
+    return _wanted(_of_named(asked, around), (), around)
+
+
+def _parse(text: str) -> _Named:
+    try:
+        requirement = Requirement(text)
+        (exact,) = requirement.specifier
+        if exact.operator in ("==", "===") and canonicalize_name(requirement.name) in STACK:
+            return _Named(canonicalize_name(requirement.name), Version(exact.version))
+    except (InvalidRequirement, InvalidVersion, ValueError):
+        pass
+    raise UsageError(
+        tr("`{text}` names no one version of the torch stack", text=text),
+        code="bad-requirement",
+        fixes=(Fix(tr("write it as `torch==2.14.1+cu126`")),),
+    )
+
+
+def _around(official: Mirror, environ: Mapping[str, str]) -> _Around:
+    knowledge = load_knowledge(environ)
+    machines = choose_machines(PlanOptions(), environ, knowledge)
+    try:
+        target, usable = choose_target(machines, (), cpu=False), True
+    except GpuenvError:  # hardware that can't be used as it is: the mirrors are to be asked all the same
+        target, usable = _bare_target(machines), False
+    return _Around(knowledge, target, usable, official, environ)
+
+
+def _bare_target(machines: tuple[Machine, ...]) -> Target:
+    try:
+        return Target(machines, (), platform_of(machines[0]))
+    except GpuenvError:  # a system that no CUDA build is published for, such as macOS
+        return Target(machines, (), "linux-64")
+
+
+def _groups(choices: tuple[Choice, ...], project: NormalizedName | None) -> tuple[tuple[Sought, ...], ...]:
+    """The files of the best build: the PyTorch index's, and PyPI's where that has the same."""
+    if not choices:
+        return ()
+    best = choices[0]
+    same = [
+        one
+        for one in choices
+        if (one.case.torch, one.case.variant, one.python) == (best.case.torch, best.case.variant, best.python)
+    ]
+    by_kind = {one.case.kind: one for one in reversed(same)}
+    found = (_files(one, project) for one in (by_kind[kind] for kind in _KINDS if kind in by_kind))
+    return tuple(group for group in found if group)
+
+
+def _instead(choices: tuple[Choice, ...]) -> tuple[Sought, ...]:
+    """The files of the best of PyPI's own builds."""
+    own = next((one for one in choices if one.case.kind == "pypi"), None)
+    return _files(own, None) if own else ()
+
+
+def _files(choice: Choice, project: NormalizedName | None) -> tuple[Sought, ...]:
+    files = [found.file for found in choice.files if project in (None, found.file.name)]
+    return tuple(_sought(file, _kind_of(file, choice.case.kind)) for file in files)
+
+
+def _kind_of(file: WheelFile, kind: IndexKind) -> IndexKind:
+    """A companion without kernels of its own may be PyPI's beside a torch of the PyTorch index."""
+    return "pypi" if file.variant is None else kind
+
+
+def _sought(file: WheelFile, kind: IndexKind) -> Sought:
+    variant = None if kind == "pypi" else file.variant
+    return Sought(kind, file.name, release_of(file.version), variant, file.filename, file.tags, file.sha256)
+
+
+def _of_named(asked: _Named, around: _Around) -> tuple[tuple[Sought, ...], ...]:
+    """The file of that name: for this machine's plan, else for its platform and the newest Python."""
+    release = release_of(asked.version)
+    if asked.variant is None and (
+        groups := _groups(around.choices(f"{asked.project}=={release}"), asked.project)
+    ):
+        return groups
+    files = [
+        (kind, file)
+        for listing, kind in zip(around.known(asked.project), _KINDS, strict=True)
+        for file in listing.files
+        if release_of(file.version) == release and is_for(file, around.target.platform)
+        if asked.variant in (None, file.variant) and (asked.variant is None or kind == "pytorch")
+    ]
+    if not files:
+        kind: IndexKind = "pytorch" if asked.variant else "pypi"
+        return ((Sought(kind, asked.project, release, asked.variant, f"{asked.project}-{asked.version}"),),)
+    offers = admitted(around.pythons(), None)
+    kind, file = min(files, key=lambda found: _python_place(found[1], offers))
+    return ((_sought(file, kind),),)
+
+
+def _python_place(file: WheelFile, offers: tuple[PythonOffer, ...]) -> int:
+    return next((place for place, offer in enumerate(offers) if runs_on(file, offer)), len(offers))
+
+
+def _of_newest(around: _Around) -> tuple[tuple[Sought, ...], ...]:
+    """The newest torch, in the variant that most releases were built for."""
+    builds = _official_builds(around)
+    newest = max(build.torch for build in builds)
+    common = Counter(build.variant for build in builds)
+    variants = [build.variant for build in builds if build.torch == newest]
+    best = max(variants, key=lambda variant: (not variant.is_cpu, common[variant]))
+    return _of_named(_Named(_TORCH, Version(f"{newest}+{best}")), around)
+
+
+def _official_builds(around: _Around) -> tuple[TorchBuild, ...]:
+    builds = around.knowledge.builds_of(around.target.platform)
+    return tuple(
+        one
+        for one in builds
+        if one.index == "pytorch" and one.variant.is_known and not one.torch.is_prerelease
+    )
+
+
+def _wanted(groups: tuple[tuple[Sought, ...], ...], instead: tuple[Sought, ...], around: _Around) -> Wanted:
+    builds = around.knowledge.builds_of(around.target.platform)
+    return Wanted(
+        groups=groups,
+        platform=around.target.platform,
+        instead=() if instead in groups else instead,
+        newest=tuple(_newest(builds)),
+        variants=_variants(groups, _official_builds(around)),
+    )
+
+
+def _newest(builds: tuple[TorchBuild, ...]) -> Iterator[tuple[IndexKind, Version]]:
+    for kind in _KINDS:
+        releases = [one.torch for one in builds if one.index == kind and not one.torch.is_prerelease]
+        if releases:
+            yield kind, max(releases)
+
+
+def _variants(groups: tuple[tuple[Sought, ...], ...], builds: tuple[TorchBuild, ...]) -> tuple[Variant, ...]:
+    """The variants to look into: those of the files, and one of the newest torch, to tell what is stale."""
+    own = dict.fromkeys(one.variant for group in groups for one in group if one.variant)
+    newest = max(build.torch for build in builds)
+    latest = [build.variant for build in builds if build.torch == newest]
+    if not any(variant in latest for variant in own):
+        own[max(latest)] = None
+    return tuple(own)

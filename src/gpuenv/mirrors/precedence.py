@@ -1,0 +1,84 @@
+"""What pip, uv and conda go by before the file that `gpuenv mirrors use` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from gpuenv.files.read_limited import read_limited_text
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.configuration.locations import Places, Scope
+from gpuenv.mirrors.settings import FORMATS
+from gpuenv.model.mirror import Tool
+from gpuenv.model.plan import Warn
+from gpuenv.secrets.url_credentials import redact
+
+_PIP_VARIABLES = ("PIP_INDEX_URL", "PIP_NO_INDEX", "PIP_CONFIG_FILE")
+_UV_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_CONFIG_FILE", "UV_NO_CONFIG")
+_CONDA_VARIABLES = ("CONDARC", "CONDA_DEFAULT_CHANNELS", "CONDA_CHANNEL_ALIAS", "MAMBARC")
+_VARIABLES: Mapping[Tool, tuple[str, ...]] = {
+    "pip": _PIP_VARIABLES, "uv": _UV_VARIABLES, "conda": _CONDA_VARIABLES,
+}  # fmt: skip
+
+
+def what_wins(tool: Tool, file: Path, scope: Scope, places: Places) -> Iterator[Warn]:
+    """Tell what goes before a file that is written: variables, and files that are nearer."""
+    for variable in _VARIABLES[tool]:
+        if value := places.environ.get(variable):
+            yield Warn(
+                "setting-overridden",
+                tr(
+                    "the variable {variable} ({value}) goes before {file}",
+                    variable=variable, value=redact(value), file=file,
+                ),
+            )  # fmt: skip
+    for path in _nearer(tool, file, scope, places):
+        text = _text_of(path)
+        if text is not None and _says(tool, path, text):
+            yield Warn("setting-overridden", tr("{nearer} goes before {file}", nearer=path, file=file))
+
+
+def _nearer(tool: Tool, file: Path, scope: Scope, places: Places) -> Iterator[Path]:
+    match tool:
+        case "pip":
+            files = places.pip_files()
+            yield from files[files.index(file) + 1 :] if file in files else ()
+        case "uv":
+            for folder in (Path.cwd(), *Path.cwd().parents):
+                yield from (folder / "uv.toml", folder / "pyproject.toml")
+        case "conda":
+            order: tuple[Scope, ...] = ("site", "user", "environment")
+            yield from (places.conda_file(one) for one in order[order.index(scope) + 1 :])
+
+
+def _text_of(path: Path) -> str | None:
+    try:
+        return read_limited_text(path)
+    except (OSError, ValueError):
+        return None
+
+
+def _project_says(document: Mapping[str, Any]) -> bool:
+    """Whether a pyproject.toml names an index to uv: `[[tool.uv.index]]`, or the older `index-url`."""
+    tools = document.get("tool")
+    own = tools.get("uv") if isinstance(tools, Mapping) else None
+    if not isinstance(own, Mapping):
+        return False
+    return isinstance(own.get("index"), list) or "index-url" in own
+
+
+def _says(tool: Tool, path: Path, text: str) -> bool:
+    """Whether a file says something of the keys that gpuenv would set."""
+    try:
+        present = FORMATS[tool].read_settings(text)
+    except ValueError:
+        return False
+    if tool == "uv" and path.name == "pyproject.toml":
+        return _project_says(present["rest"])
+    owned = {
+        "pip": ("index-url",),
+        "uv": ("index.default",),
+        "conda": ("default_channels", "custom_channels"),
+    }
+    return any(any(word in key for word in owned[tool]) for key in present)

@@ -1,0 +1,161 @@
+"""What configuration files held before gpuenv changed them, so that it can be brought back years later."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from gpuenv.files.config_files import keep_private, remove
+from gpuenv.files.read_limited import read_own
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Because, Fix, UsageError
+from gpuenv.model.mirror import Tool
+from gpuenv.untrusted.documents import load_json
+
+_SCHEMA_VERSION = 1
+_LARGEST = 16 << 20  # bytes: it holds a file of at most 4 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One changed file: what it held (`original`, None: it was not there), and what was written.
+
+    `written` is the digest of the bytes that gpuenv wrote last; `files` are the keys it owns, each with
+    the value before the first change and the one written last; `folders` are those it made.
+    """
+
+    path: Path
+    tool: Tool
+    mirror: str
+    when: str
+    original: bytes | None
+    written: str
+    settings: tuple[tuple[str, Any, Any], ...]
+    folders: tuple[Path, ...]
+
+
+def load_all(directory: Path) -> tuple[Kept, ...]:
+    """Return all entries, sorted by path; UsageError for one that can't be read."""
+    if not directory.is_dir():
+        return ()
+    entries = (_load(file) for file in sorted(directory.glob("*.json")))
+    return tuple(sorted(entries, key=lambda one: str(one.path)))
+
+
+def load(directory: Path, path: Path) -> Kept | None:
+    """Return the entry of a file, None if gpuenv never changed it."""
+    file = _file(directory, path)
+    return _load(file) if file.exists() else None
+
+
+def keep(directory: Path, kept: Kept) -> None:
+    """Write an entry; it is whole on disk before this returns."""
+    original = None if kept.original is None else base64.b64encode(kept.original).decode("ascii")
+    document = {
+        "schema_version": _SCHEMA_VERSION,
+        "path": str(kept.path),
+        "tool": kept.tool,
+        "mirror": kept.mirror,
+        "when": kept.when,
+        "original": original,
+        "written": kept.written,
+        "settings": [list(one) for one in kept.settings],
+        "folders": [str(folder) for folder in kept.folders],
+    }
+    text = json.dumps(document, indent=2) + "\n"  # in ASCII: a path may hold bytes that are no text
+    keep_private(_file(directory, kept.path), text.encode("ascii"))
+
+
+def forget(directory: Path, path: Path) -> None:
+    """Drop a file's entry: it is as it was before."""
+    remove(_file(directory, path))
+
+
+def _file(directory: Path, path: Path) -> Path:
+    return directory / f"{sha256(str(path).encode('utf-8', 'surrogateescape')).hexdigest()[:24]}.json"
+
+
+def _load(file: Path) -> Kept:
+    try:
+        return _checked(parse_kept(load_json(_own_text(file))), file)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(
+            tr("what gpuenv kept in `{file}` can't be read", file=file),
+            code="journal-unreadable",
+            because=(Because(reason_of(error), str(file)),),
+            fixes=(Fix(tr("look into it, `original` holds the former file in base64, and move it away")),),
+        ) from None
+
+
+def _own_text(file: Path) -> str:
+    """Return an entry's text: it names files that are written, so that it must be this user's own."""
+    try:
+        return read_own(file, _LARGEST).decode("utf-8")
+    except OSError as error:
+        raise ValueError(reason_of(error)) from None
+
+
+def _checked(kept: Kept, file: Path) -> Kept:
+    if _file(file.parent, kept.path) != file:
+        raise ValueError(tr("it is named after another path than `{path}`", path=kept.path))
+    return kept
+
+
+def parse_kept(document: object) -> Kept:
+    """Read an entry; ValueError for anything else.
+
+    {"schema_version": 1, "path": "/home/ada/.config/pip/pip.conf", "tool": "pip", "mirror": "tuna",
+     "when": "2026-11-21T07:00:00+00:00", "original": "W2dsb2JhbF0K", "written": "9f86d0…",
+     "settings": [["global.index-url", null, "https://…"]], "folders": []}
+    """
+    if not isinstance(document, Mapping):
+        raise ValueError(tr("the entry is no object"))
+    try:
+        if document["schema_version"] != _SCHEMA_VERSION:
+            raise ValueError(tr("another version of gpuenv wrote it"))
+        original = document["original"]
+        tool = _tool(document["tool"])
+        return Kept(
+            path=_path(document["path"]),
+            tool=tool,
+            mirror=_text(document["mirror"]),
+            when=_text(document["when"]),
+            original=None if original is None else base64.b64decode(_text(original), validate=True),
+            written=_text(document["written"]),
+            settings=tuple(_setting(tool, *one) for one in document["settings"]),
+            folders=tuple(_path(folder) for folder in document["folders"]),
+        )
+    except (KeyError, TypeError) as error:
+        raise ValueError(tr("the entry lacks something: {error}", error=error)) from None
+
+
+def _setting(tool: str, key: object, before: Any, after: Any) -> tuple[str, Any, Any]:
+    if tool == "pip" and not all(value is None or isinstance(value, str) for value in (before, after)):
+        raise ValueError(tr("`{key}` is no text", key=key))
+    return _text(key), before, after
+
+
+def _tool(value: object) -> Tool:
+    tool = next((one for one in get_args(Tool) if one == value), None)
+    if tool is None:
+        raise ValueError(tr("{value!r} is no tool whose configuration gpuenv changes", value=value))
+    return cast("Tool", tool)
+
+
+def _path(value: object) -> Path:
+    path = Path(_text(value))
+    if "\0" in str(path) or not path.is_absolute():
+        raise ValueError(tr("{value!r} is no path", value=value))
+    return path
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(tr("{value!r} is no text", value=value))
+    return value

@@ -1,0 +1,323 @@
+"""`gpuenv mirrors use` and `mirrors reset`: people's own configuration, changed and brought back."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from gpuenv.environments.store import find_store
+from gpuenv.files.config_files import (
+    check_writable,
+    decoded,
+    digest,
+    missing_folders,
+    read_bytes,
+    remove,
+    remove_folders,
+    replace_bytes,
+)
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import said, tr
+from gpuenv.indexes.configuration.locations import Places, Scope
+from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
+from gpuenv.indexes.mirrors.lookup import correction, mirror_of_url
+from gpuenv.indexes.urls import is_remote
+from gpuenv.mirrors import undo_journal as journal
+from gpuenv.mirrors.precedence import what_wins
+from gpuenv.mirrors.settings import FORMATS, TOOLS, carries, put_back, wanted_settings
+from gpuenv.model.errors import Because, Fix, UsageError
+from gpuenv.model.mirror import Mirror, PypiPart, Tool
+from gpuenv.model.plan import Warn
+from gpuenv.process.surroundings import find_executable
+from gpuenv.secrets.url_credentials import has_userinfo, redact
+
+_FOLDER = "settings"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file: what it holds and what it would; None where there is none."""
+
+    tool: Tool
+    path: Path
+    before: bytes | None
+    after: bytes | None
+    settings: tuple[tuple[str, Any, Any], ...] = ()
+    left: tuple[str, ...] = ()  # keys that were changed by hand since, and stay
+    private: bool = False  # a password comes into a file of the user's own
+
+    @property
+    def diff(self) -> str:
+        """The change as a unified diff, without the passwords in addresses: a terminal is looked at."""
+        before, after = (
+            redact((side or b"").decode("utf-8", "replace")).splitlines(keepends=True)
+            for side in (self.before, self.after)
+        )
+        lines = difflib.unified_diff(before, after, fromfile=str(self.path), tofile=str(self.path))
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What would be done, in all files, and what a reader should know of it."""
+
+    mirror: str
+    changes: tuple[Change, ...]
+    warnings: tuple[Warn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UseOptions:
+    """Which tools' files (none named: of all that are there), at which level."""
+
+    tools: tuple[Tool, ...] = ()
+    scope: Scope = "user"
+    insecure: str | None = None
+
+
+def plan_use(name: str, options: UseOptions, environ: Mapping[str, str]) -> Changes:
+    """Return what using a mirror would change; raise UsageError for one that can't be used."""
+    mirrors = load_mirrors(environ)
+    mirror = _mirror(name, options, mirrors)
+    places = _places(environ)
+    changes: list[Change] = []
+    there = tuple(tool for tool in TOOLS if carries(mirror, tool) and _is_there(tool, options.scope, places))
+    for tool in options.tools or there:
+        path = _file(tool, options.scope, places)
+        if path is not None:
+            change = _change(tool, path, mirror, mirrors)
+            changes.append(replace(change, private=options.scope == "user" and _brings_secret(change)))
+        elif options.tools:
+            raise _no_such_file(tool, options.scope)
+    warnings = [warn for one in changes for warn in what_wins(one.tool, one.path, options.scope, places)]
+    return Changes(mirror.name, tuple(one for one in changes if one.before != one.after), tuple(warnings))
+
+
+def apply_use(planned: Changes, environ: Mapping[str, str]) -> None:
+    """Write the files, all or none; what each held before is kept first."""
+    directory = _directory(environ)
+    for change in planned.changes:
+        check_writable(change.path)
+        _check_unchanged(change)
+    done: list[tuple[Change, journal.Kept | None]] = []
+    try:
+        for change in planned.changes:
+            done.append((change, journal.load(directory, change.path)))
+            journal.keep(directory, _kept(change, planned.mirror, done[-1][1]))
+            replace_bytes(change.path, change.after or b"", private=change.private)
+    except UsageError:
+        for change, earlier in done:
+            _undo(directory, change, earlier)
+        raise
+
+
+def _undo(directory: Path, change: Change, earlier: journal.Kept | None) -> None:
+    """Take back a change that others of the same command could not follow."""
+    if read_bytes(change.path) == change.after:
+        if change.before is None:
+            remove(change.path)
+        else:
+            replace_bytes(change.path, change.before)
+    if earlier is None:
+        journal.forget(directory, change.path)
+    else:
+        journal.keep(directory, earlier)
+
+
+def _check_unchanged(change: Change) -> None:
+    if read_bytes(change.path) != change.before:
+        raise UsageError(
+            tr("`{file}` changed while it was looked at", file=change.path),
+            code="settings-changed",
+            fixes=(Fix(tr("ask again")),),
+        )
+
+
+def plan_reset(tools: tuple[Tool, ...], environ: Mapping[str, str]) -> Changes:
+    """Return what would bring back the files that gpuenv changed."""
+    entries = [one for one in journal.load_all(_directory(environ)) if not tools or one.tool in tools]
+    return Changes("", tuple(_back(kept) for kept in entries), ())
+
+
+def apply_reset(planned: Changes, environ: Mapping[str, str]) -> None:
+    """Bring the files back, then drop what was kept of them."""
+    directory = _directory(environ)
+    folders: list[Path] = []
+    for change in planned.changes:
+        _check_unchanged(change)
+        kept = journal.load(directory, change.path)
+        if change.after is None:
+            remove(change.path)
+            folders += kept.folders if kept else ()
+        elif change.after != change.before:
+            replace_bytes(change.path, change.after)
+        journal.forget(directory, change.path)
+    remove_folders(tuple(folders))
+
+
+def _mirror(name: str, options: UseOptions, mirrors: Mirrors) -> Mirror:
+    mirror = _at(name, mirrors) if is_remote(name) else mirrors.find(name)
+    for one in (mirror, mirror_of_url(name, mirrors.all)):
+        if one is not None and one.status == "retired":
+            raise _retired(one)
+    _refuse_plain_http(mirror, options)
+    return mirror
+
+
+def _at(url: str, mirrors: Mirrors) -> Mirror:
+    """The copy of PyPI at an address, which is put right where it is known to be wrong."""
+    address = (correction(url, mirrors.all) or url).rstrip("/")
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if not host:
+        raise UsageError(
+            tr("`{url}` is no address", url=url),
+            code="bad-address",
+            fixes=(Fix(tr("write it as https://mirror.example/simple")),),
+        )
+    return Mirror(address, address, "own", "alive", tr("as given"), hosts=(host,), pypi=PypiPart(address))
+
+
+def _retired(mirror: Mirror) -> UsageError:
+    return UsageError(
+        tr("the mirror `{name}` has been shut down", name=mirror.name),
+        code="mirror-retired",
+        because=tuple(Because(said(fault.text), fault.source) for fault in mirror.faults),
+        fixes=(Fix(tr("see which are alive"), "gpuenv mirrors list"),),
+    )
+
+
+def _refuse_plain_http(mirror: Mirror, options: UseOptions) -> None:
+    """Plain http is taken for one mirror, which is named, and never together with pip's trusted-host."""
+    simple = mirror.pypi.simple if mirror.pypi else None
+    if simple and simple.lower().startswith("http:") and options.insecure not in (mirror.name, *mirror.hosts):
+        raise UsageError(
+            tr(
+                "`{address}` is not encrypted: anybody on the way can change what is installed",
+                address=simple,
+            ),
+            code="insecure-mirror",
+            fixes=(
+                Fix(tr("write it as https://")),
+                Fix(tr("or, if there is no other way, name it: --insecure {name}", name=mirror.hosts[0])),
+            ),
+        )
+
+
+def _places(environ: Mapping[str, str]) -> Places:
+    try:
+        home = Path.home()
+    except RuntimeError:
+        raise UsageError(
+            tr("there is no home directory whose configuration could be changed"),
+            code="no-home",
+            fixes=(Fix(tr("set HOME, or give --scope environment")),),
+        ) from None
+    active = environ.get("VIRTUAL_ENV") or environ.get("CONDA_PREFIX")
+    return Places(environ, home, Path("/"), Path(active or sys.prefix), sys.platform)
+
+
+def _is_there(tool: Tool, scope: Scope, places: Places) -> bool:
+    """Whether a tool is used here: pip and uv come with Python and gpuenv, conda need not be there."""
+    if tool != "conda":
+        return True
+    path = any(find_executable(name, places.environ) for name in ("conda", "mamba", "micromamba"))
+    named = places.environ.get("CONDA_EXE") or places.environ.get("MAMBA_EXE")
+    return bool(path or named) or places.conda_file(scope).exists()
+
+
+def _file(tool: Tool, scope: Scope, places: Places) -> Path | None:
+    match tool:
+        case "pip":
+            return places.pip_file(scope)
+        case "uv":
+            return places.uv_file(scope)
+        case "conda":
+            return places.conda_file(scope)
+
+
+def _no_such_file(tool: Tool, scope: Scope) -> UsageError:
+    return UsageError(
+        tr("{tool} reads no file for the scope `{scope}`", tool=tool, scope=scope),
+        code="no-such-scope",
+        fixes=(Fix(tr("give --scope user")),),
+    )
+
+
+def _change(tool: Tool, path: Path, mirror: Mirror, mirrors: Mirrors) -> Change:
+    before = read_bytes(path)
+    text = decoded(path, before)
+    form = FORMATS[tool]
+    try:
+        present = form.read_settings(text)
+        wanted = wanted_settings(tool, mirror, present, mirrors.all)
+        after = form.write_settings(text, wanted)
+    except ValueError as error:
+        raise _garbled(path, tool, error) from None
+    settings = tuple((key, present.get(key), value) for key, value in wanted.items())
+    return Change(tool, path, before, before if after == text else after.encode("utf-8"), settings)
+
+
+def _brings_secret(change: Change) -> bool:
+    """Tell whether a password comes into a file: who could read the file could read it too."""
+    before, after = ((side or b"").decode("utf-8", "replace") for side in (change.before, change.after))
+    return has_userinfo(after) and not has_userinfo(before)
+
+
+def _garbled(path: Path, tool: str, error: ValueError) -> UsageError:
+    return UsageError(
+        tr("`{file}` can't be changed: {error}", file=path, error=reason_of(error)),
+        code="settings-unusable",
+        because=(Because(reason_of(error), str(path)),),
+        fixes=(Fix(tr("mend it first: {tool} can't read it either; nothing was changed", tool=tool)),),
+    )
+
+
+def _kept(change: Change, mirror: str, earlier: journal.Kept | None) -> journal.Kept:
+    """What to keep: the oldest original counts, and of each key the value before the first change."""
+    oldest = {key: before for key, before, _ in earlier.settings} if earlier else {}
+    newest = {key: after for key, _, after in earlier.settings} if earlier else {}
+    newest |= {key: after for key, _, after in change.settings}
+    first = {key: before for key, before, _ in change.settings} | oldest
+    return journal.Kept(
+        path=change.path,
+        tool=change.tool,
+        mirror=mirror,
+        when=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        original=earlier.original if earlier else change.before,
+        written=digest(change.after or b""),
+        settings=tuple((key, first[key], after) for key, after in newest.items()),
+        folders=earlier.folders if earlier else missing_folders(change.path),
+    )
+
+
+def _back(kept: journal.Kept) -> Change:
+    """What brings a file back: its former bytes if nobody touched it since, else its own keys alone."""
+    now = read_bytes(kept.path)
+    tool = kept.tool
+    if now == kept.original or (now is not None and digest(now) == kept.written):
+        return Change(tool, kept.path, now, kept.original)
+    if now is None:  # removed by hand: there is nothing of ours left in it
+        return Change(tool, kept.path, None, None)
+    text = decoded(kept.path, now)
+    form = FORMATS[tool]
+    try:
+        back, left = put_back(form.read_settings(text), kept.settings)
+        after = form.write_settings(text, back) if back else text
+    except ValueError as error:
+        raise _garbled(kept.path, tool, error) from None
+    return Change(tool, kept.path, now, after.encode("utf-8"), left=left)
+
+
+def _directory(environ: Mapping[str, str]) -> Path:
+    return Path(os.path.abspath(find_store(environ).root / _FOLDER))  # noqa: PTH100 - not through links

@@ -1,0 +1,121 @@
+"""What a machine is: the value that `detect` makes and that everything else is decided from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.driver import DriverVersion
+from gpuenv.model.variant import CudaVersion
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """The operating system; under WSL2 `os` is linux and `wsl` is true."""
+
+    os: str  # linux, windows, macos
+    arch: str  # x86_64, aarch64
+    libc: str | None = None  # glibc, musl; None where it does not apply or could not be read
+    libc_version: str | None = None  # MAJOR.MINOR
+    wsl: bool = False
+    container: str | None = None  # docker, podman, lxc, ...
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """The NVIDIA driver; `cuda` is the newest CUDA it supports, not an installed toolkit."""
+
+    version: DriverVersion
+    cuda: CudaVersion | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU; what could not be read is None.
+
+    `index` counts as nvidia-smi does, memory is in MiB, `mig` tells whether MIG mode is on, `visible` is
+    false when CUDA_VISIBLE_DEVICES hides the device.
+    """
+
+    index: int
+    name: str | None
+    compute_capability: ComputeCapability | None
+    memory_mib: int | None = None
+    uuid: str | None = None
+    pci_id: str | None = None  # four hexadecimal digits, as in pci.ids
+    mig: bool | None = None
+    visible: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Toolkit:
+    """An installed CUDA toolkit, as its nvcc tells; it matters only for building extensions."""
+
+    cuda: CudaVersion | None
+    nvcc: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundManager:
+    """A conda tool or other package manager found on the machine."""
+
+    name: str  # uv, conda, mamba, micromamba
+    path: str
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPython:
+    """A Python interpreter found on the machine; `version` is MAJOR.MINOR or MAJOR.MINOR.PATCH."""
+
+    version: str
+    path: str
+    free_threaded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong with the machine: a stable code, and a message that ends in the repair."""
+
+    code: str
+    message: str
+
+
+# Problems beside which a machine without a usable GPU may still be called a machine without one: no other
+# problem may lead to a CPU plan that was not asked for.
+HARMLESS_PROBLEMS = frozenset(
+    {"python-unreadable", "python-without-venv", "toolkit-unreadable", "conda-unreadable"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One machine. `facts` pairs a field of the JSON form with where it was read."""
+
+    system: System
+    driver: Driver | None = None
+    gpus: tuple[Gpu, ...] = ()
+    toolkit: Toolkit | None = None
+    managers: tuple[FoundManager, ...] = ()
+    pythons: tuple[FoundPython, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def visible_gpus(self) -> tuple[Gpu, ...]:
+        """The GPUs that CUDA_VISIBLE_DEVICES leaves to CUDA programs."""
+        return tuple(gpu for gpu in self.gpus if gpu.visible)
+
+    @property
+    def without_gpu(self) -> bool:
+        """Whether the machine is known to have no NVIDIA hardware: only this may lead to a CPU plan."""
+        return not self.gpus and self.driver is None and not self.blocking_problems
+
+    @property
+    def blocking_problems(self) -> tuple[Problem, ...]:
+        """The problems because of which a machine without a usable GPU is not called one without a GPU."""
+        return tuple(problem for problem in self.problems if problem.code not in HARMLESS_PROBLEMS)
+
+    def source_of(self, field: str) -> str:
+        """Where `field` (a dotted path of the JSON form, such as `driver.version`) was read."""
+        return dict(self.facts).get(field, "not stated")

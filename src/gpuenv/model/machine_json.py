@@ -1,0 +1,187 @@
+"""The JSON form of a machine: the data of `gpuenv detect --json`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from packaging.version import InvalidVersion
+
+from gpuenv.i18n.messages import tr
+from gpuenv.model.capability import ComputeCapability, parse_compute_capability
+from gpuenv.model.driver import DriverVersion
+from gpuenv.model.json_fields import Fields, wrong
+from gpuenv.model.machine import Driver, FoundManager, FoundPython, Gpu, Machine, Problem, System, Toolkit
+from gpuenv.model.variant import CudaVersion, parse_cuda_version
+
+SCHEMA_VERSION = 1
+_COMMAND = "detect"
+_LIBC_VERSION = re.compile(r"\d{1,3}\.\d{1,3}")
+_PYTHON = re.compile(r"\d{1,2}\.\d{1,3}(\.\d{1,3})?")
+_DRIVER = re.compile(r"\d{2,4}(\.\d{1,4}){0,3}")  # a bare branch, 535, is its least release
+
+
+def render_machine(machine: Machine) -> dict[str, Any]:
+    """Render a machine as `detect`'s data; what is not known is null."""
+    return {
+        "system": _render_system(machine.system),
+        "driver": _render_driver(machine.driver),
+        "gpus": [_render_gpu(gpu) for gpu in machine.gpus],
+        "toolkit": _render_toolkit(machine.toolkit),
+        "managers": [
+            {"name": one.name, "path": one.path, "version": one.version} for one in machine.managers
+        ],
+        "pythons": [
+            {"version": one.version, "path": one.path, "free_threaded": one.free_threaded}
+            for one in machine.pythons
+        ],
+        "facts": dict(machine.facts),
+        "problems": [{"code": problem.code, "message": problem.message} for problem in machine.problems],
+    }
+
+
+def _render_system(system: System) -> dict[str, Any]:
+    return {
+        "os": system.os,
+        "arch": system.arch,
+        "libc": system.libc,
+        "libc_version": system.libc_version,
+        "wsl": system.wsl,
+        "container": system.container,
+    }
+
+
+def _render_driver(driver: Driver | None) -> dict[str, Any] | None:
+    return None if driver is None else {"version": str(driver.version), "cuda": _text(driver.cuda)}
+
+
+def _render_gpu(gpu: Gpu) -> dict[str, Any]:
+    return {
+        "index": gpu.index,
+        "name": gpu.name,
+        "compute_capability": _text(gpu.compute_capability),
+        "memory_mib": gpu.memory_mib,
+        "uuid": gpu.uuid,
+        "pci_id": gpu.pci_id,
+        "mig": gpu.mig,
+        "visible": gpu.visible,
+    }
+
+
+def _render_toolkit(toolkit: Toolkit | None) -> dict[str, Any] | None:
+    return None if toolkit is None else {"cuda": _text(toolkit.cuda), "nvcc": toolkit.nvcc}
+
+
+def _text(value: CudaVersion | ComputeCapability | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def parse_machine(data: object) -> Machine:
+    """Parse `detect`'s data, bare or in its envelope; raise ValueError that names the field.
+
+    Keys that are missing are not known, keys that are not known are passed over.
+    """
+    fields = Fields(_opened(data), "")
+    driver, toolkit = fields.child("driver"), fields.child("toolkit")
+    return Machine(
+        system=_parse_system(fields.required_child("system")),
+        driver=_parse_driver(driver) if driver else None,
+        gpus=_distinct(tuple(_parse_gpu(gpu) for gpu in fields.children("gpus"))),
+        toolkit=_parse_toolkit(toolkit) if toolkit else None,
+        managers=tuple(_parse_manager(manager) for manager in fields.children("managers")),
+        pythons=tuple(_parse_python(python) for python in fields.children("pythons")),
+        facts=_parse_facts(fields.child("facts")),
+        problems=tuple(_parse_problem(problem) for problem in fields.children("problems")),
+    )
+
+
+def _opened(data: object) -> object:
+    """Take the data out of an envelope, `{"schema_version": 1, "command": "detect", "data": {...}, ...}`."""
+    if not isinstance(data, dict) or "schema_version" not in data:
+        return data
+    if data["schema_version"] != SCHEMA_VERSION:
+        raise ValueError(wrong("schema_version", str(SCHEMA_VERSION), data["schema_version"]))
+    if data.get("command", _COMMAND) != _COMMAND:
+        raise ValueError(wrong("command", tr("the output of `gpuenv detect --json`"), data["command"]))
+    return data.get("data")
+
+
+def _parse_system(fields: Fields) -> System:
+    return System(
+        os=fields.text("os"),
+        arch=fields.text("arch"),
+        libc=fields.optional_text("libc"),
+        libc_version=fields.optional_parsed("libc_version", _matching(_LIBC_VERSION), "2.31"),
+        wsl=fields.flag("wsl", default=False),
+        container=fields.optional_text("container"),
+    )
+
+
+def _parse_driver(fields: Fields) -> Driver:
+    version = fields.parsed("version", parse_driver, "535.104.05")
+    return Driver(version, fields.optional_parsed("cuda", parse_cuda_version, "12.2"))
+
+
+def parse_driver(text: str) -> DriverVersion:
+    """Parse `535.104.05`; raise ValueError for anything else."""
+    try:
+        return DriverVersion(_matching(_DRIVER)(text.strip()))
+    except InvalidVersion:  # digits of other scripts
+        raise ValueError(tr("`{text}` is no driver version such as 535.104.05", text=text)) from None
+
+
+def _matching(pattern: re.Pattern[str]) -> Callable[[str], str]:
+    def check(text: str) -> str:
+        if not pattern.fullmatch(text) or not text.isascii():
+            raise ValueError(tr("`{text}` does not fit", text=text))
+        return text
+
+    return check
+
+
+def _parse_gpu(fields: Fields) -> Gpu:
+    return Gpu(
+        index=fields.count("index"),
+        name=fields.optional_text("name"),
+        compute_capability=fields.optional_parsed("compute_capability", parse_compute_capability, "8.6"),
+        memory_mib=fields.optional_count("memory_mib"),
+        uuid=fields.optional_text("uuid"),
+        pci_id=fields.optional_text("pci_id"),
+        mig=fields.optional_flag("mig"),
+        visible=fields.flag("visible", default=True),
+    )
+
+
+def _distinct(gpus: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
+    seen: set[int] = set()
+    for position, gpu in enumerate(gpus):
+        if gpu.index in seen:
+            raise ValueError(
+                tr("gpus[{position}].index: {index} is there already", position=position, index=gpu.index)
+            )
+        seen.add(gpu.index)
+    return gpus
+
+
+def _parse_toolkit(fields: Fields) -> Toolkit:
+    return Toolkit(fields.optional_parsed("cuda", parse_cuda_version, "12.4"), fields.text("nvcc"))
+
+
+def _parse_manager(fields: Fields) -> FoundManager:
+    return FoundManager(fields.text("name"), fields.text("path"), fields.optional_text("version"))
+
+
+def _parse_python(fields: Fields) -> FoundPython:
+    version = fields.parsed("version", _matching(_PYTHON), "3.12.4")
+    return FoundPython(
+        version, fields.text("path"), free_threaded=fields.flag("free_threaded", default=False)
+    )
+
+
+def _parse_problem(fields: Fields) -> Problem:
+    return Problem(fields.text("code"), fields.text("message"))
+
+
+def _parse_facts(fields: Fields | None) -> tuple[tuple[str, str], ...]:
+    return tuple((key, fields.text(key)) for key in fields.data) if fields else ()

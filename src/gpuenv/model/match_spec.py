@@ -1,0 +1,111 @@
+"""Conda's match specs as people write them: `numpy=1.26`, `conda-forge::numpy >=1.2,<2 py312*`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import canonicalize_name
+
+from gpuenv.i18n.messages import tr
+
+_SPEC = re.compile(
+    r"(?:(?P<channel>[\w./:-]+)::)?(?P<name>[A-Za-z0-9_][\w.-]*)(?P<rest>(?:\s|[=<>!~\[]|$).*)?",
+    re.DOTALL,
+)
+# `version` and `build` in brackets go before what stands outside of them
+_BRACKET = re.compile(r"(?P<key>\w+)\s*=\s*(?:'(?P<one>[^']*)'|\"(?P<two>[^\"]*)\"|(?P<bare>[^,\s\]]*))")
+# a version goes on after a comma, an operator or `|`, whatever blanks are around: `>=1.2, <2`
+_FIELDS = re.compile(
+    r"(?P<version>[=<>!~]*\s*[^\s=<>!~,|]+(?:\s*[,|]\s*[=<>!~]*\s*[^\s=<>!~,|]+|[<>!~][^\s,|]*)*)"
+    r"(?:(?:\s+|\s*=\s*)(?P<build>[^\s=]+))?"
+)
+_RELEASE = re.compile(r"\d+(?:\.\d+)*")
+_OPERATOR = re.compile(r"(?P<operator>===|[<>!~=]=|[<>=])?\s*(?P<version>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class MatchSpec:
+    """A spec in its fields: `version` and `build` as conda writes them, empty where any will do."""
+
+    name: str  # in lower case
+    version: str = ""
+    build: str = ""
+    channel: str | None = None
+
+    @property
+    def release(self) -> str | None:
+        """The one release that the version names (`11.8` in `=11.8.*`), None where it is open."""
+        found = _OPERATOR.fullmatch(self.version)
+        plain = found["version"].rstrip("*").rstrip(".") if found else ""
+        named = found is not None and found["operator"] in (None, "=", "==", "~=")
+        return plain if named and _RELEASE.fullmatch(plain) else None
+
+
+def parse_match_spec(text: str) -> MatchSpec:
+    """Parse a spec: `pytorch=1.13`, `numpy >=1.2,<2 py312*`, `a::b[version='>=1']`; raise ValueError."""
+    found = _SPEC.fullmatch(text.partition(" #")[0].strip())
+    if found is None:
+        raise ValueError(tr("`{text}` is no match spec such as numpy>=1.26", text=text))
+    version, build = split_spec(found["rest"] or "")
+    return MatchSpec(found["name"].lower(), version, build, found["channel"])
+
+
+def split_spec(rest: str) -> tuple[str, str]:
+    """Split what follows a name into version and build: `=1.26=py312_0`, ` >=1,<2 py*`, `[version='1.*']`.
+
+    `=1.26` alone is any 1.26, but `=1.26=py312_0` that very one: it gives `1.26`. Raises ValueError.
+    """
+    outside, bracket, inside = rest.strip().partition("[")
+    named = {one["key"]: one["one"] or one["two"] or one["bare"] or "" for one in _BRACKET.finditer(inside)}
+    version, build = _fields(outside.strip())
+    version, build = named.get("version", version).strip(), named.get("build", build).strip()
+    if bracket and "]" not in inside:
+        raise ValueError(tr("`{text}` lacks its `]`", text=rest.strip()))
+    if build and re.match(r"=[^=]", version):
+        version = version[1:].strip()
+    return version, build
+
+
+def _fields(text: str) -> tuple[str, str]:
+    if not text:
+        return "", ""
+    found = _FIELDS.fullmatch(text)
+    if found is None:
+        raise ValueError(tr("`{text}` is no version and build", text=text))
+    return found["version"].strip(), found["build"] or ""
+
+
+def as_specifier(spec: MatchSpec) -> str:
+    """Return the version as PEP 440 writes it, empty for any; raise ValueError where it can't be written."""
+    clauses = [_as_clause(part.strip()) for part in spec.version.split(",")]
+    try:
+        return str(SpecifierSet(",".join(clause for clause in clauses if clause)))
+    except InvalidSpecifier:
+        raise ValueError(
+            tr("the version in `{name} {version}` can't be read", name=spec.name, version=spec.version)
+        ) from None
+
+
+def _as_clause(part: str) -> str:
+    """`=1.13` and `1.13*` are any 1.13, `1.13` and `==1.13` that very one; `>=1.8.*` is `>=1.8`."""
+    found = _OPERATOR.fullmatch(part)
+    operator, version = (found["operator"] or "", found["version"].strip()) if found else ("", part)
+    plain = version.rstrip("*").rstrip(".")
+    if not plain:
+        return ""
+    open_ended = (version != plain or operator == "=") and _RELEASE.fullmatch(plain) is not None
+    if operator in ("", "=", "=="):
+        return f"=={plain}.*" if open_ended else f"=={version}"
+    return f"{operator}{version if operator == '!=' else plain}"
+
+
+def as_requirement(text: str) -> str | None:
+    """Return a conda spec as a requirement of PyPI's, by its name; None where it can't be written so."""
+    try:
+        spec = parse_match_spec(text)
+        return str(Requirement(f"{canonicalize_name(spec.name)}{as_specifier(spec)}"))
+    except (ValueError, InvalidRequirement):
+        return None

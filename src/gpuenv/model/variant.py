@@ -1,0 +1,76 @@
+"""Variants of a torch release: for which CUDA (or for the CPU) a build was made."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from gpuenv.i18n.messages import tr
+
+_CUDA_VARIANT = re.compile(r"cu(\d{1,2})(\d)")
+_CUDA_VERSION = re.compile(r"(\d{1,2})\.(\d{1,2})(?:\.\d+)*")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class CudaVersion:
+    """A CUDA release, MAJOR.MINOR."""
+
+    major: int
+    minor: int
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+
+def parse_cuda_version(text: str) -> CudaVersion:
+    """Parse `12.6` or `12.6.3` (the update is dropped); raise ValueError for anything else."""
+    found = _CUDA_VERSION.fullmatch(text.strip())
+    if not found:
+        raise ValueError(tr("`{text}` is no CUDA version such as 12.6", text=text))
+    return CudaVersion(int(found[1]), int(found[2]))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Variant:
+    """A build's variant as it stands in a local version: `cu126`, `cpu`, `rocm6.3`."""
+
+    name: str
+
+    @property
+    def cuda(self) -> CudaVersion | None:
+        """The CUDA release, None for a CPU or foreign variant; `cu92` is 9.2, `cu126` is 12.6."""
+        return _cuda_of(self.name)
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether it is the CPU's."""
+        return self.name == "cpu"
+
+    @property
+    def is_known(self) -> bool:
+        """Whether gpuenv plans such builds: CUDA and CPU, not ROCm, XPU or special packagings."""
+        return self.is_cpu or self.cuda is not None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+CPU = Variant("cpu")
+
+
+@cache
+def _cuda_of(name: str) -> CudaVersion | None:
+    found = _CUDA_VARIANT.fullmatch(name)
+    return CudaVersion(int(found[1]), int(found[2])) if found else None
+
+
+def parse_variant(text: str) -> Variant:
+    """Parse `12.6`, `cu126` or `cpu` as a user writes it; raise ValueError for anything else."""
+    wanted = text.strip().lower()
+    if _CUDA_VERSION.fullmatch(wanted):
+        cuda = parse_cuda_version(wanted)
+        return Variant(f"cu{cuda.major}{cuda.minor}")
+    if Variant(wanted).is_known:
+        return Variant(wanted)
+    raise ValueError(tr("`{text}` is no CUDA version or variant such as 12.6, cu126 or cpu", text=text))

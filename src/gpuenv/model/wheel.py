@@ -1,0 +1,59 @@
+"""Builds of torch, as the matrix knows them, and wheel files, as an index lists them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from packaging.tags import Tag
+from packaging.utils import NormalizedName
+from packaging.version import Version
+
+from gpuenv.model.capability import Architecture
+from gpuenv.model.variant import CudaVersion, Variant
+
+Platform = Literal["linux-64", "linux-aarch64", "win-64"]
+PLATFORMS: tuple[Platform, ...] = ("linux-64", "linux-aarch64", "win-64")
+Evidence = Literal["wheel", "matrix", "assumed"]
+IndexKind = Literal["pypi", "pytorch", "conda"]
+
+
+@dataclass(frozen=True, slots=True)
+class TorchBuild:
+    """One row of matrices/torch.json: a torch release x variant x platform x kind of index.
+
+    `pythons` are wheel tags (`cp312`, `cp313t`); the companions are the versions that pair with the release.
+    """
+
+    torch: Version
+    variant: Variant
+    cuda: CudaVersion | None
+    platform: Platform
+    index: IndexKind
+    pythons: tuple[str, ...]
+    architectures: tuple[Architecture, ...]
+    cudnn: str | None
+    tags: tuple[str, ...]
+    source: str
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class WheelFile:
+    """A wheel that an index lists; `sha256` and `size` (bytes) are None where the index does not tell.
+
+    A conda package stands here too, with the tags that a wheel of its Python and platform would have.
+    """
+
+    name: NormalizedName
+    version: Version  # with its local part, as the file is named
+    tags: frozenset[Tag]
+    filename: str
+    url: str  # empty where only the page is known: PyPI's files in the snapshot
+    variant: Variant | None  # None: a file whose variant neither its name nor its place tells
+    sha256: str | None = None
+    size: int | None = None
+    requires_python: str | None = None
+    yanked: bool = False
+    assumed: bool = False  # named from the release matrix; no page that was read lists it
+    build: str | None = None  # of a conda package: its build string, or a pattern for it

@@ -1,0 +1,202 @@
+"""Create an environment: apply a plan, look whether it holds, verify."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from gpuenv.environments import transaction as apply
+from gpuenv.environments.check_installed import check_installed
+from gpuenv.environments.external import remember
+from gpuenv.environments.lock import WAIT_S, locked
+from gpuenv.environments.os_errors import os_error_told
+from gpuenv.environments.record import Record, write_record
+from gpuenv.environments.run_steps import Running, check_space, new_log, run_steps
+from gpuenv.environments.store import Place, find_place
+from gpuenv.environments.wheel_check import check_files
+from gpuenv.i18n.messages import tr
+from gpuenv.installers import get_manager
+from gpuenv.installers.conda import commands as conda_calls
+from gpuenv.installers.protocol import environment_python
+from gpuenv.model.errors import InstallFailed
+from gpuenv.model.plan import Plan
+from gpuenv.operations.create_conda import Making, environments_home, make_conda_environment
+from gpuenv.operations.proof_age import proven
+from gpuenv.operations.settle import settle
+from gpuenv.operations.unverified import proof_interrupted
+from gpuenv.process import interruption
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What verify said: whether the environment does what the plan promised, and verify's data."""
+
+    ok: bool
+    data: dict[str, Any]
+
+
+Verify = Callable[[Path], Verified]  # takes the environment's interpreter
+
+
+@dataclass(frozen=True, slots=True)
+class CreateResult:
+    """What came of it: `restored` tells that verify failed and the replaced environment is back."""
+
+    name: str
+    path: Path
+    python: Path
+    log: Path
+    verified: Verified | None
+    restored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to create: replace an environment, show the installer's output, tell what goes on."""
+
+    force: bool = False
+    show: bool = True
+    tell: Callable[[str], None] = lambda _: None
+    wait_s: float = WAIT_S
+    executables: Mapping[str, str] | None = None  # None: where the manager finds them
+    log: Path | None = None  # None: a new one
+    progress: Callable[[int, int], None] = lambda _, __: None  # bytes that conda has fetched, and all of them
+    request: str | None = None  # the digest of what was asked for, to be kept in the record
+
+
+def check_name(name: str, *, environ: Mapping[str, str], force: bool, manager: str = "") -> Place:
+    """Return where the environment would go; raise UsageError early where `create` would refuse."""
+    place = find_place(name, environ, environments_home(manager, environ))
+    if not apply.is_pending(place):
+        apply.check_free(place, force=force)
+    return place
+
+
+def begin_log(place: Place) -> Path:
+    """Return an empty log for what is fetched before `create`; raise UsageError where none can be kept."""
+    log = new_log(place)
+    try:
+        log.touch(mode=0o600)  # indexes may have passwords
+    except OSError as error:
+        raise os_error_told(log, error) from error
+    return log
+
+
+def create(
+    name: str,
+    plan: Plan,
+    plan_data: dict[str, Any],
+    *,
+    environ: Mapping[str, str],
+    verify: Verify | None = None,
+    options: Options | None = None,
+) -> CreateResult:
+    """Apply the plan, whose steps were made for this name's path, and verify it.
+
+    A failed verify leaves a fresh environment in place, recorded as not working, and brings back a replaced
+    one. Raises UsageError (name taken or busy), InstallFailed (what was there before is back) and
+    ProofInterrupted where Ctrl-C ended the verify of a fresh one; a replaced one is back then as well.
+    """
+    options = options or Options()
+    place = find_place(name, environ, environments_home(plan.manager, environ))
+    with interruption.heeded(), locked(place, wait_s=options.wait_s, tell=options.tell) as descriptors:
+        if apply.recover(place):
+            options.tell(tr("undid what an interrupted gpuenv had left of `{name}`", name=place.name))
+        apply.check_free(place, force=options.force)
+        log = options.log or new_log(place)
+        running = _running(plan, environ, options, log, descriptors)
+        with apply.changing(place, force=options.force) as change:
+            making = Making(running, options.progress, change.mark)
+            record = _record(place, plan, plan_data, options.request)
+            return _build(place, plan, record, change, making, verify)
+
+
+def _running(
+    plan: Plan, environ: Mapping[str, str], options: Options, log: Path, descriptors: tuple[int, ...]
+) -> Running:
+    if plan.conda is not None:
+        return Running(
+            environ=environ,
+            log=log,
+            executables={},
+            show=options.show,
+            keep_open=descriptors,
+            tell=options.tell,
+        )
+    manager = get_manager(plan.manager)
+    executables = manager.executables() if options.executables is None else options.executables
+    return Running(
+        environ=manager.environment(environ, plan.sources),
+        log=log,
+        executables=executables,
+        show=options.show,
+        keep_open=descriptors,
+        tell=options.tell,
+    )
+
+
+def _build(
+    place: Place,
+    plan: Plan,
+    record: Record,
+    change: apply.Change,
+    making: Making,
+    verify: Verify | None,
+) -> CreateResult:
+    if plan.download is None:  # what it brings was weighed before it was offered
+        check_space(place, sum(package.size or 0 for package in plan.packages))
+    log = making.running.log
+    if plan.conda is not None:
+        make_conda_environment(plan, plan.conda, place, making)
+    else:
+        run_steps(plan.steps, making.running, change.mark)
+    python = _interpreter(place, plan, log)
+    check_installed(plan, place.path, log)
+    if plan.checked:
+        check_files(plan.checked.files, place.path, log)
+    settle(place, plan, making.running.environ, making.running.tell)
+    record = replace(record, created=_now())
+    write_record(place.path, record)
+    remember(place)
+    try:
+        if not change.replaces:  # it is whole, and nothing waits to come back
+            change.commit()
+        verified = verify(python) if verify else None
+    except KeyboardInterrupt:
+        if verify and change.committed:
+            raise proof_interrupted(place.name, place.path, python) from None
+        raise
+    if verified:
+        write_record(place.path, proven(record, verified.data, ok=verified.ok))
+    restored = change.replaces and verified is not None and not verified.ok
+    if restored:
+        change.roll_back()
+    elif change.replaces:
+        change.commit()
+    return CreateResult(place.name, place.path, python, log, verified, restored)
+
+
+def _interpreter(place: Place, plan: Plan, log: Path) -> Path:
+    system = "windows" if os.name == "nt" else "linux"
+    find = environment_python if plan.conda is None else conda_calls.environment_python
+    python = Path(find(str(place.path), system))
+    if not python.exists():
+        raise InstallFailed(
+            tr("the installer made no interpreter at `{path}`", path=python),
+            code="not-as-planned",
+            data={"log": str(log)},
+        )
+    return python
+
+
+def _record(place: Place, plan: Plan, plan_data: dict[str, Any], request: str | None) -> Record:
+    machines = plan_data.get("machines") or [None]
+    return Record(place.name, _now(), plan.manager, plan_data, machines[0], request=request)
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -1,0 +1,132 @@
+"""Make a conda environment: let the tool plan, compare, let it make, then install the wheels beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+from gpuenv.environments.conda.create import CondaRunning, create_environment
+from gpuenv.environments.conda.create_rattler import create_with_rattler
+from gpuenv.environments.run_steps import Running, run_steps
+from gpuenv.environments.store import Place
+from gpuenv.files.cache_use import hold
+from gpuenv.files.disk_space import check_room, first_writable
+from gpuenv.formats.text import render_size
+from gpuenv.http import cache_directory
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
+from gpuenv.installers import CONDA_MANAGERS, rattler, uv
+from gpuenv.installers.conda import tool as conda_tool
+from gpuenv.installers.conda.check_solution import Tool
+from gpuenv.installers.conda.solve import Solved, solve_somewhere
+from gpuenv.installers.conda.tool import Calling
+from gpuenv.model.conda import CondaPlan, CondaWanted
+from gpuenv.model.plan import Plan
+from gpuenv.planning.make_plan import conda_wanted, has_pip_part
+from gpuenv.planning.mirrors.labels import mirror_at
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """How it is made: where logged and told, what follows the download, who marks what is begun."""
+
+    running: Running
+    progress: Callable[[int, int], None]
+    mark: Callable[[], None]
+
+
+def environments_home(manager: str, environ: Mapping[str, str]) -> Path | None:
+    """Return where a conda tool keeps its environments, so that it knows them by their names.
+
+    As the tools do, it takes the first of their folders that can be written. None where gpuenv keeps them
+    itself, as it does where none can. Raises UsageError where the tool is not there or is too old.
+    """
+    if manager not in CONDA_MANAGERS or manager == rattler.NAME:
+        return None
+    found = conda_tool.find(cast("Tool", manager), environ)
+    info = conda_tool.read_info(found, _calling(environ, None))
+    return first_writable(info.environments)
+
+
+def make_conda_environment(plan: Plan, part: CondaPlan, place: Place, making: Making) -> None:
+    """Make the environment of a plan at a place; raise what the tool's failure means."""
+    wanted = conda_wanted(part, str(place.path))
+    if plan.manager == rattler.NAME:
+        _make_with_rattler(plan, wanted, making)
+    else:
+        _make_with_tool(plan, wanted, making)
+    making.mark()
+    if has_pip_part(plan):
+        _install_wheels(plan, making)
+
+
+def _make_with_tool(plan: Plan, wanted: CondaWanted, making: Making) -> None:
+    running = making.running
+    calling = _calling(running.environ, plan.sources.ca_bundle, running.tell)
+    calling = replace(calling, shards=_have_shards(wanted, load_mirrors(running.environ)))
+    found = conda_tool.find(cast("Tool", plan.manager), running.environ)
+    info = conda_tool.read_info(found, calling)
+    running.tell(plan.steps[0].why)
+    solved = solve_somewhere(found, wanted, calling)
+    _check_room(solved, first_writable(info.caches), "CONDA_PKGS_DIRS")
+    following = CondaRunning(
+        calling,
+        running.log,
+        caches=info.caches,
+        keep_open=running.keep_open,
+        progress=making.progress,
+        made=making.mark,
+    )
+    create_environment(found, solved, following, plan.machines[0].system.os)
+
+
+def _make_with_rattler(plan: Plan, wanted: CondaWanted, making: Making) -> None:
+    running = making.running
+    calling = _calling(running.environ, plan.sources.ca_bundle, running.tell)
+    running.tell(tr("choosing packages from {channels}", channels=_names(wanted)))
+    solved = rattler.solve_somewhere(wanted, calling)
+    running.tell(
+        tr("{count} packages, {size} to fetch", count=len(solved.records), size=render_size(solved.size))
+    )
+    _check_room(solved, calling.cache, "GPUENV_CACHE_DIR")
+    following = CondaRunning(calling, running.log, progress=making.progress, made=making.mark)
+    create_with_rattler(solved, following, plan.machines[0].system.os)
+
+
+def _have_shards(wanted: CondaWanted, mirrors: Mirrors) -> bool:
+    """Tell whether no address may be used that lies on a mirror without sharded repodata."""
+    urls = (url for channel in wanted.channels for url in channel.urls)
+    found = (mirror_at(url, mirrors) for url in urls)
+    return all(mirror.conda.shards for mirror in found if mirror and mirror.conda)
+
+
+def _check_room(solved: Solved, packages: Path | None, variable: str) -> None:
+    """Raise InstallFailed where what is to be fetched does not fit, among the packages or where it goes."""
+    if packages is not None:
+        moved = tr("make room, or set {variable} to a directory on a larger disk", variable=variable)
+        check_room(packages, solved.size, moved)
+    elsewhere = tr("make room, or name a path on a larger disk in place of NAME")
+    check_room(Path(solved.wanted.prefix), solved.size, elsewhere)
+
+
+def _names(wanted: CondaWanted) -> str:
+    return ", ".join(channel.name for channel in wanted.channels)
+
+
+def _calling(
+    environ: Mapping[str, str], ca_bundle: str | None, tell: Callable[[str], None] = lambda _: None
+) -> Calling:
+    hold(cache_directory(environ))
+    return Calling(environ, cache_directory(environ), ca_bundle=ca_bundle, tell=tell)
+
+
+def _install_wheels(plan: Plan, making: Making) -> None:
+    """Run uv ourselves, so that a failure is told as pip's part, and nothing is left of it either."""
+    running = replace(
+        making.running,
+        environ=uv.environment(making.running.environ, plan.sources),
+        executables=uv.executables(),
+    )
+    run_steps(plan.steps[1:], running, making.mark)

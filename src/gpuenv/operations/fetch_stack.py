@@ -1,0 +1,280 @@
+"""Fetch the torch stack of a plan, so that each file is checked before an installer sees it."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name, parse_wheel_filename
+
+from gpuenv.environments.fetch_wheel import Fetched, Follow, Missed, NotFetchedError, fetch_file
+from gpuenv.environments.os_errors import os_error_told
+from gpuenv.environments.wheel_cache import WheelStore, is_plain, plain_digest
+from gpuenv.http import HttpClient, HttpProblem
+from gpuenv.http.pool import in_turns
+from gpuenv.http.timeouts import Watch
+from gpuenv.i18n.messages import marked, tr
+from gpuenv.indexes.mirrors.load import Mirrors
+from gpuenv.indexes.urls import is_remote
+from gpuenv.model.errors import Because, Fix, InstallFailed
+from gpuenv.model.plan import (
+    CheckedFile,
+    CheckedStack,
+    FilePlace,
+    Plan,
+    PlannedPackage,
+    Sources,
+    StackFile,
+    Warn,
+)
+from gpuenv.planning.hashes.files import keep_hashes
+from gpuenv.planning.make_plan import with_steps
+from gpuenv.planning.mirrors.labels import is_mirror, label_of
+from gpuenv.planning.options import PlanOptions
+from gpuenv.process.surroundings import writable_cache
+from gpuenv.secrets.url_credentials import redact
+
+_AT_A_TIME = 3  # mirrors ban those who take more
+
+
+class Watcher(Protocol):
+    """Who follows the fetching; called from several threads."""
+
+    def begin(self, files: int, size: int | None) -> None:
+        """Hear how many files are to be fetched, and of how many bytes if that is known."""
+
+    def file(self, filename: str, place: str) -> None:
+        """Hear that a file is fetched from a place now."""
+
+    def received(self, count: int) -> None:
+        """Hear that bytes came; fewer than 0: that they are to come again."""
+
+    def tell(self, text: str) -> None:
+        """Hear what a person should know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provided:
+    """A plan whose files are there: `told` says from where they came, `local` is the one to be run."""
+
+    told: Plan
+    local: Plan
+
+
+class StackNotFetchedError(Exception):
+    """A file of the torch stack could be had from no place that lists it."""
+
+    def __init__(self, file: StackFile, missed: tuple[Missed, ...]) -> None:
+        super().__init__(file.filename)
+        self.file = file
+        self.missed = missed
+        self.log: Path | None = None
+
+    def logged(self, log: Path) -> StackNotFetchedError:
+        """Return the error with the log that tells of all that was tried."""
+        self.log = log
+        return self
+
+    @property
+    def wrong(self) -> bool:
+        """Whether some place sent something, and not what was listed."""
+        return any(missed.wrong for missed in self.missed)
+
+
+def fetch_stack(
+    plan: Plan,
+    options: PlanOptions,
+    mirrors: Mirrors,
+    environ: Mapping[str, str],
+    watcher: Watcher,
+    *,
+    target: str,
+) -> Provided:
+    """Fetch the files of the torch stack and check them; return what the installer is to be told.
+
+    Files of wheelhouses are checked where they lie. What an index of the user's does not hand to gpuenv (it
+    may ask for a password that only the installer can come by) is left to the installer. `target` is where
+    the environment goes. Raises StackNotFetchedError, UsageError (the cache can't be written) and
+    InstallFailed (the disk is full).
+    """
+    if options.offline:
+        plan = with_steps(replace(plan, sources=_offline(plan.sources)), target)
+    wanted = tuple(_wanted(plan, offline=options.offline))
+    if not wanted:
+        return Provided(plan, plan)
+    store = WheelStore(writable_cache(environ))
+    store.check_space(tuple((plain_digest(file.places[0].sha256), _size(file, plan)) for file in wanted))
+    sizes = tuple(_size(file, plan) for file in wanted if is_remote(file.places[0].url))
+    if sizes:  # what lies here is only checked
+        watcher.begin(len(sizes), sum(sizes) if all(sizes) else None)
+    try:
+        fetched = _fetch_all(store, plan, wanted, options, mirrors, environ, watcher)
+    except OSError as error:
+        raise os_error_told(store.root, error) from error
+    store.prune()
+    return Provided(_told(plan, fetched, mirrors), _local(plan, fetched, environ, target))
+
+
+def _wanted(plan: Plan, *, offline: bool) -> Iterator[StackFile]:
+    """Yield the files to check; those that the user names by address the installer has from there."""
+    named = {canonicalize_name(one.name) for one in map(Requirement, plan.pins) if one.url}
+    for file in plan.stack:
+        places = tuple(place for place in file.places if not (offline and is_remote(place.url)))
+        if places and is_plain(file.filename) and canonicalize_name(file.name) not in named:
+            yield replace(file, places=places)
+
+
+def _offline(sources: Sources) -> Sources:
+    """Return the sources without pages that nobody may read."""
+    links = tuple(link for link in sources.find_links if not is_remote(link))
+    return replace(sources, find_links=links, offline=True)
+
+
+def _size(file: StackFile, plan: Plan) -> int:
+    planned = next((item.size for item in plan.packages if item.filename == file.filename), None)
+    return file.places[0].size or planned or 0
+
+
+def _fetch_all(
+    store: WheelStore,
+    plan: Plan,
+    wanted: tuple[StackFile, ...],
+    options: PlanOptions,
+    mirrors: Mirrors,
+    environ: Mapping[str, str],
+    watcher: Watcher,
+) -> tuple[Fetched, ...]:
+    def fetch(file: StackFile) -> Fetched | None:
+        try:
+            return fetch_file(store, client, file, watch, follow)
+        except NotFetchedError as error:
+            if any(one.wrong or is_mirror(one.place.index, options, mirrors) for one in error.missed):
+                raise
+            return None
+
+    watch = Watch(watcher.received, threading.Event())
+    follow = _follow(watcher, mirrors)
+    fetched: dict[int, Fetched | None] = {}
+    with HttpClient(environ, ca_bundle=plan.sources.ca_bundle) as client:
+        jobs = [partial(fetch, file) for file in wanted]
+        try:
+            for number, answer in in_turns(jobs, at_a_time=_AT_A_TIME, limit_s=math.inf):
+                if isinstance(answer, HttpProblem):  # no limit, so none is given up
+                    raise AssertionError(answer.reason)
+                fetched[number] = answer
+        except NotFetchedError as error:
+            raise StackNotFetchedError(error.file, error.missed) from None
+        finally:
+            if watch.stop is not None:
+                watch.stop.set()
+    return tuple(one for number in range(len(wanted)) if (one := fetched[number]) is not None)
+
+
+def _follow(watcher: Watcher, mirrors: Mirrors) -> Follow:
+    def begins(file: StackFile, place: FilePlace) -> None:
+        watcher.file(file.filename, label_of(place.index, mirrors))
+
+    def missed(file: StackFile, one: Missed) -> None:
+        watcher.tell(missed_text(file, one, mirrors))
+
+    def waits(file: StackFile) -> None:
+        watcher.tell(tr("another gpuenv is fetching {file}; waiting for it", file=file.filename))
+
+    return Follow(begins, missed, waits)
+
+
+def missed_text(file: StackFile, missed: Missed, mirrors: Mirrors) -> str:
+    """Say what a mirror did wrong."""
+    return tr(
+        "mirror {mirror}: {file} {reason}",
+        mirror=label_of(missed.place.index, mirrors),
+        file=file.filename,
+        reason=missed.reason,
+    )
+
+
+def not_fetched(error: StackNotFetchedError, mirrors: Mirrors) -> InstallFailed:
+    """Return the error of a command that can't turn to another plan."""
+    because = tuple(
+        Because(missed_text(error.file, missed, mirrors), redact(missed.place.url)) for missed in error.missed
+    )
+    fixes = (
+        Fix(tr("see which mirrors have it"), "gpuenv mirrors check"),
+        Fix(tr("or name another one with --mirror")),
+    )
+    text = marked("{file} can be had whole from no index that lists it; nothing half-made is left")
+    return InstallFailed(
+        tr(text, file=error.file.filename),
+        code="file-wrong" if error.wrong else "file-unreachable",
+        because=because,
+        fixes=fixes,
+        data={"log": str(error.log)} if error.log else None,
+    )
+
+
+def _told(plan: Plan, fetched: tuple[Fetched, ...], mirrors: Mirrors) -> Plan:
+    """Return the plan with the places that the files really came from."""
+    by_name = {one.file.filename: one for one in fetched}
+    warnings = tuple(
+        Warn("mirror-file-passed-over", _passed_over(one, missed, mirrors))
+        for one in fetched
+        for missed in one.missed
+    )
+    packages = tuple(_had(item, by_name.get(item.filename or "")) for item in plan.packages)
+    return replace(plan, packages=packages, warnings=(*plan.warnings, *warnings))
+
+
+def _passed_over(one: Fetched, missed: Missed, mirrors: Mirrors) -> str:
+    return tr(
+        "{fault}; taken from {mirror} instead",
+        fault=missed_text(one.file, missed, mirrors),
+        mirror=label_of(one.place.index, mirrors),
+    )
+
+
+def _had(package: PlannedPackage, fetched: Fetched | None) -> PlannedPackage:
+    if fetched is None:
+        return package
+    place = fetched.place
+    return replace(
+        package,
+        index=redact(place.index),
+        url=redact(place.url),
+        sha256=fetched.sha256,
+        size=fetched.path.stat().st_size,
+    )
+
+
+def _local(plan: Plan, fetched: tuple[Fetched, ...], environ: Mapping[str, str], target: str) -> Plan:
+    """Return the plan whose installer gets the files on this disk, whatever the pages of others list."""
+    checked = _checked(fetched, environ)
+    needed = {place.page for file in _left_out(plan, fetched) for place in file.places[:1]}
+    pages = {one.file.places[0].page for one in fetched if is_remote(one.file.places[0].page)} - needed
+    links = tuple(link for link in plan.sources.find_links if link not in pages)
+    folders = checked.folders if checked else ()
+    sources = replace(plan.sources, find_links=tuple(dict.fromkeys((*folders, *links))))
+    return with_steps(replace(plan, sources=sources, checked=checked), target)
+
+
+def _checked(fetched: tuple[Fetched, ...], environ: Mapping[str, str]) -> CheckedStack | None:
+    if not fetched:
+        return None
+    files = tuple(_checked_file(one) for one in fetched)
+    lines = (f"{file.name}==={file.version} --hash=sha256:{file.sha256}\n" for file in files)
+    return CheckedStack(files, str(keep_hashes("".join(lines), environ)))
+
+
+def _checked_file(fetched: Fetched) -> CheckedFile:
+    version = str(parse_wheel_filename(fetched.file.filename)[1])
+    return CheckedFile(fetched.file.name, version, str(fetched.path), fetched.sha256)
+
+
+def _left_out(plan: Plan, fetched: tuple[Fetched, ...]) -> tuple[StackFile, ...]:
+    there = {one.file.filename for one in fetched}
+    return tuple(file for file in plan.stack if file.filename not in there)

@@ -1,0 +1,76 @@
+"""What a killed gpuenv left of a change: `doctor` says that it is there, `doctor --fix` mends it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from gpuenv.environments import transaction as apply
+from gpuenv.environments.listing import place_of
+from gpuenv.environments.lock import busy, locked
+from gpuenv.environments.store import Place, find_store, is_path
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Because, Fix, UsageError, VerificationFailed
+from gpuenv.verification.locate import environment_of
+
+
+def place_at(root: Path, environ: Mapping[str, str]) -> Place:
+    """Return the place of an environment by its directory: as the other commands know it."""
+    store = find_store(environ)
+    real = Path(os.path.realpath(root))
+    if os.path.realpath(store.environments) == str(real.parent):
+        return Place(store, real.name, store.environments / real.name)
+    return Place(store, str(real), real)
+
+
+def place_meant(env: str, environ: Mapping[str, str]) -> Place | None:
+    """Return the place that ENV names: a name, a directory or a Python; what lies there may be gone."""
+    try:
+        if not is_path(env):
+            place = place_of(env, environ)
+            if apply.is_pending(place):
+                return place
+        path = Path(os.path.abspath(os.path.expanduser(env)))  # noqa: PTH100, PTH111 - links must stay
+        is_python = path.parent.name in {"bin", "Scripts"} and not path.is_dir()
+        return place_at((environment_of(path) or path.parent.parent) if is_python else path, environ)
+    except UsageError as error:
+        if error.code in {"journal-unreadable", "not-own"}:
+            raise
+        return None  # it is no name: who looks for it says so
+    except (OSError, ValueError):
+        return None
+
+
+def refuse_half_changed(place: Place) -> None:
+    """Raise VerificationFailed (exit 6) where a place is half changed, UsageError `environment-busy`."""
+    if not apply.is_half_done(place):
+        return
+    if apply.is_at_work(place):
+        raise busy(place)
+    raise VerificationFailed(
+        tr("a change of `{name}` was interrupted", name=place.name),
+        code="change-interrupted",
+        because=(Because(tr("what lies there now is half changed"), str(place.path)),),
+        fixes=(mending(place), Fix(tr("or run the command again that was interrupted"))),
+        data={"environment": str(place.path), "root": None, "checks": []},
+    )
+
+
+def mending(place: Place) -> Fix:
+    """Return the command that mends it."""
+    command = f"gpuenv doctor {shlex.quote(place.name)} --fix"
+    return Fix(tr("undo or finish it: what was there comes back"), command)
+
+
+def mend(place: Place) -> bool:
+    """Undo or finish what a killed gpuenv left; tell whether there was something.
+
+    Raises UsageError where another gpuenv is at work on it, or where what is there is not our own;
+    InstallFailed where it can't be done.
+    """
+    if not apply.is_pending(place):
+        return False
+    with locked(place, wait_s=0):
+        return apply.recover(place)

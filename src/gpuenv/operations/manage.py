@@ -1,0 +1,224 @@
+"""The environments gpuenv made: list them, remove one; what a killed gpuenv left of a change."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gpuenv.environments import external as elsewhere
+from gpuenv.environments import transaction as apply
+from gpuenv.environments.conda.meta import installed_names, is_conda_environment
+from gpuenv.environments.conda.registry import unregister_environment
+from gpuenv.environments.contents.kernels import kernels_of, remove_kernel
+from gpuenv.environments.contents.size import forget_size
+from gpuenv.environments.journal import is_half_done, pending_places, read_journal
+from gpuenv.environments.ledger import noted_paths
+from gpuenv.environments.listing import Environment, find_environment, list_environments, place_of
+from gpuenv.environments.lock import WAIT_S, locked, locked_to_remove
+from gpuenv.environments.record import read_record
+from gpuenv.environments.run_steps import remove_logs
+from gpuenv.environments.store import Place, find_store, is_path
+from gpuenv.host.software.conda_environments import find_conda_environments
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, UsageError, VerificationFailed
+from gpuenv.model.plan import Warn
+from gpuenv.operations.interrupted_change import mending, refuse_half_changed
+from gpuenv.process.surroundings import cache_root
+
+
+def list_all(environ: Mapping[str, str]) -> tuple[Environment, ...]:
+    """Return all environments but those being made, and those of which a kill left only a half."""
+    store = find_store(environ)
+    hidden = {place.path for place in pending_places(store) if _hides(place)}
+    return tuple(one for one in list_environments(store) if one.place.path not in hidden)
+
+
+def _hides(place: Place) -> bool:
+    journal = read_journal(place)
+    return (journal is not None and is_half_done(journal)) or apply.is_at_work(place)
+
+
+def list_interrupted(environ: Mapping[str, str]) -> tuple[Place, ...]:
+    """Return where a killed gpuenv left a change that is neither whole nor undone."""
+    store = find_store(environ)
+    inside = (Place(store, path.name, path) for path in noted_paths(store))
+    noted = {os.path.realpath(one.place.path): one.place for one in list_environments(store)}
+    places = {
+        place.path: place
+        for place in (*pending_places(store), *(noted.get(str(one.path), one) for one in inside))
+    }
+    return tuple(one for one in places.values() if _is_pending(one) and not apply.is_at_work(one))
+
+
+def _is_pending(place: Place) -> bool:
+    try:
+        return apply.is_pending(place)
+    except UsageError:  # not our own: who changes the environment is told
+        return False
+
+
+def interrupted(place: Place) -> Warn:
+    """Return what to tell of a change that was left: looking changes nothing, so that it stays."""
+    text = tr(
+        "a change of `{name}` was interrupted: `{command}`", name=place.name, command=mending(place).command
+    )
+    return Warn("change-interrupted", text)
+
+
+def refuse_interrupted(place: Place) -> None:
+    """Raise UsageError where a change is under way, or was interrupted: what lies there is half of each."""
+    try:
+        refuse_half_changed(place)
+    except VerificationFailed as error:
+        raise UsageError(error.message, code=error.code, because=error.because, fixes=error.fixes) from None
+
+
+def list_foreign(environ: Mapping[str, str], root: Path = Path("/")) -> tuple[Path, ...]:
+    """Return the conda environments of this user that gpuenv did not make."""
+    return tuple(path for path in find_conda_environments(environ, root) if read_record(path) is None)
+
+
+def render_foreign(path: Path) -> dict[str, Any]:
+    """Return an environment that gpuenv did not make as data of `gpuenv list`."""
+    from gpuenv.environments.check_installed import installed_versions, torch_cuda  # noqa: PLC0415 - not for `run`
+
+    versions = installed_versions(path)
+    python = installed_names(path).get("python")
+    cuda = torch_cuda(path)
+    return {
+        "name": path.name,
+        "path": str(path),
+        "manager": "conda",
+        "torch": versions.get("torch"),
+        "variant": cuda,
+        "python": ".".join(python.version.split(".")[:2]) if python else None,
+        "verified": None,
+    }
+
+
+def render_environment(environment: Environment) -> dict[str, Any]:
+    """Return an environment as data of `gpuenv list`."""
+    place, record = environment.place, environment.record
+    torch = record.package("torch") or {}
+    return {
+        "name": place.name,
+        "path": str(place.path),
+        "manager": record.manager or None,
+        "torch": torch.get("version"),
+        "variant": record.planned("variant"),
+        "python": record.planned("python"),
+        "verified": record.verified,
+    }
+
+
+def unreadable(environment: Environment) -> Warn | None:
+    """Return what to tell of an environment whose record can't be read."""
+    name, problem = environment.place.name, environment.record.problem
+    if problem is None:
+        return None
+    text = tr("what gpuenv noted of `{name}` can't be read: {problem}", name=name, problem=problem)
+    hint = tr("it runs as it is; `gpuenv create {name} --force` makes it anew", name=shlex.quote(name))
+    return Warn("record-unreadable", f"{text}; {hint}")
+
+
+def foreign(name: str, environ: Mapping[str, str], root: Path = Path("/")) -> Path | None:
+    """Return the conda environment of that name or at that path, where gpuenv made none called so."""
+    if read_record(place_of(name, environ).path) is not None or apply.is_pending(place_of(name, environ)):
+        return None
+    path = place_of(name, environ).path
+    named = (
+        one for one in list_foreign(environ, root) if one == path or (not is_path(name) and one.name == name)
+    )
+    return next(named, path if is_conda_environment(path) else None)
+
+
+def check_removable(name: str, environ: Mapping[str, str]) -> Place:
+    """Return what `remove` would remove; raise UsageError early where it would refuse."""
+    place = place_of(name, environ)
+    if not apply.is_pending(place):
+        _refuse_foreign(name, environ)
+        _known(name, environ)
+    return place
+
+
+def _refuse_foreign(name: str, environ: Mapping[str, str]) -> None:
+    """Leave to conda what gpuenv did not make: other programs may count on it."""
+    path = foreign(name, environ)
+    if path is not None:
+        raise UsageError(
+            tr("gpuenv did not make the conda environment {path}", path=path),
+            code="foreign-environment",
+            fixes=(
+                Fix(
+                    tr("remove it with the tool that made it"),
+                    f"conda env remove -p {shlex.quote(str(path))}",
+                ),
+            ),
+        )
+
+
+def remove(name: str, environ: Mapping[str, str], *, wait_s: float = WAIT_S) -> Place:
+    """Remove an environment that gpuenv made, or what a killed gpuenv left of one.
+
+    Raises UsageError for an unknown or busy one, InstallFailed where the system refuses.
+    """
+    place = check_removable(name, environ)
+    with locked_to_remove(place, wait_s=wait_s):
+        recovered = apply.recover_to_remove(place)
+        if find_environment(name, environ) is None and not apply.is_left_inside(place):
+            if not recovered:
+                raise _unknown(name, environ)
+        else:
+            kernels = kernels_of(place.path)
+            apply.remove(place)
+            for folder in kernels:
+                remove_kernel(folder, place.path)
+            unregister_environment(place.path, environ)
+        elsewhere.forget(place)
+        forget_size(place, cache_root(environ))
+        remove_logs(place)
+    return place
+
+
+def existing(name: str, environ: Mapping[str, str]) -> Environment:
+    """Return an environment that gpuenv made, to look at it or run it.
+
+    Raises UsageError for an unknown one, one being made, and one of which a kill left only a half.
+    """
+    place = place_of(name, environ)
+    refuse_interrupted(place)
+    return _known(name, environ)
+
+
+def existing_to_change(name: str, environ: Mapping[str, str], *, wait_s: float = 0) -> Environment:
+    """Return an environment that is about to be changed; what a killed gpuenv left of it is mended first.
+
+    Raises UsageError as `existing` does.
+    """
+    place = place_of(name, environ)
+    if apply.is_pending(place):
+        with locked(place, wait_s=wait_s):
+            apply.recover(place)
+    return _known(name, environ)
+
+
+def _known(name: str, environ: Mapping[str, str]) -> Environment:
+    found = find_environment(name, environ)
+    if found is None:
+        raise _unknown(name, environ)
+    return found
+
+
+def _unknown(name: str, environ: Mapping[str, str]) -> UsageError:
+    names = [one.place.name for one in list_environments(find_store(environ))]
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    meant = Fix(tr("did you mean {names}?", names=", ".join(f"`{one}`" for one in close)))
+    return UsageError(
+        tr("gpuenv made no environment `{name}`", name=name),
+        code="unknown-environment",
+        fixes=(meant,) if close else (Fix(tr("see which there are"), "gpuenv list"),),
+    )

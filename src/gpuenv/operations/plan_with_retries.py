@@ -1,0 +1,171 @@
+"""Plan, and plan again without a mirror that failed, until one plan can be carried out or none is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from gpuenv import matrices
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.mirrors.load import Mirrors
+from gpuenv.model.errors import Because, GpuenvError, InstallFailed, Refused, Unreachable
+from gpuenv.model.plan import Plan, Warn
+from gpuenv.operations.fetch_stack import StackNotFetchedError, not_fetched
+from gpuenv.planning.make_plan import make_plan
+from gpuenv.planning.mirrors.labels import is_mirror, label_of, mirror_at
+from gpuenv.planning.options import PlanOptions
+from gpuenv.signatures.installer_faults import MISSING, FoundFault, find_fault, parse_installer_fault
+
+_MOST = 30  # plans; there are fewer mirrors
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """A mirror that failed: what it did wrong, and by what names a plan is made without it.
+
+    The first of `keys` excludes as little as may be enough.
+    """
+
+    mirror: str
+    problem: str
+    keys: tuple[frozenset[str], ...]
+
+
+class Trials:
+    """The plans of one command; each mirror is given up at most once."""
+
+    def __init__(
+        self,
+        options: PlanOptions,
+        mirrors: Mirrors,
+        environ: Mapping[str, str],
+        *,
+        target: str,
+        tell: Callable[[str], None],
+        make: Callable[[PlanOptions], Plan] | None = None,
+    ) -> None:
+        self.options = options
+        self._make = make
+        self._mirrors = mirrors
+        self._environ = environ
+        self._target = target
+        self._tell = tell
+        self._blamed: list[Blame] = []
+
+    @property
+    def warnings(self) -> tuple[Warn, ...]:
+        """What was wrong with the mirrors that were given up."""
+        return tuple(Warn("mirror-given-up", _fault_text(one)) for one in self._blamed)
+
+    def plan(self) -> Plan:
+        """Return the first plan; raise what `make_plan` raises where no mirror is left to do without."""
+        try:
+            return self._plan(self.options)
+        except (Unreachable, InstallFailed) as error:
+            return self.again(error, None)
+
+    def again(self, error: GpuenvError | StackNotFetchedError, failed: Plan | None) -> Plan:
+        """Return another plan after `failed` could not be carried out (None: not made).
+
+        Raises the error, with all that was tried, where no mirror is to blame or no other plan is left.
+        """
+        while True:
+            blame = self._blame(error, failed)
+            told = error if isinstance(error, GpuenvError) else not_fetched(error, self._mirrors)
+            if blame is None:
+                raise self._with_trials(told)
+            self._blamed.append(blame)
+            try:
+                plan = self._another(blame, failed)
+            except (Unreachable, InstallFailed) as worse:
+                if self._blame(worse, None) is None or len(self._blamed) >= _MOST:
+                    raise self._with_trials(told) from None
+                error, failed = worse, None
+            except Refused:
+                raise self._with_trials(told) from None
+            else:
+                if plan is None:
+                    raise self._with_trials(told)
+                self._tell(self._instead(blame, plan))
+                return plan
+
+    def _plan(self, options: PlanOptions) -> Plan:
+        if self._make is not None:
+            return self._make(options)
+        if options.from_lock is not None:
+            from gpuenv.locks.plan_from_lock import plan_from_lock  # noqa: PLC0415 - only where there is a lock
+
+            return plan_from_lock(options.from_lock, options, self._environ, target=self._target)
+        return make_plan(options, self._environ, target=self._target)
+
+    def _another(self, blame: Blame, failed: Plan | None) -> Plan | None:
+        """Return a plan that reads other places, None where there is none."""
+        for keys in blame.keys:
+            options = replace(self.options, excluding=self.options.excluding | keys)
+            if options == self.options:
+                continue
+            plan = self._plan(options)
+            if failed is None or (plan.sources, plan.stack) != (failed.sources, failed.stack):
+                self.options = options
+                return plan
+        return None
+
+    def _blame(self, error: GpuenvError | StackNotFetchedError, failed: Plan | None) -> Blame | None:
+        if isinstance(error, StackNotFetchedError):
+            return self._blame_of_files(error)
+        faults = map(parse_installer_fault, matrices.load("installer-faults"))
+        text = "\n".join(because.text for because in error.because)
+        fault = find_fault(text, tuple(faults))
+        url = self._blamed_url(fault, failed) if fault else None
+        if fault is None or url is None or (fault.fault == MISSING and not self._is_mirror(url)):
+            return None
+        index = failed.sources.index_url if failed else None
+        own = index if index and label_of(index, self._mirrors) == label_of(url, self._mirrors) else None
+        return self._new(fault.problem, url, (frozenset({own}),) if own else ())
+
+    def _blamed_url(self, fault: FoundFault, failed: Plan | None) -> str | None:
+        if fault.url or fault.host:
+            return fault.url or f"https://{fault.host}"
+        return failed.sources.index_url if failed else None
+
+    def _blame_of_files(self, error: StackNotFetchedError) -> Blame | None:
+        urls = tuple(missed.place.index for missed in error.missed)
+        problem = f"{error.file.filename} {error.missed[0].reason}"
+        labels = ", ".join(dict.fromkeys(label_of(url, self._mirrors) for url in urls))
+        keys = frozenset(key for url in urls for key in self._names(url))
+        return Blame(labels, problem, (keys,)) if keys - self.options.excluding else None
+
+    def _new(self, problem: str, url: str, keys: tuple[frozenset[str], ...]) -> Blame | None:
+        label = label_of(url, self._mirrors)
+        if any(one.mirror == label and one.problem == problem for one in self._blamed):
+            return None
+        return Blame(
+            label, problem, (*keys, frozenset((*self._names(url), *(one for key in keys for one in key))))
+        )
+
+    def _names(self, url: str) -> Iterable[str]:
+        mirror = mirror_at(url, self._mirrors)
+        return (mirror.name, url) if mirror else (url,)
+
+    def _is_mirror(self, url: str) -> bool:
+        return is_mirror(url, self.options, self._mirrors)
+
+    def _instead(self, blame: Blame, plan: Plan) -> str:
+        indexes = (plan.sources.index_url, *(item.index for item in plan.packages))
+        used = (label_of(one, self._mirrors) for one in indexes if one)
+        return tr(
+            "{fault}; trying again with {used}",
+            fault=_fault_text(blame),
+            used=", ".join(dict.fromkeys(used)),
+        )
+
+    def _with_trials(self, error: GpuenvError) -> GpuenvError:
+        """Return the error with a reason for each mirror that was given up before."""
+        known = {reason.text for reason in error.because}
+        before = tuple(Because(_fault_text(one), one.mirror) for one in self._blamed)
+        error.because = (*error.because, *(reason for reason in before if reason.text not in known))
+        return error
+
+
+def _fault_text(blame: Blame) -> str:
+    return tr("mirror {mirror}: {problem}", mirror=blame.mirror, problem=blame.problem)

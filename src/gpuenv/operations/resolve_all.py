@@ -1,0 +1,83 @@
+"""All files of a plan before anybody is asked: what the installer would resolve, resolved now.
+
+The installer's own resolution finds in uv's cache what this one read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from gpuenv.files.disk_space import check_brought, existing_part, free_bytes
+from gpuenv.indexes.mirrors.load import Mirrors
+from gpuenv.installers import WHEEL_MANAGERS, uv
+from gpuenv.installers import uv_compile as resolver
+from gpuenv.model.errors import GpuenvError
+from gpuenv.model.plan import Plan
+from gpuenv.planning.complete_wheelhouses import compile_requirements, from_wheelhouses
+from gpuenv.planning.download_size import load_dependencies
+from gpuenv.planning.index_shadows import with_shadows_told
+from gpuenv.planning.machines import is_here
+from gpuenv.planning.make_plan import resolver_question, with_steps
+from gpuenv.planning.mirrors.labels import is_mirror
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.pages.direct_urls import by_address
+from gpuenv.planning.resolve_others import packages_of
+from gpuenv.resolution.download_size import estimate
+from gpuenv.resolution.target import choose_target
+
+
+def with_all_files(
+    plan: Plan, options: PlanOptions, mirrors: Mirrors, environ: Mapping[str, str], target: Path
+) -> Plan:
+    """Return the plan with how much all its files are; by the matrix where they can't be known beforehand."""
+    if plan.conda is not None or plan.manager not in WHEEL_MANAGERS or not is_here(options, plan.machines):
+        return plan
+    whole = plan if plan.is_whole else _resolved(plan, options, mirrors, environ)
+    local = from_wheelhouses(whole) if whole and plan.hashed is None else None
+    if local is not None and local is not whole:
+        plan = with_steps(replace(plan, sources=local.sources), str(target))
+    told = whole or plan
+    names = tuple(package.filename for package in told.packages if package.filename)
+    cached = uv.cached_wheels(names, environ) if plan.manager == uv.NAME else frozenset()
+    known = load_dependencies(environ)
+    download = estimate(told, known, whole=whole is not None, free=free_bytes(target), cached=cached)
+    return replace(plan, download=download, warnings=told.warnings)
+
+
+def _resolved(plan: Plan, options: PlanOptions, mirrors: Mirrors, environ: Mapping[str, str]) -> Plan | None:
+    """Return the plan with all files; None where gpuenv fetches the stack, or no resolver can tell."""
+    if any(is_mirror(file.places[0].index, options, mirrors) for file in plan.stack if file.places):
+        return None  # some mirrors hand out whole files only: uv would fetch a wheel to read its METADATA
+    try:
+        place = choose_target(plan.machines, options.devices, cpu=plan.variant == "cpu")
+        outcome = compile_requirements(resolver_question(by_address(plan, mirrors), place, options), environ)
+    except GpuenvError:
+        return None  # the installer will say it, with all that it tried
+    if isinstance(outcome, resolver.Unresolvable):
+        return None
+    stack = {package.name for package in plan.packages}
+    others = (package for package in packages_of(outcome) if package.name not in stack)
+    whole = replace(plan, packages=(*plan.packages, *others))
+    return with_shadows_told(whole, environ, offline=options.offline)
+
+
+def check_disk(plan: Plan, environ: Mapping[str, str], target: Path) -> None:
+    """Raise InstallFailed `disk-full` where what the plan brings does not fit where it goes."""
+    if plan.download is None:
+        return
+    needed = plan.download.installed + plan.download.size  # pip keeps what it fetched beside what it unpacks
+    if plan.manager == uv.NAME:  # it unpacks while it fetches, and links to what its cache has
+        needed = plan.download.fresh if _on_one_disk(environ, target) else plan.download.installed
+    check_brought(target, plan.download, needed)
+
+
+def _on_one_disk(environ: Mapping[str, str], target: Path) -> bool:
+    cache = uv.cache_directory(environ)
+    try:
+        devices = {os.stat(existing_part(path)).st_dev for path in (cache, target) if path}  # noqa: PTH116
+    except OSError:
+        return False
+    return cache is not None and len(devices) == 1

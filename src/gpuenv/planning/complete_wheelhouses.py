@@ -1,0 +1,58 @@
+"""Wheelhouses that have all that is needed: then no index can hold anything up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gpuenv.indexes.urls import is_remote
+from gpuenv.installers import uv_compile as resolver
+from gpuenv.installers.uv_compile import Question, Resolved, Unresolvable
+from gpuenv.model.errors import GpuenvError
+from gpuenv.model.plan import Plan
+
+_LIMIT_S = 20.0  # for an index that hangs or drips, where a wheelhouse has everything
+_IMPATIENT = {"UV_HTTP_TIMEOUT": "5", "UV_HTTP_RETRIES": "0"}
+
+
+def compile_requirements(
+    question: Question, environ: Mapping[str, str], unread: GpuenvError | None = None
+) -> Resolved | Unresolvable:
+    """Resolve; where wheelhouses alone satisfy the question, an index that does not answer is let be.
+
+    An index that does answer has its say: it may have something newer. Raises what the resolver raises, and
+    `unread`, for which no index may be asked, where the wheelhouses alone do not do.
+    """
+    alone = _from_wheelhouses(question, environ)
+    if unread is not None:
+        if alone is None:
+            raise unread
+        return alone
+    if alone is None:
+        return resolver.compile_requirements(question, environ)
+    if question.offline or question.sources.no_index:
+        return alone
+    try:
+        return resolver.compile_requirements(question, {**environ, **_IMPATIENT}, limit_s=_LIMIT_S)
+    except GpuenvError:
+        return alone
+
+
+def _from_wheelhouses(question: Question, environ: Mapping[str, str]) -> Resolved | None:
+    folders = tuple(link for link in question.sources.find_links if not is_remote(link))
+    if not folders:
+        return None
+    sources = replace(question.sources, find_links=folders, no_index=True)
+    try:
+        outcome = resolver.compile_requirements(replace(question, sources=sources, offline=True), environ)
+    except GpuenvError:
+        return None
+    return outcome if isinstance(outcome, Resolved) and not outcome.left_out else None
+
+
+def from_wheelhouses(plan: Plan) -> Plan:
+    """Return the plan without any index where all its files are on this machine."""
+    if not (plan.is_whole and all(one.url and not is_remote(one.url) for one in plan.packages)):
+        return plan
+    folders = tuple(link for link in plan.sources.find_links if not is_remote(link))
+    return replace(plan, sources=replace(plan.sources, find_links=folders, no_index=True))

@@ -1,0 +1,75 @@
+"""Read a person's environment.yml (`-f`) as part of what is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from gpuenv.files.read_text import read_text
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.model.machine import Machine
+from gpuenv.model.match_spec import as_requirement
+from gpuenv.model.plan import Warn
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.requirements import check_requirements
+from gpuenv.resolution.conda.environment_yml import EnvironmentFile, parse_environment_file
+from gpuenv.resolution.target import platform_of
+
+_LARGEST = 4 << 20  # bytes
+_NOTHING = EnvironmentFile((), (), (), ())
+
+
+def read_environment_file(path: Path | None, machine: Machine) -> EnvironmentFile:
+    """Return what the file asks for on a machine, nothing where none was given.
+
+    Raises UsageError for a bad file, Refused for a machine that torch has no builds for.
+    """
+    if path is None:
+        return _NOTHING
+    try:
+        read = parse_environment_file(read_text(path, _LARGEST), platform_of(machine))
+    except (OSError, ValueError) as error:
+        reason = reason_of(error)
+        raise UsageError(
+            tr("`{path}` can't be read: {reason}", path=path, reason=reason),
+            code="bad-environment-file",
+            fixes=(Fix(tr("give an environment.yml as `conda env export --from-history` writes it")),),
+        ) from None
+    check_requirements((*read.stack, *read.pip), str(path))
+    return read
+
+
+def with_file(
+    options: PlanOptions, asked: EnvironmentFile, *, conda: bool
+) -> tuple[PlanOptions, tuple[Warn, ...]]:
+    """Return the options with what the file asks for, and what to tell of it.
+
+    What was typed goes before the file's wishes. Without a conda tool the packages that conda would bring are
+    asked for from the index, by their names.
+    """
+    path = str(options.environment_file or Path())
+    warnings = [Warn("environment-file", f"{path}: {text}") for text in asked.warnings]
+    more: list[str] = []
+    for spec in () if conda else asked.specs:
+        requirement = as_requirement(spec)
+        if requirement is not None:
+            more.append(requirement)
+        else:
+            warnings.append(_passed_over(path, spec))
+    if more:
+        text = tr("{file}: {packages} are asked for from the index, by conda's names", file=path,
+                  packages=", ".join(more))  # fmt: skip
+        warnings.append(Warn("conda-packages-as-wheels", text))
+    typed = replace(
+        options,
+        requirements=(*options.requirements, *asked.stack, *more, *asked.pip),
+        python=options.python or asked.python,
+        cuda=asked.cuda if asked.cuda and options.cuda == "auto" else options.cuda,
+    )
+    return typed, tuple(warnings)
+
+
+def _passed_over(path: str, spec: str) -> Warn:
+    return Warn("environment-file", tr("{file}: `{spec}` is passed over", file=path, spec=spec))

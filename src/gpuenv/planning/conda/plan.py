@@ -1,0 +1,177 @@
+"""A plan whose torch comes from a conda channel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from packaging.utils import NormalizedName, canonicalize_name
+
+from gpuenv import matrices
+from gpuenv.http import HttpClient
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.conda.repodata import read_channels
+from gpuenv.indexes.mirrors.load import Mirrors
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.conda import ChannelListing, CondaChannel
+from gpuenv.model.errors import Fix, GpuenvError, Refused, Unreachable
+from gpuenv.model.index import IndexConfiguration, IndexSource
+from gpuenv.model.plan import Plan, Warn
+from gpuenv.model.python import PythonOffer
+from gpuenv.planning.conda.choose import FORGE, WHEELS, conda_builds, locate_channel
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.pages.listings import list_files
+from gpuenv.resolution.conda.builds import CondaBuild, knowledge_of_channel, known_packages
+from gpuenv.resolution.conda.cudnn import with_needed_cudnn
+from gpuenv.resolution.conda.plan_part import assemble_from_channel
+from gpuenv.resolution.conda.records import conda_name, listings_of_channel
+from gpuenv.resolution.report.refusal import refuse
+from gpuenv.resolution.request import Request
+from gpuenv.resolution.resolve import Choice, Decision, Question, ask, decide
+from gpuenv.resolution.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of one channel, for what machines, with which Pythons and which specs of the user's."""
+
+    request: Request
+    target: Target
+    channel: str
+    pythons: tuple[PythonOffer, ...]
+    specs: tuple[str, ...] = ()
+
+
+def plan_from_channel(
+    asked: Asked,
+    options: PlanOptions,
+    configuration: IndexConfiguration,
+    knowledge: Knowledge,
+    mirrors: Mirrors,
+    environ: Mapping[str, str],
+) -> Plan:
+    """Return the plan, without steps; raise Refused or Unreachable.
+
+    A channel that can't be read is no reason to give up: what is known of it stands in, and the conda tool's
+    own dry run has the last word.
+    """
+    put = question_of_channel(asked, options, configuration, knowledge, mirrors, environ)
+    question = put.question
+    decision = decide(question)
+    if not decision.choices:
+        raise _refused(question, decision, asked, knowledge, _as_wheel(asked, options, knowledge, environ))
+    plan = assemble_from_channel(
+        question, decision, decision.choices[0], configuration, put.builds, asked.specs
+    )
+    return replace(plan, warnings=(*plan.warnings, *put.warnings))
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelQuestion:
+    """A question put to a channel, what is known of its builds, and what went wrong as it was read."""
+
+    question: Question
+    builds: tuple[CondaBuild, ...]
+    warnings: tuple[Warn, ...]
+
+
+def question_of_channel(
+    asked: Asked,
+    options: PlanOptions,
+    configuration: IndexConfiguration,
+    knowledge: Knowledge,
+    mirrors: Mirrors,
+    environ: Mapping[str, str],
+) -> ChannelQuestion:
+    """Return the question with what a channel has, or what is known of it where it can't be read."""
+    target = asked.target
+    builds = conda_builds(asked.channel, target.platform)
+    place = locate_channel(asked.channel, options, mirrors)
+    question = _known_question(asked, knowledge)
+    with HttpClient(environ, ca_bundle=configuration.ca_bundle, offline=options.offline) as client:
+        answers, warnings = _read(place, _projects(asked), target, client)
+    records = [record for answer in answers for record in answer.records]
+    if records:
+        known = with_needed_cudnn(question.knowledge, records)
+        read = listings_of_channel(_source(place, answers), _projects(asked), records)
+        question = ask(asked.request, target, known, read, asked.pythons)
+    return ChannelQuestion(question, builds, warnings)
+
+
+def _as_wheel(
+    asked: Asked, options: PlanOptions, knowledge: Knowledge, environ: Mapping[str, str]
+) -> Choice | None:
+    """Return the wheel that would do, by what is known without asking an index; None where none would."""
+    try:
+        listed = list_files(replace(options, offline=True), asked.request, asked.target, knowledge, environ)
+    except GpuenvError:
+        return None
+    return _first(ask(asked.request, asked.target, knowledge, listed.listings, asked.pythons))
+
+
+def _first(question: Question) -> Choice | None:
+    return next(iter(decide(question).choices), None)
+
+
+def _refused(
+    question: Question, decision: Decision, asked: Asked, knowledge: Knowledge, wheel: Choice | None
+) -> Refused | Unreachable:
+    """Return the refusal, with conda-forge's build and the wheel where those would do."""
+    error = refuse(question, decision)
+    forge = (
+        _first(_known_question(replace(asked, channel=FORGE), knowledge)) if asked.channel != FORGE else None
+    )
+    if forge:
+        text = tr("torch {torch} from conda-forge works here", torch=forge.case.torch)
+        error.fixes += (Fix(text, asked.request.with_option("--channel", FORGE).command()),)
+    if wheel:
+        text = tr("torch {torch} as a wheel works here", torch=wheel.case.torch)
+        error.fixes += (Fix(text, asked.request.with_option("--channel", WHEELS).command()),)
+    return error
+
+
+def _known_question(asked: Asked, knowledge: Knowledge) -> Question:
+    """Put the question to what is known of a channel without asking it."""
+    known = knowledge_of_channel(knowledge, matrices.load("conda"), asked.channel)
+    builds = conda_builds(asked.channel, asked.target.platform)
+    shipped = known_packages(builds, _projects(asked), asked.target.platform, known, asked.channel)
+    return ask(asked.request, asked.target, known, shipped, asked.pythons)
+
+
+def _projects(asked: Asked) -> tuple[NormalizedName, ...]:
+    return tuple(canonicalize_name(name) for name in ("torch", *asked.request.companions))
+
+
+def _read(
+    place: CondaChannel, projects: tuple[NormalizedName, ...], target: Target, client: HttpClient
+) -> tuple[tuple[ChannelListing, ...], tuple[Warn, ...]]:
+    """Return what the channel holds of the projects, as far as it can be read."""
+    names = frozenset(conda_name(project) for project in projects)
+    answers = read_channels((place,), (target.platform, "noarch"), names, client)
+    problem = next((answer.problem for answer in answers if answer.problem), None)
+    unread = () if problem is None or client.offline else (_unread(place, problem),)
+    return answers, unread + _passed_over(answers)
+
+
+def _source(place: CondaChannel, answers: tuple[ChannelListing, ...]) -> IndexSource:
+    url = next((answer.url for answer in answers if answer.url), place.name)
+    return IndexSource("conda", url, tr("channel {name}", name=place.name), place.name)
+
+
+def _unread(place: CondaChannel, problem: str) -> Warn:
+    text = tr("the channel {name} could not be read: {problem}", name=place.name, problem=problem)
+    return Warn("channel-unreadable", text)
+
+
+def _passed_over(answers: tuple[ChannelListing, ...]) -> tuple[Warn, ...]:
+    """Tell of the addresses that did not answer where another one stood in."""
+    found = {
+        place: (reason, answer) for answer in answers if answer.url for place, reason in answer.passed_over
+    }
+    return tuple(
+        Warn(
+            "channel-passed-over",
+            tr("{place}: {reason}; {used} was read instead", place=place, reason=reason, used=answer.url),
+        )
+        for place, (reason, answer) in found.items()
+    )

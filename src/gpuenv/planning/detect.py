@@ -1,0 +1,47 @@
+"""`gpuenv detect`: what this machine is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from gpuenv import matrices
+from gpuenv.host.detect import NVIDIA_SMI_LIMIT_S, detect_machine
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import UsageError
+from gpuenv.model.machine import Machine
+
+if TYPE_CHECKING:
+    from gpuenv.knowledge.knowledge import Knowledge
+
+LIMIT_VARIABLE = "GPUENV_NVIDIA_SMI_TIMEOUT"
+
+
+def detect(environ: Mapping[str, str]) -> Machine:
+    """Describe this machine; `GPUENV_NVIDIA_SMI_TIMEOUT` (seconds) limits nvidia-smi.
+
+    Raises UsageError for a limit that is no positive number.
+    """
+    return detect_machine(environ, hardware_knowledge, timeout_s=_limit(environ.get(LIMIT_VARIABLE)))
+
+
+@cache
+def hardware_knowledge() -> Knowledge:
+    """Return what the matrices know about drivers and GPUs; the large table of builds is not read for it."""
+    from gpuenv.knowledge.knowledge import parse_knowledge  # noqa: PLC0415 - a machine without GPU needs none of it
+
+    return parse_knowledge((), matrices.load("cuda"), matrices.load("gpus"), (), (), ())
+
+
+def _limit(text: str | None) -> float:
+    if not text:
+        return NVIDIA_SMI_LIMIT_S
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e6:  # noqa: PLR2004 - neither nan nor endless
+        message = tr("`{variable}={text}` is no number of seconds", variable=LIMIT_VARIABLE, text=text)
+        raise UsageError(message, code="bad-limit")
+    return seconds

@@ -1,0 +1,46 @@
+"""How much a plan brings, from the matrices: nothing is asked of anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from gpuenv import matrices
+from gpuenv.environments.store import find_store
+from gpuenv.files.disk_space import free_bytes
+from gpuenv.knowledge.dependencies import Dependencies
+from gpuenv.model.plan import Plan
+from gpuenv.planning.machines import is_here
+from gpuenv.planning.matrix_overlay import load_tables
+from gpuenv.planning.options import PlanOptions
+from gpuenv.resolution.download_size import estimate
+
+
+def with_download(plan: Plan, options: PlanOptions, environ: Mapping[str, str], target: str) -> Plan:
+    """Return the plan with how much it brings; one for conda's packages as it is, which its tool tells.
+
+    `target` is where the environment goes; a relative one stands for the folder of all environments.
+    """
+    if plan.is_condas:
+        return plan
+    described = options.driver or options.gpus or options.platform or options.glibc
+    here = is_here(options, plan.machines) and not described
+    free = _free(environ, target) if here else None
+    return replace(plan, download=estimate(plan, load_dependencies(environ), free=free))
+
+
+def load_dependencies(environ: Mapping[str, str]) -> Dependencies:
+    """Read what builds depend on, the overlay's rows over those shipped."""
+    shipped = matrices.load("dependencies")
+    own = load_tables(environ).tables.get("dependencies", ())
+    if own:
+        from gpuenv.matrix_checks.serialise import merge_rows  # noqa: PLC0415 - only where there is an overlay
+
+        return Dependencies(merge_rows("dependencies", shipped, own))
+    return Dependencies(shipped)
+
+
+def _free(environ: Mapping[str, str], target: str) -> int | None:
+    path = Path(target)
+    return free_bytes(path if path.is_absolute() else find_store(environ).root)

@@ -1,0 +1,126 @@
+"""Hashes that no page tells, made by reading the files: each once, kept by its address and size."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
+
+from gpuenv.environments.wheel_cache import WheelStore
+from gpuenv.files.read_limited import read_limited_text
+from gpuenv.http import HttpClient, HttpProblem, cache_directory, fetch_size
+from gpuenv.http.ranges import BrokenFileError
+from gpuenv.http.timeouts import Watch
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, Unreachable
+from gpuenv.model.plan import PlannedPackage
+from gpuenv.secrets.url_credentials import redact, without_userinfo
+from gpuenv.untrusted.documents import load_json
+from gpuenv.wheels.download import Expected, download
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class Follower(Protocol):
+    """Whoever shows what is fetched."""
+
+    def file(self, filename: str, size: int | None) -> None:
+        """Hear that a file is begun."""
+
+    def received(self, count: int) -> None:
+        """Hear of bytes; fewer than 0 are read again."""
+
+
+class Unwatched:
+    """Shows nothing."""
+
+    def file(self, filename: str, size: int | None) -> None:
+        """Hear nothing."""
+
+    def received(self, count: int) -> None:
+        """Hear nothing."""
+
+
+@dataclass(frozen=True)
+class HashFetcher:
+    """Fetches files for their hashes; what was fetched stays in the cache for the installer."""
+
+    environ: Mapping[str, str]
+    ca_bundle: str | None = None
+    follower: Follower = field(default_factory=Unwatched)
+
+    def digest(self, package: PlannedPackage) -> str:
+        """Return the sha256 of a remote wheel; raise Unreachable where it can't be read."""
+        with HttpClient(self.environ, ca_bundle=self.ca_bundle) as client:
+            url = package.url or ""
+            size = package.size or fetch_size(client, url)
+            key = f"{without_userinfo(url.partition('#')[0])} {size}"
+            known = _read(self._file).get(key) if size else None
+            if known:
+                return known
+            found = self._fetch(client, package, size)
+        if size:
+            _add(self._file, key, found)
+        return found
+
+    @property
+    def _file(self) -> Path:
+        return cache_directory(self.environ) / "hashes.json"
+
+    def _fetch(self, client: HttpClient, package: PlannedPackage, size: int | None) -> str:
+        url, filename = package.url or "", str(package.filename)
+        store = WheelStore(cache_directory(self.environ))
+        store.check_space(((None, size or 0),))
+        watch = Watch(self.follower.received)
+        key = sha256(url.encode()).hexdigest()
+        with store.locked(key, watch, lambda: None):
+            self.follower.file(filename, size)
+            part = store.part(key)
+            with _reported(filename, url):
+                digest = download(client, url, part, Expected(None, size), watch=watch)
+            store.keep(part, digest, filename)
+        return digest
+
+
+@contextmanager
+def _reported(filename: str, url: str) -> Iterator[None]:
+    try:
+        yield
+    except (HttpProblem, BrokenFileError) as problem:
+        raise Unreachable(
+            tr(
+                "{file} could not be fetched for its hash: {url} {problem}",
+                file=filename,
+                url=redact(url),
+                problem=problem,
+            ),
+            code="hash-not-fetched",
+            fixes=(Fix(tr("check the network, then run the command again")),),
+        ) from None
+
+
+def _read(path: Path) -> dict[str, str]:
+    """Return what was kept; nothing where the file is not one of ours."""
+    try:
+        read = load_json(read_limited_text(path))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(read, dict):
+        return {}
+    return {key: text for key, text in read.items() if isinstance(text, str) and _DIGEST.fullmatch(text)}
+
+
+def _add(path: Path, key: str, digest: str) -> None:
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump({**_read(path), key: digest}, file)
+        Path(name).replace(path)

@@ -1,0 +1,79 @@
+"""In which order an installer asks the indexes: of several that have a package, the first serves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from packaging.requirements import Requirement
+
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.configuration.installer_default import default_index
+from gpuenv.indexes.mirrors.lookup import mirror_of_url
+from gpuenv.model.errors import Because, Fix, Unreachable
+from gpuenv.model.index import IndexConfiguration, IndexSource, Listing
+from gpuenv.model.mirror import Mirror
+from gpuenv.planning.mirrors.choose import DEFAULT
+from gpuenv.secrets.url_credentials import redact
+
+if TYPE_CHECKING:
+    from gpuenv.planning.pages.listings import Listed
+
+
+def served_by(
+    index: IndexSource | None, configuration: IndexConfiguration, environ: Mapping[str, str]
+) -> IndexConfiguration:
+    """Return the configuration with an index for everything, which comes after the user's extra ones.
+
+    A copy of the PyTorch index has some old releases of what others publish too, and uv would ask it first
+    where it is configured: there the index for everything goes before it. Torch's own pages are named.
+    """
+    extra = tuple(one for one in configuration.extra_index_urls if one.kind != "pytorch")
+    if extra == configuration.extra_index_urls:
+        return replace(configuration, index_url=_unless_default(index, configuration))
+    default = default_index(environ)
+    index = index or (IndexSource("pypi", default, "", DEFAULT) if default else None)
+    return replace(configuration, index_url=index, extra_index_urls=(*extra, *((index,) if index else ())))
+
+
+def _unless_default(index: IndexSource | None, configuration: IndexConfiguration) -> IndexSource | None:
+    """An index to be named: the installer's own default needs no naming where no other is configured."""
+    if index is not None and index.name == DEFAULT and configuration.index_url is None:
+        return None
+    return index
+
+
+def unread_private(
+    wanted: Iterable[Requirement], listed: Listed, known: tuple[Mirror, ...]
+) -> Unreachable | None:
+    """Return the error for a private extra index that could not be read, from which packages may come.
+
+    Of several indexes the first that has a name serves it. Whether a private one has a name is known to
+    nobody else, and whoever publishes that name elsewhere would be installed in its place. uv gives up, too.
+    """
+    names = ", ".join(dict.fromkeys(item.name for item in wanted if item.url is None))
+    extra = {} if listed.configured.no_index else {one.url: one for one in listed.configured.extra_index_urls}
+    for page in listed.listings:
+        index = extra.get(page.source.url)
+        if names and index and page.problem and mirror_of_url(index.url, known) is None:
+            return _unread(index, page, names)
+    return None
+
+
+def _unread(index: IndexSource, page: Listing, names: str) -> Unreachable:
+    problem = tr("{page} could not be read: {problem}", page=page.page, problem=page.problem)
+    return Unreachable(
+        tr(
+            "{index} could not be read, so it is not known whether {packages} come from there: of several"
+            " indexes the first that has a name serves it",
+            index=redact(index.url),
+            packages=names,
+        ),
+        code="index-unread",
+        because=(Because(problem, index.origin),),
+        fixes=(
+            Fix(tr("try again once it answers")),
+            Fix(tr("if nothing is wanted from it, remove it from {origin}", origin=index.origin)),
+        ),
+    )

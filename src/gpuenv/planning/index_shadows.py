@@ -1,0 +1,114 @@
+"""Which of a plan's packages an extra index serves in another's place: pages are read for those alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+from packaging.utils import canonicalize_name
+
+from gpuenv.http import HttpClient
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.configuration.installer_default import default_index
+from gpuenv.indexes.listings import read_listings, read_names
+from gpuenv.indexes.mirrors.load import load_mirrors
+from gpuenv.indexes.mirrors.lookup import mirror_at, mirror_of_url
+from gpuenv.indexes.urls import guess_source, is_remote
+from gpuenv.model.index import IndexConfiguration, Listing
+from gpuenv.model.mirror import Mirror
+from gpuenv.model.plan import Plan, Warn
+from gpuenv.planning.pages.shipped_listing import known_digests
+from gpuenv.resolution.report.index_shadows import (
+    Shadow,
+    same_index,
+    warn_of_lone_hashes,
+    warn_of_shadows,
+    warn_of_stack_shadows,
+    warn_of_strategy,
+)
+from gpuenv.secrets.url_credentials import without_userinfo
+
+
+def with_shadows_told(plan: Plan, environ: Mapping[str, str], *, offline: bool = False) -> Plan:
+    """Return the plan with a warning for each extra index that serves what the index behind it has too.
+
+    Only what does not lie with the index behind is looked up, so that a private package costs two requests.
+    """
+    sources = plan.sources
+    if offline or sources.no_index or sources.offline or not sources.extra_index_urls:
+        return plan
+    behind = sources.index_url or default_index(environ)
+    if behind is None or not is_remote(behind):
+        return plan
+    mirrors = load_mirrors(environ).all
+    extras = tuple(
+        url
+        for url in sources.extra_index_urls
+        if is_remote(url) and not same_index(url, behind) and not _are_copies(url, behind, mirrors)
+    )
+    names = tuple(
+        canonicalize_name(item.name)
+        for item in plan.packages[len(plan.pins) :]
+        if item.url and is_remote(item.url) and not _lies_with(item.url, behind, mirrors)
+    )
+    if not names or not extras:
+        return plan
+    asked = tuple(guess_source(url, tr("configuration")) for url in (*extras, behind))
+    with HttpClient(environ, ca_bundle=sources.ca_bundle) as client:
+        there = read_names(asked, names, client)
+    first = {name: next((one.url for one in asked[:-1] if (one.url, name) in there), None) for name in names}
+    shadows = (
+        Shadow(name, place, behind)
+        for name, place in first.items()
+        if place is not None and (asked[-1].url, name) in there
+    )
+    return replace(plan, warnings=(*plan.warnings, *warn_of_shadows(shadows)))
+
+
+def _lies_with(url: str, index: str, mirrors: tuple[Mirror, ...]) -> bool:
+    """Whether a file lies on the server of an index, or with the same known mirror."""
+    if _server(url) == _server(index):
+        return True
+    mirror = mirror_at(index, mirrors)
+    return mirror is not None and mirror_at(url, mirrors) == mirror
+
+
+def _server(url: str) -> str:
+    return urlsplit(without_userinfo(url)).netloc.lower()
+
+
+def warn_of_indexes(
+    plan: Plan,
+    listings: tuple[Listing, ...],
+    configured: IndexConfiguration,
+    environ: Mapping[str, str],
+    *,
+    offline: bool = False,
+) -> tuple[Warn, ...]:
+    """Warn of what the user's configured indexes and folders could put in the place of the torch stack."""
+    stack = plan.packages[: len(plan.pins)]
+    read = {one.source.url for one in listings}
+    unread = tuple(one for one in configured.extra_index_urls if one.url not in read and is_remote(one.url))
+    if unread and not offline:  # with --mirror torch is not looked for there, but the installer looks
+        projects = tuple(canonicalize_name(item.name) for item in stack)
+        with HttpClient(environ, ca_bundle=plan.sources.ca_bundle) as client:
+            listings = (*listings, *read_listings(unread, projects, client))
+    return (
+        *warn_of_stack_shadows(stack, listings, configured),
+        *warn_of_strategy(configured),
+        *_warn_of_lone_hashes(plan, listings, configured),
+    )
+
+
+def _warn_of_lone_hashes(
+    plan: Plan, listings: tuple[Listing, ...], configured: IndexConfiguration
+) -> tuple[Warn, ...]:
+    if configured == IndexConfiguration(None, (), ()):  # then what ships need not be read
+        return ()
+    return warn_of_lone_hashes(plan, listings, configured, known_digests())
+
+
+def _are_copies(url: str, other: str, mirrors: tuple[Mirror, ...]) -> bool:
+    """Whether both are public mirrors that are known: then one stands for the other."""
+    return all(mirror_of_url(one, mirrors) is not None for one in (url, other))

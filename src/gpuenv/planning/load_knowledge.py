@@ -1,0 +1,30 @@
+"""Hands the rows of the matrices, and of the overlay over them, to the core."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+from gpuenv import matrices
+from gpuenv.knowledge.knowledge import Knowledge, parse_knowledge
+from gpuenv.model.plan import Warn
+from gpuenv.planning.matrix_overlay import Overlay, load_tables
+
+_TABLES = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries", "ecosystem")
+
+
+def load_knowledge(environ: Mapping[str, str] | None = None) -> Knowledge:
+    """Read the matrices that decisions need; without `environ`, those that were shipped alone."""
+    return _parsed(load_tables(environ))
+
+
+def overlay_warnings(environ: Mapping[str, str]) -> tuple[Warn, ...]:
+    """Tell what of the overlay had to be passed over."""
+    return load_tables(environ).warnings
+
+
+@lru_cache(maxsize=2)
+def _parsed(loaded: Overlay) -> Knowledge:
+    known = parse_knowledge(*(loaded.tables[table] for table in _TABLES))
+    return replace(known, tegra_rows=matrices.load("tegra"), python_rows=matrices.load("pythons"))

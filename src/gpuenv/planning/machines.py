@@ -1,0 +1,145 @@
+"""Which machines a plan is for: described by hand, saved by `detect`, or this one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from gpuenv.files.read_text import decode, read_text
+from gpuenv.host.describe import describe_machine
+from gpuenv.host.problems import driver_unknown
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.knowledge.jetson_boards import with_board_told
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.model.machine import FoundPython, Machine
+from gpuenv.model.machine_json import parse_machine
+from gpuenv.planning.detect import detect
+from gpuenv.planning.options import Container, PlanOptions
+from gpuenv.untrusted.documents import load_json
+
+
+def choose_machines(
+    options: PlanOptions, environ: Mapping[str, str], knowledge: Knowledge
+) -> tuple[Machine, ...]:
+    """Return the machines: saved ones, else this one, each with what the options say of it by hand."""
+    bases = tuple(read_machine(path) for path in machine_files(options)) or (detect(environ),)
+    machines = tuple(describe(base, options, knowledge) for base in bases)
+    if options.container is None:
+        return machines
+    return tuple(_containing(machine, options.container, options.glibc) for machine in machines)
+
+
+def is_here(options: PlanOptions, machines: tuple[Machine, ...]) -> bool:
+    """Whether the plan is for the machine gpuenv runs on, so that its interpreters can be used.
+
+    A driver or GPUs that were described are another machine's, unless the environment is made here for it.
+    """
+    saved = options.machines or options.machine_folder
+    elsewhere = saved or is_described(options)
+    return not elsewhere and options.container is None and bool(machines[0].pythons)
+
+
+def is_described(options: PlanOptions) -> bool:
+    """Whether the machine was described by its driver or GPUs: nobody looked which Pythons it has."""
+    return bool(options.driver or options.gpus) and not options.made_here
+
+
+def machine_files(options: PlanOptions) -> tuple[Path, ...]:
+    """Return the files of saved machines; raise UsageError for a folder that has none or can't be read."""
+    if options.machine_folder is None:
+        return options.machines
+    return (*options.machines, *_saved_in(options.machine_folder))
+
+
+def _saved_in(folder: Path) -> tuple[Path, ...]:
+    """Return what is named as a saved machine; what the Finder and editors hide is passed over."""
+    try:
+        names = sorted(os.listdir(folder))  # noqa: PTH208 - the names; a folder of thousands is listed once
+    except OSError as error:
+        reason = reason_of(error)
+        raise _no_machines(tr("`{path}` can't be read: {reason}", path=folder, reason=reason)) from None
+    found = tuple(path for name in names if _is_saved(path := folder / name))
+    if not found:
+        raise _no_machines(tr("there is no saved machine (*.json) in `{path}`", path=folder))
+    return found
+
+
+def _is_saved(path: Path) -> bool:
+    """Whether a name is that of a saved machine; a pipe of that name would never end."""
+    named = path.name.lower().endswith(".json") and not path.name.startswith(".")
+    return named and not path.is_fifo()
+
+
+def _no_machines(message: str) -> UsageError:
+    return UsageError(message, code="no-machines", fixes=(_save_it(),))
+
+
+def describe(base: Machine, options: PlanOptions, knowledge: Knowledge) -> Machine:
+    """Return a machine with what the options say of it by hand, and what its GPUs tell of it as a board."""
+    if not (options.driver or options.gpus or options.platform or options.glibc):
+        return with_board_told(base, knowledge)
+    described = describe_machine(
+        base,
+        driver=options.driver,
+        gpus=options.gpus,
+        platform=options.platform,
+        glibc=options.glibc,
+        knowledge=knowledge,
+    )
+    return with_board_told(described, knowledge)
+
+
+def _containing(machine: Machine, container: Container, glibc: str | None) -> Machine:
+    """Return the machine as seen from a container on it: its GPUs and driver, another system around them."""
+    pythons = tuple(FoundPython(version, "") for version in container.pythons)
+    machine = replace(machine, toolkit=None, managers=(), pythons=pythons)
+    if glibc is not None or machine.system.os != "linux":
+        return machine
+    system = replace(machine.system, libc="glibc", libc_version=container.glibc)
+    names = ("system.libc", "system.libc_version")
+    facts = tuple(fact for fact in machine.facts if fact[0] not in names)
+    told = tuple((name, "matrix images.json") for name in names)
+    return replace(machine, system=system, facts=(*facts, *told))
+
+
+def read_machine(path: Path) -> Machine:
+    """Read a machine that `gpuenv detect --json` saved, `-` from standard input; may raise UsageError."""
+    try:
+        text = _read_stdin() if str(path) == "-" else read_text(path)
+        machine = parse_machine(load_json(text))
+    except OSError as error:
+        raise _bad_machine(path, reason_of(error)) from None
+    except ValueError as error:  # JSON, UTF-8 and the fields
+        raise _bad_machine(path, reason_of(error)) from None
+    machine = _with_driver_missed(machine)
+    return replace(machine, facts=tuple((field, f"{path}: {source}") for field, source in machine.facts))
+
+
+def _with_driver_missed(machine: Machine) -> Machine:
+    """Say of a machine with GPUs that its driver is not known, as `detect` does: none is assumed unasked."""
+    missed = driver_unknown()
+    known = {problem.code for problem in machine.problems}
+    if machine.driver is not None or not machine.gpus or missed.code in known:
+        return machine
+    return replace(machine, problems=(*machine.problems, missed))
+
+
+def _read_stdin() -> str:
+    return decode(sys.stdin.buffer.read()) if sys.stdin else ""
+
+
+def _save_it() -> Fix:
+    return Fix(tr("save it on that machine"), "gpuenv detect --json > machine.json")
+
+
+def _bad_machine(path: Path, reason: str) -> UsageError:
+    return UsageError(
+        tr("`{path}` is no saved machine: {reason}", path=path, reason=reason),
+        code="bad-machine",
+        fixes=(_save_it(),),
+    )

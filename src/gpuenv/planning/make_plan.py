@@ -1,0 +1,395 @@
+"""`gpuenv plan`: the edges obtain what a decision depends on, the core decides."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+from gpuenv.concurrency.background import Beside
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
+from gpuenv.indexes.mirrors.notes import (
+    none_answered,
+    warn_of_stand_ins,
+    what_official_has,
+    why_no_torch_wheels,
+)
+from gpuenv.installers import CONDA_MANAGERS, EMBEDDED, get_conda_manager, get_manager, uv
+from gpuenv.installers import uv_compile as resolver
+from gpuenv.installers.conda import commands as conda_calls
+from gpuenv.installers.protocol import Wanted
+from gpuenv.model.conda import CondaChannel, CondaPlan, CondaWanted
+from gpuenv.model.errors import Because, Fix, Refused, Unreachable
+from gpuenv.model.index import IndexConfiguration
+from gpuenv.model.machine import Machine
+from gpuenv.model.plan import Plan, PlannedPackage, Warn
+from gpuenv.planning import complete_wheelhouses as wheelhouses
+from gpuenv.planning.conda.choose import WHEELS, choose_channel, choose_manager, locate_asked
+from gpuenv.planning.conda.environment_yml import read_environment_file, with_file
+from gpuenv.planning.download_size import with_download
+from gpuenv.planning.ignored_settings import warn_of_folder
+from gpuenv.planning.index_order import unread_private
+from gpuenv.planning.index_shadows import warn_of_indexes, with_shadows_told
+from gpuenv.planning.load_knowledge import load_knowledge, overlay_warnings
+from gpuenv.planning.machines import choose_machines, is_described, is_here
+from gpuenv.planning.optional_requirements import with_numpy
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.pages.direct_urls import by_address
+from gpuenv.planning.pages.listings import Listed, configuration_for, list_files, with_sizes
+from gpuenv.planning.pages.project_pages import Pages
+from gpuenv.planning.pages.torch_bound import with_bound_pages
+from gpuenv.planning.pythons import offer_pythons
+from gpuenv.planning.recorded_request import asked_of
+from gpuenv.planning.redact import without_passwords
+from gpuenv.planning.requirements import Gathered, gather_requirements
+from gpuenv.planning.resolve_others import only_fitting, resolve_jointly
+from gpuenv.resolution.conda.environment_yml import EnvironmentFile
+from gpuenv.resolution.conda.plan_part import wheels_beside, with_conda_python
+from gpuenv.resolution.digests import CONTRADICTED
+from gpuenv.resolution.direct_urls import refuse_building
+from gpuenv.resolution.plan_builder import assemble
+from gpuenv.resolution.report.refusal import refuse
+from gpuenv.resolution.request import Request, parse_cuda_option, parse_python
+from gpuenv.resolution.resolve import Choice, Decision, Question, ask, decide
+from gpuenv.resolution.target import Target, choose_target
+from gpuenv.secrets.url_credentials import has_userinfo, redact
+
+
+def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) -> Plan:
+    """Return the plan for an environment at `target`.
+
+    Raises UsageError, Refused (nothing satisfies the request) or Unreachable (no index could be read).
+    """
+    installer = choose_installer(options, environ)
+    knowledge = load_knowledge(environ)
+    machines = choose_machines(options, environ, knowledge)
+    wish = wish_of(options, installer, machines[0])
+    options, request = wish.options, wish.request
+    place = choose_target(machines, options.devices, cpu=wish.cpu)
+    # the manager tells its Pythons while the indexes answer
+    pythons = Beside(lambda: offer_pythons(options, request.manager, place, knowledge, environ))
+    if installer.channel != WHEELS:
+        from gpuenv.planning.conda.plan import Asked, plan_from_channel  # noqa: PLC0415 - for conda alone
+
+        asked = Asked(request, place, installer.channel, pythons.result(), wish.file.specs)
+        configuration = configuration_for(options, environ)
+        plan = plan_from_channel(asked, options, configuration, knowledge, installer.mirrors, environ)
+        return finished(in_conda(plan, wish), wish, environ, target)
+    listed = list_files(options, request, place, knowledge, environ)
+    question = ask(request, place, knowledge, listed.listings, pythons.result())
+    return plan_of(question, listed, wish, environ, target=target)
+
+
+@dataclass(frozen=True, slots=True)
+class Installer:
+    """Who installs, the channel that torch comes from (or `wheels`), and the mirrors there are."""
+
+    manager: str
+    channel: str
+    mirrors: Mirrors
+
+
+def choose_installer(options: PlanOptions, environ: Mapping[str, str]) -> Installer:
+    """Return who installs and from where; may raise UsageError."""
+    mirrors = load_mirrors(environ)
+    manager = choose_manager(options, environ)
+    return Installer(manager, choose_channel(options, manager, mirrors), mirrors)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is wished for, with what the user's environment.yml adds to it; `told` are warnings about that."""
+
+    options: PlanOptions
+    request: Request
+    file: EnvironmentFile
+    told: tuple[Warn, ...]
+    mirrors: Mirrors
+
+    @property
+    def cpu(self) -> bool:
+        """Whether a CPU build is asked for in so many words."""
+        return self.request.variant is not None and self.request.variant.is_cpu
+
+
+def wish_of(options: PlanOptions, installer: Installer, machine: Machine) -> Wish:
+    """Return what is wished for; the selectors in an environment.yml are about machines like `host`."""
+    manager = installer.manager
+    if manager == EMBEDDED:
+        options = replace(options, manager=manager)
+    file = read_environment_file(options.environment_file, machine)
+    options, told = with_file(options, file, conda=manager in CONDA_MANAGERS)
+    asked = gather_requirements(options)
+    if options.only_binary:
+        refuse_building(map(str, asked.requirements))
+    request = _request(options, asked, manager)
+    return Wish(options, request, file, (*told, *asked.told), installer.mirrors)
+
+
+def plan_of(
+    question: Question, listed: Listed, wish: Wish, environ: Mapping[str, str], *, target: str
+) -> Plan:
+    """Return the plan of wheels that answers the question; may raise Refused or Unreachable."""
+    tried = bool(listed.stood_in or listed.silent)
+    question = question.with_request(replace(question.request, mirrors_tried=tried))
+    question = with_bound_pages(question, listed.configurations[0], wish.options, environ)
+    decision = decide(question)
+    if not decision.choices:
+        refusal = refuse(question, decision)
+        refusal.because += none_answered(listed.silent) + _contradicted(listed)
+        raise refusal
+    best, configuration = decision.choices[0], listed.configurations[0]
+    question = with_numpy(question, best, configuration, wish.options, environ)
+    question = replace(question, cpu_index=_cpu_index(wish.mirrors))
+    plan = _decided(question, decision, listed, wish.options, environ)
+    return completed(plan, question, decision, listed, wish, environ, target=target)
+
+
+def _contradicted(listed: Listed) -> tuple[Because, ...]:
+    """Name the pages whose files were left out for what is known of them."""
+    told = (warning for warning in listed.warnings if warning.code == CONTRADICTED)
+    return tuple(Because(warning.message, "matrix wheels.json") for warning in told)
+
+
+def _cpu_index(mirrors: Mirrors) -> str | None:
+    """Return where the official CPU builds are."""
+    torch = mirrors.find("official").torch
+    return f"{torch.address}/cpu" if torch else None
+
+
+def completed(
+    plan: Plan,
+    question: Question,
+    decision: Decision,
+    listed: Listed,
+    wish: Wish,
+    environ: Mapping[str, str],
+    *,
+    target: str,
+) -> Plan:
+    """Return a plan of wheels with what is told of it besides, and its steps."""
+    plan = _warned(_told_of_mirrors(plan, question, decision, listed), listed, wish.options, environ)
+    plan = with_shadows_told(plan, environ, offline=wish.options.offline)
+    if wish.request.manager in CONDA_MANAGERS:
+        plan = in_conda(with_conda_python(plan, question.target, wish.file.specs), wish)
+    return finished(plan, wish, environ, target)
+
+
+def finished(plan: Plan, wish: Wish, environ: Mapping[str, str], target: str) -> Plan:
+    """Return a plan with what there is to tell of the wish, and with its steps."""
+    described = is_described(wish.options)  # then nobody has looked for a Python
+    told = tuple(one for one in plan.warnings if not (described and one.code == "python-download"))
+    plan = replace(
+        plan,
+        warnings=(*told, *wish.told, *overlay_warnings(environ), *warn_of_folder(environ)),
+        asked=asked_of(wish.options, _what_came(wish.request, plan)),
+    )
+    if plan.conda is not None:
+        from gpuenv.planning.conda.known_tools import with_known_tool  # noqa: PLC0415 - for conda alone
+
+        plan = with_known_tool(plan, environ)
+    plan = with_download(with_sizes(plan, wish.options, environ), wish.options, environ, target)
+    return without_passwords(with_steps(plan, target))
+
+
+def _what_came(request: Request, plan: Plan) -> tuple[Requirement, ...]:
+    """Return what was asked for, and of what nobody typed what comes along: it is kept from then on."""
+    came = {*(package.name for package in plan.packages), *plan.requirements}
+    return request.typed(*came).requirements
+
+
+def in_conda(plan: Plan, wish: Wish) -> Plan:
+    """Return the plan with the places of its channels, those of the user's file behind its own."""
+    if plan.conda is None:
+        return plan
+    file, options, mirrors = wish.file, wish.options, wish.mirrors
+    own = tuple(channel.name for channel in plan.conda.channels)
+    channels: dict[str, CondaChannel] = {}
+    for channel in (*locate_asked(own, options, mirrors), *locate_asked(file.channels, options, mirrors)):
+        known = channels.setdefault(channel.name, channel)
+        is_better = not known.urls or any(map(has_userinfo, channel.urls))  # a name has no password
+        channels[channel.name] = channel if is_better else known
+    part = replace(plan.conda, channels=tuple(channels.values()), kept=file.kept)
+    # conda always brings the Python: there is nothing to warn of
+    warnings = tuple(warn for warn in plan.warnings if warn.code != "python-download")
+    return replace(plan, conda=part, warnings=warnings)
+
+
+def _request(options: PlanOptions, asked: Gathered, manager: str) -> Request:
+    return Request(
+        requirements=asked.requirements,
+        python=parse_python(options.python) if options.python else None,
+        variant=parse_cuda_option(options.cuda),
+        devices=options.devices,
+        manager=manager,
+        offline=options.offline,
+        program=options.program,
+        options=options.as_typed,
+        optional=asked.optional,
+        spelled_out=not asked.optional,
+    )
+
+
+def _decided(
+    question: Question, decision: Decision, listed: Listed, options: PlanOptions, environ: Mapping[str, str]
+) -> Plan:
+    """Return the plan with the first index that serves all that it needs."""
+    configurations = listed.configurations
+    if not question.request.to_resolve:
+        return assemble(question, decision, decision.choices[0], configurations[0], ())
+    first, *others = configurations
+    known = load_mirrors(environ).all
+    unread = None if options.offline else unread_private(question.request.to_resolve, listed, known)
+    try:
+        return _jointly(question, decision, first, options, environ, unread)
+    except Unreachable as error:
+        if not others or error is unread:
+            raise
+        passed_over = _passed_over(first, error)
+    plan = _decided(question, decision, replace(listed, configurations=tuple(others)), options, environ)
+    return replace(plan, warnings=(*plan.warnings, passed_over))
+
+
+def _passed_over(configuration: IndexConfiguration, error: Unreachable) -> Warn:
+    """Tell of an index from which the other packages could not be had."""
+    index = configuration.index_url
+    place = (index.name or index.url) if index else tr("the installer's default")
+    text = tr("the index `{place}` was passed over: {problem}", place=place, problem=error.message)
+    details = "; ".join(because.text for because in error.because)
+    return Warn("index-passed-over", f"{text} ({details})" if details else text)
+
+
+def _jointly(
+    question: Question,
+    decision: Decision,
+    configuration: IndexConfiguration,
+    options: PlanOptions,
+    environ: Mapping[str, str],
+    unread: Unreachable | None,
+) -> Plan:
+    def plan_for(choice: Choice, resolved: tuple[PlannedPackage, ...]) -> Plan:
+        return assemble(question, decision, choice, configuration, resolved)
+
+    def compile_plan(plan: Plan, wheels_only: tuple[str, ...]) -> resolver.Resolved | resolver.Unresolvable:
+        named = by_address(plan, load_mirrors(environ))
+        asked = replace(resolver_question(named, question.target, options), wheels_only=wheels_only)
+        return only_fitting(wheelhouses.compile_requirements(asked, environ, unread), question.target)
+
+    pages = Pages(configuration, environ, offline=options.offline)
+    try:
+        return resolve_jointly(decision.choices, plan_for, compile_plan, pages.has_wheels_of)
+    except (Refused, Unreachable) as error:
+        if options.offline:
+            error.fixes = (_online(), *error.fixes)
+        raise
+
+
+def _online() -> Fix:
+    text = tr("offline only wheelhouses and caches count: leave --offline out, or give --find-links")
+    return Fix(text)
+
+
+def _told_of_mirrors(plan: Plan, question: Question, decision: Decision, listed: Listed) -> Plan:
+    """Say why torch comes from where it does, and what the official index would have given."""
+    choice = _choice_of(plan, decision)
+    official = _from_official(question, listed)
+    return replace(
+        plan,
+        why=(*why_no_torch_wheels(choice, listed.named), *plan.why),
+        advice=(*plan.advice, *what_official_has(choice, official)),
+        warnings=(
+            *warn_of_stand_ins(choice, listed.listings, listed.stood_in, listed.silent),
+            *plan.warnings,
+        ),
+    )
+
+
+def _choice_of(plan: Plan, decision: Decision) -> Choice:
+    """The choice that a plan was made from: another than the first where other requirements forced it."""
+    torch = plan.packages[0]
+    return next(
+        (one for one in decision.choices if (one.torch.file.url or None) == torch.url), decision.choices[0]
+    )
+
+
+def _from_official(question: Question, listed: Listed) -> Choice | None:
+    if not listed.official:
+        return None
+    beside = tuple(one for one in question.listings if one.project in question.request.bound)
+    listings = (*listed.official, *beside)
+    asked = ask(question.request, question.target, question.knowledge, listings, question.pythons)
+    choices = decide(asked).choices
+    return choices[0] if choices else None
+
+
+def _warned(plan: Plan, listed: Listed, options: PlanOptions, environ: Mapping[str, str]) -> Plan:
+    unread = tuple(Warn("configuration-unreadable", text) for text in listed.configurations[0].warnings)
+    shadows = warn_of_indexes(plan, listed.listings, listed.configured, environ, offline=options.offline)
+    return replace(plan, warnings=(*plan.warnings, *listed.warnings, *unread, *shadows))
+
+
+def resolver_question(plan: Plan, target: Target, options: PlanOptions) -> resolver.Question:
+    """Return what is to be resolved for a plan: all that it asks for, with its torch stack fixed."""
+    here = is_here(options, plan.machines)
+    return resolver.Question(
+        pins=plan.pins,
+        requirements=plan.requirements,
+        constraints=plan.constraints,
+        sources=plan.sources,
+        python=plan.python,
+        platform=None if here and options.glibc is None else target.platform,
+        glibc=_oldest_glibc(target),
+        offline=options.offline,
+        interpreter=(plan.python_path if here else None) or sys.executable,
+    )
+
+
+def _oldest_glibc(target: Target) -> str | None:
+    """Return the glibc that all the machines have, MAJOR.MINOR; None where it is not known."""
+    versions = (machine.system.libc_version for machine in target.machines)
+    return min((one for one in versions if one), key=Version, default=None)
+
+
+def with_steps(plan: Plan, target: str) -> Plan:
+    """Return the plan with the commands that make the environment at `target`."""
+    wanted = Wanted(
+        pins=plan.pins,
+        requirements=plan.requirements,
+        constraints=plan.constraints,
+        sources=plan.sources,
+        python=plan.python,
+        python_path=plan.python_path,
+        target=target,
+        system=plan.machines[0].system.os,
+        hashed=plan.hashed,
+        release=plan.python_release,
+        checked=None if plan.hashed else plan.checked,  # a lock has hashes of its own
+        held=plan.held,
+    )
+    if plan.conda is None:
+        return replace(plan, steps=get_manager(plan.manager).steps(wanted))
+    steps = get_conda_manager(plan.manager).steps(conda_wanted(_by_address(plan.conda), target))
+    steps = tuple(replace(step, why=redact(step.why)) for step in steps)
+    if has_pip_part(plan):
+        steps += uv.install_steps(wanted, conda_calls.environment_python(target, wanted.system))
+    return replace(plan, steps=steps)
+
+
+def _by_address(part: CondaPlan) -> CondaPlan:
+    """Name the channels by their addresses: in a shell no condarc of ours says where a mirror has them."""
+    named = (CondaChannel(one.urls[0], ()) if one.urls else one for one in part.channels)
+    return replace(part, channels=tuple(named))
+
+
+def conda_wanted(part: CondaPlan, target: str) -> CondaWanted:
+    """Return what a conda tool is told to make at `target`."""
+    return CondaWanted(part.channels, part.specs, part.pins, part.cuda, part.subdir, target)
+
+
+def has_pip_part(plan: Plan) -> bool:
+    """Whether wheels are installed into a conda environment: torch's own, or what the user asks of PyPI."""
+    return plan.conda is not None and bool(wheels_beside(plan))

@@ -1,0 +1,318 @@
+"""Which indexes a plan reads: those that --mirror names, else what is configured and the official ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.configuration.installer_default import default_index
+from gpuenv.indexes.mirrors.load import Mirrors, unknown_mirror
+from gpuenv.indexes.mirrors.lookup import correction, find_mirror, host_of, is_bogus, mirror_of_url
+from gpuenv.indexes.urls import Role, guess_source, is_remote
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.model.index import IndexConfiguration, IndexSource
+from gpuenv.model.mirror import Mirror, TorchPart
+from gpuenv.model.plan import Warn
+from gpuenv.model.variant import Variant
+
+AUTO = "auto"
+_OFFICIAL = "official"
+DEFAULT = "pypi"  # the name of the installer's own default index
+_VARIANT = "{variant}"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The indexes to read, in order. `general` are those that can serve everything, the best first.
+
+    `later` are mirrors to turn to where these do not answer: with `auto`, and by itself where nothing is
+    configured against it. `named` are the mirrors that were named, and
+    `forced` tells that the user's own configuration is set aside for them.
+    """
+
+    sources: tuple[IndexSource, ...]
+    general: tuple[IndexSource, ...]
+    later: tuple[Mirror, ...] = ()
+    named: tuple[Mirror, ...] = ()
+    forced: bool = False
+    unasked: bool = False  # whether nobody asked for `later`
+    warnings: tuple[Warn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What the choice depends on beside the words of --mirror."""
+
+    mirrors: Mirrors
+    configuration: IndexConfiguration
+    variants: tuple[Variant, ...]
+    environ: Mapping[str, str]
+    excluding: frozenset[str] = frozenset()
+    conda: bool = False  # whether a conda tool installs, so that a mirror of conda's channels alone serves
+
+    def is_official(self, source: IndexSource) -> bool:
+        """Tell whether a page is the official index's own."""
+        mirror = mirror_of_url(source.url, self.mirrors.all) if is_remote(source.url) else None
+        return mirror is not None and mirror.kind == _OFFICIAL
+
+
+def choose(words: tuple[str, ...], around: Circumstances, *, by_itself: bool = False) -> Chosen:
+    """Return what to read for the words of --mirror; raise UsageError for one that names nothing.
+
+    `by_itself`: without any word, mirrors may stand in as with `auto`, unless the user's configuration names
+    indexes of their own: whoever has those may not want others to be asked.
+    """
+    words = tuple(AUTO if word.strip().lower() == AUTO else word for word in words)
+    chosen = _named(words, around) if any(word != AUTO for word in words) else _usual(around)
+    if AUTO in words:
+        names = {mirror.name for mirror in chosen.named}
+        chosen = replace(chosen, later=tuple(one for one in _standing_in(around) if one.name not in names))
+    elif by_itself and not words and _may_stand_in(around):
+        chosen = replace(chosen, later=_standing_in(around), unasked=True)
+    return _without(chosen, around)
+
+
+def _may_stand_in(around: Circumstances) -> bool:
+    """Whether all that is configured is public: nothing, the official indexes, or mirrors that are known."""
+    configured = around.configuration
+    named = (*((configured.index_url,) if configured.index_url else ()), *configured.extra_index_urls)
+    return not configured.no_index and all(_is_public(source.url, around) for source in named)
+
+
+def _is_public(url: str, around: Circumstances) -> bool:
+    default = default_index(around.environ)
+    if default and is_remote(url) and host_of(url) == host_of(default):
+        return True
+    mirror = _mirror_of(url, around.mirrors.all)
+    return mirror is not None and mirror.status != "retired" and not mirror.intranet
+
+
+def parts_of(mirror: Mirror, around: Circumstances, origin: str) -> tuple[IndexSource, ...]:
+    """Return the sources of a mirror's torch part, then of its copy of PyPI."""
+    pypi = pypi_source(mirror, around, origin)
+    return (*torch_sources(mirror, around, origin), *((pypi,) if pypi else ()))
+
+
+def torch_sources(mirror: Mirror, around: Circumstances, origin: str) -> tuple[IndexSource, ...]:
+    """Return a mirror's torch part: a source for each variant where each has a folder."""
+    part = mirror.torch
+    if part is None:
+        return ()
+    if _VARIANT not in part.address:
+        return (_source(mirror, part, part.address, origin),)
+    return variant_folders(mirror, part, around.variants, origin)
+
+
+def variant_folders(
+    mirror: Mirror, part: TorchPart, variants: Iterable[Variant], origin: str
+) -> tuple[IndexSource, ...]:
+    """Return a source for each variant's folder of a torch part."""
+    address = part.address if _VARIANT in part.address else f"{part.address}/{_VARIANT}"
+    folders = replace(part, address=address)
+    return tuple(_source(mirror, folders, folders.of_variant(str(one)), origin) for one in variants)
+
+
+def _source(mirror: Mirror, part: TorchPart, url: str, origin: str) -> IndexSource:
+    kinds = {"pep503": "pytorch", "flat": "flat", "page": "flat"}
+    made = IndexSource(kinds[part.layout], url, origin, mirror.name)  # type: ignore[arg-type]
+    return _known(made, mirror)
+
+
+def pypi_source(mirror: Mirror, around: Circumstances, origin: str) -> IndexSource | None:
+    """Return a mirror's copy of PyPI; that of the official indexes is the installer's own default."""
+    if mirror.pypi is None:
+        return None
+    url = mirror.pypi.simple or default_index(around.environ)
+    if url is None:
+        return None
+    name = mirror.name if mirror.pypi.simple else DEFAULT
+    return _known(IndexSource("pypi", url, origin, name), mirror)
+
+
+def _known(source: IndexSource, mirror: Mirror) -> IndexSource:
+    """The source with what is known of its mirror; the hosts of the installer's default are nobody's."""
+    files = (
+        *mirror.hosts, *mirror.intranet,
+        *(mirror.pypi.files if mirror.pypi else ()), *(mirror.torch.files if mirror.torch else ()),
+    )  # fmt: skip
+    hosts = () if source.name == DEFAULT else tuple(dict.fromkeys(files))
+    return replace(source, hosts=hosts, missing_status=mirror.missing_status)
+
+
+def _named(words: tuple[str, ...], around: Circumstances) -> Chosen:
+    """The torch parts in the order given, then the copies of PyPI: a mirror of PyPI alone serves the rest."""
+    found = [_one(word, around) for word in dict.fromkeys(words) if word != AUTO]
+    usual = _usual(around) if AUTO in words else None
+    sources = [source for one in found for source in one.sources]
+    general = [source for one in found for source in one.general]
+    both = {source.name or source.url for source in sources if source.kind != "pypi"}
+    general.sort(key=lambda source: (source.name or source.url) in both)
+    rest = (usual or _usual(around)).general if not general or usual else ()
+    extra = () if general else around.configuration.extra_index_urls
+    torch = [source for source in sources if source not in general]
+    official = usual.sources if usual else ()
+    return Chosen(
+        sources=tuple(dict.fromkeys((*torch, *general, *rest, *extra, *official))),
+        general=tuple(dict.fromkeys((*general, *rest))),
+        named=tuple(mirror for one in found for mirror in one.named),
+        forced=bool(general),
+        warnings=tuple(warn for one in found for warn in one.warnings),
+    )
+
+
+def _one(word: str, around: Circumstances) -> Chosen:
+    """What one word of --mirror means."""
+    everything = around.mirrors.all
+    mirror = find_mirror(word, everything)  # a folder of the same name is `./NAME`
+    if mirror is not None:
+        return _of_mirror(mirror, around, tr("option {option}", option="--mirror"))
+    if not _is_place(word):
+        raise unknown_mirror(word, everything)
+    return _of_address(word, around)
+
+
+def _is_place(word: str) -> bool:
+    return is_remote(word) or word.lower().startswith("file:") or os.path.isdir(word)  # noqa: PTH112
+
+
+def _of_mirror(mirror: Mirror, around: Circumstances, origin: str) -> Chosen:
+    if mirror.status == "retired":
+        return Chosen((), (), named=(mirror,), warnings=(_retired(mirror, mirror.name),))
+    general = pypi_source(mirror, around, origin)
+    if general is None and mirror.torch is None and around.conda and mirror.conda:
+        return Chosen((), (), named=(mirror,))
+    if general is None and mirror.torch is None:
+        raise UsageError(
+            tr("the mirror `{name}` has neither torch's wheels nor a copy of PyPI", name=mirror.name),
+            code="mirror-without-part",
+            fixes=(Fix(tr("see what each carries"), "gpuenv mirrors list"),),
+        )
+    sources = parts_of(mirror, around, origin)
+    return Chosen(sources, (general,) if general else (), named=(mirror,))
+
+
+def _of_address(word: str, around: Circumstances) -> Chosen:
+    """An address: put right where it is known to be wrong, and with what is known of its mirror."""
+    origin = tr("option {option}", option="--mirror")
+    everything = around.mirrors.all
+    never = is_bogus(word, everything)
+    if never is not None:
+        text = tr("`{url}` never had torch's wheels: `{mirror}` itself is asked", url=word, mirror=never.name)
+        chosen = _of_mirror(never, around, origin)
+        return replace(chosen, warnings=(*chosen.warnings, Warn("mirror-address", text)))
+    right = correction(word, everything)
+    warnings: tuple[Warn, ...] = ()
+    if right is not None:
+        warnings = (Warn("mirror-address", tr("`{url}` is wrong: {right} is read", url=word, right=right)),)
+    source = named_source(right or word, "--mirror", "mirror")
+    mirror = _mirror_of(source.url, everything)
+    if mirror is None:
+        return _of_source(source, warnings)
+    if mirror.status == "retired":
+        return Chosen((), (), named=(mirror,), warnings=(_retired(mirror, source.url),))
+    source, more = _encrypted(source, mirror)
+    root = mirror.torch.address.partition(f"/{_VARIANT}")[0] if mirror.torch else None
+    if mirror.torch and root == source.url and _VARIANT in mirror.torch.address:
+        return Chosen(torch_sources(mirror, around, origin), (), named=(mirror,), warnings=(*warnings, *more))
+    return _of_source(_known(source, mirror), (*warnings, *more), (mirror,))
+
+
+def _of_source(source: IndexSource, warnings: tuple[Warn, ...], named: tuple[Mirror, ...] = ()) -> Chosen:
+    """An index that is no copy of the PyTorch index may serve everything; its pages will tell."""
+    general = (source,) if source.kind == "pypi" else ()
+    return Chosen((source,), general, named=named, warnings=warnings)
+
+
+def _encrypted(source: IndexSource, mirror: Mirror) -> tuple[IndexSource, tuple[Warn, ...]]:
+    """The https address of a mirror that has one."""
+    own = (mirror.pypi.simple if mirror.pypi else None, mirror.torch.address if mirror.torch else None)
+    if not source.url.lower().startswith("http:") or not any(one and one.startswith("https:") for one in own):
+        return source, ()
+    url = f"https{source.url[4:]}"
+    return replace(source, url=url), (
+        Warn("mirror-address", tr("{url} is read in place of its unencrypted form", url=url)),
+    )
+
+
+def named_source(place: str, option: str, role: Role) -> IndexSource:
+    """Return the source that an option names; raise UsageError for an address that can't be read.
+
+    A folder is named absolutely: installers run elsewhere.
+    """
+    try:
+        _check_host(place.strip())
+        if not is_remote(place) and not place.lower().startswith("file:"):
+            place = os.path.abspath(place)  # noqa: PTH100 - a link must stay one
+        return guess_source(place, tr("option {option}", option=option), role=role)
+    except ValueError as error:
+        raise UsageError(
+            tr("`{place}` is no address that can be read: {error}", place=place, error=reason_of(error)),
+            code="bad-address",
+            fixes=(Fix(tr("write it as https://mirror.example/simple")),),
+        ) from None
+
+
+def _check_host(place: str) -> None:
+    if not urlsplit(place).hostname and is_remote(place):
+        raise ValueError(tr("it names no host"))
+
+
+def _usual(around: Circumstances) -> Chosen:
+    """What is configured, then PyPI's default if nothing is, then the official PyTorch index."""
+    official = next(one for one in around.mirrors.all if one.name == _OFFICIAL)
+    configured, warnings = _configured(around)
+    index = around.configuration.index_url
+    own = tuple(source for source in configured[:1] if index and source.url == index.url)
+    default = () if own else (pypi_source(official, around, tr("the installer's default")),)
+    general = (*own, *(source for source in default if source))
+    extra = tuple(source for source in configured if source not in own)
+    torch = torch_sources(official, around, "matrix mirrors.json")
+    sources = () if around.configuration.no_index else tuple(dict.fromkeys((*general, *extra, *torch)))
+    return Chosen(sources, general, warnings=warnings)
+
+
+def _configured(around: Circumstances) -> tuple[tuple[IndexSource, ...], tuple[Warn, ...]]:
+    """The indexes that pip's and uv's configuration names, without those that have been shut down."""
+    index, extra = around.configuration.index_url, around.configuration.extra_index_urls
+    sources: list[IndexSource] = []
+    warnings: list[Warn] = []
+    for source in (*((index,) if index else ()), *extra):
+        mirror = _mirror_of(source.url, around.mirrors.all)
+        if mirror is not None and mirror.status == "retired":
+            warnings.append(_retired(mirror, tr("{url} ({origin})", url=source.url, origin=source.origin)))
+        else:
+            sources.append(replace(_known(source, mirror), hosts=()) if mirror else source)
+    return tuple(sources), tuple(warnings)
+
+
+def _mirror_of(url: str, mirrors: tuple[Mirror, ...]) -> Mirror | None:
+    return mirror_of_url(url, mirrors) if is_remote(url) else None
+
+
+def _retired(mirror: Mirror, place: str) -> Warn:
+    text = tr("{place} has been shut down and no longer answers: it is passed over", place=place)
+    return Warn("mirror-retired", tr("the mirror `{name}`: {text}", name=mirror.name, text=text))
+
+
+def _standing_in(around: Circumstances) -> tuple[Mirror, ...]:
+    """The mirrors that can stand in, in the matrix' order: those with torch's wheels first."""
+    usable = [
+        one for one in around.mirrors.all
+        if one.status in ("alive", "redirector") and one.kind != _OFFICIAL and (one.pypi or one.torch)
+    ]  # fmt: skip
+    return tuple(sorted(usable, key=lambda one: one.torch is None))
+
+
+def _without(chosen: Chosen, around: Circumstances) -> Chosen:
+    """Leave out what turned out to be broken."""
+    bad = around.excluding
+
+    def kept(sources: tuple[IndexSource, ...]) -> tuple[IndexSource, ...]:
+        return tuple(one for one in sources if one.url not in bad and one.name not in bad)
+
+    later = tuple(one for one in chosen.later if one.name not in bad)
+    return replace(chosen, sources=kept(chosen.sources), general=kept(chosen.general), later=later)

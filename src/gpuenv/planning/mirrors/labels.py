@@ -1,0 +1,30 @@
+"""What a person calls the place that an address lies on, and whether it is a mirror."""
+
+from __future__ import annotations
+
+from gpuenv.indexes.mirrors import lookup as mirror_names
+from gpuenv.indexes.mirrors.load import Mirrors
+from gpuenv.indexes.mirrors.lookup import host_of
+from gpuenv.model.mirror import Mirror
+from gpuenv.planning.options import PlanOptions
+
+_OFFICIAL = "official"
+
+
+def label_of(url: str, mirrors: Mirrors) -> str:
+    """Return the name of the mirror that an address lies on, of others the host."""
+    mirror = mirror_at(url, mirrors)
+    return mirror.name if mirror else host_of(url) or url
+
+
+def is_mirror(url: str, options: PlanOptions, mirrors: Mirrors) -> bool:
+    """Tell whether an index is a mirror: a known one, or one that `--mirror` names by its address."""
+    mirror = mirror_at(url, mirrors)
+    if mirror is not None:
+        return mirror.kind != _OFFICIAL
+    return host_of(url) in {host_of(named) for named in options.mirrors if "://" in named}
+
+
+def mirror_at(url: str, mirrors: Mirrors) -> Mirror | None:
+    """Return the mirror that an address lies on, also where it is a host of that mirror's files."""
+    return mirror_names.mirror_at(url, mirrors.all)

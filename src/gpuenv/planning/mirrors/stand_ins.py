@@ -1,0 +1,95 @@
+"""The mirrors that stand in where an official index does not answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from packaging.utils import NormalizedName
+
+from gpuenv.http import HttpClient, Limits
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.listings import read_listings
+from gpuenv.model.index import IndexSource, Listing
+from gpuenv.planning.mirrors.choose import Chosen, Circumstances, pypi_source, torch_sources
+from gpuenv.planning.mirrors.speed import in_order_of, ranked_mirrors
+
+_UNASKED = Limits(connect_s=2.0, read_s=4.0, whole_s=8.0)  # nobody waits long for what nobody asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads sources for the projects of a plan."""
+
+    projects: tuple[NormalizedName, ...]
+    client: HttpClient
+
+    def read(self, sources: tuple[IndexSource, ...]) -> tuple[Listing, ...]:
+        """Return what each source lists of the projects."""
+        return read_listings(sources, self.projects, self.client)
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """What is known after others were asked; `silent` are named where not one of them answered."""
+
+    chosen: Chosen
+    listings: tuple[Listing, ...]
+    answered: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
+
+
+def turn_to_others(
+    chosen: Chosen, listings: tuple[Listing, ...], around: Circumstances, reader: Reader
+) -> Turned:
+    """Turn to further mirrors where the torch index or the index for the rest does not answer.
+
+    All are read, so that the best torch of any of them is known; those that list it stand in the order of
+    their speed. What did not answer is left out: no page of it is told by itself.
+    """
+    torch, general = _to_read(chosen, listings, around)
+    if not torch and not general:
+        return Turned(chosen, listings)
+    if not chosen.unasked:
+        return _turned(chosen, listings, (torch, general), around, reader)
+    bundle = around.configuration.ca_bundle
+    with HttpClient(around.environ, ca_bundle=bundle, limits=_UNASKED) as client:
+        return _turned(chosen, listings, (torch, general), around, Reader(reader.projects, client))
+
+
+def _turned(
+    chosen: Chosen,
+    listings: tuple[Listing, ...],
+    parts: tuple[tuple[IndexSource, ...], tuple[IndexSource, ...]],
+    around: Circumstances,
+    reader: Reader,
+) -> Turned:
+    torch, general = parts
+    read = reader.read((*torch, *general))
+    alive = {one.source.name for one in read if not one.problem}
+    if not alive:
+        return Turned(chosen, listings, silent=tuple(mirror.name for mirror in chosen.later))
+    read = tuple(one for one in read if one.source.name in alive)
+    mirrors = [mirror for mirror in chosen.later if mirror.name in alive]
+    ranked = ranked_mirrors(mirrors, read, reader.client, around.environ)
+    usable = [source for source in general if source.name in alive]
+    usable.sort(key=lambda source: ranked.index(source.name) if source.name in ranked else len(ranked))
+    usable.sort(key=lambda source: any(source.name == one.name for one in torch))
+    whole = replace(chosen, general=(*chosen.general, *usable))
+    return Turned(whole, (*listings, *in_order_of(ranked, read)), answered=ranked)
+
+
+def _to_read(
+    chosen: Chosen, listings: tuple[Listing, ...], around: Circumstances
+) -> tuple[tuple[IndexSource, ...], tuple[IndexSource, ...]]:
+    """Return the torch parts and the copies of PyPI of the mirrors, as far as they are needed."""
+    down = {listing.source.url for listing in listings if listing.problem}
+    torch_down = any(source.kind == "pytorch" and source.url in down for source in chosen.sources)
+    rest_down = not chosen.general or all(source.url in down for source in chosen.general)
+    origin = "matrix mirrors.json" if chosen.unasked else tr("option {option}", option="--mirror auto")
+    torch: list[IndexSource] = []
+    general: list[IndexSource] = []
+    for mirror in chosen.later:
+        pypi = pypi_source(mirror, around, origin) if rest_down else None
+        general += [pypi] if pypi else []
+        torch += torch_sources(mirror, around, origin) if torch_down else ()
+    return tuple(torch), tuple(general)

@@ -1,0 +1,97 @@
+"""Whether numpy comes along where nobody typed what is wanted beside torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+from gpuenv.http import HttpClient
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.listings import read_listings
+from gpuenv.model.index import IndexConfiguration, Listing
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.pages.project_pages import Pages
+from gpuenv.resolution.collect import collect_shelf
+from gpuenv.resolution.constraints import constraints_of
+from gpuenv.resolution.request import NUMPY
+from gpuenv.resolution.resolve import Choice, Question
+from gpuenv.resolution.rules import python
+from gpuenv.resolution.rules.phrases import pages
+
+_PROJECT = canonicalize_name(NUMPY)
+
+
+def with_numpy(
+    question: Question,
+    choice: Choice,
+    configuration: IndexConfiguration,
+    options: PlanOptions,
+    environ: Mapping[str, str],
+) -> Question:
+    """Return the question with numpy asked for where it can be had, else with why it is left out.
+
+    uv need not resolve it: it forces no other torch. A plan that is only shown trusts an index of PyPI's kind
+    that answers to have it, as every torchvision needs it; its page is long.
+    """
+    request = question.request
+    if NUMPY not in request.optional:
+        return question
+    asked = question.with_request(replace(request, requirements=(*request.requirements, Requirement(NUMPY))))
+    found = _in_wheelhouses(configuration, environ)
+    if _serves(found, asked, choice):
+        return asked
+    if options.only_shown and _is_trusted(question, choice, configuration):
+        return asked
+    if not configuration.no_index:
+        read = Pages(configuration, environ, offline=request.offline).listings(NUMPY)
+        found += tuple(one for one in read if not (request.offline and one.problem))
+        if _serves(found, asked, choice):
+            return asked
+    return replace(question, no_numpy=_why_not(found, choice))
+
+
+def _in_wheelhouses(configuration: IndexConfiguration, environ: Mapping[str, str]) -> tuple[Listing, ...]:
+    folders = tuple(source for source in configuration.find_links if source.kind == "directory")
+    if not folders:
+        return ()
+    with HttpClient(environ, offline=True) as client:
+        return read_listings(folders, (_PROJECT,), client)
+
+
+def _is_trusted(question: Question, choice: Choice, configuration: IndexConfiguration) -> bool:
+    """Whether numpy may be taken to be on the index that everything else comes from."""
+    from_folder = choice.torch.listing.source.kind == "directory"
+    if configuration.no_index or (question.request.offline and from_folder):
+        return False
+    index = configuration.index_url
+    own = [one for one in question.listings if index is None or one.source.url == index.url]
+    general = [one for one in own if one.source.kind in ("pypi", "snapshot")]
+    return not general or not all(one.problem for one in general)
+
+
+def _serves(listings: tuple[Listing, ...], asked: Question, choice: Choice) -> bool:
+    """Whether one of the files fits the machines, the Python, and what is known to go wrong."""
+    wanted = SpecifierSet()
+    for text, _ in constraints_of(asked, choice):
+        requirement = Requirement(text)
+        if requirement.name == NUMPY:
+            wanted &= requirement.specifier
+    shelf = collect_shelf(listings, asked.target, (NUMPY,))
+    return any(
+        wanted.contains(item.release) and python.runs_on(item.file, choice.python)
+        for item in shelf.all_of(NUMPY)
+    )
+
+
+def _why_not(listings: tuple[Listing, ...], choice: Choice) -> str:
+    down = next((one for one in listings if one.problem), None)
+    if down is not None:
+        return tr("{page} could not be read ({problem})", page=down.page, problem=down.problem)
+    read = pages(tuple(one.page for one in listings))
+    if not read:
+        return tr("no index was read that may have numpy")
+    return tr("no wheel of numpy for Python {python} on {page}", python=choice.python.short, page=read)

@@ -1,0 +1,45 @@
+"""Name files to uv by address and hash, where it would fetch them whole to make hashes of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from gpuenv.indexes.mirrors.load import Mirrors
+from gpuenv.indexes.urls import is_remote
+from gpuenv.model.plan import FilePlace, Plan, StackFile
+from gpuenv.planning.mirrors.labels import mirror_at
+
+
+def by_address(plan: Plan, mirrors: Mirrors) -> Plan:
+    """Return a plan whose pins name the files of mirrors that tell no hashes, where these are known."""
+    hashes = {package.name: package.sha256 for package in plan.packages}
+    files = {file.name: _with_hash(file, hashes) for file in plan.stack if _lies_without_hash(file, mirrors)}
+    pins = tuple(_address_of(pin, files) or pin for pin in plan.pins)
+    pages = {file.page for file in files.values() if file.sha256}
+    links = tuple(link for link in plan.sources.find_links if link not in pages)
+    return replace(plan, pins=pins, sources=replace(plan.sources, find_links=links))
+
+
+def _lies_without_hash(file: StackFile, mirrors: Mirrors) -> bool:
+    place = file.places[0]
+    mirror = mirror_at(place.index, mirrors) if is_remote(place.url) else None
+    return mirror is not None and mirror.torch is not None and not mirror.torch.hashes
+
+
+def _with_hash(file: StackFile, hashes: Mapping[str, str | None]) -> FilePlace:
+    place = file.places[0]
+    told = (other.sha256 for other in file.places if other.sha256)
+    return replace(place, sha256=place.sha256 or hashes.get(file.name) or next(told, None))
+
+
+def _address_of(pin: str, files: Mapping[str, FilePlace]) -> str | None:
+    requirement = Requirement(pin)
+    place = files.get(canonicalize_name(requirement.name))
+    if place is None or place.sha256 is None:
+        return None
+    extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
+    return f"{requirement.name}{extras} @ {place.url}#sha256={place.sha256}"

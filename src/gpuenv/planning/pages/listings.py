@@ -1,0 +1,284 @@
+"""What the indexes of a plan list: the user's, PyPI's, PyTorch's, or the snapshot that ships with gpuenv."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from packaging.utils import canonicalize_name
+
+from gpuenv.http import HttpClient, fetch_sizes
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.indexes.configuration.read import read_configuration, without_folders
+from gpuenv.indexes.mirrors.load import load_mirrors
+from gpuenv.indexes.mirrors.notes import strayed_last, warn_of_strays
+from gpuenv.indexes.urls import PAGE_ENDINGS, is_file_url, is_remote, local_path
+from gpuenv.indexes.wheel_files import is_variant
+from gpuenv.installers import CONDA_MANAGERS
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.model.index import IndexConfiguration, IndexSource, Listing
+from gpuenv.model.mirror import Mirror
+from gpuenv.model.plan import Plan, Warn
+from gpuenv.planning.index_order import served_by
+from gpuenv.planning.mirrors.choose import DEFAULT, Chosen, Circumstances, choose, named_source
+from gpuenv.planning.mirrors.stand_ins import Reader, turn_to_others
+from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.pages.shipped_listing import known_digests, known_files
+from gpuenv.resolution.candidate import Case, release_of
+from gpuenv.resolution.digests import Contradiction, warn_of_contradictions, with_known_digests
+from gpuenv.resolution.request import Request
+from gpuenv.resolution.target import Target
+from gpuenv.resolution.variants_to_query import builds_worth_asking
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The listings of a plan, and the configurations that its installer may get, the best first.
+
+    `configured` is what pip's and uv's own configuration names. `official` are the listings of the official
+    index that ship with gpuenv, where only other mirrors were asked; `named` are the mirrors that were.
+    `stood_in` are mirrors that were turned to, `silent` those of them of which none answered.
+    """
+
+    listings: tuple[Listing, ...]
+    configurations: tuple[IndexConfiguration, ...]
+    configured: IndexConfiguration
+    warnings: tuple[Warn, ...] = ()
+    named: tuple[Mirror, ...] = ()
+    official: tuple[Listing, ...] = ()
+    stood_in: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
+
+
+def list_files(
+    options: PlanOptions,
+    request: Request,
+    target: Target,
+    knowledge: Knowledge,
+    environ: Mapping[str, str],
+    *,
+    others: tuple[Target, ...] = (),
+) -> Listed:
+    """Read what each source lists of the torch stack; offline, from caches, wheelhouses and the snapshot.
+
+    What is read is enough to choose for `target`, and for each of `others` of the same platform.
+    """
+    projects = tuple(canonicalize_name(name) for name in ("torch", *request.companions))
+    configuration = _with_wheelhouses(options, environ)
+    check_wheelhouses((*options.find_links, *filter(is_file_url, options.mirrors)))
+    builds = builds_worth_asking(request, target, knowledge, others)
+    around = Circumstances(
+        mirrors=load_mirrors(environ),
+        configuration=configuration,
+        variants=tuple(dict.fromkeys(case.variant for case in builds)),
+        environ=environ,
+        excluding=options.excluding,
+        conda=request.manager in CONDA_MANAGERS,
+    )
+    chosen = choose(options.mirrors, around, by_itself=not options.offline)
+
+    def known() -> tuple[Listing, ...]:
+        return known_files(projects, target, knowledge, around.mirrors.find("official"), environ)
+
+    with HttpClient(environ, ca_bundle=configuration.ca_bundle, offline=options.offline) as client:
+        reader = Reader(projects, client)
+        listings = reader.read((*configuration.find_links, *chosen.sources))
+        listings = _with_folders(listings, chosen, builds, request, around, reader)
+        turned = turn_to_others(chosen, listings, around, reader)
+    chosen, listings = turned.chosen, turned.listings
+    if options.offline:
+        shipped = (listing for listing in known() if _is_carried(listing, chosen))
+        listings = (*(listing for listing in listings if not listing.problem), *shipped)
+    listings, contradictions = _agreeing(listings, around)
+    ordered = strayed_last(listings)
+    only_others = bool(chosen.named) and not any(one.kind == "official" for one in chosen.named)
+    return Listed(
+        listings=ordered,
+        configurations=_for_installer(configuration, chosen, listings, around),
+        warnings=(*chosen.warnings, *warn_of_strays(listings), *warn_of_contradictions(contradictions)),
+        named=chosen.named,
+        official=known() if only_others and not options.offline else (),
+        stood_in=turned.answered,
+        silent=turned.silent,
+        configured=read_installer_configuration(environ),
+    )
+
+
+def _agreeing(
+    listings: tuple[Listing, ...], around: Circumstances
+) -> tuple[tuple[Listing, ...], tuple[Contradiction, ...]]:
+    """Return what agrees with what is known; what ships is not even read where all pages are official."""
+    if all(around.is_official(listing.source) for listing in listings if listing.files):
+        return listings, ()
+    return with_known_digests(listings, known_digests(), around.is_official)
+
+
+def _is_carried(listing: Listing, chosen: Chosen) -> bool:
+    """Whether what ships may be had from the mirrors named: those of PyPI have PyPI's files alone."""
+    carriers = (*chosen.named, *chosen.later)
+    no_wheels = bool(chosen.named) and not any(mirror.torch for mirror in carriers)
+    return listing.source.name == DEFAULT or not no_wheels
+
+
+def _with_folders(
+    listings: tuple[Listing, ...],
+    chosen: Chosen,
+    builds: tuple[Case, ...],
+    request: Request,
+    around: Circumstances,
+    reader: Reader,
+) -> tuple[Listing, ...]:
+    """Look into the folders of the variants where a page of all of them lacks what is asked for.
+
+    https://github.com/pytorch/pytorch/issues/170511
+    """
+    empty = [source for source in chosen.sources if _lists_nothing(source, listings)]
+    folders: tuple[IndexSource, ...] = ()
+    for source in empty:
+        if source.maybe_flat or source.kind == "pytorch":
+            folders += tuple(
+                replace(source, kind="pytorch", url=f"{source.url}/{one}", maybe_flat=True)
+                for one in around.variants
+            )
+    roots = [source for source in chosen.sources if source.kind == "pytorch" and source not in empty]
+    if (request.specifier("torch") or request.variant) and builds and not _lists_any(builds, listings):
+        wanted = dict.fromkeys(case.variant for case in builds)
+        folders += tuple(
+            replace(root, url=f"{root.url}/{one}")
+            for root in roots
+            if not is_variant(root.url.rpartition("/")[2])
+            for one in wanted
+        )
+    return (*listings, *reader.read(folders)) if folders else listings
+
+
+def _lists_nothing(source: IndexSource, listings: tuple[Listing, ...]) -> bool:
+    own = [listing for listing in listings if listing.source.url == source.url]
+    return bool(own) and not any(listing.files or listing.problem for listing in own)
+
+
+def _lists_any(builds: tuple[Case, ...], listings: tuple[Listing, ...]) -> bool:
+    wanted = {(case.torch, case.variant) for case in builds}
+    return any(
+        (release_of(file.version), file.variant) in wanted
+        for listing in listings
+        if listing.project == "torch"
+        for file in listing.files
+    )
+
+
+def configuration_for(options: PlanOptions, environ: Mapping[str, str]) -> IndexConfiguration:
+    """Return what an installer is told where torch does not come from wheels: the index for all else."""
+    configured = _with_wheelhouses(options, environ)
+    around = Circumstances(load_mirrors(environ), configured, (), environ, options.excluding, conda=True)
+    index = next(iter(choose(options.mirrors, around).general), configured.index_url)
+    return served_by(index, configured, environ)
+
+
+def _with_wheelhouses(options: PlanOptions, environ: Mapping[str, str]) -> IndexConfiguration:
+    configured = read_installer_configuration(environ)
+    if options.container is not None:
+        configured = without_folders(configured)
+    wheelhouses = tuple(named_source(place, "--find-links", "find-links") for place in options.find_links)
+    links = (*wheelhouses, *configured.find_links)
+    return replace(configured, find_links=links, only_binary=options.only_binary)
+
+
+def check_wheelhouses(wheelhouses: tuple[str, ...]) -> None:
+    """Raise UsageError for a folder or page that was typed and is not there: nothing would come from it."""
+    for place in wheelhouses:
+        path = local_path(place)
+        if not is_remote(place) and not (path.is_dir() or path.name.endswith(PAGE_ENDINGS)):
+            raise UsageError(
+                tr("`{place}` is no folder of wheels", place=place),
+                code="bad-address",
+                fixes=(Fix(tr("give a folder that is there, or the address of a page that lists wheels")),),
+            )
+
+
+def choose_sources(
+    indexes: tuple[str, ...], environ: Mapping[str, str]
+) -> tuple[IndexConfiguration, tuple[IndexSource, ...]]:
+    """Return the user's configuration, and the indexes named, else those a plan reads but local ones."""
+    configuration = read_installer_configuration(environ)
+    if indexes:
+        return configuration, tuple(named_source(index, "--index", "mirror") for index in indexes)
+    around = Circumstances(load_mirrors(environ), configuration, (), environ)
+    found = (*configuration.find_links, *choose((), around).sources)
+    return configuration, tuple(source for source in found if source.kind != "directory")
+
+
+def read_installer_configuration(environ: Mapping[str, str]) -> IndexConfiguration:
+    """Return what pip's and uv's configuration names; raise UsageError for what is no address."""
+    try:
+        read = read_configuration(environ, home=_home(), cwd=Path.cwd())
+        for source in (
+            *read.extra_index_urls,
+            *read.find_links,
+            *((read.index_url,) if read.index_url else ()),
+        ):
+            urlsplit(source.url)
+    except ValueError as error:
+        raise UsageError(
+            tr(
+                "the configuration of pip or uv names an address that can't be read: {error}",
+                error=reason_of(error),
+            ),
+            code="bad-address",
+            fixes=(Fix(tr("see what they are told"), "pip config debug"),),
+        ) from None
+    return read
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:  # no HOME, and nobody of that number in the password file: a container's user
+        return Path(os.devnull)
+
+
+def _for_installer(
+    configuration: IndexConfiguration,
+    chosen: Chosen,
+    listings: tuple[Listing, ...],
+    around: Circumstances,
+) -> tuple[IndexConfiguration, ...]:
+    """Return the configuration without what could not be read: uv gives up at a page that does not answer.
+
+    One for each index that can serve everything, in order.
+    """
+    down = {listing.source.url for listing in listings if listing.problem}
+    usable = replace(
+        configuration,
+        extra_index_urls=tuple(item for item in configuration.extra_index_urls if item.url not in down),
+        find_links=tuple(item for item in configuration.find_links if item.url not in down),
+    )
+    answering = tuple(source for source in chosen.general if _serves_everything(source, listings))
+    indexes = answering or chosen.general[:1] or (configuration.index_url,)
+    return tuple(served_by(index, usable, around.environ) for index in indexes)
+
+
+def _serves_everything(source: IndexSource, listings: tuple[Listing, ...]) -> bool:
+    """Whether a mirror is one of PyPI: a copy of the PyTorch index carries files with local versions."""
+    own = [listing for listing in listings if listing.source.url == source.url]
+    carries_variants = any(file.version.local for listing in own for file in listing.files)
+    answers = all(item.source.kind == "pypi" and not item.problem for item in own)
+    return source.kind == "pypi" and answers and not carries_variants
+
+
+def with_sizes(plan: Plan, options: PlanOptions, environ: Mapping[str, str]) -> Plan:
+    """Return the plan with the sizes that its index pages did not tell, where a server does."""
+    unknown = [item.url for item in plan.packages if item.size is None and item.url and is_remote(item.url)]
+    if options.offline or not unknown:
+        return plan
+    with HttpClient(environ, ca_bundle=plan.sources.ca_bundle) as client:
+        sizes = dict(zip(unknown, fetch_sizes(client, tuple(unknown)), strict=True))
+    return replace(
+        plan,
+        packages=tuple(replace(item, size=item.size or sizes.get(item.url or "")) for item in plan.packages),
+    )

@@ -1,0 +1,51 @@
+"""What is known to be published without asking anybody: the listing that ships with gpuenv."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from packaging.utils import NormalizedName, canonicalize_name
+from packaging.version import Version
+
+from gpuenv import matrices
+from gpuenv.indexes.configuration.installer_default import default_index
+from gpuenv.indexes.snapshot import Bases, Pairing, read_snapshot
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.index import Listing
+from gpuenv.model.mirror import Mirror
+from gpuenv.resolution.target import Target
+
+_NOWHERE = "pypi"  # stands for PyPI in an offline plan where no installer tells its address
+
+
+def known_files(
+    projects: tuple[NormalizedName, ...],
+    target: Target,
+    knowledge: Knowledge,
+    official: Mirror,
+    environ: Mapping[str, str],
+) -> tuple[Listing, ...]:
+    """Return what the official indexes are known to list."""
+    builds = knowledge.builds_of(target.platform)
+    pairings = tuple(
+        Pairing(torch, canonicalize_name(project), version)
+        for torch in dict.fromkeys(build.torch for build in builds)
+        for project, versions in knowledge.companions_of(torch).items()
+        for version in versions
+        if _is_for_each_variant(project, version, knowledge)
+    )
+    pytorch = official.torch.address if official.torch else _NOWHERE
+    bases = Bases(pytorch, default_index(environ) or _NOWHERE)
+    return read_snapshot(matrices.load("wheels"), builds, pairings, projects, bases)
+
+
+def _is_for_each_variant(project: str, version: Version, knowledge: Knowledge) -> bool:
+    """Whether a release was published for each variant of its torch, unlike one with kernels of its own."""
+    release = knowledge.companion_release(project, version)
+    return release is None or not release.architectures
+
+
+def known_digests() -> dict[str, str]:
+    """Return the digests of the PyTorch index's files, by name."""
+    rows = matrices.load("wheels")
+    return {row["filename"]: row["sha256"] for row in rows if row["index"] == "pytorch" and row.get("sha256")}

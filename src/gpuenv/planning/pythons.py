@@ -1,0 +1,128 @@
+"""Which Pythons an environment can have: those of this machine, or what is known of another's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timezone
+
+from packaging.specifiers import SpecifierSet
+
+from gpuenv.installers import CONDA_MANAGERS, get_manager
+from gpuenv.installers.protocol import installed_offers, sort_offers, without
+from gpuenv.installers.python_version import with_release
+from gpuenv.installers.uv import NAME as UV
+from gpuenv.installers.uv import REFUSING_DOWNLOADS, exact_pythons
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.knowledge.python_releases import brought_by_uv, with_ages
+from gpuenv.model.machine import Machine
+from gpuenv.model.python import PythonOffer, parse_python_tag
+from gpuenv.planning.conda.choose import conda_pythons
+from gpuenv.planning.machines import is_here
+from gpuenv.planning.options import PlanOptions
+from gpuenv.resolution.request import parse_python
+from gpuenv.resolution.rules.python import counts_patches
+from gpuenv.resolution.target import Target
+
+
+def offer_pythons(
+    options: PlanOptions, manager: str, target: Target, knowledge: Knowledge, environ: Mapping[str, str]
+) -> tuple[PythonOffer, ...]:
+    """Return the Pythons on offer; interpreters of other machines are known by version only.
+
+    Where nothing is known of another machine's, and its manager brings none, any that torch is built for.
+    """
+    offers = _on_offer(options, manager, target, knowledge, environ)
+    today = datetime.now(timezone.utc).date()
+    return with_ages(offers, knowledge.python_releases, today)
+
+
+def _on_offer(
+    options: PlanOptions, manager: str, target: Target, knowledge: Knowledge, environ: Mapping[str, str]
+) -> tuple[PythonOffer, ...]:
+    machines = target.machines
+    if manager in CONDA_MANAGERS:
+        return conda_pythons(target.platform)
+    if options.on_nodes:
+        return _on_all(machines)
+    if is_here(options, machines):
+        return _here(options, manager, environ, machines[0])
+    saved = bool(options.machines or options.machine_folder)
+    there = _on_all(machines) if saved or options.container else ()
+    if options.container is None:
+        there = _with_brought(there, options, manager, target, knowledge, environ)
+    return there or _published(target, knowledge)
+
+
+def _here(
+    options: PlanOptions, manager: str, environ: Mapping[str, str], machine: Machine
+) -> tuple[PythonOffer, ...]:
+    offers = get_manager(manager).available_pythons(machine.pythons, environ, offline=options.offline)
+    asked = _patches_asked(options)
+    if asked is None:
+        return offers
+    exact = exact_pythons(environ, offline=options.offline) if manager == UV else ()
+    return _by_release(offers, exact, asked, environ)
+
+
+def _with_brought(
+    there: tuple[PythonOffer, ...],
+    options: PlanOptions,
+    manager: str,
+    target: Target,
+    knowledge: Knowledge,
+    environ: Mapping[str, str],
+) -> tuple[PythonOffer, ...]:
+    """Return the Pythons of other machines with those that uv brings them, whatever uv may bring here."""
+    if manager != UV:
+        return there
+    asked = _patches_asked(options)
+    if asked is not None:
+        exact = tuple(map(_unplaced, exact_pythons(without(environ, REFUSING_DOWNLOADS))))
+        return _by_release(there, exact, asked, environ)
+    releases = {offer.tag for offer in there}
+    brought = brought_by_uv(knowledge.python_releases, target.platform)
+    return (*there, *(offer for offer in brought if offer.tag not in releases))
+
+
+def _patches_asked(options: PlanOptions) -> SpecifierSet | None:
+    """Return the request where it tells patch releases apart."""
+    asked = parse_python(options.python) if options.python else None
+    return asked if asked is not None and counts_patches(asked) else None
+
+
+def _unplaced(offer: PythonOffer) -> PythonOffer:
+    return replace(offer, path=None, installed=False)
+
+
+def _by_release(
+    there: tuple[PythonOffer, ...],
+    brought: tuple[PythonOffer, ...],
+    asked: SpecifierSet,
+    environ: Mapping[str, str],
+) -> tuple[PythonOffer, ...]:
+    """Return the Pythons by their patch releases; those of which nothing tells theirs are left out.
+
+    Of those that would be brought, the newest of each MAJOR.MINOR that was asked for stays.
+    """
+    told = (with_release(offer, environ) for offer in there if offer.installed)
+    best: dict[tuple[str, bool], PythonOffer] = {}
+    for offer in (*(one for one in brought if asked.contains(one.version)), *brought):
+        best.setdefault((offer.tag, offer.installed), offer)
+    return sort_offers((*(offer for offer in told if offer is not None), *best.values()))
+
+
+def _on_all(machines: tuple[Machine, ...]) -> tuple[PythonOffer, ...]:
+    """Return the releases of Python that every machine has, MAJOR.MINOR and free-threaded or not."""
+    offers = [{offer.tag: offer for offer in installed_offers(machine.pythons)} for machine in machines]
+    shared = set.intersection(*(set(of_one) for of_one in offers))
+    first = (offer for tag, offer in offers[0].items() if tag in shared)
+    exact = len(machines) == 1
+    return sort_offers(
+        tuple(replace(offer, path=None, version=offer.version if exact else offer.short) for offer in first)
+    )
+
+
+def _published(target: Target, knowledge: Knowledge) -> tuple[PythonOffer, ...]:
+    tags = {tag for build in knowledge.builds_of(target.platform) for tag in build.pythons}
+    return sort_offers(tuple(parse_python_tag(tag) for tag in tags if tag.startswith("cp3")))

@@ -1,0 +1,54 @@
+"""Plans and scripts without the passwords that stand in addresses of indexes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar, cast
+
+from gpuenv.model.plan import Plan
+from gpuenv.secrets.url_credentials import has_userinfo, redact, without_userinfo
+
+T = TypeVar("T")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>]+")
+
+
+def without_passwords(plan: Plan) -> Plan:
+    """Hide passwords in all that is told of a plan; its steps and sources keep them: they are to be run."""
+    return replace(
+        plan,
+        packages=_changed(plan.packages, redact),
+        why=_changed(plan.why, redact),
+        rejected=_changed(plan.rejected, redact),
+        advice=_changed(plan.advice, redact),
+        warnings=_changed(plan.warnings, redact),
+    )
+
+
+def without_secrets(value: T) -> T:
+    """Leave what is secret out of every address in a value: it is written for others."""
+    return _changed(value, without_userinfo)
+
+
+def secret_addresses(value: Any) -> Iterator[str]:
+    """Yield the addresses in a value that are not for everybody."""
+    if isinstance(value, str):
+        yield from (found[0] for found in _ADDRESS.finditer(value) if has_userinfo(found[0]))
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from secret_addresses(item)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from secret_addresses(getattr(value, field.name))
+
+
+def _changed(value: T, change: Callable[[str], str]) -> T:
+    if isinstance(value, str):
+        return cast("T", change(value))
+    if isinstance(value, tuple):
+        return cast("T", tuple(_changed(item, change) for item in value))
+    if is_dataclass(value) and not isinstance(value, type):
+        texts = {field.name: getattr(value, field.name) for field in fields(value)}
+        return cast("T", replace(value, **{name: _changed(text, change) for name, text in texts.items()}))
+    return value

@@ -1,0 +1,193 @@
+"""Requirements from the command line and from requirements files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from gpuenv.files.read_text import read_text
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Because, Fix, UsageError
+from gpuenv.model.plan import Warn
+from gpuenv.planning.options import PlanOptions
+from gpuenv.resolution.request import OPTIONAL, parse_named, parse_requirements
+from gpuenv.secrets.url_credentials import redact
+
+_LARGEST = 8 << 20  # bytes
+_MOST_FILES = 200
+_MOST_LINES = 10_000
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+_HASHES = re.compile(r"\s--hash[=\s]\s*\S+")
+_RELATIVE = re.compile(r"(?P<name>[\w.-]+(?:\[[^\]]*\])?)\s*@\s*(?P<path>\.{0,2}/[^;\s]*)(?P<more>\s+;.*)?")
+_MORE = re.compile(r"(?:-r|--requirement)(?:\s*=\s*|\s*)(?P<file>\S.*)")
+# Where files come from is what gpuenv decides; torch from a second index would be one of chance.
+_PLACES = re.compile(
+    r"(?:-i|-f|--index-url|--extra-index-url|--find-links|--trusted-host|--prefer-binary|--require-hashes)(?:[=\s]|$)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementsFile:
+    """What a requirements file and those that it names ask for; `passed_over` are lines that do not count."""
+
+    lines: tuple[str, ...] = ()
+    passed_over: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """All that is asked for; `told` are warnings of what in the requirements files does not count.
+
+    `optional` are projects that nobody asked for and that come along where they can be had.
+    """
+
+    requirements: tuple[Requirement, ...]
+    told: tuple[Warn, ...]
+    optional: tuple[str, ...] = ()
+
+
+def gather_requirements(options: PlanOptions) -> Gathered:
+    """Return all that is asked for; raise UsageError for what is no requirement and for unreadable files."""
+    read, told = with_files_read(options)
+    optional = () if read.requirements else OPTIONAL
+    return Gathered(parse_requirements(read.requirements), told, optional)
+
+
+def with_files_read(options: PlanOptions) -> tuple[PlanOptions, tuple[Warn, ...]]:
+    """Return the options with the lines of the requirements files in their place, and what to tell of them.
+
+    Raises UsageError for unreadable files.
+    """
+    files = [(path, read_requirements(path)) for path in options.requirement_files]
+    typed = (_anchored(text, Path.cwd()) for text in options.requirements)
+    lines = chain(typed, chain.from_iterable(file.lines for _, file in files))
+    told = (_passed_over(path, line) for path, file in files for line in dict.fromkeys(file.passed_over))
+    return replace(options, requirements=tuple(lines), requirement_files=()), tuple(told)
+
+
+def _passed_over(path: Path, line: str) -> Warn:
+    text = tr(
+        "{file}: `{line}` is passed over: gpuenv decides itself where the files come from",
+        file=path,
+        line=redact(line),
+    )
+    return Warn("requirements-file", text)
+
+
+def read_requirements(path: Path) -> RequirementsFile:
+    """Return what a pip requirements file asks for, and those that it names with `-r`.
+
+    Comments and blank lines go, continued lines are joined. What says where files come from and their hashes
+    are passed over; other options raise UsageError, and so does a file that can't be read.
+    """
+    return _read(path, (), _Budget(path))
+
+
+@dataclass(slots=True)
+class _Budget:
+    """What a file and those that it names may hold together: each may name the next one twice."""
+
+    path: Path
+    files: int = 0
+    lines: int = 0
+
+    def take(self, lines: int) -> None:
+        self.files, self.lines = self.files + 1, self.lines + lines
+        if self.files > _MOST_FILES:
+            raise _unreadable(self.path, tr("it leads to more than {most} files", most=_MOST_FILES))
+        if self.lines > _MOST_LINES:
+            raise _unreadable(self.path, tr("it asks for more than {most} things", most=_MOST_LINES))
+
+
+def _read(path: Path, within: tuple[Path, ...], budget: _Budget) -> RequirementsFile:
+    if path in within:
+        raise _unreadable(path, tr("it names itself"))
+    try:
+        lines = numbered_lines(read_text(path, _LARGEST))
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, reason_of(error)) from None
+    budget.take(len(lines))
+    found = [_read_line(line, number, path, within, budget) for number, line in lines]
+    return RequirementsFile(
+        tuple(chain.from_iterable(one.lines for one in found)),
+        tuple(chain.from_iterable(one.passed_over for one in found)),
+    )
+
+
+def _unreadable(path: Path, reason: str) -> UsageError:
+    text = tr("`{path}` can't be read: {reason}", path=path, reason=reason)
+    fix = Fix(tr("give a requirements file that is there and can be read"))
+    return UsageError(text, code="bad-requirements-file", fixes=(fix,))
+
+
+def numbered_lines(text: str) -> tuple[tuple[int, str], ...]:
+    r"""Return the numbered lines of a requirements file, continued ones joined, without comments and blanks.
+
+    torch==2.1.2  # the paper's
+    numpy>=1.24 \
+        ; python_version < "3.13"
+    """
+    whole = ((number, _COMMENT.sub("", line).strip()) for number, line in _joined(text))
+    return tuple((number, line) for number, line in whole if line)
+
+
+def _joined(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines with the number of the first that each was continued from."""
+    parts: list[str] = []
+    first = 1
+    for number, line in enumerate(text.splitlines(), 1):
+        first = first if parts else number
+        parts.append(line.removesuffix("\\"))
+        if not line.endswith("\\"):
+            yield first, " ".join(parts)
+            parts = []
+    yield first, " ".join(parts)
+
+
+def _read_line(
+    line: str, number: int, path: Path, within: tuple[Path, ...], budget: _Budget
+) -> RequirementsFile:
+    more = _MORE.fullmatch(line)
+    if more:
+        return _read(path.parent / more["file"], (*within, path), budget)
+    if _PLACES.match(line):
+        return RequirementsFile((), (line,))
+    if line.startswith("-"):
+        raise _option(line, str(path))
+    bare = _HASHES.sub("", line).strip()
+    anchored = _anchored(bare, path.absolute().parent)
+    check_requirements((anchored,), f"{path}:{number}")
+    return RequirementsFile((anchored,), () if bare == line else ("--hash",))
+
+
+def check_requirements(texts: tuple[str, ...], place: str) -> None:
+    """Raise UsageError that says where what is no requirement stands."""
+    try:
+        parse_named(texts)
+    except UsageError as error:
+        message = tr("{place}: {text}", place=place, text=error.message)
+        raise UsageError(message, code=error.code, because=error.because, fixes=error.fixes) from None
+
+
+def _anchored(text: str, folder: Path) -> str:
+    """Return a requirement with an address for its path (`mine @ ./mine.whl`): installers run elsewhere."""
+    named = _RELATIVE.fullmatch(text.strip())
+    if named is None:
+        return text
+    return f"{named['name']} @ {Path(os.path.normpath(folder / named['path'])).as_uri()}{named['more'] or ''}"
+
+
+def _option(line: str, name: str) -> UsageError:
+    return UsageError(
+        tr("`{line}` in {file} is an option, not a requirement", line=line, file=name),
+        code="option-in-requirements",
+        because=(Because(tr("gpuenv decides itself where the files come from"), name),),
+        fixes=(Fix(tr("take the line out; give --mirror or --find-links on the command line instead")),),
+    )

@@ -1,0 +1,282 @@
+"""The user's other requirements, resolved with the torch stack fixed: the next torch where that fails."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from gpuenv.i18n.messages import tr
+from gpuenv.installers.uv_compile import Resolved, ResolvedFile, Unresolvable
+from gpuenv.model.errors import Because, Fix, Refused
+from gpuenv.model.locked import LockedFile
+from gpuenv.model.plan import Plan, PlannedPackage, Rejection, Warn
+from gpuenv.resolution.direct_urls import warn_of_building, warn_of_unresolved
+from gpuenv.resolution.resolve import Choice
+from gpuenv.resolution.rules.platform_tags import fits_name
+from gpuenv.resolution.target import Target
+
+_MOST_TRIES = 25
+_MOST_BUILDS = 2
+_WORD = re.compile(r"[\w.-]+")
+_STACK_NAMES = ("torch", "torchvision", "torchaudio", "torchtext", "torchdata")
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A choice with which the other requirements can't be resolved."""
+
+    choice: Choice
+    outcome: Unresolvable
+
+
+PlanFor = Callable[[Choice, tuple[PlannedPackage, ...]], Plan]
+# resolves a plan; of the projects named, none may be built
+Compile = Callable[[Plan, tuple[str, ...]], Resolved | Unresolvable]
+HasWheels = Callable[[ResolvedFile], bool]
+
+
+def resolve_jointly(
+    choices: tuple[Choice, ...], plan_for: PlanFor, compile_plan: Compile, has_wheels: HasWheels
+) -> Plan:
+    """Return the plan of the first choice with which everything can be resolved.
+
+    Choices that fail for the same reason are passed over. `has_wheels` tells of a release that would be built
+    whether there are wheels of it for some Python: then that of the next Python is taken.
+    Raises Refused when none is left, or none can help.
+    """
+    failures: list[Failed] = []
+    for choice in _worth_trying(choices, failures):
+        outcome = compile_plan(plan_for(choice, ()), ())
+        if isinstance(outcome, Resolved):
+            built = _built_for_want_of_a_wheel(outcome, has_wheels)
+            plan = _told(plan_for(choice, packages_of(outcome)), outcome, built)
+            if built:
+                search = _WheelSearch(built, plan_for, compile_plan, has_wheels)
+                plan = search.find(choice, choices) or _warned(plan, built)
+            return _with_failures(plan, failures)
+        failures.append(Failed(choice, outcome))
+        if not _may_help(failures):
+            break
+    raise _refuse(failures)
+
+
+def _told(plan: Plan, outcome: Resolved, warned: tuple[ResolvedFile, ...]) -> Plan:
+    """Return the plan with what was left out of its resolution, and what was built for it."""
+    built = tuple(
+        f"{file.name} {file.version}" for file in outcome.files if file.sdist and file not in warned
+    )
+    # sources by address that a wheel needs, of which uv could read what they need without running them
+    led_to = (f"{file.name} @ {file.url}" for file in outcome.files if _is_sources(file))
+    more = (*warn_of_unresolved((*outcome.left_out, *led_to)), *warn_of_building(built))
+    return replace(plan, warnings=(*plan.warnings, *more))
+
+
+def _is_sources(file: ResolvedFile) -> bool:
+    return not file.sdist and file.filename is not None and not file.filename.lower().endswith(".whl")
+
+
+def _built_for_want_of_a_wheel(outcome: Resolved, has_wheels: HasWheels) -> tuple[ResolvedFile, ...]:
+    """Return what would be built although the index has wheels of it for some Python."""
+    return tuple(file for file in outcome.files if file.sdist and has_wheels(file))
+
+
+def _of_other_pythons(choice: Choice, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
+    """Return one choice of the same torch for each other Python, the preferred first."""
+    others: dict[str, Choice] = {}
+    for one in choices:
+        if one.case.torch == choice.case.torch and one.python.short != choice.python.short:
+            others.setdefault(one.python.short, one)
+    return tuple(others.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _WheelSearch:
+    """Looks for a plan with wheels of what would be `built`."""
+
+    built: tuple[ResolvedFile, ...]
+    plan_for: PlanFor
+    compile_plan: Compile
+    has_wheels: HasWheels
+
+    def find(self, choice: Choice, choices: tuple[Choice, ...]) -> Plan | None:
+        """Return a plan with wheels of the same releases for the next Python, else of older ones for this."""
+        same = tuple(f"{file.name}=={file.version}" for file in self.built)
+        for other in _of_other_pythons(choice, choices):
+            found = self._resolve(other, same)
+            if found:
+                facts = {"packages": _named(self.built), "python": found.python}
+                because = Because(tr("{packages}: wheels are for Python {python}", **facts), "uv pip compile")
+                return replace(found, why=(*found.why, because))
+        return self._resolve(choice, ())
+
+    def _resolve(self, choice: Choice, pins: tuple[str, ...]) -> Plan | None:
+        """Return the plan, with the releases that have wheels pinned: an installer would build newer ones."""
+        plan = self.plan_for(choice, ())
+        names = tuple(file.name for file in self.built)
+        outcome = self.compile_plan(replace(plan, constraints=(*plan.constraints, *pins)), names)
+        if not isinstance(outcome, Resolved) or _built_for_want_of_a_wheel(outcome, self.has_wheels):
+            return None
+        found = tuple(f"{file.name}=={file.version}" for file in outcome.files if file.name in names)
+        plan = _told(self.plan_for(choice, packages_of(outcome)), outcome, ())
+        return replace(plan, constraints=(*plan.constraints, *found))
+
+
+def _warned(plan: Plan, built: tuple[ResolvedFile, ...]) -> Plan:
+    text = tr(
+        "{packages}: no wheel for Python {python}; it is built where it is installed, which may fail",
+        packages=_named(built),
+        python=plan.python,
+    )
+    return replace(plan, warnings=(*plan.warnings, Warn("no-wheel", text)))
+
+
+def _named(files: tuple[ResolvedFile, ...]) -> str:
+    return ", ".join(f"{file.name} {file.version}" for file in files)
+
+
+def _worth_trying(choices: tuple[Choice, ...], failures: list[Failed]) -> Iterator[Choice]:
+    """Yield one choice a torch release and Python, as long as no demand that was learned rules it out."""
+    seen = set()
+    for choice in choices:
+        key = (choice.case.torch, choice.python.short)
+        if key in seen or any(_is_ruled_out(choice, failed) for failed in failures):
+            continue
+        if len(failures) >= _MOST_TRIES:
+            return
+        seen.add(key)
+        yield choice
+
+
+def _may_help(failures: list[Failed]) -> bool:
+    """Whether another torch or Python may help; each build may fetch gigabytes and take minutes to fail."""
+    last = failures[-1].outcome
+    if last.unbuilt is not None:
+        return sum(failed.outcome.unbuilt is not None for failed in failures) < _MOST_BUILDS
+    return _may_depend_on_torch(last)
+
+
+def _may_depend_on_torch(outcome: Unresolvable) -> bool:
+    """Whether another torch or Python may help: uv's explanation names one of them.
+
+    A requirement that no index has, or two that contradict each other, fail with every torch.
+    """
+    words = {word.lower() for word in _WORD.findall(outcome.message)}
+    return not words.isdisjoint((*_STACK_NAMES, "python"))
+
+
+def _is_ruled_out(choice: Choice, failed: Failed) -> bool:
+    """Whether a choice would fail as another did: what can't be built fails so with any torch."""
+    if failed.outcome.unbuilt is not None:
+        return choice.python.short == failed.choice.python.short
+    return not _meets(choice, failed)
+
+
+def _meets(choice: Choice, failed: Failed) -> bool:
+    """Whether the choice meets what other packages demand of torch, as far as a failure told it."""
+    demands = (_parse(demand.needs) for demand in failed.outcome.demands_on(("torch",)))
+    return all(demand is None or demand.specifier.contains(choice.case.torch) for demand in demands)
+
+
+def _parse(text: str) -> Requirement | None:
+    try:
+        return Requirement(text)
+    except InvalidRequirement:
+        return None
+
+
+def only_fitting(outcome: Resolved | Unresolvable, target: Target) -> Resolved | Unresolvable:
+    """Return what was resolved, or that one of its wheels does not fit: uv knows no glibc below 2.17."""
+    if not isinstance(outcome, Resolved):
+        return outcome
+    names = (file.filename for file in outcome.files if file.filename)
+    name = next((one for one in names if not fits_name(one, target)), None)
+    return outcome if name is None else Unresolvable(_does_not_fit(name, target), ())
+
+
+def _does_not_fit(name: str, target: Target) -> str:
+    libc = {f"{one.system.libc} {one.system.libc_version}" for one in target.machines}
+    return tr("{file} does not run with {there}", file=name, there=", ".join(sorted(libc)))
+
+
+def packages_of(resolved: Resolved) -> tuple[PlannedPackage, ...]:
+    """Return the files that the resolver chose, as the plan names them."""
+    return tuple(planned_file(file) for file in resolved.files)
+
+
+def planned_file(file: ResolvedFile | LockedFile) -> PlannedPackage:
+    """Return a file beside the torch stack as the plan names it."""
+    return PlannedPackage(
+        name=file.name,
+        version=file.version,
+        variant=None,
+        index=file.index,
+        filename=file.filename,
+        url=file.url,
+        sha256=file.sha256,
+        size=file.size,
+        evidence="wheel",
+    )
+
+
+def _with_failures(plan: Plan, failures: list[Failed]) -> Plan:
+    rejected = tuple(_rejection(failed) for failed in failures)
+    return replace(plan, rejected=rejected + plan.rejected)
+
+
+def _rejection(failed: Failed) -> Rejection:
+    case = failed.choice.case
+    return Rejection(
+        "torch", str(case.torch), str(case.variant), "request", _reason(failed), "uv pip compile"
+    )
+
+
+def _reason(failed: Failed) -> str:
+    if failed.outcome.unbuilt is not None:
+        return _cannot_be_built(failed)
+    demands = failed.outcome.demands_on(_STACK_NAMES) or failed.outcome.demands
+    if demands:
+        return "; ".join(
+            tr("{package} needs {needs}", package=one.package, needs=one.needs) for one in demands
+        )
+    return failed.outcome.message
+
+
+def _cannot_be_built(failed: Failed) -> str:
+    return tr(
+        "`{package}` has no wheel for Python {python}, and to build it fails",
+        package=failed.outcome.unbuilt,
+        python=failed.choice.python.short,
+    )
+
+
+def _refuse_unbuilt(failures: list[Failed]) -> Refused:
+    """Refuse what can't be built; uv's words about the last try are told."""
+    package = failures[-1].outcome.unbuilt
+    tried = (failed for failed in failures if failed.outcome.unbuilt is not None)
+    texts = (*map(_cannot_be_built, tried), failures[-1].outcome.message)
+    return Refused(
+        tr("`{package}` can't be had on this machine", package=package),
+        code="build-failed",
+        because=tuple(Because(text, "uv pip compile") for text in dict.fromkeys(texts)),
+        fixes=(Fix(tr("ask for a release of it that has wheels, or leave it out")),),
+        data={"message": failures[-1].outcome.message},
+    )
+
+
+def _refuse(failures: list[Failed]) -> Refused:
+    if failures and failures[-1].outcome.unbuilt is not None:
+        return _refuse_unbuilt(failures)
+    texts = dict.fromkeys(
+        tr("with torch {torch}: {reason}", torch=failed.choice.case.torch, reason=_reason(failed))
+        for failed in failures[:3]
+    )
+    return Refused(
+        tr("no torch that runs here goes with the other requirements"),
+        code="requirements-conflict",
+        because=tuple(Because(text, "uv pip compile") for text in texts),
+        fixes=(Fix(tr("loosen or leave out the requirement named above")),),
+        data={"message": failures[0].outcome.message if failures else None},
+    )

@@ -1,0 +1,125 @@
+"""`gpuenv clone`: another environment with the very same packages, from no index."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from gpuenv.activation.entering import python_of
+from gpuenv.environments import ledger, renaming
+from gpuenv.environments import transaction as apply
+from gpuenv.environments.check_installed import installed_versions
+from gpuenv.environments.contents.kernels import kernels_of, remove_kernel
+from gpuenv.environments.external import remember
+from gpuenv.environments.folders.preconditions import check_beginning
+from gpuenv.environments.listing import Environment
+from gpuenv.environments.lock import WAIT_S, locked
+from gpuenv.environments.os_errors import telling_os_errors
+from gpuenv.environments.record import Record
+from gpuenv.environments.store import Place, is_path
+from gpuenv.files.directories import remove_tree
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Because, Fix, InstallFailed
+from gpuenv.model.machine import Machine
+from gpuenv.operations.unverified import proof_interrupted
+from gpuenv.operations.verify import VerifyOptions, VerifyResult, verify
+from gpuenv.process import interruption
+from gpuenv.relocation.copy_tree import Tree, check_copied_room, copy_tree, read_tree
+from gpuenv.relocation.relocate import both_locked, check_new, moved_files, new_place, source_environment
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedClone:
+    """What is to be copied, and where to."""
+
+    source: Environment
+    place: Place
+    tree: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How to copy: tell what goes on, show the bytes copied and all of them, wait for locks."""
+
+    tell: Callable[[str], None] = lambda _: None
+    progress: Callable[[int, int], None] = lambda _, __: None
+    wait_s: float = WAIT_S
+
+
+def plan_clone(source: str, name: str, environ: Mapping[str, str]) -> PlannedClone:
+    """Look what there is to copy, and whether it can be; raise UsageError or InstallFailed early."""
+    found = source_environment(source, environ, lambda path: _by_conda(path, name))
+    place = new_place(name, found.place, environ)
+    check_beginning(place, environ)
+    with telling_os_errors(found.place):
+        tree = read_tree(found.place.path)
+    check_copied_room(tree, place.path)
+    return PlannedClone(found, place, tree)
+
+
+def _by_conda(path: str, name: str) -> Fix:
+    option = "-p" if is_path(name) else "-n"
+    return Fix(
+        tr("let conda copy it"), f"conda create --clone {shlex.quote(path)} {option} {shlex.quote(name)}"
+    )
+
+
+def clone(planned: PlannedClone, how: How | None = None) -> Path:
+    """Make the copy and return its Python; whatever ends it before it is whole leaves nothing.
+
+    Raises UsageError (busy, or taken meanwhile) and InstallFailed.
+    """
+    how = how or How()
+    source, place = planned.source.place, planned.place
+    with interruption.heeded(), both_locked((place,), source, wait_s=how.wait_s, tell=how.tell):
+        check_new(place)
+        with apply.changing(place, force=False) as change:
+            tree = read_tree(source.path)
+            copy_tree(source.path, tree, place.path, how.progress)
+            beside = ledger.new_entry("renaming").folder(place.path)
+            renaming.put_beside(place.path, beside, moved_files(place.path, source, place, _fresh))
+            renaming.put_in_place(place.path, beside)
+            remove_tree(beside)
+            _drop_kernels(source, place)
+            _check_same(source, place)
+            remember(place)
+            interruption.check()
+            change.commit()
+    return python_of(place.path)
+
+
+def _fresh(record: Record) -> Record:
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return replace(record, created=now, verified=None, verify=None, proof=None, request=None)
+
+
+def _drop_kernels(source: Place, place: Place) -> None:
+    """Kernels that lie in the environment itself are registered for the original."""
+    for kernel in kernels_of(source.path):
+        if kernel.is_relative_to(source.path):
+            remove_kernel(place.path / kernel.relative_to(source.path), place.path)
+
+
+def _check_same(source: Place, place: Place) -> None:
+    """Raise InstallFailed where a pip was at work on the original meanwhile."""
+    before, after = installed_versions(source.path), installed_versions(place.path)
+    different = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+    if different:
+        raise InstallFailed(
+            tr("`{name}` changed while it was copied", name=source.name),
+            code="environment-changed",
+            because=(Because(", ".join(different), str(source.path)),),
+            fixes=(Fix(tr("run the command again")),),
+        )
+
+
+def prove_clone(place: Place, python: Path, environ: Mapping[str, str], machine: Machine) -> VerifyResult:
+    """Verify the copy and record the result; raise ProofInterrupted on Ctrl-C: the copy stays."""
+    try:
+        with locked(place):
+            return verify(str(python), environ, machine=machine, options=VerifyOptions(trust=True))
+    except KeyboardInterrupt:
+        raise proof_interrupted(place.name, place.path, python) from None

@@ -1,0 +1,164 @@
+"""What `clone` and `rename` have in common: which environment, where to, and what changes in its files."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from gpuenv.environments import transaction as apply
+from gpuenv.environments.contents.constraints_file import CONSTRAINTS
+from gpuenv.environments.find_paths import Rewritten, rewritten_files
+from gpuenv.environments.listing import Environment, place_of
+from gpuenv.environments.lock import locked
+from gpuenv.environments.record import FILE_NAME, LARGEST, Record, parse_record, render_record
+from gpuenv.environments.rewrite_paths import Move, replaced
+from gpuenv.environments.store import Place
+from gpuenv.files.read_limited import read_regular
+from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
+from gpuenv.installers import CONDA_MANAGERS
+from gpuenv.model.errors import Because, Fix, UsageError
+from gpuenv.operations.manage import existing, existing_to_change, foreign, unreadable
+from gpuenv.operations.settle import word_for
+from gpuenv.untrusted.printable import printable
+
+_UNSAFE = re.compile(r"[\x00-\x1f'\"`$\\!%&|;<>^*?]")  # what some shell's activation script would read
+
+
+def source_environment(
+    name: str, environ: Mapping[str, str], conda: Callable[[str], Fix], *, change: bool = False
+) -> Environment:
+    """Return the environment of that name or at that path.
+
+    Raises UsageError for an unknown or busy one, for one whose record can't be read, and for those of conda
+    tools, which know their environments by path: `conda` says what to run instead. Of one that is to `change`
+    what a killed gpuenv left is mended first.
+    """
+    path = foreign(name, environ)
+    if path is not None:
+        raise _of_conda(path, conda(str(path)))
+    if os.name == "nt":
+        raise UsageError(
+            tr("environments can't be copied or renamed on Windows: the programs in them hold their path"),
+            code="not-on-windows",
+            fixes=(Fix(tr("make it anew"), f"gpuenv export {shlex.quote(name)}"),),
+        )
+    found = existing_to_change(name, environ) if change else existing(name, environ)
+    root = found.place.path
+    if found.record.manager in CONDA_MANAGERS or (root / "conda-meta").is_dir():
+        raise _of_conda(root, conda(str(root)))
+    problem = unreadable(found)
+    if problem is not None:
+        raise UsageError(problem.message, code=problem.code)
+    return found
+
+
+def _of_conda(path: Path, fix: Fix) -> UsageError:
+    return UsageError(
+        tr("{path} is a conda environment: the tool that made it knows it by its path", path=path),
+        code="conda-environment",
+        because=(Because(tr("its packages were written for this path"), str(path / "conda-meta")),),
+        fixes=(fix,),
+    )
+
+
+def new_place(name: str, source: Place, environ: Mapping[str, str]) -> Place:
+    """Return where the new name is; raise UsageError where nothing can or may be made."""
+    place = place_of(name, environ)
+    if _UNSAFE.search(str(place.path)):
+        raise UsageError(
+            tr(
+                "no environment can be kept in `{path}`: {problem}",
+                path=printable(str(place.path)),
+                problem=tr("it has characters that activation scripts can't hold"),
+            ),
+            code="bad-path",
+            fixes=(Fix(tr("make it at another path")),),
+        )
+    if place.key == source.key:
+        raise UsageError(
+            tr("`{name}` is the environment's own name", name=name)
+            if place.path == source.path
+            else tr("`{name}` and `{other}` are one name to some file systems", name=name, other=source.name),
+            code="same-name",
+            fixes=(Fix(tr("choose another name")),),
+        )
+    if place.path.is_relative_to(source.path) or source.path.is_relative_to(place.path):
+        raise UsageError(
+            tr("`{path}` and `{other}` lie within each other", path=place.path, other=source.path),
+            code="bad-name",
+            fixes=(Fix(tr("choose a path beside the environment")),),
+        )
+    if not apply.is_pending(place):
+        check_new(place)
+    return place
+
+
+def check_new(place: Place) -> None:
+    """Raise UsageError where something lies already; an empty directory is free."""
+    try:
+        apply.check_free(place, force=False)
+    except UsageError as error:
+        if error.code != "environment-exists":
+            raise
+        remove = f"gpuenv remove {word_for(place)}"
+        fixes = (Fix(tr("choose another name")), Fix(tr("or remove that one first"), remove))
+        raise UsageError(error.message, code=error.code, fixes=fixes) from None
+
+
+@contextmanager
+def both_locked(
+    changed: tuple[Place, ...], other: Place, *, wait_s: float, tell: Callable[[str], None]
+) -> Iterator[None]:
+    """Hold the locks of places, always in the same order.
+
+    What a kill has left at those that will be `changed` is finished or undone.
+    """
+    with ExitStack() as stack:
+        places = sorted({*changed, other}, key=lambda place: place.key)
+        for place in places:
+            stack.enter_context(locked(place, wait_s=wait_s, tell=tell))
+        for place in changed:
+            if apply.recover(place):
+                tell(tr("undid what an interrupted gpuenv had left of `{name}`", name=place.name))
+        yield
+
+
+def move_between(old: Place, new: Place) -> Move:
+    """Return the move; scripts may name the environment by its path with links followed as well."""
+    real = os.path.realpath(old.path)
+    return Move(tuple(dict.fromkeys((str(old.path), real))), str(new.path), (old.path.name, new.path.name))
+
+
+def moved_files(
+    root: Path, old: Place, new: Place, change: Callable[[Record], Record]
+) -> tuple[Rewritten, ...]:
+    """Return what changes in the environment that lies at `root` now, its record last; raise OSError."""
+    move = move_between(old, new)
+    files = rewritten_files(root, move)
+    try:
+        record = parse_record(replaced(read_regular(root / FILE_NAME, LARGEST), move).decode("utf-8"))
+    except ValueError as error:
+        raise OSError(f"{root / FILE_NAME}: {reason_of(error)}") from error
+    text = render_record(change(replace(record, name=new.name)))
+    return (
+        *(one for one in files if one.path != CONSTRAINTS),
+        *_constraints(root, old, new),
+        Rewritten(FILE_NAME, text.encode("ascii")),
+    )
+
+
+def _constraints(root: Path, old: Place, new: Place) -> tuple[Rewritten, ...]:
+    """Return the constraints with the new name in what they say; pins that were lifted stay so."""
+    try:
+        before = read_regular(root / CONSTRAINTS)
+    except FileNotFoundError:
+        return ()
+    line = "gpuenv update {} --torch"
+    after = before.replace(os.fsencode(line.format(word_for(old))), os.fsencode(line.format(word_for(new))))
+    return (Rewritten(CONSTRAINTS, after),) if after != before else ()

@@ -1,0 +1,97 @@
+"""Requirements that name a file by its address, a folder or a version control: which a plan may look into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.model.plan import Warn
+from gpuenv.secrets.url_credentials import redact
+
+NOT_RESOLVED = "not-resolved"
+_VARIABLE = "${"
+
+
+@dataclass(frozen=True, slots=True)
+class Parted:
+    """Requirements by what it takes to learn what they depend on.
+
+    `listed` are of an index, `wheels` tell without being run, what is `built` runs its author's code, and
+    what is `filled` in from variables, as uv and pip do, tells them to whoever the address belongs to.
+    """
+
+    listed: tuple[str, ...]
+    wheels: tuple[str, ...]
+    built: tuple[str, ...]
+    filled: tuple[str, ...] = ()
+
+
+def part_by_address(requirements: Iterable[str]) -> Parted:
+    """Part requirements; what can't be parsed counts as listed, as its resolver refuses it."""
+    kinds: dict[str, list[str]] = {"listed": [], "wheels": [], "built": [], "filled": []}
+    for text in requirements:
+        kinds[_kind(text)].append(text)
+    return Parted(*(tuple(kinds[kind]) for kind in ("listed", "wheels", "built", "filled")))
+
+
+def _kind(text: str) -> str:
+    try:
+        url = Requirement(text).url
+    except InvalidRequirement:
+        return "listed"
+    if url is None:
+        return "listed"
+    if _VARIABLE in url:
+        return "filled"
+    parts = urlsplit(url)
+    is_file = parts.scheme.lower() in {"", "http", "https", "file"}
+    return "wheels" if is_file and unquote(parts.path).lower().endswith(".whl") else "built"
+
+
+def refuse_building(requirements: Iterable[str]) -> None:
+    """Raise UsageError where something would have to be built, and nothing may be."""
+    for text in part_by_address(requirements).built:
+        raise UsageError(
+            tr("`{requirement}` has to be built, which --only-binary forbids", requirement=redact(text)),
+            code="needs-building",
+            fixes=(Fix(tr("name a wheel or a release of it, or leave --only-binary out")),),
+        )
+
+
+def warn_of_unresolved(requirements: tuple[str, ...]) -> tuple[Warn, ...]:
+    """Warn of requirements that a plan leaves out of its resolution: to read them would run their code."""
+    filled = set(part_by_address(requirements).filled)
+    run = ", ".join(redact(one) for one in requirements if one not in filled)
+    sent = ", ".join(redact(one) for one in requirements if one in filled)
+    texts = (
+        run
+        and tr(
+            "{requirements}: not resolved in the plan, as that would run their code; built at install, with"
+            " what they depend on",
+            requirements=run,
+        ),
+        sent
+        and tr(
+            "{requirements}: not resolved in the plan, as that would send your variables to these addresses;"
+            " fetched at install, with what they depend on",
+            requirements=sent,
+        ),
+    )
+    return tuple(Warn(NOT_RESOLVED, text) for text in texts if text)
+
+
+def warn_of_building(names: tuple[str, ...]) -> tuple[Warn, ...]:
+    """Warn of packages of an index that have no wheel: their metadata was built, which runs their code."""
+    if not names:
+        return ()
+    text = tr(
+        "{packages}: the index has no wheel; building it, for its metadata and at install, runs its code"
+        " (--only-binary refuses that)",
+        packages=", ".join(names),
+    )
+    return (Warn("built-for-metadata", text),)

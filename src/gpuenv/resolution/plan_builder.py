@@ -1,0 +1,198 @@
+"""From a choice to a plan: files, pins, sources, reasons, warnings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from packaging.utils import canonicalize_name
+
+from gpuenv.model.index import IndexConfiguration, Listing
+from gpuenv.model.plan import Plan, PlannedPackage, Rejection, Sources
+from gpuenv.model.python import PythonOffer
+from gpuenv.model.wheel import Evidence, WheelFile
+from gpuenv.resolution.candidate import Found, release_of
+from gpuenv.resolution.constraints import constraints_of
+from gpuenv.resolution.file_locations import stack_of
+from gpuenv.resolution.report.advice import give_advice
+from gpuenv.resolution.report.rationale import compatibility, reasons
+from gpuenv.resolution.report.refusal import asked_for, rejections
+from gpuenv.resolution.report.warnings import warn
+from gpuenv.resolution.report.workarounds import warn_of_known_bad, workarounds
+from gpuenv.resolution.request import Request
+from gpuenv.resolution.resolve import Choice, Decision, Question
+from gpuenv.resolution.rules import companion
+from gpuenv.resolution.rules import torch_bound as bound
+from gpuenv.resolution.rules.python import counts_patches
+
+
+def assemble(
+    question: Question,
+    decision: Decision,
+    choice: Choice,
+    configuration: IndexConfiguration,
+    resolved: tuple[PlannedPackage, ...] = (),
+) -> Plan:
+    """Return the plan for `choice`, without steps; `resolved` is what a resolver added to the torch stack."""
+    request = question.request
+    choice = _with_hashes(choice, resolved)
+    constraints = constraints_of(question, choice)
+    sources = sources_of(choice, configuration)
+    stack = tuple(planned(item, choice, question) for item in choice.files)
+    return Plan(
+        machines=question.target.machines,
+        python=choice.python.short,
+        python_path=choice.python.path,
+        python_release=_release_to_name(choice.python, request),
+        variant=str(choice.case.variant),
+        manager=request.manager,
+        packages=stack
+        + tuple(item for item in resolved if item.name not in {package.name for package in stack}),
+        pins=pins_of(choice, sources, question),
+        requirements=_unpinned(request, choice),
+        constraints=tuple(text for text, _ in constraints),
+        sources=sources,
+        steps=(),
+        why=reasons(question, choice) + workarounds(question, decision, choice, constraints),
+        rejected=_better_but_rejected(decision, choice),
+        advice=give_advice(question, decision, choice),
+        warnings=(*warn(question, choice), *warn_of_known_bad(question, choice, resolved)),
+        stack=stack_of(choice.files, question.listings),
+        compatibility=compatibility(question, choice),
+    )
+
+
+def _release_to_name(python: PythonOffer, request: Request) -> str | None:
+    """Return the patch release where one was asked for, and no path says which it is."""
+    if python.path is not None or python.version == python.short or request.python is None:
+        return None
+    return python.version if counts_patches(request.python) else None
+
+
+def _with_hashes(choice: Choice, resolved: tuple[PlannedPackage, ...]) -> Choice:
+    """Return the choice with the hashes that a resolver told of files whose pages tell none."""
+    told = {package.url: package.sha256 for package in resolved if package.url and package.sha256}
+    companions = tuple(
+        replace(item, file=replace(item.file, sha256=told[item.file.url]))
+        if item.file.sha256 is None and item.file.url in told
+        else item
+        for item in choice.companions
+    )
+    return replace(choice, companions=companions)
+
+
+def _unpinned(request: Request, choice: Choice) -> tuple[str, ...]:
+    """Return the user's other requirements, less the projects bound to torch: those are pinned."""
+    pinned = {item.file.name for item in choice.files}
+    return tuple(str(item) for item in request.others if canonicalize_name(item.name) not in pinned)
+
+
+def planned(item: Found, choice: Choice, question: Question) -> PlannedPackage:
+    """Return the file as the plan names it."""
+    file = item.file
+    return PlannedPackage(
+        name=str(file.name),
+        version=str(file.version),
+        variant=_variant(item, choice, question),
+        index=item.listing.source.url,
+        filename=file.filename,
+        url=file.url or None,
+        sha256=file.sha256,
+        size=file.size,
+        evidence=_evidence(item, choice, question),
+    )
+
+
+def _variant(item: Found, choice: Choice, question: Question) -> str | None:
+    """The variant of a file: a companion's may be another than torch's, or none without CUDA code."""
+    if item is choice.torch:
+        return str(choice.case.variant)
+    found = item.file.variant or companion.companion_variant(item, question.target, question.knowledge)
+    return str(found) if found else None
+
+
+def _evidence(item: Found, choice: Choice, question: Question) -> Evidence:
+    row = choice.case.row
+    pair = question.knowledge.companions(choice.case.torch, str(item.file.name))
+    if item.file.assumed or (pair is not None and pair.evidence == "assumed"):
+        return "assumed"
+    measured = item is choice.torch and row is not None and row.index == choice.case.kind
+    return "wheel" if measured and row is not None and row.evidence == "wheel" else "matrix"
+
+
+def sources_of(choice: Choice, configuration: IndexConfiguration) -> Sources:
+    """Return where the installer looks: the pages that list the torch stack, and what the user configured."""
+    pages = [
+        item.listing.page
+        for item in choice.files
+        if not bound.is_own(item) and not _is_asked_anyway(item.listing, configuration)
+    ]
+    configured = [source.url for source in configuration.find_links]
+    return Sources(
+        index_url=configuration.index_url.url if configuration.index_url else None,
+        extra_index_urls=tuple(source.url for source in configuration.extra_index_urls),
+        find_links=tuple(dict.fromkeys((*pages, *configured))),
+        no_index=configuration.no_index,
+        ca_bundle=configuration.ca_bundle,
+        only_binary=configuration.only_binary,
+    )
+
+
+def _is_asked_anyway(listing: Listing, configuration: IndexConfiguration) -> bool:
+    """Whether an installer finds the listing without its page being named.
+
+    Beside extra indexes it need not: the first index that has a project is the only one it is taken from.
+    """
+    if configuration.extra_index_urls:
+        return listing.source.kind == "snapshot" and listing.source.name == "pypi"
+    index = configuration.index_url
+    return (index is not None and listing.source.url == index.url) or _default_index(listing, configuration)
+
+
+def _default_index(listing: Listing, configuration: IndexConfiguration) -> bool:
+    """Whether the listing is the installer's own default index, which needs no naming."""
+    source = listing.source
+    if source.kind == "snapshot":
+        return source.name == "pypi"
+    return source.kind == "pypi" and configuration.index_url is None
+
+
+def pins_of(choice: Choice, sources: Sources, question: Question) -> tuple[str, ...]:
+    """Return exact pins with the extras asked for.
+
+    `===` stands where a file of the same release with a local version would outrank the chosen one.
+    """
+    consulted = [
+        listing
+        for listing in question.listings
+        if listing.page in sources.find_links
+        or listing.source.url in (*sources.find_links, *sources.extra_index_urls, sources.index_url)
+    ]
+    request, knowledge = question.request, question.knowledge
+    return tuple(
+        _by_address(item.file)
+        if bound.is_by_address(item, request, knowledge)
+        else _pin(item, consulted, request.extras(item.file.name))
+        for item in choice.files
+    )
+
+
+def _pin(item: Found, consulted: list[Listing], extras: tuple[str, ...]) -> str:
+    file = item.file
+    rivals = (
+        other.version
+        for listing in consulted
+        if listing.project == file.name
+        for other in listing.files
+        if other.version.local
+    )
+    outranked = not file.version.local and any(release_of(rival) == file.version for rival in rivals)
+    name = f"{file.name}[{','.join(extras)}]" if extras else file.name
+    return f"{name}{'===' if outranked else '=='}{file.version}"
+
+
+def _by_address(file: WheelFile) -> str:
+    return f"{file.name} @ {file.url}" + (f"#sha256={file.sha256}" if file.sha256 else "")
+
+
+def _better_but_rejected(decision: Decision, choice: Choice) -> tuple[Rejection, ...]:
+    return rejections(tuple(item for item in asked_for(decision) if item.case.torch >= choice.case.torch))

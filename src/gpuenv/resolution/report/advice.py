@@ -1,0 +1,145 @@
+"""Advice: what a newer driver or glibc, another Python, another index or fewer GPUs would change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpuenv.i18n.messages import tr
+from gpuenv.model.plan import Advice
+from gpuenv.model.python import PythonOffer
+from gpuenv.resolution.driver_floors import least_driver_for, least_driver_of
+from gpuenv.resolution.report.environment_fixes import glibc_of, may_ask_mirrors, with_any_glibc
+from gpuenv.resolution.report.torch_bound_fixes import newer_without_wheel
+from gpuenv.resolution.resolve import Choice, Decision, Question, decide
+from gpuenv.resolution.rules.python import in_words, pythons_of
+
+
+def give_advice(question: Question, decision: Decision, choice: Choice) -> tuple[Advice, ...]:
+    """Return what would bring a newer torch than `choice`, each tried and true."""
+    advice = (
+        _driver(question, choice),
+        _python(question, decision, choice),
+        _glibc(question, decision, choice),
+        _fewer_gpus(question, choice),
+        _index(question, decision, choice),
+        _stated_driver(question, choice),
+    )
+    return (*(item for item in advice if item is not None), *newer_without_wheel(question, choice))
+
+
+def _newer(question: Question, choice: Choice) -> Choice | None:
+    return next(iter(_all_newer(question, choice)), None)
+
+
+def _all_newer(question: Question, choice: Choice) -> tuple[Choice, ...]:
+    newer = tuple(case for case in question.cases if case.torch > choice.case.torch)
+    return decide(replace(question, cases=newer)).choices if newer else ()
+
+
+def _driver(question: Question, choice: Choice) -> Advice | None:
+    if not any(gpu.machine.driver for gpu in question.target.gpus):
+        return None
+    better = _newer(question.with_target(question.target.with_driver_assumed()), choice)
+    if better is None:
+        return None
+    pinned = question.with_request(question.request.with_requirement(f"torch=={better.case.torch}"))
+    floor = least_driver_for(pinned)
+    if floor is None:
+        return None
+    text = tr("torch {version} needs driver {floor} or newer", version=better.case.torch, floor=floor)
+    return Advice(text, tr("driver {floor} or newer", floor=floor))
+
+
+def _python(question: Question, decision: Decision, choice: Choice) -> Advice | None:
+    """Name the Python of the newest torch: where another was asked for, or where it is not on offer."""
+    if question.request.python is None:
+        return _python_not_on_offer(question, decision, choice)
+    with_any = _all_newer(question.with_request(replace(question.request, python=None)), choice)
+    with_asked = {one.case.torch for one in decision.choices}
+    newest = next((one.case.torch for one in with_any if one.case.torch not in with_asked), None)
+    if newest is None:
+        return None
+    python = in_words(tuple(one.python for one in with_any if one.case.torch == newest))
+    text = tr("torch {version} needs Python {python}", version=newest, python=python)
+    return Advice(text, f"Python {python}")
+
+
+def _python_not_on_offer(question: Question, decision: Decision, choice: Choice) -> Advice | None:
+    """Name the oldest Python for the newest torch, of the Pythons that are all that it lacks."""
+    held_back = tuple(
+        judged.case
+        for judged in decision.rejected
+        if judged.case.torch > choice.case.torch
+        and all(failure.rule == "python" for failure in judged.failures)
+    )
+    versions = pythons_of(tuple(item for case in held_back for item in case.found))
+    more = tuple(PythonOffer(version) for version in versions if "." in version)
+    choices = decide(replace(question, cases=held_back, pythons=more)).choices if more else ()
+    if not choices:
+        return None
+    torch = choices[0].case.torch
+    oldest = min((one.python for one in choices if one.case.torch == torch), key=lambda one: one.minor)
+    text = tr("torch {version} needs Python {python} or newer", version=torch, python=oldest.short)
+    return Advice(text, tr("Python {python} or newer", python=oldest.short))
+
+
+def _glibc(question: Question, decision: Decision, choice: Choice) -> Advice | None:
+    """Name the glibc of the newest torch, where the machine's is what it lacks."""
+    if not any(
+        judged.case.torch > choice.case.torch
+        and all(failure.rule == "platform" for failure in judged.failures)
+        for judged in decision.rejected
+    ):
+        return None
+    better = _newer(with_any_glibc(question), choice)
+    if better is None:
+        return None
+    needed = glibc_of(better)
+    text = tr("torch {version} needs glibc {needed} or newer", version=better.case.torch, needed=needed)
+    return Advice(text, tr("glibc {needed} or newer", needed=needed))
+
+
+def _fewer_gpus(question: Question, choice: Choice) -> Advice | None:
+    """Name the oldest kind of GPU where leaving it out would bring a newer torch."""
+    capabilities = sorted({gpu.capability for gpu in question.target.gpus})
+    if len(capabilities) < 2:  # noqa: PLR2004
+        return None
+    kept = tuple(gpu for gpu in question.target.gpus if gpu.capability != capabilities[0])
+    better = _newer(question.with_target(question.target.only(kept)), choice)
+    if better is None:
+        return None
+    left_out = next(gpu for gpu in question.target.gpus if gpu.capability == capabilities[0])
+    text = tr("without {gpu} it would be torch {version}", gpu=left_out.label, version=better.case.torch)
+    if len(question.target.machines) > 1:  # an index would mean a device of each of them
+        return Advice(text, tr("a plan without {gpu}", gpu=left_out.label))
+    return Advice(text, " ".join(f"--device {gpu.gpu.index}" for gpu in kept))
+
+
+def _index(question: Question, decision: Decision, choice: Choice) -> Advice | None:
+    """Name the newest build that only an index which did not answer stands before."""
+    out_of_reach = [
+        judged
+        for judged in decision.rejected
+        if judged.case.torch > choice.case.torch
+        and judged.failures
+        and all(failure.key[-1] == "down" for failure in judged.failures)
+    ]
+    if not out_of_reach:
+        return None
+    best = out_of_reach[0]
+    page = best.failures[0].fact("page")
+    text = tr("{build} would fit, but {page} could not be read", build=best.case.label, page=page)
+    if may_ask_mirrors(question.request):
+        text += tr("; `--mirror auto` looks for it on mirrors")
+    return Advice(text, page)
+
+
+def _stated_driver(question: Question, choice: Choice) -> Advice | None:
+    """State the least driver where the machine was described without one."""
+    if not question.target.gpus or all(gpu.machine.driver for gpu in question.target.gpus):
+        return None
+    floor = least_driver_of(choice, question.target, question.knowledge)
+    if floor is None:
+        return None
+    text = tr("the machine was described without a driver: this plan needs {floor} or newer", floor=floor)
+    return Advice(text, tr("driver {floor} or newer", floor=floor))

@@ -1,0 +1,101 @@
+"""Fixes that leave the request as it is: a newer driver or glibc, an index that answers, a larger build."""
+
+from __future__ import annotations
+
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix
+from gpuenv.resolution.candidate import Failure
+from gpuenv.resolution.driver_floors import least_driver_for
+from gpuenv.resolution.request import Request
+from gpuenv.resolution.resolve import Choice, Decision, Question, ask, decide
+from gpuenv.resolution.rules.bundled_libraries import UNKNOWN_GENERATION
+from gpuenv.resolution.rules.platform_tags import needed_glibc
+
+
+def newer_driver(question: Question) -> Fix | None:
+    """Return the least driver that would do, where the GPUs still get drivers of its branch."""
+    if not any(gpu.machine.driver for gpu in question.target.gpus):
+        return None
+    floor = least_driver_for(question)
+    return Fix(tr("update the driver to {floor} or newer", floor=floor)) if floor else None
+
+
+def newer_glibc(question: Question, decision: Decision) -> Fix | None:
+    """Return the least glibc that would do."""
+    if not any(failure.rule == "platform" for judged in decision.rejected for failure in judged.failures):
+        return None
+    choices = decide(with_any_glibc(question)).choices
+    if not choices:
+        return None
+    needed = min((glibc_of(choice) for choice in choices), key=_numbers)
+    text = (
+        tr("a system with glibc {needed} or newer would do, such as a newer container image", needed=needed)
+        if needed
+        else tr("a system with glibc would do, such as another container image")
+    )
+    return Fix(text)
+
+
+def newer_gpuenv(decision: Decision) -> Fix | None:
+    """Say that this gpuenv is too old, where it knows of no CUDA that serves one of the GPUs."""
+    unknown = (
+        failure
+        for judged in decision.rejected
+        for failure in judged.failures
+        if failure.key[:2] == ("library", UNKNOWN_GENERATION)
+    )
+    found = next(unknown, None)
+    if found is None:
+        return None
+    text = tr("update gpuenv: this one knows no GPU as new as {gpu}", gpu=found.fact("gpu"))
+    return Fix(text, "pip install --upgrade gpuenv")
+
+
+def with_any_glibc(question: Question) -> Question:
+    """Return the question as if every machine had a glibc new enough."""
+    return ask(
+        question.request,
+        question.target.with_glibc_assumed(),
+        question.knowledge,
+        question.listings,
+        question.pythons,
+    )
+
+
+def glibc_of(choice: Choice) -> str:
+    """Return the least glibc, MAJOR.MINOR, that all files of a choice run with; empty where no tag tells."""
+    return max((needed_glibc((item,)) or "" for item in choice.files), key=_numbers)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split("."))) if version else ()
+
+
+def another_index(question: Question, decision: Decision) -> Fix | None:
+    """Say where to look, where nothing but the indexes stands in the way of a build."""
+    reached = (
+        judged.failures for judged in decision.rejected if all(map(_is_about_indexes, judged.failures))
+    )
+    failures = next(reached, ())
+    if not failures:
+        return None
+    down = next((failure for failure in failures if failure.key[-1] == "down"), None)
+    if down is None:
+        return Fix(tr("name an index that lists it with --mirror, or a wheelhouse with --find-links"))
+    page = down.fact("page")
+    if may_ask_mirrors(question.request):
+        return Fix(tr("make {page} answer, or add `--mirror auto` to look for it on mirrors", page=page))
+    return Fix(
+        tr("make {page} answer, or name a mirror with --mirror, then run the command again", page=page)
+    )
+
+
+def may_ask_mirrors(request: Request) -> bool:
+    """Whether mirrors could be asked that were not: none was named, and the network may be used."""
+    if request.offline or request.mirrors_tried:
+        return False
+    return all(name != "--mirror" for name, _ in request.options)
+
+
+def _is_about_indexes(failure: Failure) -> bool:
+    return failure.rule == "reach" or failure.key[-1] in ("down", "absent")

@@ -1,0 +1,194 @@
+"""What would make a refused request work: each fix is a changed question that was decided and holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+from packaging.version import Version
+
+from gpuenv.i18n.messages import marked, tr
+from gpuenv.model.errors import Fix
+from gpuenv.resolution.candidate import Found
+from gpuenv.resolution.release_distance import distance, named_versions
+from gpuenv.resolution.report.environment_fixes import another_index, newer_driver, newer_glibc, newer_gpuenv
+from gpuenv.resolution.report.split_gpus import find_split
+from gpuenv.resolution.report.torch_bound_fixes import build_or_trust
+from gpuenv.resolution.report.workarounds import apply_workaround
+from gpuenv.resolution.request import Request
+from gpuenv.resolution.resolve import Choice, Decision, Question, decide
+
+
+def find_fixes(question: Question, decision: Decision) -> tuple[Fix, ...]:
+    """Return fixes, the cheapest first: another torch, variant, Python, fewer packages, a driver, a split."""
+    others = (
+        *apply_workaround(question, decision),
+        newer_driver(question),
+        newer_glibc(question, decision),
+        newer_gpuenv(decision),
+        *_split(question),
+        *build_or_trust(question),
+        _first_with_code(question, decision),
+        another_index(question, decision),
+    )
+    return (*_loosening(question, decision), *(fix for fix in others if fix is not None))
+
+
+def _split(question: Question) -> tuple[Fix, ...]:
+    free = question.with_request(_free_torch(question.request))
+    return find_split(question) or find_split(free)
+
+
+def _loosening(question: Question, decision: Decision) -> tuple[Fix, ...]:
+    """Give up as few wishes as do: every single one that helps, else pairs, and so on."""
+    wishes = _wishes(question)
+    for count in range(1, len(wishes) + 1):
+        tried = (_try(question, decision, given_up) for given_up in combinations(wishes, count))
+        fixes = tuple(fix for fix in tried if fix is not None)
+        if fixes:
+            return fixes
+    return ()
+
+
+def _wishes(question: Question) -> tuple[str, ...]:
+    """The wishes that can be given up, the cheapest first; `--cuda cpu` only where there is no GPU."""
+    request = question.request
+    pinned = any(request.specifier(project) for project in _stack_of(request))
+    has_gpu = not all(machine.without_gpu for machine in question.target.machines)
+    kept = request.variant is None or (request.variant.is_cpu and has_gpu)
+    return (
+        *(("torch",) if pinned else ()),
+        *(() if kept else ("variant",)),
+        *(("python",) if request.python is not None else ()),
+        *(project for project in request.companions if project not in request.optional),
+        *request.asked_bound,
+    )
+
+
+def _stack_of(request: Request) -> tuple[str, ...]:
+    """Return torch and what must move with it."""
+    return ("torch", *request.companions, *request.asked_bound)
+
+
+def _try(question: Question, decision: Decision, given_up: tuple[str, ...]) -> Fix | None:
+    loosened = _loosen(question.request, given_up)
+    choices = decide(question.with_request(loosened)).choices
+    choice = nearest(question, choices) if "torch" in given_up else next(iter(choices), None)
+    if choice is None or (choice.case.variant.is_cpu and question.target.gpus):
+        return None
+    text = _say(given_up, choice, question.request)
+    if given_up == ("torch",) and choice.case.torch == _first_release_with_code(question, decision):
+        text = tr(
+            "torch {torch}, the first release with code for this GPU, works here", torch=choice.case.torch
+        )
+    return Fix(text, _pinned(question.request, loosened, given_up, choice).command())
+
+
+def _loosen(request: Request, given_up: tuple[str, ...]) -> Request:
+    for wish in given_up:
+        match wish:
+            case "torch":
+                request = _free_torch(request)
+            case "variant":
+                request = replace(request, variant=None).with_option("--cuda")
+            case "python":
+                request = replace(request, python=None).with_option("--python")
+            case project:
+                request = request.without_project(project)
+    return request
+
+
+def _free_torch(request: Request) -> Request:
+    """Return the request with torch, and what must move with it, left open."""
+    for project in _stack_of(request):
+        if request.specifier(project):
+            request = request.with_requirement(project)
+    return request
+
+
+def _pinned(request: Request, loosened: Request, given_up: tuple[str, ...], choice: Choice) -> Request:
+    """Return the loosened request with what was chosen in place of what was given up."""
+    if "torch" in given_up:
+        loosened = loosened.with_requirement(f"torch=={choice.case.torch}")
+        for failure in choice.left_out:  # what stands in a command is required
+            loosened = loosened.without_project(failure.fact("project"))
+    for item in _moved(given_up, choice, request):
+        loosened = loosened.with_requirement(f"{item.file.name}=={item.release}")
+    if "python" in given_up:
+        loosened = loosened.with_option("--python", choice.python.short)
+    return loosened
+
+
+def _moved(given_up: tuple[str, ...], choice: Choice, request: Request) -> tuple[Found, ...]:
+    """The companions whose asked versions were given up with torch's."""
+    if "torch" not in given_up:
+        return ()
+    return tuple(item for item in choice.companions if request.specifier(item.file.name))
+
+
+_TEMPLATES: dict[tuple[str, ...], str] = {
+    ("torch",): marked("torch {torch} works here"),
+    ("variant",): marked("torch {torch} for {variant} works here"),
+    ("torch", "variant"): marked("torch {torch} for {variant} works here"),
+    ("python",): marked("Python {python} works here, with torch {torch}"),
+    ("torch", "python"): marked("torch {torch} with Python {python} works here"),
+}
+_ALL = marked("torch {torch} for {variant} with Python {python} works here")
+
+
+def _say(given_up: tuple[str, ...], choice: Choice, request: Request) -> str:
+    moved = [f"{item.file.name} {item.release}" for item in _moved(given_up, choice, request)]
+    projects = tuple(wish for wish in given_up if wish not in ("torch", "variant", "python"))
+    facts = {
+        "torch": tr(" with ").join((str(choice.case.torch), *moved)),
+        "variant": choice.case.variant,
+        "python": choice.python.short,
+        "projects": ", ".join(projects),
+    }
+    if projects:
+        alone = marked("without {projects} it works here, with torch {torch}")
+        both = marked("torch {torch} for {variant} with Python {python}, without {projects}, works here")
+        return tr(alone if projects == given_up else both, **facts)
+    return tr(_TEMPLATES.get(given_up, _ALL), **facts)
+
+
+def nearest(question: Question, choices: tuple[Choice, ...]) -> Choice | None:
+    """Return the choice whose torch is nearest to what was asked, counted in releases; of equals the best."""
+    if not choices:
+        return None
+    known = sorted({case.torch for case in question.cases})
+    wanted = [version for version in known if question.request.admits("torch", version)]
+    anchors = wanted if question.request.specifier("torch") else []
+    anchors = anchors or named_versions(question.request.specifier("torch"))
+    return min(choices, key=lambda choice: distance(choice.case.torch, anchors, known))
+
+
+def _first_release_with_code(question: Question, decision: Decision) -> Version | None:
+    """Return the first release with code for the GPUs, where those asked for are too old to have any."""
+    anchors = named_versions(question.request.specifier("torch"))
+    if not anchors or not question.target.gpus or not all(map(_lacks_code, _asked(decision))):
+        return None
+    request = question.request
+    given_up = ("torch", "variant", "python", *request.companions, *request.asked_bound)
+    loosened = _loosen(request, given_up)
+    able = decide(replace(question, request=loosened, target=question.target.with_driver_assumed())).choices
+    first = min((choice.case.torch for choice in able), default=None)
+    return first if first is not None and all(anchor < first for anchor in anchors) else None
+
+
+def _asked(decision: Decision) -> list[set[str]]:
+    """The rules that each build asked for fails."""
+    rules = ({failure.rule for failure in judged.failures} for judged in decision.rejected)
+    return [failed for failed in rules if "request" not in failed]
+
+
+def _lacks_code(rules: set[str]) -> bool:
+    return bool(rules & {"kernels", "library"})
+
+
+def _first_with_code(question: Question, decision: Decision) -> Fix | None:
+    """Name that release where it alone does not help: another driver or Python is needed beside it."""
+    first = _first_release_with_code(question, decision)
+    if first is None or _try(question, decision, ("torch",)):
+        return None
+    return Fix(tr("the first release with code for these GPUs is torch {version}", version=first))

@@ -1,0 +1,132 @@
+"""What an extra index or a folder of wheels serves, or could serve, in another's place: said by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from gpuenv.i18n.messages import tr
+from gpuenv.model.index import IndexConfiguration, IndexSource, Listing
+from gpuenv.model.plan import Plan, PlannedPackage, Warn
+from gpuenv.secrets.url_credentials import redact, without_userinfo
+
+SHADOWED = "index-shadowed"
+FREE_STRATEGIES = ("unsafe-best-match", "unsafe-first-match")
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """A package that `first` serves, although `second` has it too."""
+
+    package: str
+    first: str
+    second: str
+
+
+def same_index(url: str | None, other: str | None) -> bool:
+    """Whether two addresses are one index's, with or without a password."""
+    return url is not None and other is not None and _plain(url) == _plain(other)
+
+
+def _plain(url: str) -> str:
+    return without_userinfo(url).rstrip("/")
+
+
+def warn_of_shadows(shadows: Iterable[Shadow]) -> tuple[Warn, ...]:
+    """Name the packages for each pair of indexes, and say which serves them."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for one in shadows:
+        names.setdefault((redact(one.first), redact(one.second)), []).append(one.package)
+    return tuple(
+        Warn(
+            SHADOWED,
+            tr(
+                "{packages}: installed from the extra index {first}, although {second} lists the same names:"
+                " the first index that has a name serves it, and extra indexes come first; if that is not"
+                " meant, remove the extra index",
+                packages=", ".join(packages),
+                first=first,
+                second=second,
+            ),
+        )
+        for (first, second), packages in names.items()
+    )
+
+
+def warn_of_stack_shadows(
+    packages: Iterable[PlannedPackage], listings: Iterable[Listing], configuration: IndexConfiguration
+) -> tuple[Warn, ...]:
+    """Name the user's own indexes and folders that list the torch stack too, which comes from elsewhere."""
+    own = {_plain(one.url) for one in (*configuration.extra_index_urls, *configuration.find_links)}
+    planned = {one.name: one for one in packages if one.index is not None}
+    names: dict[tuple[str, str], list[str]] = {}
+    for listing in listings:
+        item = planned.get(listing.project)
+        place = listing.source.url
+        is_other = item is not None and not same_index(item.index, place)
+        if item is not None and is_other and _plain(place) in own and _could_replace(listing, item):
+            names.setdefault((redact(place), redact(str(item.index))), []).append(item.name)
+    return tuple(
+        Warn(
+            SHADOWED,
+            tr(
+                "{packages}: listed by {place} too; installed from {index} by address and hash, which no"
+                " other index replaces",
+                packages=", ".join(dict.fromkeys(packages)),
+                place=place,
+                index=index,
+            ),
+        )
+        for (place, index), packages in names.items()
+    )
+
+
+def _could_replace(listing: Listing, item: PlannedPackage) -> bool:
+    """Whether a page lists the planned release or a newer one: older ones never outbid it."""
+    return any(str(file.version) == item.version or file.filename == item.filename for file in listing.files)
+
+
+def warn_of_strategy(configuration: IndexConfiguration) -> tuple[Warn, ...]:
+    """Say that the user's own configuration lets any index replace a package of another."""
+    strategy, origin = configuration.index_strategy or ("", "")
+    if strategy not in FREE_STRATEGIES or not configuration.extra_index_urls:
+        return ()
+    text = tr(
+        "{origin} says `index-strategy = {strategy}`: any of the indexes may replace a package of another;"
+        " the torch stack is installed by its hash all the same",
+        origin=origin,
+        strategy=strategy,
+    )
+    return (Warn("index-strategy", text),)
+
+
+def warn_of_lone_hashes(
+    plan: Plan, listings: Iterable[Listing], configuration: IndexConfiguration, known: Mapping[str, str]
+) -> tuple[Warn, ...]:
+    """Name the files of the torch stack whose hash only the user's own configured index or folder tells."""
+    own = {_plain(one.url): one for one in _configured(configuration)}
+    listed = {file.filename for one in listings if _plain(one.source.url) not in own for file in one.files}
+    lone = (
+        (item.filename, own[_plain(item.index)])
+        for item in plan.packages[: len(plan.pins)]
+        if item.filename and item.index and _plain(item.index) in own
+        if item.filename not in known and item.filename not in listed
+    )
+    return tuple(
+        Warn(
+            "hash-known-from-one",
+            tr(
+                "{file}: known only from {place} ({origin}): nothing else tells its hash, so it is installed"
+                " as it lies there",
+                file=filename,
+                place=redact(source.url),
+                origin=source.origin,
+            ),
+        )
+        for filename, source in lone
+    )
+
+
+def _configured(configuration: IndexConfiguration) -> tuple[IndexSource, ...]:
+    index = (configuration.index_url,) if configuration.index_url else ()
+    return (*index, *configuration.extra_index_urls, *configuration.find_links)

@@ -1,0 +1,259 @@
+"""Refusals: the fewest sentences that are true, and what would change them, the cheapest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from packaging.version import Version
+
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Because, Fix, Refused, Unreachable
+from gpuenv.model.index import Listing
+from gpuenv.model.plan import Rejection
+from gpuenv.model.variant import Variant
+from gpuenv.resolution.candidate import Failure
+from gpuenv.resolution.report.environment_fixes import may_ask_mirrors
+from gpuenv.resolution.report.fixes import find_fixes
+from gpuenv.resolution.report.minimal_reasons import all_that_collide
+from gpuenv.resolution.resolve import Decision, Judged, Question, decide
+from gpuenv.resolution.rules import availability as reach
+from gpuenv.resolution.rules import bundled_libraries as library
+from gpuenv.resolution.rules import companion, driver, known_bad, python
+from gpuenv.resolution.rules import gpu_code as kernels
+from gpuenv.resolution.rules import platform_tags as platform
+from gpuenv.resolution.rules import requested as request_rule
+from gpuenv.resolution.rules import torch_bound as bound
+from gpuenv.resolution.torch_bound_pages import unbound
+
+_SENTENCES: dict[str, Callable[[tuple[Failure, ...]], str]] = {
+    "driver": driver.sentence,
+    "kernels": kernels.sentence,
+    "library": library.sentence,
+    "python": python.sentence,
+    "platform": platform.sentence,
+    "companion": companion.sentence,
+    "known-bad": known_bad.sentence,
+    "reach": reach.sentence,
+    "request": request_rule.sentence,
+}
+_OF_THE_MACHINE = ("driver", "kernels", "library")
+_RANKS = {rule: rank for rank, rule in enumerate(_SENTENCES)}
+
+
+def refuse(question: Question, decision: Decision) -> Refused | Unreachable:
+    """Return the error that says why no build is left, with fixes that were tried and hold."""
+    judged = asked_for(decision)
+    pages = [one for one in question.listings if one.project == "torch" and one.source.kind != "directory"]
+    if pages and all(page.problem for page in pages) and not _is_certain(judged):
+        return _nothing_read(question, pages, tuple(item for item in judged if item.case.found))
+    ruled_out = _ruled_out(question)
+    because = ruled_out or (explain_failures(judged) if judged else no_such_release(question))
+    unread = () if ruled_out else unread_pages(question, judged)
+    if unread:
+        return _undecided(question, decision, unread, because)
+    return Refused(
+        _headline(question),
+        code="no-build",
+        because=because,
+        fixes=find_fixes(question, decision),
+        data={"rejected": [rejection_data(item) for item in rejections(judged)]},
+    )
+
+
+def unread_pages(question: Question, judged: tuple[Judged, ...]) -> tuple[str, ...]:
+    """Return the pages without which it is not known whether a build runs; none where all is ruled out.
+
+    They are those that alone stand before a build which would run, and, for a release that neither the matrix
+    nor a page of PyPI knows, those that may list it.
+    """
+    down = (
+        tuple(failure.fact("page") for failure in item.failures)
+        for item in judged
+        if item.failures and all(failure.key[-1] == "down" for failure in item.failures)
+    )
+    pages = tuple(dict.fromkeys(page for group in down for page in group))
+    return pages if judged else _may_list_it(question)
+
+
+def _is_certain(judged: tuple[Judged, ...]) -> bool:
+    """Whether the machine itself rules out every build that is known, whatever the pages list."""
+    return bool(judged) and all(
+        any(failure.rule in _OF_THE_MACHINE and failure.key[1] != "unknown" for failure in item.failures)
+        for item in judged
+    )
+
+
+def _may_list_it(question: Question) -> tuple[str, ...]:
+    """Return the unread pages of torch where no page of all its releases was read."""
+    listings = [one for one in question.listings if one.project == "torch"]
+    if any(one.source.kind in ("pypi", "snapshot") and one.files for one in listings):
+        return ()
+    return tuple(dict.fromkeys(one.page for one in listings if one.problem))
+
+
+def _undecided(
+    question: Question, decision: Decision, unread: tuple[str, ...], because: tuple[Because, ...]
+) -> Unreachable:
+    """Say which places did not answer, so that what runs is not known: that is no refusal."""
+    hosts = dict.fromkeys(urlsplit(page).hostname or page for page in unread)
+    facts = {"hosts": ", ".join(hosts), "wanted": _wanted(question), "place": _place(question)}
+    text = (
+        tr(
+            "offline, {hosts} is not read: it is not known whether a build of {wanted} runs on {place}",
+            **facts,
+        )
+        if question.request.offline
+        else tr(
+            "{hosts} could not be reached, so it is not known whether a build of {wanted} runs on {place}",
+            **facts,
+        )
+    )
+    return Unreachable(
+        text,
+        code="index-unread",
+        because=because,
+        fixes=find_fixes(question, decision),
+        data={"rejected": [rejection_data(item) for item in rejections(asked_for(decision))]},
+    )
+
+
+def _ruled_out(question: Question) -> tuple[Because, ...]:
+    """Say which project runs on none of the GPUs, where nothing else stands in the way."""
+    unfit = bound.unfit(question.request, question.target, question.knowledge)
+    if not unfit or not decide(unbound(question)).choices:
+        return ()
+    return unfit
+
+
+def asked_for(decision: Decision) -> tuple[Judged, ...]:
+    """Return the rejected builds that are what the user asked for."""
+    return tuple(
+        judged
+        for judged in decision.rejected
+        if not any(failure.rule == "request" for failure in judged.failures)
+    )
+
+
+def explain_failures(judged: tuple[Judged, ...]) -> tuple[Because, ...]:
+    """Return the fewest sentences that say all that has to change before one of the builds runs."""
+    return tuple(_because(failures) for failures in all_that_collide(judged, _RANKS))
+
+
+def _because(failures: tuple[Failure, ...]) -> Because:
+    return Because(_SENTENCES[failures[0].rule](failures), failures[0].source)
+
+
+def rejections(judged: tuple[Judged, ...]) -> tuple[Rejection, ...]:
+    """Return a rejection for each failure of each build; what PyPI's and PyTorch's share is told once."""
+    found = (
+        Rejection(
+            "torch",
+            str(item.case.torch),
+            str(item.case.variant),
+            failure.rule,
+            failure.detail,
+            failure.source,
+        )
+        for item in judged
+        for failure in item.failures
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def rejection_data(rejection: Rejection) -> dict[str, str | None]:
+    """Return the JSON form of a rejection."""
+    return {
+        "name": rejection.name,
+        "version": rejection.version,
+        "variant": rejection.variant,
+        "rule": rejection.rule,
+        "detail": rejection.detail,
+        "source": rejection.source,
+    }
+
+
+def _headline(question: Question) -> str:
+    return tr("no build of {wanted} runs on {place}", wanted=_wanted(question), place=_place(question))
+
+
+def _place(question: Question) -> str:
+    return tr("these machines") if len(question.target.machines) > 1 else tr("this machine")
+
+
+def _wanted(question: Question) -> str:
+    """What was asked for, in words."""
+    request = question.request
+    specifier = request.specifier("torch")
+    exact = [item.version for item in specifier if item.operator in ("==", "===")]
+    wanted = f"torch {exact[0]}" if len(exact) == 1 else f"torch{specifier}"
+    if request.variant is not None:
+        wanted = tr("{torch} for {variant}", torch=wanted, variant=request.variant)
+    if request.asked_bound:
+        wanted = tr("{torch} and {projects}", torch=wanted, projects=", ".join(request.asked_bound))
+    if request.python is not None:
+        wanted = tr("{torch} with Python {python}", torch=wanted, python=request.python_asked)
+    return wanted
+
+
+def no_such_release(question: Question) -> tuple[Because, ...]:
+    """Say that no build is known that is what the user asked for."""
+    known = sorted({case.torch for case in question.cases})
+    matching = [version for version in known if question.request.admits("torch", version)]
+    if question.request.variant is not None and matching:
+        return (_no_such_variant(question, matching),)
+    specifier = question.request.specifier("torch")
+    facts = {
+        "specifier": specifier,
+        "newest": known[-1] if known else "",
+        "platform": question.target.platform,
+    }
+    text = (
+        tr("no known release of torch matches `{specifier}`; the newest is {newest}", **facts)
+        if known
+        else tr("no release of torch is known for {platform}", **facts)
+    )
+    return (Because(text, "matrix torch.json"),)
+
+
+def _no_such_variant(question: Question, matching: list[Version]) -> Because:
+    specifier = question.request.specifier("torch")
+    found = {case.variant for case in question.cases if case.torch in matching and case.variant.is_known}
+    facts = {
+        "torch": f"torch{specifier}",
+        "variant": question.request.variant,
+        "platform": question.target.platform,
+        "variants": ", ".join(str(variant) for variant in sorted(found, key=_cuda_key)),
+    }
+    text = (
+        tr("{torch} has no build for {variant} on {platform}; it has {variants}", **facts)
+        if specifier
+        else tr("no torch has a build for {variant} on {platform}; there are {variants}", **facts)
+    )
+    return Because(text, "matrix torch.json")
+
+
+def _cuda_key(variant: Variant) -> tuple[int, int]:
+    return (variant.cuda.major, variant.cuda.minor) if variant.cuda else (0, 0)
+
+
+def _nothing_read(question: Question, pages: list[Listing], seen: tuple[Judged, ...]) -> Unreachable:
+    """Say that no index was read, and what is wrong with the builds of a wheelhouse, which need none."""
+    fixes = [Fix(tr("check the network, or name a mirror with --mirror or a wheelhouse with --find-links"))]
+    if may_ask_mirrors(question.request):
+        fixes.append(Fix(tr("or add `--mirror auto` to look for it on mirrors")))
+    if not question.request.offline:
+        command = question.request.with_option("--offline", "").command()
+        fixes.append(Fix(tr("or decide from what is shipped with gpuenv"), command))
+    return Unreachable(
+        tr("none of the indexes could be read"),
+        code="no-index",
+        because=(
+            *(
+                Because(tr("{page}: {problem}", page=page.page, problem=page.problem), page.source.origin)
+                for page in pages
+            ),
+            *(explain_failures(seen) if seen else ()),
+        ),
+        fixes=tuple(fixes),
+    )

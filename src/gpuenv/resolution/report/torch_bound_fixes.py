@@ -1,0 +1,160 @@
+"""What is left where a project has no wheel for a torch: its source, wheels of others, another torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from packaging.version import Version
+
+from gpuenv.i18n.messages import tr
+from gpuenv.knowledge.ecosystem import KnownWheels
+from gpuenv.model.errors import Because, Fix
+from gpuenv.model.plan import Advice
+from gpuenv.model.python import PythonOffer, parse_python_tag
+from gpuenv.resolution.candidate import Failure
+from gpuenv.resolution.request import admits
+from gpuenv.resolution.resolve import Choice, Question, decide
+from gpuenv.resolution.rules import torch_bound as bound
+from gpuenv.resolution.torch_bound_pages import is_for, unbound
+
+
+def build_or_trust(question: Question) -> Iterator[Fix]:
+    """Yield, for each project without a wheel, how to build it, and where others have built it.
+
+    The torch beside it was decided: it runs here, with all else that is asked for.
+    """
+    for name in question.request.asked_bound:
+        without = question.with_request(question.request.without_project(name))
+        choice = next(iter(decide(without).choices), None)
+        if choice is None or not _has_no_wheel(name, choice, question):
+            continue
+        text = tr("or build {project} from source beside it: {needs}", project=name, needs=_needs(choice))
+        yield Fix(text, without.request.command())
+        yield from _by_others(name, question)
+
+
+def _has_no_wheel(name: str, choice: Choice, question: Question) -> bool:
+    """Whether a wheel is all that the project lacks: no source helps a GPU that is too old."""
+    failure = bound.match(choice.case, question.request, question.target, question.knowledge, question.shelf)
+    if isinstance(failure, tuple):
+        return question.knowledge.ecosystem.set_of(name) is not None
+    return failure.key[1] == name and failure.key[2] not in ("gpu", "cpu", "down")
+
+
+def _needs(choice: Choice) -> str:
+    cuda = choice.case.cuda
+    if cuda is None:
+        return tr("that takes a C++ compiler, and `--no-build-isolation` once torch is there")
+    return tr(
+        "that takes `nvcc` of CUDA {cuda} (conda-forge's `cuda-nvcc`, or NVIDIA's toolkit), a C++ compiler, "
+        "and `--no-build-isolation` once torch is there",
+        cuda=cuda,
+    )
+
+
+def _by_others(name: str, question: Question) -> Iterator[Fix]:
+    found = _newest_by_others(name, question)
+    if found is None:
+        return
+    choice, known = found
+    pages = tuple(value for option, value in question.request.options if option == "--find-links")
+    text = tr(
+        "or trust the wheels of {project} {version} for {build} that {by} built",
+        project=name,
+        version=known.versions[0],
+        build=choice.case.label,
+        by=known.by,
+    )
+    yield Fix(text, question.request.with_option("--find-links", *pages, *known.pages).command())
+
+
+def _newest_by_others(name: str, question: Question) -> tuple[Choice, KnownWheels] | None:
+    """Return the best choice for which others built wheels of a project, and what is known of them."""
+    wheels = question.knowledge.ecosystem.set_of(name)
+    if wheels is None:
+        return None
+    wanted = question.request.specifier(name)
+    of_others = tuple(
+        one
+        for one in question.knowledge.ecosystem.wheels(wheels.name, question.target.platform, by_others=True)
+        if one.versions and admits(wanted, one.versions[0])
+    )
+    without = question.with_request(question.request.without_project(name))
+    for choice in decide(without).choices if of_others else ():
+        for known in of_others:
+            if is_for(known, wheels, choice.case) and _has_python(known, choice.python):
+                return choice, known
+    return None
+
+
+def _has_python(known: KnownWheels, python: PythonOffer) -> bool:
+    return any(
+        (tag.minor, tag.free_threaded) == (python.minor, python.free_threaded)
+        for tag in map(parse_python_tag, known.pythons)
+    )
+
+
+def why_not_newer(question: Question, choice: Choice) -> tuple[Because, ...]:
+    """Say which build would have been chosen without the bound projects, and what it lacks."""
+    best = _without_bound(question, choice)
+    failure = _failure(best, question) if best else None
+    if best is None or failure is None:
+        return ()
+    text = tr(
+        "{build} is taken, not {other}: {detail}",
+        build=choice.case.label,
+        other=best.case.label,
+        detail=failure.detail,
+    )
+    return (Because(text, failure.source),)
+
+
+def newer_without_wheel(question: Question, choice: Choice) -> tuple[Advice, ...]:
+    """Return what a newer torch would take: the project built from source, or by others."""
+    best = _without_bound(question, choice)
+    failure = _failure(best, question) if best else None
+    if best is None or failure is None or best.case.torch <= choice.case.torch:
+        return ()
+    name = failure.key[1]
+    facts = {"torch": best.case.torch, "project": name}
+    built = Advice(
+        tr("torch {torch} goes with {project} built from source: {needs}", needs=_needs(best), **facts),
+        tr("{project} built from source", project=name),
+    )
+    others = (_advice(name, newer, known) for newer, known in _newer_by_others(name, question, choice))
+    return (built, *others)
+
+
+def _newer_by_others(name: str, question: Question, choice: Choice) -> Iterator[tuple[Choice, KnownWheels]]:
+    found = _newest_by_others(name, question)
+    if found is not None and found[0].case.torch > choice.case.torch:
+        yield found
+
+
+def _advice(name: str, choice: Choice, known: KnownWheels) -> Advice:
+    text = tr(
+        "{build} goes with wheels of {project} {version} that {by} built, if you trust them: {option}",
+        build=choice.case.label,
+        project=name,
+        version=known.versions[0],
+        by=known.by,
+        option=" ".join(f"`--find-links {page}`" for page in known.pages),
+    )
+    return Advice(text, tr("wheels that {by} built", by=known.by))
+
+
+def _without_bound(question: Question, choice: Choice) -> Choice | None:
+    """Return the choice that would have been made without them, where it is another build."""
+    if not question.request.asked_bound:
+        return None
+    best = next(iter(decide(unbound(question)).choices), None)
+    return best if best is not None and _build(best) != _build(choice) else None
+
+
+def _build(choice: Choice) -> tuple[Version, str]:
+    return choice.case.torch, str(choice.case.variant)
+
+
+def _failure(best: Choice, question: Question) -> Failure | None:
+    found = bound.match(best.case, question.request, question.target, question.knowledge, question.shelf)
+    return None if isinstance(found, tuple) else found

@@ -1,0 +1,149 @@
+"""What the reader of a plan should know although the plan holds."""
+
+from __future__ import annotations
+
+from gpuenv.i18n.messages import marked, tr
+from gpuenv.model.plan import Warn
+from gpuenv.resolution.report.left_out import warn_of_cuda_on_cpu, warn_of_left_out
+from gpuenv.resolution.resolve import Choice, Question
+from gpuenv.resolution.rules import companion
+
+
+def warn(question: Question, choice: Choice) -> tuple[Warn, ...]:
+    """Return the warnings of a plan, each with a stable code."""
+    return (
+        *_cpu(question, choice),
+        *warn_of_left_out(question, choice),
+        *_ptx(choice),
+        *_companions_through_ptx(question, choice),
+        *_assumed(choice),
+        *_system(question),
+        *_indexes(question),
+        *_python(choice),
+    )
+
+
+def _cpu(question: Question, choice: Choice) -> list[Warn]:
+    if choice.case.variant.is_cpu:
+        reason = (
+            tr("as asked")
+            if question.request.variant is not None
+            else tr("there is no NVIDIA GPU on this machine")
+        )
+        return [Warn("cpu", tr("this is a CPU build: {reason}", reason=reason))]
+    if not question.target.gpus and question.request.variant is None:
+        return [warn_of_cuda_on_cpu(question, choice)]
+    if not question.target.gpus:
+        return [
+            Warn("no-gpu-here", tr("this is a CUDA build, as asked, but there is no GPU here to prove it on"))
+        ]
+    return []
+
+
+def _ptx(choice: Choice) -> list[Warn]:
+    template = marked(
+        "{gpu} runs this build through PTX, which the driver compiles: the first start takes minutes"
+    )
+    labels = dict.fromkeys(gpu.label for gpu in choice.through_ptx)
+    return [Warn("ptx", tr(template, gpu=label)) for label in labels]
+
+
+def _companions_through_ptx(question: Question, choice: Choice) -> list[Warn]:
+    template = marked(
+        "{gpu} runs {companion} through PTX, which the driver compiles: the first start takes minutes"
+    )
+    found: dict[str, None] = {}
+    for item in choice.companions:
+        project, target = str(item.file.name), question.target
+        codes = companion.code_for(project, item.release, choice.case, target, question.knowledge)
+        named = f"{project} {item.release}"
+        found |= {tr(template, gpu=gpu.label, companion=named): None for gpu, code in codes if code == "ptx"}
+    return [Warn("ptx", text) for text in found]
+
+
+def _assumed(choice: Choice) -> list[Warn]:
+    names = [item.file.filename for item in choice.files if item.file.assumed]
+    if not names:
+        return []
+    return [
+        Warn(
+            "assumed",
+            tr(
+                "no page that was read lists {names}: they follow from the release matrix",
+                names=", ".join(names),
+            ),
+        )
+    ]
+
+
+def _system(question: Question) -> list[Warn]:
+    warnings = [
+        Warn(problem.code, problem.message)
+        for machine in question.target.machines
+        for problem in machine.problems
+    ]
+    for machine in question.target.machines:
+        if machine.system.os == "linux" and machine.system.libc_version is None:
+            warnings.append(
+                Warn("glibc-unknown", tr("the machine's glibc is not known; it is taken to be new enough"))
+            )
+        if question.target.gpus and not machine.gpus:
+            warnings.append(Warn("machine-without-gpu", tr("one of the machines has no NVIDIA GPU")))
+        if machine.gpus and not machine.visible_gpus:
+            warnings.append(
+                Warn(
+                    "all-devices-hidden",
+                    tr("CUDA_VISIBLE_DEVICES hides every GPU: torch will see none until it is unset"),
+                )
+            )
+    return list(dict.fromkeys(warnings))
+
+
+def _indexes(question: Question) -> list[Warn]:
+    warnings = _unreadable(question)
+    for listing in question.listings:
+        if listing.unparsed:
+            warnings.append(
+                Warn(
+                    "files-unparsed",
+                    tr(
+                        "{count} files on {page} have names that could not be parsed, such as {name}",
+                        count=len(listing.unparsed),
+                        page=listing.page,
+                        name=listing.unparsed[0],
+                    ),
+                )
+            )
+    return warnings
+
+
+def _unreadable(question: Question) -> list[Warn]:
+    """Tell of pages that could not be read; of those of one mirror with one problem the first alone."""
+    told: dict[tuple[str | None, str], Warn] = {}
+    for listing in question.listings:
+        asked = ("torch", *question.request.companions, *question.request.asked_bound)
+        if listing.problem and listing.project in asked:
+            source = listing.source
+            facts = {"page": listing.page, "problem": listing.problem, "mirror": source.name}
+            text = (
+                tr("`{mirror}`: {page} could not be read: {problem}", **facts)
+                if source.name and source.hosts
+                else tr("{page} could not be read: {problem}", **facts)
+            )
+            key = (source.name if source.hosts else listing.page, listing.problem)
+            told.setdefault(key, Warn("index-unreadable", text))
+    return list(told.values())
+
+
+def _python(choice: Choice) -> list[Warn]:
+    if choice.python.installed:
+        return []
+    return [
+        Warn(
+            "python-download",
+            tr(
+                "Python {version} was not found on the machine; the manager brings it",
+                version=choice.python.version,
+            ),
+        )
+    ]

@@ -1,0 +1,88 @@
+"""What a plan does about known-bad combinations, and what it can only tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from packaging.requirements import Requirement
+
+from gpuenv.i18n.messages import said, tr
+from gpuenv.knowledge.knowledge import KnownBad
+from gpuenv.model.errors import Because, Fix
+from gpuenv.model.plan import PlannedPackage, Warn
+from gpuenv.resolution.constraints import Constraint
+from gpuenv.resolution.known_bad_facts import situation_of
+from gpuenv.resolution.resolve import Choice, Decision, Question, decide
+from gpuenv.resolution.rules import known_bad, python
+
+
+def workarounds(
+    question: Question, decision: Decision, choice: Choice, constraints: tuple[Constraint, ...]
+) -> tuple[Because, ...]:
+    """Return the workarounds that the plan holds, each with the combination that it is for."""
+    constrained = (
+        Because(tr("`{text}`: {effect}", text=text, effect=said(row.effect)), row.source)
+        for text, row in constraints
+    )
+    return (*constrained, *_another_python(question, decision, choice))
+
+
+def _another_python(question: Question, decision: Decision, choice: Choice) -> Iterator[Because]:
+    """Say which Python would have been chosen, and what would go wrong with it."""
+    order = python.admitted(question.pythons, question.request.python)
+    before = order[: order.index(choice.python)]
+    passed_over = [
+        other for other in decision.choices if other.case is choice.case and other.python in before
+    ]
+    for row in dict.fromkeys(row for other in passed_over[:1] for row in other.known_bad if row.avoid):
+        other = passed_over[0].python
+        yield Because(
+            tr(
+                "Python {python} and not {other}: {effect}",
+                python=choice.python.short,
+                other=other.short,
+                effect=said(row.effect),
+            ),
+            row.source,
+        )
+
+
+def warn_of_known_bad(
+    question: Question, choice: Choice, resolved: tuple[PlannedPackage, ...]
+) -> tuple[Warn, ...]:
+    """Return what is known to go wrong with the plan and that nothing in it mends.
+
+    What a resolver chose is judged too: it may have left the user no other version.
+    """
+    rows = choice.known_bad
+    if resolved:
+        request, target = question.request, question.target
+        situation = situation_of(choice.case, choice.companions, choice.python, target, request, resolved)
+        rows = known_bad.applying(situation, question.knowledge)
+    return tuple(Warn("known-bad", _say(row)) for row in rows if row.warn or row.avoid or row.forbid)
+
+
+def _say(row: KnownBad) -> str:
+    return tr("{effect}; {remedy}", effect=said(row.effect), remedy=said(row.remedy))
+
+
+def apply_workaround(question: Question, decision: Decision) -> tuple[Fix, ...]:
+    """Return the workarounds that the user's pins keep out, each tried: with it there is a plan."""
+    texts = dict.fromkeys(
+        failure.fact("workaround")
+        for judged in decision.rejected
+        for failure in judged.failures
+        if failure.rule == "known-bad" and failure.fact("workaround")
+    )
+    return tuple(fix for text in texts if (fix := _try(question, text)) is not None)
+
+
+def _try(question: Question, text: str) -> Fix | None:
+    request = question.request.with_requirement(text)
+    choices = decide(question.with_request(request)).choices
+    if not choices:
+        return None
+    return Fix(
+        tr("`{text}` works here, with torch {torch}", text=Requirement(text), torch=choices[0].case.torch),
+        request.command(),
+    )

@@ -1,0 +1,291 @@
+"""The decision: every build judged by every rule, the survivors in order of preference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from gpuenv.i18n.messages import tr
+from gpuenv.knowledge.knowledge import Knowledge, KnownBad
+from gpuenv.model.index import Listing
+from gpuenv.model.python import PythonOffer
+from gpuenv.model.variant import CudaVersion
+from gpuenv.resolution.applicable_requirements import by_python
+from gpuenv.resolution.candidate import Case, Failure, Found
+from gpuenv.resolution.collect import collect_cases, collect_shelf
+from gpuenv.resolution.known_bad_facts import situation_of
+from gpuenv.resolution.request import Request
+from gpuenv.resolution.rules import availability as reach
+from gpuenv.resolution.rules import bundled_libraries as library
+from gpuenv.resolution.rules import companion, driver, known_bad, python
+from gpuenv.resolution.rules import gpu_code as kernels
+from gpuenv.resolution.rules import platform_tags as platform
+from gpuenv.resolution.rules import requested as request_rule
+from gpuenv.resolution.rules import torch_bound as bound_rule
+from gpuenv.resolution.target import Target, TargetGpu
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """All that a decision depends on. `cases` and `shelf` are what the listings and the matrix give.
+
+    For what is said of a plan: `no_numpy` is why numpy is left out where nobody typed it, `cpu_index` the
+    address of the official CPU builds.
+    """
+
+    request: Request
+    target: Target
+    knowledge: Knowledge
+    listings: tuple[Listing, ...]
+    pythons: tuple[PythonOffer, ...]
+    cases: tuple[Case, ...]
+    shelf: companion.Shelf
+    no_numpy: str | None = None
+    cpu_index: str | None = None
+
+    def with_listings(self, more: tuple[Listing, ...]) -> Question:
+        """Return the question with further pages of the projects bound to torch."""
+        listings = (*self.listings, *more)
+        return replace(
+            self, listings=listings, shelf=collect_shelf(listings, self.target, self.request.bound)
+        )
+
+    def with_request(self, request: Request) -> Question:
+        """Return the question with another request."""
+        return replace(self, request=request)
+
+    def with_target(self, target: Target) -> Question:
+        """Return the question for another target of the same platform."""
+        return replace(self, target=target)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A build that passes every rule, with its Python and companions."""
+
+    case: Case
+    python: PythonOffer
+    torch: Found
+    companions: tuple[Found, ...]
+    native: bool
+    through_ptx: tuple[TargetGpu, ...]
+    known_bad: tuple[KnownBad, ...]
+    left_out: tuple[Failure, ...] = ()  # why an optional companion does not come along
+
+    @property
+    def files(self) -> tuple[Found, ...]:
+        """The files of the torch stack, torch's first."""
+        return (self.torch, *self.companions)
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether no page that was read lists one of the files."""
+        return any(item.file.assumed for item in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A build that fails, with all that is wrong with it."""
+
+    case: Case
+    failures: tuple[Failure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Choices, the best first, and the builds that came into question and fail, newest first."""
+
+    choices: tuple[Choice, ...]
+    rejected: tuple[Judged, ...]
+
+
+def ask(
+    request: Request,
+    target: Target,
+    knowledge: Knowledge,
+    listings: tuple[Listing, ...],
+    pythons: tuple[PythonOffer, ...],
+) -> Question:
+    """Put the question together; the listings are sorted into builds once."""
+    cases = collect_cases(listings, target, knowledge)
+    shelf = collect_shelf(listings, target, request.bound)
+    return Question(request, target, knowledge, listings, pythons, cases, shelf)
+
+
+def decide(question: Question) -> Decision:
+    """Judge every build of the kind in question.
+
+    Where there is no GPU and no CPU build, builds for CUDA that are listed are in question: they run on the
+    CPU too. Not where a CPU build lacks nothing but a companion that was asked for.
+    """
+    decision = _decide(question)
+    if decision.choices or question.request.variant is not None or question.target.gpus:
+        return decision
+    if any(_lacks_companions_alone(judged) for judged in decision.rejected):
+        return decision
+    request = replace(question.request, runs_cuda_on_cpu=True)
+    listed = tuple(
+        choice for choice in _decide(question.with_request(request)).choices if not choice.torch.file.assumed
+    )
+    return replace(decision, choices=listed)
+
+
+def _lacks_companions_alone(judged: Judged) -> bool:
+    rules = {failure.rule for failure in judged.failures}
+    return judged.case.variant.is_cpu and rules == {"companion"}
+
+
+def _decide(question: Question) -> Decision:
+    offers = python.admitted(question.pythons, question.request.python)
+    parts = [
+        (question.with_request(request), pythons)
+        for request, pythons in by_python(question.request, question.target, offers)
+    ]
+    choices: list[Choice] = []
+    rejected: list[Judged] = []
+    for case in question.cases:
+        if not request_rule.in_question(case, question.request, question.target):
+            continue
+        outcomes = [_judge(case, part, pythons) for part, pythons in parts]
+        good = [choice for found, _ in outcomes for choice in found]
+        choices += good
+        if not good:
+            failures = dict.fromkeys(failure for _, found in outcomes for failure in found)
+            rejected.append(Judged(case, tuple(failures)))
+    rejected.sort(key=lambda judged: (judged.case.torch, judged.case.cuda or _NO_CUDA), reverse=True)
+    ordered = _in_order_of_preference(choices, offers, offline=question.request.offline)
+    return Decision(ordered, tuple(rejected))
+
+
+_NO_CUDA = CudaVersion(0, 0)
+
+
+def _judge(
+    case: Case, question: Question, offers: tuple[PythonOffer, ...]
+) -> tuple[list[Choice], tuple[Failure, ...]]:
+    failures = _judge_build(case, question) + _judge_files(case, question, offers)
+    return ([], failures) if failures else _judge_together(case, question, offers)
+
+
+def _judge_build(case: Case, question: Question) -> tuple[Failure, ...]:
+    target, knowledge = question.target, question.knowledge
+    return (
+        request_rule.check(case, question.request)
+        + driver.check(case, target, knowledge)
+        + kernels.check(case, target, knowledge)
+        + library.check(case, target, knowledge)
+    )
+
+
+def _judge_files(case: Case, question: Question, offers: tuple[PythonOffer, ...]) -> tuple[Failure, ...]:
+    fitting = platform.fitting(case.found, question.target)
+    return (
+        reach.check(case, tuple(item for item in question.listings if item.project == "torch"))
+        + platform.check(case, question.target)
+        + _judge_python(case, question, fitting, offers)
+    )
+
+
+def _judge_python(
+    case: Case, question: Question, fitting: tuple[Found, ...], offers: tuple[PythonOffer, ...]
+) -> tuple[Failure, ...]:
+    request = question.request
+    if not offers:
+        return (python.not_provided(request.python_asked, question.pythons, request.manager),)
+    if request.python is not None:
+        return python.check(case, fitting, offers, request.python_asked, "option --python")
+    source = tr("the Pythons that {manager} can provide", manager=request.manager)
+    return python.check(case, fitting, offers, python.in_words(offers), source)
+
+
+def _judge_together(
+    case: Case, question: Question, offers: tuple[PythonOffer, ...]
+) -> tuple[list[Choice], tuple[Failure, ...]]:
+    """Judge the build together with each Python and its companions; return what works, else why not."""
+    matches = companion.match(case, question.request, question.target, question.knowledge, question.shelf)
+    if isinstance(matches, Failure):
+        return [], (matches,)
+    bound = _match_bound(case, question)
+    if isinstance(bound, Failure):
+        return [], (bound,)
+    matches += bound
+    good: list[Choice] = []
+    failures: dict[Failure, None] = {}
+    target, knowledge, cuda = question.target, question.knowledge, case.cuda
+    native = cuda is None or all(driver.is_native(cuda, gpu.machine, knowledge) for gpu in target.gpus)
+    through_ptx = tuple(gpu for gpu in target.gpus if kernels.code_for(case, gpu, knowledge) == "ptx")
+    fitting = platform.fitting(case.found, question.target)
+    for offer in offers:
+        files = [item for item in fitting if python.runs_on(item.file, offer)]
+        if not files:
+            continue
+        torch = min(files, key=_file_preference)
+        beside = matches
+        if question.request.offline and torch.listing.source.kind == "directory":
+            beside = companion.in_wheelhouses(matches, case)
+        outcome = _complete(case, beside, offer, question)
+        if isinstance(outcome, _Completed):
+            left_out = companion.left_out(beside, case, offer)
+            good.append(
+                Choice(
+                    case, offer, torch, outcome.companions, native, through_ptx, outcome.known_bad, left_out
+                )
+            )
+        else:
+            failures.update(dict.fromkeys(outcome))
+    return good, companion.merged(tuple(failures))
+
+
+def _match_bound(case: Case, question: Question) -> tuple[companion.Match, ...] | Failure:
+    if not question.request.bound:
+        return ()
+    return bound_rule.match(case, question.request, question.target, question.knowledge, question.shelf)
+
+
+@dataclass(frozen=True, slots=True)
+class _Completed:
+    """What a build and a Python are completed with."""
+
+    companions: tuple[Found, ...]
+    known_bad: tuple[KnownBad, ...]
+
+
+def _complete(
+    case: Case, matches: tuple[companion.Match, ...], offer: PythonOffer, question: Question
+) -> _Completed | tuple[Failure, ...]:
+    companions = companion.pick(matches, case, offer)
+    if isinstance(companions, Failure):
+        return (companions,)
+    situation = situation_of(case, companions, offer, question.target, question.request)
+    rows = known_bad.applying(situation, question.knowledge)
+    return known_bad.check(case, rows, situation) or _Completed(companions, rows)
+
+
+def _file_preference(item: Found) -> tuple[object, ...]:
+    return (item.file.assumed, item.order, item.file.filename)
+
+
+def _in_order_of_preference(
+    choices: list[Choice], offers: tuple[PythonOffer, ...], *, offline: bool
+) -> tuple[Choice, ...]:
+    """Sort: newest torch, with what is optional, listed before assumed, native, newest CUDA, Python, index.
+
+    Of the Pythons, those with which nothing is known to go wrong come first. Where a torch is here, in a
+    wheelhouse, those that are only assumed come last; offline, it comes before all that lie elsewhere.
+
+    Sorts are stable, so the criteria are applied from the least to the most important.
+    """
+    ordered = sorted(choices, key=lambda choice: choice.torch.order)
+    ordered.sort(key=lambda choice: offers.index(choice.python))
+    ordered.sort(key=lambda choice: any(row.avoid for row in choice.known_bad))
+    ordered.sort(key=lambda choice: choice.case.cuda or _NO_CUDA, reverse=True)
+    ordered.sort(key=lambda choice: not choice.native)
+    ordered.sort(key=lambda choice: choice.is_assumed)
+    ordered.sort(key=lambda choice: len(choice.left_out))
+    ordered.sort(key=lambda choice: choice.case.torch, reverse=True)
+    if any(map(_lies_here, choices)):
+        ordered.sort(key=lambda choice: choice.torch.file.assumed or (offline and not _lies_here(choice)))
+    return tuple(ordered)
+
+
+def _lies_here(choice: Choice) -> bool:
+    return choice.torch.listing.source.kind == "directory"

@@ -1,0 +1,166 @@
+"""Rule `library`: the libraries that a build brings still, and already, support the GPU.
+
+cuDNN leaves old GPUs behind at some release, cuBLAS and NCCL with the CUDA that they are made for; the
+libraries of a CUDA toolkit hold nothing for a generation of GPUs that came after it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from packaging.version import InvalidVersion, Version
+
+from gpuenv.i18n.messages import marked, tr
+from gpuenv.knowledge.knowledge import Knowledge, LibraryFloor
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.variant import CudaVersion
+from gpuenv.model.wheel import Platform
+from gpuenv.resolution.candidate import Case, Failure
+from gpuenv.resolution.target import Target, TargetGpu
+
+UNKNOWN_GENERATION = "generation"
+
+
+@dataclass(frozen=True, slots=True)
+class Libraries:
+    """What is known of the libraries that a build brings; `torch` finds what `cudnn` leaves open."""
+
+    cuda: CudaVersion
+    cudnn: str | None
+    platform: Platform
+    torch: Version
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBehind:
+    """A library that no longer supports a GPU: its release (its own or its CUDA's), and the row behind it."""
+
+    version: str
+    floor: LibraryFloor
+
+
+def check(case: Case, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
+    """Return a failure for each kind of GPU that a bundled library does not support."""
+    if case.cuda is None or case.row is None:
+        return ()
+    brought = Libraries(case.cuda, case.row.cudnn, case.row.platform, case.torch)
+    failures: list[Failure] = []
+    counts = Counter(id(gpu.machine) for gpu in target.gpus)
+    for gpu in {gpu.capability: gpu for gpu in reversed(target.gpus)}.values():
+        gpus = max(counts[id(one.machine)] for one in target.gpus if one.capability == gpu.capability)
+        failures += [_too_old(one, gpu) for one in left_behind(brought, gpu.capability, gpus, knowledge)]
+        failures += _too_new(case.cuda, gpu, knowledge)
+    return tuple(failures)
+
+
+def left_behind(
+    brought: Libraries, capability: ComputeCapability, gpus: int, knowledge: Knowledge
+) -> tuple[LeftBehind, ...]:
+    """Return the libraries that no longer support a GPU, on a machine that uses so many `gpus`."""
+    strictest: dict[str, LeftBehind] = {}
+    for one in _reached(brought, gpus, knowledge):
+        known = strictest.get(one.floor.library)
+        if known is None or known.floor.min_capability < one.floor.min_capability:
+            strictest[one.floor.library] = one
+    return tuple(one for one in strictest.values() if capability < one.floor.min_capability)
+
+
+def _reached(brought: Libraries, gpus: int, knowledge: Knowledge) -> Iterator[LeftBehind]:
+    cuda = Version(str(brought.cuda))
+    for floor in knowledge.libraries:
+        version = cuda if floor.counts == "cuda" else _own_release(floor.library, brought, knowledge)
+        applies = gpus >= floor.least_gpus and brought.platform in floor.platforms
+        if applies and version is not None and floor.since <= version and _is_for(floor, cuda):
+            yield LeftBehind(str(version), floor)
+
+
+def _is_for(floor: LibraryFloor, cuda: Version) -> bool:
+    return floor.cuda is None or floor.cuda.contains(cuda)
+
+
+def _own_release(library: str, brought: Libraries, knowledge: Knowledge) -> Version | None:
+    stated = brought.cudnn if library == "cudnn" else None
+    text = stated or knowledge.bundled_library(library, brought.torch, brought.cuda)
+    try:
+        return Version(text) if text else None
+    except InvalidVersion:  # a fact that can't be compared rules nothing out
+        return None
+
+
+def _too_old(one: LeftBehind, gpu: TargetGpu) -> Failure:
+    floor = one.floor
+    facts = (
+        ("name", floor.name), ("version", one.version),
+        ("least", str(floor.min_capability)), ("gpu", gpu.label),
+    )  # fmt: skip
+    template = (
+        marked("its {name} for CUDA {version} supports compute capability {least} and later, not {gpu}")
+        if floor.counts == "cuda"
+        else marked("its {name} {version} supports compute capability {least} and later, not {gpu}")
+    )
+    return Failure(
+        "library",
+        ("library", floor.library, str(gpu.capability)),
+        tr(template, **dict(facts)),
+        f"{floor.source}; {gpu.source}",
+        facts,
+    )
+
+
+def _too_new(cuda: CudaVersion, gpu: TargetGpu, knowledge: Knowledge) -> list[Failure]:
+    first = knowledge.first_cuda_of_generation(gpu.capability)
+    if first is None:
+        return [_not_known(gpu)]
+    if cuda >= first.cuda:
+        return []
+    facts = (("cuda", str(cuda)), ("first", str(first.cuda)), ("gpu", gpu.label))
+    return [
+        Failure(
+            "library",
+            ("library", "cuda", str(gpu.capability)),
+            tr(
+                "the libraries of CUDA {cuda} came before {gpu}, which CUDA {first} was the first to serve",
+                **dict(facts),
+            ),
+            f"{first.source}; {gpu.source}",
+            facts,
+        )
+    ]
+
+
+def _not_known(gpu: TargetGpu) -> Failure:
+    """Which CUDA was the first to serve the GPU is not known: its libraries may have nothing for it."""
+    return Failure(
+        "library",
+        ("library", UNKNOWN_GENERATION, str(gpu.capability)),
+        tr("no CUDA release is known to serve {gpu}: it came after the matrices", gpu=gpu.label),
+        f"matrix cuda.json; {gpu.source}",
+        (("gpu", gpu.label),),
+    )
+
+
+def sentence(failures: tuple[Failure, ...]) -> str:
+    """Say which bundled library does not support which GPU."""
+    if len({failure.detail for failure in failures}) == 1:
+        return failures[0].detail
+    first = failures[0]
+    if first.key[1] == UNKNOWN_GENERATION:
+        return first.detail
+    if first.key[1] == "cuda":
+        return tr(
+            "builds for CUDA before {first} have nothing for {gpu}",
+            first=first.fact("first"),
+            gpu=first.fact("gpu"),
+        )
+    return tr(
+        "the {name} in the newer builds supports compute capability {least} and later, not {gpu}",
+        name=first.fact("name"),
+        least=min((failure.fact("least") for failure in failures), key=_numbers),
+        gpu=first.fact("gpu"),
+    )
+
+
+def _numbers(capability: str) -> tuple[int, ...]:
+    return tuple(map(int, capability.split(".")))

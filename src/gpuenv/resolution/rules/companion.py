@@ -1,0 +1,344 @@
+"""Rule `companion`: torchvision, torchaudio and their kin match the torch release and its CUDA.
+
+Metadata alone is too loose since torchvision 0.29 and torchaudio 2.11, so the matrix decides. Both compare
+their CUDA with torch's when they are imported: torchaudio the whole version, torchvision (in the releases
+that the matrix names) the major version only. One that brings kernels of its own (xformers) must have code
+for every GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from gpuenv.i18n.messages import marked, tr
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.index import Listing
+from gpuenv.model.python import PythonOffer
+from gpuenv.model.variant import Variant
+from gpuenv.model.wheel import Platform
+from gpuenv.resolution.candidate import Case, Failure, Found
+from gpuenv.resolution.request import Request, admits
+from gpuenv.resolution.rules import gpu_code as kernels
+from gpuenv.resolution.rules import python as python_rule
+from gpuenv.resolution.rules.phrases import releases
+from gpuenv.resolution.target import Target, TargetGpu
+
+WITHOUT_CUDA = ("torchtext", "torchdata")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shelf:
+    """The files of the companions that indexes list and that fit the systems, by project and release.
+
+    `down` are the pages that could not be read, by project.
+    """
+
+    found: Mapping[tuple[str, Version], tuple[Found, ...]]
+    down: Mapping[str, Listing]
+
+    def of(self, project: str, releases: tuple[Version, ...]) -> list[Found]:
+        """The files of some releases of a project."""
+        return [item for release in releases for item in self.found.get((project, release), ())]
+
+    def all_of(self, project: str) -> list[Found]:
+        """The files of a project, of whatever release."""
+        return [item for (name, _), files in self.found.items() if name == project for item in files]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Match:
+    """The files of one companion that go with a build, whatever the Python; the best first.
+
+    One that nobody typed is optional: `lacking` says why there are none.
+    """
+
+    project: str
+    files: tuple[Found, ...]
+    optional: bool = False
+    lacking: Failure | None = None
+
+
+def match(
+    case: Case, request: Request, target: Target, knowledge: Knowledge, shelf: Shelf
+) -> tuple[Match, ...] | Failure:
+    """Return, for each companion asked for, the files that go with the build, the best first.
+
+    Returns what is wrong with the first companion that has none and is not optional.
+    """
+    matches = []
+    for project in request.companions:
+        optional = project in request.optional
+        found = _match_one(project, case, request.specifier(project), target, knowledge, shelf)
+        if not isinstance(found, Failure):
+            matches.append(replace(found, optional=optional))
+        elif optional:
+            matches.append(Match(project, (), optional, found))
+        else:
+            return found
+    return tuple(matches)
+
+
+def pick(matches: tuple[Match, ...], case: Case, python: PythonOffer) -> tuple[Found, ...] | Failure:
+    """Return the file of each companion for `python`, or what is wrong with the first that has none.
+
+    Optional companions that have none are left out.
+    """
+    chosen = []
+    for found in matches:
+        usable = _usable(found, python)
+        if usable is not None:
+            chosen.append(usable)
+        elif not found.optional:
+            return _without_python(found, case, python)
+    return tuple(chosen)
+
+
+def left_out(matches: tuple[Match, ...], case: Case, python: PythonOffer) -> tuple[Failure, ...]:
+    """Return what is wrong with each optional companion that has no file for `python`."""
+    lacking = (found for found in matches if found.optional and _usable(found, python) is None)
+    return tuple(found.lacking or _without_python(found, case, python) for found in lacking)
+
+
+def in_wheelhouses(matches: tuple[Match, ...], case: Case) -> tuple[Match, ...]:
+    """Return the matches with those files alone of optional companions that lie in a wheelhouse."""
+    return tuple(_in_wheelhouse(found, case) if found.optional else found for found in matches)
+
+
+def _in_wheelhouse(found: Match, case: Case) -> Match:
+    files = tuple(item for item in found.files if item.listing.source.kind == "directory")
+    if files or not found.files:
+        return replace(found, files=files)
+    facts = {"project": found.project, "versions": str(found.files[0].release), "variant": case.variant}
+    detail = tr("no wheelhouse has {project} {versions} for {variant}", **facts)
+    return Match(found.project, (), optional=True, lacking=_failure(found.project, case, "absent", detail))
+
+
+def _usable(found: Match, python: PythonOffer) -> Found | None:
+    return next((item for item in found.files if python_rule.runs_on(item.file, python)), None)
+
+
+def _match_one(
+    project: str, case: Case, specifier: SpecifierSet, target: Target, knowledge: Knowledge, shelf: Shelf
+) -> Match | Failure:
+    paired = knowledge.companions_of(case.torch).get(project, ())
+    if not paired:
+        detail = tr("no {project} is known to match torch {torch}", project=project, torch=case.torch)
+        return _failure(project, case, "unknown", detail)
+    asked = tuple(version for version in paired if _may_be_asked(version, case, specifier))
+    if not asked:
+        return _not_asked(project, case, specifier, paired)
+    able = tuple(version for version in asked if _lacking(project, version, case, target, knowledge) is None)
+    if not able:
+        return _no_code(project, case, asked, target, knowledge)
+    ranked = [
+        (closeness, able.index(item.release), item.order, number, item)
+        for number, item in enumerate(shelf.of(project, able))
+        if admits(specifier, item.file.version)
+        and (closeness := _closeness(item, case, target, knowledge)) is not None
+    ]
+    if not ranked:
+        return _not_listed(project, case, able, shelf)
+    return Match(project, tuple(item for *_, item in sorted(ranked, key=lambda entry: entry[:4])))
+
+
+def _may_be_asked(version: Version, case: Case, specifier: SpecifierSet) -> bool:
+    """Whether the release, or its build for the case's variant (`==0.15.2+cu118`), is among what is asked."""
+    if not specifier or admits(specifier, version):
+        return True
+    return admits(specifier, Version(f"{version}+{case.variant}"))
+
+
+def code_for(
+    project: str, version: Version, case: Case, target: Target, knowledge: Knowledge
+) -> tuple[tuple[TargetGpu, kernels.Code | None], ...]:
+    """Return what each GPU would run of a release; nothing where the matrix does not say what it has."""
+    release = knowledge.companion_release(project, version)
+    if release is None or not release.architectures or case.cuda is None:
+        return ()
+    cuda = dict(release.pypi_cuda).get(target.platform, case.cuda)
+    return tuple((gpu, kernels.code_in(release.architectures, cuda, gpu, knowledge)) for gpu in target.gpus)
+
+
+def _lacking(
+    project: str, version: Version, case: Case, target: Target, knowledge: Knowledge
+) -> TargetGpu | None:
+    """The first GPU that a release has no code for that it can run."""
+    codes = code_for(project, version, case, target, knowledge)
+    return next((gpu for gpu, code in codes if code not in ("machine code", "ptx")), None)
+
+
+def _no_code(
+    project: str, case: Case, asked: tuple[Version, ...], target: Target, knowledge: Knowledge
+) -> Failure:
+    gpu = _lacking(project, asked[0], case, target, knowledge) or target.gpus[0]
+    release = knowledge.companion_release(project, asked[0])
+    facts = {
+        "project": project,
+        "versions": ", ".join(map(str, asked)),
+        "gpu": gpu.label,
+        "list": " ".join(map(str, release.architectures if release else ())),
+    }
+    detail = tr("{project} {versions} has code for {list}, none of which runs on {gpu}", **facts)
+    return _failure(project, case, "code", detail, ("gpu", gpu.label))
+
+
+def _not_asked(project: str, case: Case, specifier: SpecifierSet, paired: tuple[Version, ...]) -> Failure:
+    detail = tr(
+        "torch {torch} goes with {project} {versions}, not {specifier}",
+        torch=case.torch,
+        project=project,
+        versions=", ".join(map(str, paired)),
+        specifier=specifier,
+    )
+    return _failure(project, case, "request", detail)
+
+
+def _not_listed(project: str, case: Case, asked: tuple[Version, ...], shelf: Shelf) -> Failure:
+    facts = {
+        "project": project,
+        "versions": ", ".join(map(str, asked)),
+        "variant": case.variant,
+    }
+    down = shelf.down.get(project)
+    if down is None:
+        return _failure(
+            project, case, "absent", tr("no index lists {project} {versions} for {variant}", **facts)
+        )
+    detail = tr(
+        "{page}, where {project} {versions} for {variant} may be, could not be read ({problem})",
+        page=down.page,
+        problem=down.problem,
+        **facts,
+    )
+    return _failure(project, case, "down", detail, ("page", down.page), ("problem", down.problem or ""))
+
+
+def _without_python(found: Match, case: Case, python: PythonOffer) -> Failure:
+    versions = ", ".join(dict.fromkeys(str(item.release) for item in found.files))
+    has = ", ".join(python_rule.pythons_of(found.files))
+    return _failure(
+        found.project,
+        case,
+        "python",
+        _say_python(found.project, versions, case.variant, has, python.short),
+        ("versions", versions),
+        ("has", has),
+        ("python", python.short),
+    )
+
+
+def _say_python(project: str, versions: str, variant: Variant | str, has: str, pythons: str) -> str:
+    return tr(
+        "{project} {versions} for {variant} has files for Python {has}, not {python}",
+        project=project,
+        versions=versions,
+        variant=variant,
+        has=has,
+        python=pythons,
+    )
+
+
+def merged(failures: tuple[Failure, ...]) -> tuple[Failure, ...]:
+    """Return the failures of one build with those of a companion's Pythons told as one."""
+    groups: dict[tuple[str, ...], list[Failure]] = {}
+    for failure in failures:
+        groups.setdefault(failure.key, []).append(failure)
+    return tuple(
+        _merge_pythons(group) if key[0] == "companion" and key[-1] == "python" else group[0]
+        for key, group in groups.items()
+    )
+
+
+def _merge_pythons(group: list[Failure]) -> Failure:
+    first = group[0]
+    pythons = ", ".join(failure.fact("python") for failure in reversed(group))
+    words = (first.fact("project"), first.fact("versions"), first.fact("variant"), first.fact("has"))
+    return replace(first, detail=_say_python(*words, pythons))
+
+
+def _closeness(item: Found, case: Case, target: Target, knowledge: Knowledge) -> int | None:
+    """Return 0 for the same variant, more for one that is close enough, None for one that does not fit."""
+    if _has_no_variant(item):
+        return 0
+    variant = item.file.variant or companion_variant(item, target, knowledge)
+    if variant is None:
+        return None
+    if variant == case.variant:
+        return 0 if bool(item.file.version.local) == (case.kind == "pytorch") else 1
+    loose = knowledge.matches_by_major(item.file.name, item.release)
+    return 2 if fits_variant(variant, case.variant, loose=loose) else None
+
+
+def fits_variant(own: Variant, wanted: Variant, *, loose: bool) -> bool:
+    """Whether a companion's variant goes with torch's; `loose`: another CUDA of the same major does too."""
+    if own == wanted:
+        return True
+    return loose and bool(own.cuda and wanted.cuda and own.cuda.major == wanted.cuda.major)
+
+
+def companion_variant(item: Found, target: Target, knowledge: Knowledge) -> Variant | None:
+    """Return the variant of a companion on PyPI, not told by its name; None without CUDA code."""
+    project = str(item.file.name)
+    if _has_no_variant(item):
+        return None
+    return pypi_variant(project, item.release, target.platform, knowledge)
+
+
+def pypi_variant(project: str, release: Version, platform: Platform, knowledge: Knowledge) -> Variant | None:
+    """Return the variant of a companion's files on PyPI: the one read, else its first torch's there."""
+    stated = knowledge.companion_pypi_variant(project, release, platform)
+    if stated is not None:
+        return stated
+    paired = knowledge.torches_of(project, release)
+    variants = (knowledge.pypi_variant(torch, platform) for torch in sorted(paired))
+    return next((variant for variant in variants if variant), None)
+
+
+def _has_no_variant(item: Found) -> bool:
+    return item.file.name in WITHOUT_CUDA or any(tag.platform == "any" for tag in item.file.tags)
+
+
+def _failure(project: str, case: Case, what: str, detail: str, *facts: tuple[str, str]) -> Failure:
+    return Failure(
+        "companion",
+        ("companion", project, what),
+        detail,
+        f"matrix companions.json; {case.source}",
+        (("project", project), ("torch", str(case.torch)), ("variant", str(case.variant)), *facts),
+    )
+
+
+def sentence(failures: tuple[Failure, ...]) -> str:
+    """Say which companion stands in the way."""
+    if len({failure.detail for failure in failures}) == 1:
+        return failures[0].detail
+    return _say_several(failures[0], {"project": failures[0].fact("project"), "builds": releases(failures)})
+
+
+def _say_several(first: Failure, facts: Mapping[str, str]) -> str:
+    match first.key[2]:
+        case "code":
+            gpu = first.fact("gpu")
+            return tr("the {project} that goes with {builds} has no code for {gpu}", gpu=gpu, **facts)
+        case "down":
+            page, problem = first.fact("page"), first.fact("problem")
+            return tr(
+                "{page}, where {project} for {builds} may be, could not be read ({problem})",
+                page=page,
+                problem=problem,
+                **facts,
+            )
+    return tr(_SEVERAL.get(first.key[2], _ABSENT), **facts)
+
+
+_ABSENT = marked("no index lists {project} for {builds}")
+_SEVERAL = {
+    "unknown": marked("no {project} is known to match {builds}"),
+    "request": marked("{builds} go with other releases of {project} than asked"),
+    "python": marked("{project} for {builds} has no files for the Pythons in question"),
+    "wheel": marked("no wheel of {project} is known for {builds}"),
+}

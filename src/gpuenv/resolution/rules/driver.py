@@ -1,0 +1,138 @@
+"""Rule `driver`: the driver is at least the floor of the build's CUDA version.
+
+From CUDA 11 on the floor of the major family is enough (minor-version compatibility); older CUDA needs the
+release's own floor. https://docs.nvidia.com/deploy/cuda-compatibility/
+
+The floors are numbers of the drivers for x86. On Arm, drivers of one branch are numbered otherwise (a Thor
+has 580.00): there the CUDA that the driver supports counts, as nvidia-smi states it.
+"""
+
+from __future__ import annotations
+
+from gpuenv.i18n.messages import tr
+from gpuenv.knowledge.knowledge import DriverFloor, DriverOs, Knowledge
+from gpuenv.model.machine import Machine
+from gpuenv.model.variant import CudaVersion
+from gpuenv.resolution.candidate import Case, Failure
+from gpuenv.resolution.target import Target, driver_os
+
+
+def least_driver(cuda: CudaVersion, system: DriverOs, knowledge: Knowledge) -> DriverFloor | None:
+    """Return the least driver that runs builds of `cuda` on `system` or None if unknown."""
+    floors = [
+        floor
+        for floor in (knowledge.family_floor(cuda.major, system), knowledge.release_floor(cuda, system))
+        if floor is not None
+    ]
+    return min(floors, key=lambda floor: floor.version) if floors else None
+
+
+def is_native(cuda: CudaVersion, machine: Machine, knowledge: Knowledge) -> bool:
+    """Whether the driver itself supports `cuda`, without leaning on minor-version compatibility."""
+    if machine.driver is None:
+        return True
+    supported = machine.driver.cuda or knowledge.driver_cuda(machine.driver.version, driver_os(machine))
+    return supported is not None and supported >= cuda
+
+
+def runs(cuda: CudaVersion, machine: Machine, knowledge: Knowledge) -> bool:
+    """Whether the machine's driver runs builds for `cuda`; not where no floor of that CUDA is known."""
+    floor = least_driver(cuda, driver_os(machine), knowledge)
+    if floor is None or machine.driver is None:
+        return floor is not None
+    return machine.driver.version >= floor.version or _states(cuda, machine, floor, knowledge)
+
+
+def _states(cuda: CudaVersion, machine: Machine, floor: DriverFloor, knowledge: Knowledge) -> bool:
+    """Whether a driver of the floor's own branch, numbered otherwise, supports `cuda` by what it states.
+
+    An older branch never passes: what states a newer CUDA there is a forward-compatibility package.
+    """
+    driver = machine.driver
+    if driver is None or machine.system.arch != "aarch64" or driver.version.major != floor.version.major:
+        return False
+    supported = driver.cuda or knowledge.driver_cuda(driver.version, driver_os(machine))
+    if supported is None:
+        return False
+    within = knowledge.family_floor(cuda.major, driver_os(machine)) is not None
+    return supported.major >= cuda.major if within else supported >= cuda
+
+
+def check(case: Case, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
+    """Return a failure for each machine with GPUs whose driver is below the build's floor."""
+    if case.cuda is None:
+        return ()
+    machines = dict.fromkeys(gpu.machine for gpu in target.gpus)
+    failures = (_check_machine(case.cuda, machine, target, knowledge) for machine in machines)
+    return tuple(failure for failure in failures if failure)
+
+
+def _check_machine(
+    cuda: CudaVersion, machine: Machine, target: Target, knowledge: Knowledge
+) -> Failure | None:
+    floor = least_driver(cuda, driver_os(machine), knowledge)
+    if floor is None:
+        return Failure(
+            "driver",
+            ("driver", "unknown", str(cuda)),
+            tr("the least driver for CUDA {cuda} is not known", cuda=cuda),
+            "matrix cuda.json",
+            (("cuda", str(cuda)),),
+        )
+    if machine.driver is None or runs(cuda, machine, knowledge):
+        return None
+    facts = {
+        "cuda": str(cuda),
+        "floor": str(floor.version),
+        "driver": str(machine.driver.version),
+        "place": target.place,
+    }
+    return Failure(
+        "driver",
+        ("driver", str(machine.driver.version)),
+        tr("CUDA {cuda} needs driver {floor} or newer, {place} has {driver}", **facts),
+        f"{floor.source}; {machine.source_of('driver.version')}",
+        tuple(facts.items()),
+    )
+
+
+def sentence(failures: tuple[Failure, ...]) -> str:
+    """Say which CUDA versions need which driver, and which one is there."""
+    first = failures[0]
+    if first.key[1] == "unknown":
+        return first.detail
+    needs = _needs(failures)
+    if len(needs) > _MOST_NEEDS:  # the least says what an older driver misses; the rest only rises
+        needs = [needs[0], tr("newer CUDA need newer drivers still")]
+    return tr(
+        "builds for {needs}; {place} has {driver}",
+        needs=tr(", those for ").join(needs),
+        place=first.fact("place"),
+        driver=first.fact("driver"),
+    )
+
+
+_MOST_NEEDS = 3
+
+
+def _needs(failures: tuple[Failure, ...]) -> list[str]:
+    floors: dict[str, set[str]] = {}
+    for failure in failures:
+        floors.setdefault(failure.fact("floor"), set()).add(failure.fact("cuda"))
+    return [
+        tr(
+            "CUDA {cuda} need driver {floor} or newer",
+            cuda=_join(sorted(cuda, key=_version_key)),
+            floor=floor,
+        )
+        for floor, cuda in sorted(floors.items(), key=lambda item: _version_key(item[0]))
+    ]
+
+
+def _version_key(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(".")))
+
+
+def _join(words: list[str]) -> str:
+    first, last = ", ".join(words[:-1]), words[-1]
+    return tr("{first} and {last}", first=first, last=last) if first else last

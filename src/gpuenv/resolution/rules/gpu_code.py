@@ -1,0 +1,127 @@
+"""Rule `kernels`: the wheel holds code that each GPU can run.
+
+Machine code runs on its own capability and on later ones of the same major version; PTX runs on anything
+later once the driver has compiled it, which it can't under minor-version compatibility.
+https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from gpuenv.i18n.messages import tr
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.capability import Architecture, ComputeCapability
+from gpuenv.model.variant import CudaVersion
+from gpuenv.resolution.candidate import Case, Failure
+from gpuenv.resolution.rules.driver import is_native
+from gpuenv.resolution.rules.phrases import builds
+from gpuenv.resolution.target import Target, TargetGpu
+
+Code = Literal["machine code", "ptx", "ptx-needs-driver"]
+
+
+def code_for(case: Case, gpu: TargetGpu, knowledge: Knowledge) -> Code | None:
+    """Return what `gpu` would run of the build, None where nothing in it fits."""
+    if case.row is None or case.cuda is None:
+        return None
+    return code_in(case.row.architectures, case.cuda, gpu, knowledge)
+
+
+def code_in(
+    architectures: tuple[Architecture, ...], cuda: CudaVersion, gpu: TargetGpu, knowledge: Knowledge
+) -> Code | None:
+    """Return what `gpu` would run of code compiled with `cuda`, None where nothing in it fits."""
+    if any(runs_machine_code(item, gpu.capability, cuda, knowledge) for item in architectures):
+        return "machine code"
+    if any(runs_ptx(item, gpu.capability) for item in architectures):
+        return "ptx" if is_native(cuda, gpu.machine, knowledge) else "ptx-needs-driver"
+    return None
+
+
+def runs_machine_code(
+    architecture: Architecture, capability: ComputeCapability, cuda: CudaVersion, knowledge: Knowledge
+) -> bool:
+    """Whether machine code for `architecture` runs on `capability`.
+
+    Code for an integrated device (Tegra) runs on that device alone, and that device runs no other code
+    before the CUDA version that the matrix names.
+    """
+    if architecture.kind != "sm" or not architecture.runs_on(capability):
+        return False
+    if architecture.capability == capability:
+        return True
+    return not (
+        knowledge.is_integrated(architecture.capability, None) or knowledge.is_integrated(capability, cuda)
+    )
+
+
+def runs_ptx(architecture: Architecture, capability: ComputeCapability) -> bool:
+    """Whether the driver can compile PTX for `architecture` on `capability`."""
+    return architecture.kind == "compute" and architecture.runs_on(capability)
+
+
+def check(case: Case, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
+    """Return a failure for each kind of GPU that finds no code in the wheel."""
+    if case.variant.is_cpu or not target.gpus:
+        return ()
+    if case.row is None or not case.row.architectures:
+        return (_unknown(case),)
+    failures = (_check_gpu(case, gpu, knowledge) for gpu in reversed(target.gpus))
+    distinct = {failure.key: failure for failure in failures if failure}  # the first GPU of a kind speaks
+    return tuple(reversed(distinct.values()))
+
+
+def _unknown(case: Case) -> Failure:
+    return Failure(
+        "kernels",
+        ("kernels", "unknown"),
+        tr("what {build} is compiled for is not in the matrix", build=case.label),
+        "matrix torch.json",
+        (("build", case.label), ("gpu", ""), ("list", "")),
+    )
+
+
+def _check_gpu(case: Case, gpu: TargetGpu, knowledge: Knowledge) -> Failure | None:
+    code = code_for(case, gpu, knowledge)
+    if code in ("machine code", "ptx"):
+        return None
+    listed = " ".join(map(str, case.row.architectures)) if case.row else ""
+    detail = (
+        tr(
+            "{build} reaches {gpu} through PTX alone, which needs a driver that supports CUDA {cuda}",
+            build=case.label,
+            gpu=gpu.label,
+            cuda=case.cuda,
+        )
+        if code
+        else tr(
+            "{build} has code for {list}, none of which runs on {gpu}",
+            build=case.label,
+            list=listed,
+            gpu=gpu.label,
+        )
+    )
+    return Failure(
+        "kernels",
+        ("kernels", "ptx" if code else "code", str(gpu.capability)),
+        detail,
+        f"{case.source}; {gpu.source}",
+        (("build", case.label), ("gpu", gpu.label), ("list", listed)),
+    )
+
+
+def sentence(failures: tuple[Failure, ...]) -> str:
+    """Say for which GPU there is no code."""
+    if len(failures) == 1:
+        return failures[0].detail
+    first = failures[0]
+    if first.key[1] == "unknown":
+        return tr("what {builds} are compiled for is not in the matrix", builds=builds(failures))
+    if first.key[1] == "ptx":
+        return tr(
+            "{builds} reach {gpu} through PTX alone, which this driver can't compile",
+            builds=builds(failures),
+            gpu=first.fact("gpu"),
+        )
+    return tr("{builds} have no code for {gpu}", builds=builds(failures), gpu=first.fact("gpu"))

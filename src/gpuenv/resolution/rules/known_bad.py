@@ -1,0 +1,137 @@
+"""Rule `known-bad`: no combination known to install and then fail, or its workaround is in the plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import cache
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from gpuenv.i18n.messages import said, tr
+from gpuenv.knowledge.knowledge import Knowledge, KnownBad
+from gpuenv.knowledge.version_ranges import lies_apart, lies_within
+from gpuenv.resolution.candidate import Case, Failure
+from gpuenv.resolution.known_bad_facts import Situation
+
+_JUDGE = "known-bad"
+_OF_CONDA = "conda"  # judges conda's packages alone
+
+
+def applying(situation: Situation, knowledge: Knowledge) -> tuple[KnownBad, ...]:
+    """Return the known-bad rows that apply, each with what is left to do about it.
+
+    A condition on a package that a row's `constrain` names holds as long as nothing keeps the resolver from
+    a bad version of it. A row that constrains and warns does either: where the user pins the bad version, it
+    warns.
+    """
+    (torch,) = situation.versions["torch"]
+    conda = "channel" in situation.words
+    return tuple(
+        _left_to_do(row, situation) for row in _about(torch, knowledge, conda) if _applies(row, situation)
+    )
+
+
+@cache
+def _about(torch: Version, knowledge: Knowledge, conda: bool) -> tuple[KnownBad, ...]:
+    """The rows that can apply to a torch, and that this rule judges: most are about others."""
+    return tuple(
+        row
+        for row in knowledge.known_bad
+        if (row.judge == _JUDGE or (conda and row.judge == _OF_CONDA))
+        and any(all(name != "torch" or _contains(wanted, torch) for name, wanted in one) for one in row.when)
+    )
+
+
+def _applies(row: KnownBad, situation: Situation) -> bool:
+    if not situation.packages.isdisjoint(row.unless):
+        return False
+    return any(all(_holds(name, wanted, row, situation) for name, wanted in one) for one in row.when)
+
+
+def _holds(name: str, wanted: SpecifierSet | str, row: KnownBad, situation: Situation) -> bool:
+    if isinstance(wanted, str):
+        return situation.words.get(name) == wanted
+    if "*" in name:
+        alike = (one for one in situation.packages if fnmatchcase(one, name))
+        return any(_holds(one, wanted, row, situation) for one in alike)
+    if name in situation.versions:
+        return any(_contains(wanted, version) for version in situation.versions[name])
+    asked = situation.asked.get(name)
+    if name in _named(row.constrain):
+        return asked is None or not lies_apart(asked, wanted)
+    return asked is not None and lies_within(asked, wanted)
+
+
+def asked_of(fact: str, knowledge: Knowledge) -> tuple[SpecifierSet, ...]:
+    """Return what the rows that this rule judges ask of a fact, such as `driver`."""
+    rows = (row for row in knowledge.known_bad if row.judge in (_JUDGE, _OF_CONDA))
+    conditions = (condition for row in rows for one in row.when for condition in one)
+    return tuple(wanted for name, wanted in conditions if name == fact and isinstance(wanted, SpecifierSet))
+
+
+@cache
+def _contains(wanted: SpecifierSet | str, version: Version) -> bool:
+    return isinstance(wanted, SpecifierSet) and wanted.contains(version, prereleases=True)
+
+
+@cache
+def _named(texts: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(canonicalize_name(Requirement(text).name) for text in texts)
+
+
+def _left_to_do(row: KnownBad, situation: Situation) -> KnownBad:
+    if not (row.constrain and row.warn):
+        return row
+    return replace(row, constrain=()) if is_pinned_to_it(row, situation) else replace(row, warn=False)
+
+
+def is_pinned_to_it(row: KnownBad, situation: Situation) -> bool:
+    """Whether the user asks for nothing but bad versions of a package that the row constrains."""
+    return any(
+        name in _named(row.constrain)
+        and isinstance(wanted, SpecifierSet)
+        and name in situation.asked
+        and lies_within(situation.asked[name], wanted)
+        for one in row.when
+        for name, wanted in one
+    )
+
+
+def check(case: Case, rows: tuple[KnownBad, ...], situation: Situation) -> tuple[Failure, ...]:
+    """Return a failure for each applying row without a workaround, or one that the user's pins exclude."""
+    return tuple(
+        Failure(
+            _JUDGE,
+            (_JUDGE, row.id),
+            tr(
+                "{build}: {effect}; {remedy}",
+                build=case.label,
+                effect=said(row.effect),
+                remedy=said(row.remedy),
+            ),
+            row.source,
+            (("workaround", " ".join(row.constrain)),),
+        )
+        for row in rows
+        if row.forbid or is_pinned_to_it(row, situation)
+    )
+
+
+def constraints(rows: tuple[KnownBad, ...], installed: frozenset[str]) -> tuple[tuple[str, KnownBad], ...]:
+    """Return what the rows add, and their constraints on packages that will be there; each with its row."""
+    return tuple(
+        (text, row)
+        for row in rows
+        if not row.forbid
+        for text in (*row.add, *row.constrain)
+        if text in row.add or _named((text,)) <= installed
+    )
+
+
+def sentence(failures: tuple[Failure, ...]) -> str:
+    """Say what the combination does, and what helps."""
+    return failures[0].detail

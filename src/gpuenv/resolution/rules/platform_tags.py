@@ -1,0 +1,144 @@
+"""Rule `platform`: the wheel's platform tag fits the system.
+
+Tags: https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from packaging.tags import Tag
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
+from gpuenv.i18n.messages import tr
+from gpuenv.model.machine import Machine, System
+from gpuenv.model.wheel import WheelFile
+from gpuenv.resolution.candidate import Case, Failure, Found
+from gpuenv.resolution.rules.phrases import releases
+from gpuenv.resolution.target import Target
+
+_MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_(\w+)")
+# PEP 513, 571 and 599: the glibc behind the old names
+_LEGACY = {
+    "manylinux1_": "manylinux_2_5_",
+    "manylinux2010_": "manylinux_2_12_",
+    "manylinux2014_": "manylinux_2_17_",
+}
+
+
+def fits(file: WheelFile, target: Target) -> bool:
+    """Whether one of the file's tags fits every machine."""
+    return _all_fit(file.tags, target)
+
+
+def fits_name(filename: str, target: Target) -> bool:
+    """Whether a file of that name fits every machine; what is no wheel is built there."""
+    if not filename.endswith(".whl"):
+        return True
+    try:
+        return _all_fit(parse_wheel_filename(filename)[3], target)
+    except InvalidWheelFilename:
+        return True  # uv reads names that are not to the letter
+
+
+def _all_fit(found: frozenset[Tag], target: Target) -> bool:
+    tags = {tag.platform for tag in found}
+    return all(any(_fits_system(tag, machine.system) for tag in tags) for machine in target.machines)
+
+
+def fitting(found: tuple[Found, ...], target: Target) -> tuple[Found, ...]:
+    """Return the files that fit every machine."""
+    return tuple(item for item in found if fits(item.file, target))
+
+
+def for_platform(file: WheelFile, target: Target) -> bool:
+    """Whether the file is for the system and architecture, whatever its glibc."""
+    system = target.machines[0].system
+    return any(_of_family(tag.platform, system) for tag in file.tags)
+
+
+def least_glibc(tag: str) -> tuple[int, int] | None:
+    """Return the glibc that a manylinux tag needs, None for other tags."""
+    for old, new in _LEGACY.items():
+        if tag.startswith(old):
+            tag = new + tag.removeprefix(old)
+    found = _MANYLINUX.fullmatch(tag)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def _of_family(tag: str, system: System) -> bool:
+    if tag == "any":
+        return True
+    if system.os == "windows":
+        return tag == "win_amd64" and system.arch == "x86_64"
+    return tag.endswith(f"_{system.arch}") and tag.startswith(("linux_", "manylinux"))
+
+
+@cache
+def _fits_system(tag: str, system: System) -> bool:
+    if not _of_family(tag, system):
+        return False
+    needed = least_glibc(tag)
+    if needed is None:
+        return system.libc != "musl" or tag == "any"
+    if system.libc == "musl":
+        return False
+    return system.libc_version is None or _parse_glibc(system.libc_version) >= needed
+
+
+def _parse_glibc(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".")[:2])
+
+
+def check(case: Case, target: Target) -> tuple[Failure, ...]:
+    """Return a failure where files exist but none fits the system."""
+    if not case.found or fitting(case.found, target):
+        return ()
+    unfit = (
+        item for item in target.machines if not any(fits(f.file, _alone(target, item)) for f in case.found)
+    )
+    machine = next(unfit, target.machines[0])
+    needed = needed_glibc(case.found) if machine.system.libc != "musl" else None
+    facts = {
+        "build": case.label,
+        "torch": str(case.torch),
+        "needed": needed or "",
+        "there": _libc(machine),
+        "place": target.place,
+    }
+    detail = (
+        tr("{build} needs glibc {needed} or newer; {place} has {there}", **facts)
+        if needed
+        else tr("{build} has no file that runs with {there}", **facts)
+    )
+    key = ("platform", "glibc" if needed else "system", _libc(machine))
+    source = machine.source_of("system.libc_version")
+    return (Failure("platform", key, detail, source, tuple(facts.items())),)
+
+
+def needed_glibc(found: tuple[Found, ...]) -> str | None:
+    """Return the least glibc, MAJOR.MINOR, that one of the files needs; None where no tag tells."""
+    floors = [floor for item in found for tag in item.file.tags if (floor := least_glibc(tag.platform))]
+    return ".".join(map(str, min(floors))) if floors else None
+
+
+def _alone(target: Target, machine: Machine) -> Target:
+    return Target((machine,), (), target.platform)
+
+
+def _libc(machine: Machine) -> str:
+    system = machine.system
+    return f"{system.libc or 'libc'} {system.libc_version or '?'}"
+
+
+def sentence(failures: tuple[Failure, ...]) -> str:
+    """Say which glibc the builds need and which one is there."""
+    first = failures[0]
+    if len(failures) == 1:
+        return first.detail
+    facts = {"builds": releases(failures), "there": first.fact("there"), "place": first.fact("place")}
+    if first.key[1] == "system":
+        return tr("{builds} have no file that runs with {there}", **facts)
+    needed = min((failure.fact("needed") for failure in failures), key=_parse_glibc)
+    return tr("{builds} need at least glibc {needed}; {place} has {there}", needed=needed, **facts)

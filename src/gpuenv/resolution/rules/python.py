@@ -1,0 +1,184 @@
+"""Rule `python`: a wheel for that Python exists, and the manager can provide that Python."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from packaging.specifiers import InvalidSpecifier, Specifier, SpecifierSet
+from packaging.tags import Tag
+from packaging.version import Version
+
+from gpuenv.i18n.messages import tr
+from gpuenv.model.python import PythonOffer, parse_python_tag
+from gpuenv.model.wheel import WheelFile
+from gpuenv.resolution.candidate import Case, Failure, Found
+from gpuenv.resolution.rules.phrases import releases
+
+_ANY_PATCH = 99  # stands for the newest patch release, which a manager would bring
+
+
+def runs_on(file: WheelFile, python: PythonOffer) -> bool:
+    """Whether the file's tags and its Requires-Python admit `python`."""
+    return _admits(file.tags, file.requires_python, python)
+
+
+@cache
+def _admits(tags: frozenset[Tag], requires_python: str | None, python: PythonOffer) -> bool:
+    """The same few tags stand on hundreds of files."""
+    return any(_tag_admits(tag, python) for tag in tags) and _requires_admits(requires_python, python)
+
+
+def _tag_admits(tag: Tag, python: PythonOffer) -> bool:
+    if tag.interpreter.startswith("py"):
+        return tag.abi == "none" and _from(tag.interpreter) <= python.minor
+    if tag.abi == "abi3":
+        return not python.free_threaded and _minor_of(tag.interpreter) <= python.minor
+    wanted = f"cp{python.minor[0]}{python.minor[1]}"
+    free_threaded = tag.abi.endswith("t")
+    return tag.interpreter == wanted and free_threaded == python.free_threaded
+
+
+def _from(interpreter: str) -> tuple[int, int]:
+    """The first Python that a generic tag is for (`py3`, `py39`): later ones may install it too."""
+    digits = interpreter.removeprefix("py")
+    if not digits.isdecimal() or not digits.startswith("3"):
+        return (99, 0)
+    return 3, int(digits[1:] or 0)
+
+
+def _minor_of(interpreter: str) -> tuple[int, int]:
+    try:
+        return parse_python_tag(interpreter).minor
+    except ValueError:
+        return (99, 0)
+
+
+def _requires_admits(requires_python: str | None, python: PythonOffer) -> bool:
+    if not requires_python:
+        return True
+    try:
+        specifier = SpecifierSet(requires_python)
+    except InvalidSpecifier:
+        return True
+    return specifier.contains(full_version(python), prereleases=True)
+
+
+def full_version(python: PythonOffer) -> Version:
+    """Return the version with a patch part; where it is open, the newest."""
+    parts = python.version.split(".")
+    return Version(python.version if len(parts) > 2 else f"{python.version}.{_ANY_PATCH}")  # noqa: PLR2004
+
+
+def admitted(offers: tuple[PythonOffer, ...], asked: SpecifierSet | None) -> tuple[PythonOffer, ...]:
+    """Return the offers that the request admits, the preferred first: installed, then newest.
+
+    Recent releases come after the others, the older of them first. Of several interpreters of one release the
+    order in which they were found stays.
+    """
+    chosen = [
+        offer
+        for offer in offers
+        if not offer.free_threaded and (asked is None or _asked_admits(asked, offer))
+    ]
+    return tuple(sorted(chosen, key=_preference))
+
+
+def _preference(offer: PythonOffer) -> tuple[bool, bool, tuple[int, ...]]:
+    age = offer.minor if offer.recent else tuple(-part for part in offer.minor)
+    return not offer.installed, offer.recent, age
+
+
+def counts_patches(asked: SpecifierSet) -> bool:
+    """Whether a request tells patch releases apart, as `3.11.4` and `>=3.11.4` do."""
+    return any(len(item.version.removesuffix(".*").split(".")) > 2 for item in asked)  # noqa: PLR2004
+
+
+def _asked_admits(asked: SpecifierSet, offer: PythonOffer) -> bool:
+    """A request for an exact patch release can't be judged by an offer that leaves the patch open."""
+    if len(offer.version.split(".")) > 2:  # noqa: PLR2004
+        return asked.contains(offer.version, prereleases=True)
+    return all(_part_admits(item, offer) for item in asked)
+
+
+def _part_admits(item: Specifier, offer: PythonOffer) -> bool:
+    parts = item.version.removesuffix(".*").split(".")
+    if item.operator == "==" and (len(parts) > 2 or not item.version.endswith(".*")):  # noqa: PLR2004
+        return ".".join(parts[:2]) == offer.short
+    return item.contains(str(full_version(offer)), prereleases=True)
+
+
+def pythons_of(found: tuple[Found, ...]) -> tuple[str, ...]:
+    """Return the Pythons that the files are for, oldest first, as MAJOR.MINOR; `3` for any."""
+    minors: set[tuple[int, ...]] = set()
+    for item in found:
+        for tag in item.file.tags:
+            if tag.interpreter == "py3":
+                minors.add((3,))
+            elif tag.interpreter.startswith("py3"):
+                minors.add(_from(tag.interpreter))
+            elif tag.interpreter.startswith("cp") and not tag.abi.endswith("t"):
+                minors.add(_minor_of(tag.interpreter))
+    return tuple(".".join(map(str, minor)) for minor in sorted(minors) if minor[0] >= 3)  # noqa: PLR2004
+
+
+def check(
+    case: Case, fitting: tuple[Found, ...], offers: tuple[PythonOffer, ...], asked: str, source: str
+) -> tuple[Failure, ...]:
+    """Return a failure where the build has files, but none for a Python on offer; `asked` names those."""
+    if not fitting or any(runs_on(item.file, offer) for item in fitting for offer in offers):
+        return ()
+    has = ", ".join(pythons_of(fitting)) or tr("no Python 3")
+    facts = {"build": case.label, "torch": str(case.torch), "has": has, "asked": asked}
+    detail = tr("{build} has files for Python {has}, not for {asked}", **facts)
+    return (
+        Failure(
+            "python",
+            ("python", "files", asked),
+            detail,
+            f"{fitting[0].listing.page}; {source}",
+            tuple(facts.items()),
+        ),
+    )
+
+
+def in_words(offers: tuple[PythonOffer, ...]) -> str:
+    """Name the Pythons, oldest first; a row of neighbours as a range."""
+    minors = sorted({offer.minor for offer in offers})
+    names = [f"{major}.{minor}" for major, minor in minors]
+    (major, first), last = minors[0], minors[-1]
+    if len(minors) > 2 and minors == [(major, minor) for minor in range(first, last[1] + 1)]:  # noqa: PLR2004
+        return tr("{first} to {last}", first=names[0], last=names[-1])
+    return ", ".join(names)
+
+
+def not_provided(asked: str, provided: tuple[PythonOffer, ...], manager: str) -> Failure:
+    """Return what is wrong with every build where the manager has no Python of those asked for."""
+    detail = (
+        tr(
+            "{manager} can provide Python {has}, not {asked}",
+            manager=manager,
+            has=in_words(provided),
+            asked=asked,
+        )
+        if provided
+        else tr("{manager} can provide no Python", manager=manager)
+    )
+    return Failure("python", ("python", "provided", asked), detail, f"{manager}; option --python")
+
+
+def sentence(failures: tuple[Failure, ...]) -> str:
+    """Say for which Pythons there are files."""
+    first = failures[0]
+    if len(failures) == 1 or first.key[1] == "provided":
+        return first.detail
+    versions = {word for failure in failures for word in failure.fact("has").split(", ")}
+    return tr(
+        "{builds} have files for Python {has}, not for {asked}",
+        builds=releases(failures),
+        has=", ".join(sorted(versions, key=_in_order)),
+        asked=first.fact("asked"),
+    )
+
+
+def _in_order(python: str) -> tuple[int, ...]:
+    return tuple(int(part) if part.isdigit() else -1 for part in python.split("."))

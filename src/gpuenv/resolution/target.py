@@ -1,0 +1,246 @@
+"""What a plan must work on: the machines that count, and their GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from gpuenv.i18n.messages import tr
+from gpuenv.knowledge.knowledge import DriverOs, Knowledge
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.driver import DriverVersion
+from gpuenv.model.errors import Because, Fix, Refused, UsageError
+from gpuenv.model.machine import Driver, Gpu, Machine
+from gpuenv.model.wheel import Platform
+
+_PLATFORMS: dict[tuple[str, str], Platform] = {
+    ("linux", "x86_64"): "linux-64",
+    ("linux", "aarch64"): "linux-aarch64",
+    ("windows", "x86_64"): "win-64",
+}
+
+# Beside GPUs that can be used, these do not stand in the way of a plan.
+_TOLERATED = frozenset(
+    {"mig", "vgpu", "devices-hidden", "capability-unknown", "capability-ambiguous", "gpu-lost", "gpu-error"}
+)
+
+
+_ABOUT_ONE_GPU = ("gpu-error", "gpu-lost")
+
+
+@dataclass(frozen=True, slots=True)
+class TargetGpu:
+    """A GPU that the plan must work on; `capability` is known."""
+
+    gpu: Gpu
+    capability: ComputeCapability
+    machine: Machine
+
+    @property
+    def label(self) -> str:
+        """The GPU in words: its name and compute capability."""
+        return f"{self.gpu.name} ({self.capability})" if self.gpu.name else str(self.capability)
+
+    @property
+    def source(self) -> str:
+        """Where its compute capability was read."""
+        return self.machine.source_of(f"gpus.{self.gpu.index}.compute_capability")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The machines of one plan and the GPUs that count; without GPUs the plan is for the CPU."""
+
+    machines: tuple[Machine, ...]
+    gpus: tuple[TargetGpu, ...]
+    platform: Platform
+
+    @property
+    def place(self) -> str:
+        """What to call the machine that a fact is about."""
+        return tr("this machine") if len(self.machines) == 1 else tr("one of the machines")
+
+    def only(self, gpus: tuple[TargetGpu, ...]) -> Target:
+        """Return the target with some of its GPUs."""
+        return replace(self, gpus=gpus)
+
+    def with_driver_assumed(self) -> Target:
+        """Return the target as if every machine had a driver new enough."""
+        return self._changed(lambda machine: replace(machine, driver=None))
+
+    def with_driver(self, version: DriverVersion, knowledge: Knowledge) -> Target:
+        """Return the target as if every driver older than `version` were that one."""
+
+        def updated(machine: Machine) -> Machine:
+            if machine.driver is None or machine.driver.version >= version:
+                return machine
+            cuda = knowledge.driver_cuda(version, driver_os(machine))
+            return replace(machine, driver=Driver(version, cuda))
+
+        return self._changed(updated)
+
+    def with_glibc_assumed(self) -> Target:
+        """Return the target as if every machine had a glibc new enough."""
+        return self._changed(_with_any_glibc)
+
+    def _changed(self, change: Callable[[Machine], Machine]) -> Target:
+        machines = {id(machine): change(machine) for machine in self.machines}
+        gpus = tuple(replace(gpu, machine=machines[id(gpu.machine)]) for gpu in self.gpus)
+        return replace(self, machines=tuple(machines.values()), gpus=gpus)
+
+
+def _with_any_glibc(machine: Machine) -> Machine:
+    if machine.system.os != "linux":
+        return machine
+    return replace(machine, system=replace(machine.system, libc="glibc", libc_version=None))
+
+
+def driver_os(machine: Machine) -> DriverOs:
+    """Whose driver floors count: under WSL2 the driver is Windows'."""
+    return "windows" if machine.system.wsl or machine.system.os == "windows" else "linux"
+
+
+def choose_target(machines: tuple[Machine, ...], devices: tuple[int, ...], *, cpu: bool) -> Target:
+    """Return what the plan must work on.
+
+    `cpu` is true where the user asked for a CPU build. Raises Refused where NVIDIA hardware can't be used as
+    it is, UsageError for devices that do not exist or machines of different platforms.
+    """
+    platform = _common_platform(machines)
+    if cpu:
+        return Target(machines, (), platform)
+    gpus = tuple(gpu for machine in machines for gpu in _usable_gpus(machine, devices))
+    return Target(machines, gpus, platform)
+
+
+def _common_platform(machines: tuple[Machine, ...]) -> Platform:
+    platforms = {platform_of(machine) for machine in machines}
+    if len(platforms) > 1:
+        raise UsageError(
+            tr("the machines have different platforms: {names}", names=", ".join(sorted(platforms))),
+            code="mixed-platforms",
+            fixes=(Fix(tr("plan for each platform apart")),),
+        )
+    return platforms.pop()
+
+
+def platform_of(machine: Machine) -> Platform:
+    """Return the machine's platform; raise Refused where no CUDA builds of torch are published for it."""
+    system = machine.system
+    name = _PLATFORMS.get((system.os, system.arch))
+    if name is None:
+        raise Refused(
+            tr("there are no CUDA builds of torch for {os} on {arch}", os=system.os, arch=system.arch),
+            code="platform-unsupported",
+            because=(
+                Because(
+                    tr("this machine is {os} on {arch}", os=system.os, arch=system.arch),
+                    machine.source_of("system.arch"),
+                ),
+            ),
+            fixes=(Fix(tr("plan for another machine with --machine FILE or --platform")),),
+        )
+    return name
+
+
+def _usable_gpus(machine: Machine, devices: tuple[int, ...]) -> tuple[TargetGpu, ...]:
+    if machine.without_gpu:
+        if devices:
+            raise _no_such_device(devices, machine)
+        return ()
+    _refuse_broken(machine)
+    chosen = _chosen_gpus(machine, devices)
+    unknown = [gpu for gpu in chosen if gpu.compute_capability is None]
+    if unknown:
+        raise _capability_unknown(machine, unknown[0], chosen)
+    return tuple(
+        TargetGpu(gpu, gpu.compute_capability, machine)
+        for gpu in chosen
+        if gpu.compute_capability is not None
+    )
+
+
+def _chosen_gpus(machine: Machine, devices: tuple[int, ...]) -> tuple[Gpu, ...]:
+    if not devices:
+        return machine.visible_gpus or machine.gpus
+    there = {gpu.index: gpu for gpu in machine.gpus}
+    missing = tuple(index for index in devices if index not in there)
+    if missing:
+        raise _no_such_device(missing, machine)
+    return tuple(there[index] for index in dict.fromkeys(devices))
+
+
+def _no_such_device(missing: tuple[int, ...], machine: Machine) -> UsageError:
+    return UsageError(
+        tr("there is no device {indices} on this machine", indices=", ".join(map(str, missing))),
+        code="no-such-device",
+        because=(
+            Because(
+                tr(
+                    "it has {devices}",
+                    devices=", ".join(f"{gpu.index}: {gpu.name}" for gpu in machine.gpus) or tr("no GPU"),
+                ),
+                machine.source_of("gpus"),
+            ),
+        ),
+        fixes=(Fix(tr("give --device a number that nvidia-smi shows"), "gpuenv detect"),),
+    )
+
+
+def _refuse_broken(machine: Machine) -> None:
+    problems = machine.blocking_problems
+    if machine.gpus:
+        problems = tuple(problem for problem in problems if problem.code not in _TOLERATED)
+    if not problems and machine.gpus:
+        return
+    problem = problems[0].message if problems else tr("a driver is loaded, but it shows no GPU")
+    raise Refused(
+        tr("this machine's NVIDIA driver or GPU can't be used as it is: {problem}", problem=problem),
+        code=problems[0].code if problems else "no-devices",
+        because=tuple(Because(item.message, machine.source_of("problems")) for item in problems),
+        fixes=(
+            Fix(tr("repair it as said above; whether it is well then shows"), "gpuenv detect"),
+            Fix(tr("or ask for a CPU build in so many words with --cuda cpu")),
+        ),
+    )
+
+
+def _capability_unknown(machine: Machine, gpu: Gpu, chosen: tuple[Gpu, ...]) -> Refused:
+    broken = tuple(problem for problem in machine.problems if problem.code in _ABOUT_ONE_GPU)
+    if gpu.name is None and broken:
+        return Refused(
+            tr("GPU {index} does not tell what it is", index=gpu.index),
+            code=broken[0].code,
+            because=tuple(Because(problem.message, machine.source_of("problems")) for problem in broken),
+            fixes=_without(chosen),
+        )
+    return Refused(
+        tr("the compute capability of GPU {index} ({name}) is not known", index=gpu.index, name=gpu.name),
+        code="capability-unknown",
+        because=(
+            Because(
+                tr("neither the driver nor the matrix of GPUs tells it"),
+                machine.source_of(f"gpus.{gpu.index}.compute_capability"),
+            ),
+        ),
+        fixes=(
+            Fix(
+                tr(
+                    "say it yourself: --gpu 8.6 --driver {driver} (8.6 is an example)",
+                    driver=_driver(machine),
+                )
+            ),
+            *_without(chosen),
+        ),
+    )
+
+
+def _without(chosen: tuple[Gpu, ...]) -> tuple[Fix, ...]:
+    """Offer the GPUs whose compute capability is known, where there are any."""
+    known = (gpu for gpu in chosen if gpu.compute_capability is not None)
+    devices = " ".join(f"--device {gpu.index}" for gpu in known)
+    return (Fix(tr("leave it out with {devices}", devices=devices)),) if devices else ()
+
+
+def _driver(machine: Machine) -> str:
+    return str(machine.driver.version) if machine.driver else "535.104.05"

@@ -1,0 +1,133 @@
+"""Commands without the passwords in them: everybody on a machine can read the arguments of its processes.
+
+What stands in an address goes to uv and pip another way: by variables, which only the process's own user can
+read, or in a requirements file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from urllib.parse import quote, unquote
+
+from gpuenv.secrets.url_credentials import has_hidden_path, has_userinfo, without_userinfo
+
+_NAMED = re.compile(r"([A-Za-z0-9][\w.-]*)=(.+)", re.DOTALL)
+_LOGIN = re.compile(r"://([^/?#]*)@")
+_UV_INDEXES = {"--default-index": "UV_DEFAULT_INDEX", "--index": "UV_INDEX"}
+_UV_LINKS = ("--find-links", "UV_FIND_LINKS")
+_PIP_PLACES = {
+    "--index-url": "PIP_INDEX_URL",
+    "--extra-index-url": "PIP_EXTRA_INDEX_URL",
+    "--find-links": "PIP_FIND_LINKS",
+}
+_PIP_LISTS = ("PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS")
+_PYTHONS = ("-m", "pip")
+
+
+@dataclass(frozen=True, slots=True)
+class Concealed:
+    """A command as it may be seen, variables to run it with, and requirements for a file of its user's."""
+
+    argv: tuple[str, ...]
+    variables: tuple[tuple[str, str], ...] = ()
+    requirements: tuple[str, ...] = ()
+
+
+def conceal(argv: tuple[str, ...], environ: Mapping[str, str]) -> Concealed:
+    """Take the passwords out of a command of uv or pip; any other is returned as it is."""
+    if not any(map(has_userinfo, argv)):
+        return Concealed(argv)
+    if _is_pip(argv):
+        return _by_requirements(_of_pip(argv, environ))
+    return _by_requirements(_of_uv(argv)) if "pip" in argv[1:3] else Concealed(argv)
+
+
+def _is_pip(argv: tuple[str, ...]) -> bool:
+    return any(argv[number : number + 2] == _PYTHONS for number in range(1, 5))
+
+
+def _of_uv(argv: tuple[str, ...]) -> Concealed:
+    """Name the indexes: uv takes UV_INDEX_NAME_USERNAME and UV_INDEX_NAME_PASSWORD for the index of a name.
+
+    https://docs.astral.sh/uv/concepts/indexes/#providing-credentials-directly
+    """
+    options = _options(argv)
+    variables = _hidden_indexes(options)
+    options = [words for words in options if _UV_INDEXES.get(words[0]) not in variables]
+    links = [words[-1] for words in options if words[0] == _UV_LINKS[0]]
+    are_moved = any(map(has_userinfo, links))
+    if are_moved:  # one variable for all: uv reads it only where no option names any
+        variables[_UV_LINKS[1]] = ",".join(_without_comma(link) for link in links)
+    kept: list[str] = []
+    for words in options:
+        option, value = words[0], words[-1]
+        if option in _UV_INDEXES and has_userinfo(value):
+            named = _NAMED.fullmatch(value)
+            name, url = (named[1], named[2]) if named else (f"gpuenv{len(variables)}", value)
+            variables |= _login(name, url)
+            kept += [option, f"{name}={without_userinfo(url)}"]
+        elif not (option == _UV_LINKS[0] and are_moved):
+            kept += words
+    return Concealed(tuple(kept), tuple(variables.items()))
+
+
+def _hidden_indexes(options: list[tuple[str, ...]]) -> dict[str, str]:
+    """Return variables for the indexes whose path or query is secret: all of a kind, as options go first."""
+    hidden = {
+        _UV_INDEXES[words[0]] for words in options if words[0] in _UV_INDEXES and has_hidden_path(words[-1])
+    }
+    indexes = [words for words in options if _UV_INDEXES.get(words[0]) in hidden]
+    return {
+        name: " ".join(words[-1].replace(" ", "%20") for words in indexes if _UV_INDEXES[words[0]] == name)
+        for name in sorted(hidden)
+    }
+
+
+def _login(name: str, url: str) -> dict[str, str]:
+    start = f"UV_INDEX_{re.sub(r'[^A-Z0-9]', '_', name.upper())}"
+    found = _LOGIN.search(url)
+    user, has_password, password = found[1].partition(":") if found else ("", "", "")
+    login = {f"{start}_USERNAME": unquote(user)}
+    return login | {f"{start}_PASSWORD": unquote(password)} if has_password else login
+
+
+def _without_comma(place: str) -> str:
+    """Write a place so that it can stand in a list: a path as an address."""
+    if "," not in place:
+        return place
+    return quote(place, safe="/:%@+~=&?#!$*;()[]'") if "://" in place else f"file://{quote(place)}"
+
+
+def _of_pip(argv: tuple[str, ...], environ: Mapping[str, str]) -> Concealed:
+    """Name the places with passwords by variables, beside those that the user's own variables name."""
+    variables: dict[str, str] = {}
+    kept: list[str] = []
+    for words in _options(argv):
+        name, value = _PIP_PLACES.get(words[0]), words[-1]
+        if name is None or not has_userinfo(value):
+            kept += words
+        elif name in _PIP_LISTS:
+            before = variables.get(name, environ.get(name, ""))
+            variables[name] = f"{before} {value.replace(' ', '%20')}".strip()
+        else:
+            variables[name] = value
+    return Concealed(tuple(kept), tuple(variables.items()))
+
+
+_VALUED = frozenset((*_UV_INDEXES, *_PIP_PLACES))
+
+
+def _options(argv: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Split a command into its words, options that name places together with their values."""
+    words = iter(argv)
+    return [(word, *islice(words, 1 if word in _VALUED else 0)) for word in words]
+
+
+def _by_requirements(command: Concealed) -> Concealed:
+    """Take out what is asked for by an address with a password (`name @ https://me:secret@host/x.whl`)."""
+    secret = tuple(word for word in command.argv if has_userinfo(word))
+    kept = tuple(word for word in command.argv if word not in secret)
+    return Concealed(kept, command.variables, secret)

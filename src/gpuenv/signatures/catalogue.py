@@ -1,0 +1,117 @@
+"""The rows of signatures.json as values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, get_args
+
+from gpuenv.i18n.messages import tr
+
+ErrorClass = Literal["environment", "hardware", "code", "data", "deprecation"]
+Replan = Literal["yes", "partly", "no"]
+Language = Literal["en", "zh"]
+
+CLASSES = get_args(ErrorClass)
+REPLANS = get_args(Replan)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Words (UTF-8) that a text must have, whole ones and parts of others; `words` are all of them."""
+
+    whole: frozenset[bytes]
+    parts: tuple[bytes, ...]
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A regular expression, and the ways for a text to match it, one of which it must have the words for."""
+
+    regex: str
+    needs: tuple[Way, ...]
+
+    @property
+    def compiled(self) -> re.Pattern[str]:
+        """The expression, compiled when it is first needed."""
+        return compile_regex(self.regex)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a text tells: its class, cause and fix, in one language.
+
+    `case_of` is the id of a broader cause. `unless` are patterns that mean something else. `reads` find facts
+    in the words around a match, `detail` is a template that says them. `replan` tells whether another plan
+    removes the cause, `wants` what that plan is asked for: requirements, in which `{fact}` stands for what
+    was read.
+    """
+
+    id: str
+    kind: ErrorClass
+    case_of: str | None
+    priority: int
+    patterns: tuple[Pattern, ...]
+    unless: tuple[Pattern, ...]
+    reads: tuple[str, ...]
+    cause: str
+    fix: str
+    detail: str | None
+    replan: Replan
+    wants: tuple[str, ...]
+    checks: tuple[str, ...]
+    source: str
+
+
+@cache
+def compile_regex(regex: str) -> re.Pattern[str]:
+    """Compile a regular expression once; upper and lower case are one."""
+    return re.compile(regex, re.IGNORECASE)
+
+
+def parse_signature(row: Mapping[str, Any], language: Language = "en") -> Signature:
+    """Parse one row of signatures.json; raise ValueError.
+
+    {"id": "mkl-ijit-notifyevent", "class": "environment", "priority": 96, "patterns": [{"regex":
+     "undefined symbol: iJIT_NotifyEvent", "needs": [["ijit_notifyevent", "undefined", "symbol"]]}], ...}
+    """
+    try:
+        return Signature(
+            id=str(row["id"]),
+            kind=_one_of(row["class"], CLASSES),
+            case_of=row["case_of"],
+            priority=int(row["priority"]),
+            patterns=tuple(_pattern(one) for one in row["patterns"]),
+            unless=tuple(_pattern(one) for one in row["unless"]),
+            reads=tuple(map(str, row["reads"])),
+            cause=str(row[f"cause_{language}"]),
+            fix=str(row[f"fix_{language}"]),
+            detail=row[f"detail_{language}"],
+            replan=_one_of(row["replan"], REPLANS),
+            wants=tuple(map(str, row["wants"])),
+            checks=tuple(map(str, row["checks"])),
+            source=str(row["source"]),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(tr("is no row of signatures: {error}", error=error)) from None
+
+
+def _pattern(one: Mapping[str, Any]) -> Pattern:
+    return Pattern(str(one["regex"]), tuple(_way(way) for way in one["needs"]))
+
+
+def _way(words: Iterable[str]) -> Way:
+    """Sort out the whole words, which stand between blanks: `[" module ", "torch"]`."""
+    each = tuple(words)
+    whole = frozenset(word.strip().encode() for word in each if word.startswith(" "))
+    parts = tuple(word.encode() for word in each if not word.startswith(" "))
+    return Way(whole, parts, tuple(word.strip() for word in each))
+
+
+def _one_of(value: Any, allowed: tuple[Any, ...]) -> Any:
+    if value not in allowed:
+        raise ValueError(tr("{value!r} is none of {allowed}", value=value, allowed=", ".join(allowed)))
+    return value

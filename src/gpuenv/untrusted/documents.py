@@ -1,0 +1,133 @@
+"""Documents that anybody may have written, as values: JSON, TOML, and YAML's outline, each in bounded time.
+
+Parsers recurse into brackets, convert digits, and some look at a line again for each of its dots. What is
+beyond any file of a person's is a ValueError before that costs anything, so that whoever reads the file can
+name it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from gpuenv.i18n.messages import tr
+
+_DEEPEST = 100
+_LARGEST_TOML = 8 << 20  # letters
+_LARGEST_YAML = 1280 << 10  # letters: an export of a large environment has 30 thousand
+_MOST_NODES = 30_000  # of YAML
+_LONGEST_KEY = 20  # parts between dots
+_QUOTED = re.compile(r'"[^"\n]*"|\'[^\'\n]*\'')
+_DOT = re.compile(r"(?<=[\w\"'-])[ \t]*\.[ \t]*(?=[\w\"'-])")
+_HALF_A_LETTER = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def load_json(text: str | bytes) -> Any:
+    r"""Parse JSON; raise ValueError, also for what is nested too deeply and for numbers that are none.
+
+    Infinity, halves of letters (`"\ud800"`) and numbers beyond any computer's are no data of gpuenv's; what
+    stands for bytes of a path that are no text (`"\udcff"`) is.
+    """
+    try:
+        document = json.loads(text, parse_constant=_refuse_constant, parse_float=_float)
+    except RecursionError:
+        raise ValueError(tr("it is nested too deeply")) from None
+    if isinstance(text, bytes) or _HALF_A_LETTER.search(text):
+        _refuse_halves(document)
+    return document
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(tr("`{name}` is no number of JSON", name=name))
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(tr("it has a number that is too large"))
+    return number
+
+
+def _refuse_halves(document: Any) -> None:
+    try:
+        json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogateescape")
+    except RecursionError:
+        raise ValueError(tr("it is nested too deeply")) from None
+    except UnicodeEncodeError:
+        raise ValueError(tr("it has half a letter, which is no text")) from None
+
+
+def load_toml(text: str) -> dict[str, Any]:
+    """Parse TOML; raise ValueError, also for what is nested too deeply and for keys without end."""
+    if sys.version_info >= (3, 11):
+        import tomllib  # noqa: PLC0415 - only where there is such a file
+    else:
+        import tomli as tomllib  # noqa: PLC0415
+    if len(text) > _LARGEST_TOML:
+        raise ValueError(tr("it is larger than {size} KB", size=_LARGEST_TOML >> 10))
+    _refuse_long_keys(text)
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(tr("it is nested too deeply")) from None
+
+
+def _refuse_long_keys(text: str) -> None:
+    """Raise ValueError for `a.a.a.…`, which costs the square of its parts for each line under it."""
+    for line in text.split("\n"):
+        if line.count(".") >= _LONGEST_KEY and len(_DOT.findall(_QUOTED.sub("''", line))) >= _LONGEST_KEY:
+            raise ValueError(tr("it has a key of more than {count} parts", count=_LONGEST_KEY))
+
+
+def check_yaml(text: str) -> str:
+    """Return a YAML text that may be loaded; raise ValueError for one that would keep a parser busy.
+
+    Its outline is read first, which neither recurses nor builds anything: nested 100,000 deep it ends at
+    level 100.
+    """
+    if len(text) > _LARGEST_YAML:
+        raise ValueError(tr("it is larger than {size} KB", size=_LARGEST_YAML >> 10))
+    from ruamel.yaml import YAML  # noqa: PLC0415 - only where such a file is read
+
+    _Outline().take(YAML(typ="safe", pure=True).parse(text))
+    return text
+
+
+class _Outline:
+    """How deep a YAML text is nested and how many values it has, an alias counting as what it stands for."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[str, int] = {}
+        self._open: list[tuple[str | None, int]] = [(None, 0)]  # the anchors, and the values so far
+
+    def take(self, events: Iterator[Any]) -> None:
+        """Count; raise ValueError where it is too much."""
+        for event in events:
+            kind = type(event).__name__
+            if kind.endswith(("MappingStartEvent", "SequenceStartEvent")):
+                self._open.append((event.anchor, 0))
+                if len(self._open) > _DEEPEST:
+                    raise ValueError(tr("it is nested too deeply"))
+            elif kind in ("MappingEndEvent", "SequenceEndEvent"):
+                self._add(*self._closed())
+            elif kind == "ScalarEvent":
+                self._add(event.anchor, 1)
+            elif kind == "AliasEvent":
+                self._add(None, self._sizes.get(event.anchor, 1))
+
+    def _closed(self) -> tuple[str | None, int]:
+        anchor, size = self._open.pop()
+        return anchor, size + 1
+
+    def _add(self, anchor: str | None, size: int) -> None:
+        if anchor is not None:
+            self._sizes[anchor] = size
+        outer, before = self._open.pop()
+        if before + size > _MOST_NODES:
+            said = tr("it holds too much: its aliases repeat each other") if self._sizes else ""
+            raise ValueError(said or tr("it holds too much"))
+        self._open.append((outer, before + size))

@@ -1,0 +1,332 @@
+"""What a report proves, held against what was planned."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+from typing import Any
+
+from packaging.version import InvalidVersion, Version
+
+from gpuenv.i18n.messages import marked, tr
+from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.errors import Because, Fix, VerificationFailed
+from gpuenv.model.machine import Machine
+from gpuenv.model.variant import Variant, parse_cuda_version
+from gpuenv.verification.gpu_code import find_code
+from gpuenv.verification.report import DeviceReport, Report, TestResult, TorchReport
+
+_KERNELS = frozenset({"arithmetic", "matmul", "reduction"})
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What the plan of an environment said of torch: its version and its variant (`cu126`, `cpu`).
+
+    `cpu_requested` tells that a CPU build was asked for with `--cuda cpu`, `without_gpu` that the machine of
+    the plan had no GPU.
+    """
+
+    torch: str | None
+    variant: str | None
+    cpu_requested: bool = False
+    without_gpu: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What must hold: a GPU that works (and why), this torch, this variant; None: anything goes.
+
+    `idle` names the hardware that an environment leaves unused because a CPU build was requested.
+    """
+
+    gpu: bool
+    torch: str | None = None
+    variant: str | None = None
+    reason: str = ""
+    idle: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One reason why the environment is not proven: a stable kebab-case code, and a sentence."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether the environment is proven; `notes` are what its owner should know all the same."""
+
+    problems: tuple[Finding, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether all that was expected is proven."""
+        return not self.problems
+
+
+def expect(planned: Planned | None, machine: Machine | None, report: Report) -> Expectation:
+    """Return what must hold of an environment: what its plan said, else what its machine and build tell."""
+    if planned is not None and planned.variant is not None:
+        return _expect_planned(planned, planned.variant, machine)
+    torch = planned.torch if planned else None
+    if machine is not None and not machine.without_gpu:
+        return Expectation(gpu=True, torch=torch, reason=tr("this machine has NVIDIA hardware"))
+    built_for = report.torch.cuda if report.torch else None
+    reason = tr("torch was built for CUDA {cuda}", cuda=built_for)
+    return Expectation(built_for is not None, torch, reason=reason)
+
+
+def _expect_planned(planned: Planned, variant: str, machine: Machine | None) -> Expectation:
+    """Expect a GPU where there is one, whatever was planned elsewhere, unless a CPU build was requested."""
+    hardware = hardware_of(machine)
+    if planned.cpu_requested:
+        return Expectation(gpu=False, torch=planned.torch, variant=variant, idle=hardware)
+    if hardware is not None and Variant(variant).is_cpu:
+        reason = tr(
+            "this machine has {gpu}, and the environment was made for a machine without a GPU", gpu=hardware
+        )
+        return Expectation(gpu=True, torch=planned.torch, variant=variant, reason=reason)
+    wants_gpu = hardware is not None or not (Variant(variant).is_cpu or planned.without_gpu)
+    return Expectation(wants_gpu, planned.torch, variant, tr("the plan was for {variant}", variant=variant))
+
+
+def hardware_of(machine: Machine | None) -> str | None:
+    """Name the NVIDIA hardware of a machine, whatever state it is in; None where there is none."""
+    if machine is None or machine.without_gpu:
+        return None
+    return next((gpu.name for gpu in machine.gpus if gpu.name), tr("an NVIDIA GPU"))
+
+
+def judge_architectures(report: Report) -> Report:
+    """Return the report with a test `architectures` on each GPU: does the build hold code for it?"""
+    if report.torch is None or report.torch.cuda is None:
+        return report
+    listed = report.torch.architectures
+    devices = tuple(
+        replace(device, tests=(*device.tests, _judge_device(device, device.compute_capability, listed)))
+        if device.compute_capability
+        else device
+        for device in report.devices
+    )
+    return replace(report, devices=devices)
+
+
+def _judge_device(
+    device: DeviceReport, capability: ComputeCapability, listed: tuple[str, ...] | None
+) -> TestResult:
+    if not listed:
+        return _architectures(ok=True, detail=tr("skipped: this torch does not list its architectures"))
+    facts = {"listed": " ".join(listed), "capability": capability}
+    match find_code(listed, capability):
+        case ("machine code", architecture):
+            return _architectures(ok=True, detail=tr("runs its code for {code}", code=architecture))
+        case ("ptx", architecture):
+            text = tr(
+                "no machine code for {capability}: the driver compiles {code}", code=architecture, **facts
+            )
+            return _architectures(ok=True, detail=text)
+    if any(test.id in _KERNELS and test.ok for test in device.tests):
+        # what ran is the better proof: boards exist that the rule does not know
+        text = tr("none of {listed} is known to run on {capability}, yet its kernels ran", **facts)
+        return _architectures(ok=True, detail=text)
+    text = tr("has code for {listed}, none of which runs on {capability}", **facts)
+    return _architectures(ok=False, detail=text)
+
+
+def _architectures(*, ok: bool, detail: str) -> TestResult:
+    return TestResult("architectures", ok, None, detail)
+
+
+def judge(report: Report, expectation: Expectation) -> Verdict:
+    """Judge what was proven; a GPU that was expected and not there is a problem, any other lack a note."""
+    if report.torch is None:
+        return Verdict((_judge_missing_torch(report),), ())
+    problems = (
+        *_judge_stop(report),
+        *_judge_devices(report),
+        *_judge_gpu(report, report.torch, expectation),
+        *_judge_build(report.torch, expectation),
+    )
+    if not problems and not any(device.tests for device in report.devices):
+        problems = (Finding("nothing-tested", tr("nothing was tested")),)
+    return Verdict(problems, _notes(report, expectation))
+
+
+def _judge_missing_torch(report: Report) -> Finding:
+    if report.failure and report.failure.missing:
+        return Finding("no-torch", tr("torch is not installed"))
+    if report.failure:
+        return Finding("import-failed", _describe_import(report.failure.errors))
+    if report.python is None:
+        said = (report.stop.detail if report.stop else None, *report.messages[-1:])
+        detail = ": ".join(part for part in said if part) or tr("no message")
+        return Finding("no-report", tr("its Python could not run the tests: {detail}", detail=detail))
+    return next(iter(_judge_stop(report)), Finding("nothing-tested", tr("nothing was tested")))
+
+
+def _describe_import(errors: tuple[str, ...]) -> str:
+    if len(errors) > 1:
+        return tr("torch can't be imported: {error}, after {first}", error=errors[-1], first=errors[0])
+    return tr("torch can't be imported: {error}", error=errors[0] if errors else tr("no message"))
+
+
+def _judge_stop(report: Report) -> tuple[Finding, ...]:
+    if report.complete:
+        return ()
+    code = report.stop.ending if report.stop else "crashed"
+    facts = {"detail": report.stop.detail if report.stop else tr("it ended without a word")}
+    if report.running is None:
+        return (Finding(code, facts["detail"]),)
+    facts["step"] = report.running.what
+    if not report.devices:
+        return (Finding(code, tr("torch did not survive `{step}`: {detail}", **facts)),)
+    where = _label(report.running.device)
+    return (Finding(code, tr("torch did not survive `{step}` on {where}: {detail}", where=where, **facts)),)
+
+
+def _label(index: int | None) -> str:
+    return "cpu" if index is None else tr("GPU {index}", index=index)
+
+
+def _judge_devices(report: Report) -> tuple[Finding, ...]:
+    findings = (_judge_tests(device, report) for device in report.devices)
+    return tuple(finding for finding in findings if finding)
+
+
+def _judge_tests(device: DeviceReport, report: Report) -> Finding | None:
+    """Say once a device what failed: one cause makes many tests fail."""
+    running = None if report.complete else report.running
+    told = running.test if running and running.device == device.index else None
+    failed = tuple(test for test in device.tests if not test.ok and test.id != told)
+    if not failed:
+        return None
+    names = ", ".join(f"`{test.id}`" for test in failed)
+    detail = next((test.detail for test in reversed(failed) if test.id == "architectures"), failed[0].detail)
+    where = _label(device.index)
+    return Finding(
+        "test-failed", tr("{names} failed on {where}: {detail}", names=names, where=where, detail=detail)
+    )
+
+
+def _judge_gpu(report: Report, torch: TorchReport, expectation: Expectation) -> tuple[Finding, ...]:
+    if not expectation.gpu or report.gpus:
+        return ()
+    facts = {"torch": torch.version, "reason": expectation.reason}
+    if torch.cuda is None and torch.hip is None:
+        return (Finding("cpu-build", tr("torch {torch} is a CPU build; {reason}", **facts)),)
+    if not report.devices:  # it ended before it could count them
+        return ()
+    if torch.error:
+        error = torch.error
+        return (Finding("no-gpu", tr("no GPU available to test: {error}; {reason}", error=error, **facts)),)
+    return (Finding("no-gpu", tr("no GPU available to test; {reason}", **facts)),)
+
+
+def _judge_build(torch: TorchReport, expectation: Expectation) -> tuple[Finding, ...]:
+    findings = []
+    if expectation.torch is not None and not _is_release(torch.version, expectation.torch):
+        text = tr(
+            "torch {found} is installed; the plan was {planned}",
+            found=torch.version,
+            planned=expectation.torch,
+        )
+        findings.append(Finding("wrong-version", text))
+    found = variant_of(torch)
+    planned = expectation.variant
+    foreign = planned is None or not Variant(planned).is_known or found is None
+    if not foreign and planned != found:
+        text = tr(
+            "the installed torch is a {found} build; the plan was {planned}", found=found, planned=planned
+        )
+        findings.append(Finding("wrong-variant", text))
+    return tuple(findings)
+
+
+def _is_release(found: str, planned: str) -> bool:
+    """Whether both are one release; the local part (`+cu126`) is the variant, and PyPI's files have none."""
+    try:
+        return Version(found).public == Version(planned).public
+    except InvalidVersion:
+        return found == planned
+
+
+def variant_of(torch: TorchReport) -> str | None:
+    """Return the variant a torch says it is (`cu126`, `cpu`), None for builds that gpuenv does not plan."""
+    if torch.cuda is None:
+        return "cpu" if torch.hip is None else None
+    try:
+        cuda = parse_cuda_version(torch.cuda)
+    except ValueError:
+        return None
+    return f"cu{cuda.major}{cuda.minor}"
+
+
+def _notes(report: Report, expectation: Expectation) -> tuple[str, ...]:
+    notes = []
+    if expectation.idle:
+        notes.append(tr("{gpu} stays idle: a CPU build was requested (--cuda cpu)", gpu=expectation.idle))
+    elif not report.gpus and not expectation.gpu:
+        notes.append(tr("no GPU available to test"))
+    if report.complete and report.stop:
+        notes.append(tr("Python ended badly after the tests were done: {detail}", detail=report.stop.detail))
+    for device in report.gpus:
+        notes.extend(
+            test.detail
+            for test in device.tests
+            if test.id == "architectures" and test.ok and "compute_" in test.detail
+        )
+    return tuple(dict.fromkeys(notes))
+
+
+_FIXES = {
+    "no-torch": (marked("see which build this machine needs"), "gpuenv plan"),
+    "cpu-build": (marked("see which build this machine needs"), "gpuenv plan"),
+    "no-gpu": (marked("see what the driver and its GPUs are"), "gpuenv detect"),
+    "hung": (marked("give it more seconds, where the machine is slow or busy: --timeout"), None),
+}
+
+
+def describe_failure(verdict: Verdict, environment: str, data: dict[str, Any]) -> VerificationFailed:
+    """Return the error for a verdict with problems; `data` is that of `gpuenv verify --json`."""
+    fixes = dict.fromkeys(_FIXES[problem.code] for problem in verdict.problems if problem.code in _FIXES)
+    return VerificationFailed(
+        tr("the environment `{environment}` does not work as it should", environment=environment),
+        code=verdict.problems[0].code,
+        because=tuple(Because(problem.text, "gpuenv verify") for problem in verdict.problems),
+        fixes=(
+            *(Fix(tr(text), command) for text, command in fixes),
+            Fix(tr("see what is wrong with it"), f"gpuenv doctor {shlex.quote(environment)}"),
+        ),
+        data=data,
+    )
+
+
+def describe_verdict(report: Report, verdict: Verdict) -> tuple[str, ...]:
+    """Return the lines that tell a person what was proven."""
+    devices = tuple(_describe_device(device) for device in report.devices)
+    problems = tuple(problem.text for problem in verdict.problems)
+    return (*_describe_torch(report), *devices, *problems, *verdict.notes)
+
+
+def _describe_torch(report: Report) -> tuple[str, ...]:
+    if report.torch is None:
+        return ()
+    parts = [f"torch {report.torch.version}"]
+    parts += [f"CUDA {report.torch.cuda}"] if report.torch.cuda else []
+    parts += [f"cuDNN {report.torch.cudnn}"] if report.torch.cudnn else []
+    parts += [f"Python {report.python}"]
+    return (" · ".join(parts),)
+
+
+def _describe_device(device: DeviceReport) -> str:
+    ran = tuple(test for test in device.tests if test.ms is not None or not test.ok)
+    passed = sum(test.ok for test in ran)
+    name = device.name or _label(device.index)
+    shown = f"{name} ({device.compute_capability})" if device.compute_capability else name
+    if passed == len(ran):
+        return tr("{device}: {passed} tests passed", device=shown, passed=passed)
+    return tr("{device}: {passed} of {ran} tests passed", device=shown, passed=passed, ran=len(ran))
