@@ -125,6 +125,28 @@ def test_what_only_looks_works_on_such_a_disk(root: Path, kind: str, names: tupl
 
 
 @mounting
+@pytest.mark.parametrize(
+    ("left", "status", "words"),
+    [
+        (0, 2, ("data/locks` can't be written", "0 B are free there", "gpuenv cache clean")),
+        (300_000, 5, ("an environment takes more than 1.0 MB, 299 kB are free", "gpuenv cache clean")),
+    ],
+)
+def test_nothing_is_asked_of_an_index_where_nothing_fits(
+    root: Path, left: int, status: int, words: tuple[str, ...]
+) -> None:
+    nowhere = ("--mirror", "http://127.0.0.1:9/whl", "--mirror", "http://127.0.0.1:9/simple")
+    spec = Spec(
+        (("create", "fresh", "--yes", "--cuda", "cpu", *nowhere),), environ_of(root),
+        (str(root / "data"),), "full", left=left,
+    )  # fmt: skip
+    (done,) = run_commands(spec, mounting=True)
+    assert_told(done, status)
+    assert all(word in done["err"] for word in words), done["err"]
+    assert "127.0.0.1" not in done["err"]
+
+
+@mounting
 @pytest.mark.parametrize("kind", ["full", "read-only"])
 def test_what_changes_something_says_where_it_can_not_be_written(root: Path, kind: str) -> None:
     done = on_disks(root, kind, ("data",), *CHANGING, ("list", "--json"))

@@ -34,6 +34,7 @@ def test_what_does_not_fit_is_refused_with_both_numbers(
         check_disk(made, environ, tmp_path / "envs" / "trial")
     assert raised.value.code == "disk-full"
     assert f"4.1 GB are to be fetched, {needed} GB are needed on disk" in raised.value.message
+    assert f"{free / 1e9:.1f} GB are free" in raised.value.message
 
 
 def test_what_uvs_cache_holds_is_found_by_its_pointers(tmp_path: Path) -> None:

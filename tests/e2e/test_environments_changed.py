@@ -328,6 +328,9 @@ def test_looking_leaves_a_killed_change_as_it_is_and_says_what_mends_it(
         done = program.run(*words)
         assert done.status == 2, (words, done.out, done.err)
         assert "gpuenv doctor paper --fix" in done.err
+    active = program.with_(VIRTUAL_ENV=str(paper))
+    for done in (program.run("verify", "--json"), active.run("verify", "--json")):
+        assert (done.status, done.error["code"]) == (2, "change-interrupted")
     for env in ("paper", paper, paper / "bin" / "python"):
         done = program.run("doctor", env, "--json")
         assert (done.status, done.error["code"]) == (6, "change-interrupted")

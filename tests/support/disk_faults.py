@@ -35,6 +35,7 @@ class Spec:
     environ: dict[str, str]
     mounts: tuple[str, ...] = ()
     kind: str = "none"
+    left: int = 0  # bytes of a full one that are free again
     refused: str | None = None
     first: int = 0
     below: str = "/"
@@ -47,7 +48,7 @@ def main(spec: Spec) -> None:
         _mount(folder)
     for folder in spec.mounts:
         if spec.kind == "full":
-            _fill(Path(folder))
+            _fill(Path(folder), spec.left)
         elif spec.kind == "read-only":
             _call("mount", "-o", "remount,ro", folder)
     import gpuenv.cli.app  # noqa: F401, PLC0415 - once for all commands
@@ -68,8 +69,8 @@ def _call(*argv: str) -> None:
     subprocess.run(argv, check=True)
 
 
-def _fill(folder: Path) -> None:
-    """Take the last byte, and the last file that could be made."""
+def _fill(folder: Path, left: int) -> None:
+    """Take the last byte, and the last file that could be made; with `left` give so many back."""
     ballast = folder / "ballast"
     ballast.mkdir()
     for size in (65536, 1024, 1):
@@ -79,6 +80,10 @@ def _fill(folder: Path) -> None:
     with suppress(OSError):
         for number in count():
             (ballast / f"n{number}").touch()
+    if left:
+        os.truncate(ballast / "65536", (ballast / "65536").stat().st_size - left)
+        for name in sorted(ballast.glob("n*"))[:100]:
+            name.unlink()
 
 
 def _forked(run: Any, command: tuple[str, ...], spec: Spec) -> dict[str, Any]:

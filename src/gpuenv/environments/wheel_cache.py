@@ -22,6 +22,7 @@ from gpuenv.files.directories import remove_tree
 from gpuenv.http.timeouts import StoppedError, Watch
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
+from gpuenv.model.amounts import render_size
 from gpuenv.model.errors import Fix, InstallFailed, UsageError
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -96,9 +97,9 @@ class WheelStore:
         if needed > free:
             raise InstallFailed(
                 tr(
-                    "{needed:.1f} GB are to be fetched to `{path}`, {free:.1f} GB are free there",
-                    needed=needed / 1e9,
-                    free=free / 1e9,
+                    "{needed} are to be fetched to `{path}`, {free} are free there",
+                    needed=render_size(needed),
+                    free=render_size(free),
                     path=self.root,
                 ),
                 code="disk-full",

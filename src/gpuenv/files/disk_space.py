@@ -9,8 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from gpuenv.i18n.messages import tr
+from gpuenv.model.amounts import render_size
 from gpuenv.model.errors import Because, Fix, InstallFailed
 from gpuenv.model.plan import Download
+
+_LEAST = 1_000_000  # bytes: its scripts, what pip is made of, a record; torch takes a hundred times as much
 
 
 def first_writable(folders: Iterable[str]) -> Path | None:
@@ -45,6 +48,23 @@ def free_bytes(path: Path) -> int | None:
         return None
 
 
+def check_least(path: Path, *fixes: Fix) -> None:
+    """Raise InstallFailed `disk-full` where a disk has not even room for what every environment takes.
+
+    How much one takes is known when indexes were read; that nothing fits need not wait for that.
+    """
+    free = free_bytes(path)
+    if free is None or free >= _LEAST:
+        return
+    raise InstallFailed(
+        tr("an environment takes more than {needed}, {free} are free", needed=render_size(_LEAST),
+           free=render_size(free)),
+        code="disk-full",
+        because=(Because(tr("{free} bytes are free", free=free), str(existing_part(path))),),
+        fixes=fixes,
+    )  # fmt: skip
+
+
 def check_brought(path: Path, download: Download, needed: int) -> None:
     """Raise InstallFailed `disk-full` when fewer than `needed` bytes are free where a path lies."""
     free = free_bytes(path)
@@ -52,10 +72,10 @@ def check_brought(path: Path, download: Download, needed: int) -> None:
         return
     raise InstallFailed(
         tr(
-            "{fetched:.1f} GB are to be fetched, {needed:.1f} GB are needed on disk, {free:.1f} GB are free",
-            fetched=download.size / 1e9,
-            needed=needed / 1e9,
-            free=free / 1e9,
+            "{fetched} are to be fetched, {needed} are needed on disk, {free} are free",
+            fetched=render_size(download.size),
+            needed=render_size(needed),
+            free=render_size(free),
         ),
         code="disk-full",
         because=(Because(tr("{free} bytes are free", free=free), str(existing_part(path))),),
@@ -73,9 +93,9 @@ def check_room(path: Path, needed: int, way_out: str) -> None:
     if needed > free:
         raise InstallFailed(
             tr(
-                "{needed:.1f} GB are to be fetched, {free:.1f} GB are free",
-                needed=needed / 1e9,
-                free=free / 1e9,
+                "{needed} are to be fetched, {free} are free",
+                needed=render_size(needed),
+                free=render_size(free),
             ),
             code="disk-full",
             because=(Because(tr("{free} bytes are free", free=free), str(there)),),

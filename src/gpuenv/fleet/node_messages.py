@@ -42,7 +42,7 @@ NODE_TEXTS = (
     # making
     marked("Python {version} at `{path}` can make no environments: install `python{short}-venv`, or uv"),
     marked("there is no Python {version} on this machine"),
-    marked("{needed} GB are to be fetched, {free} GB are free"),
+    marked("{needed} are to be fetched, {free} are free"),
     marked("`{program}` {ending}; nothing half-made is left"),
     marked("could not be started"),
     marked("failed ({code})"),

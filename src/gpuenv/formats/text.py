@@ -9,10 +9,8 @@ from gpuenv.formats.fact_source import said_source
 from gpuenv.formats.machine import describe
 from gpuenv.formats.shell import one_line
 from gpuenv.i18n.messages import marked, tr
+from gpuenv.model.amounts import render_size
 from gpuenv.model.plan import CUDA_ON_CPU, Download, Plan, PlannedPackage
-
-_UNITS = ("B", "kB", "MB", "GB", "TB")
-_KILO = 1000
 
 
 def render_text(plan: Plan, *, verbose: bool = False) -> str:
@@ -131,12 +129,3 @@ def _to_fetch(size: int, *, least: bool) -> str:
 
 def _place(package: PlannedPackage) -> str:
     return package.channel or urlsplit(package.index or "").hostname or str(package.index)
-
-
-def render_size(size: int) -> str:
-    """Return bytes as a person reads them, in powers of 1000: 2.9 GB."""
-    power = 0
-    while size >= _KILO ** (power + 1) and power < len(_UNITS) - 1:
-        power += 1
-    amount = size / _KILO**power
-    return f"{amount:.0f} {_UNITS[power]}" if power <= 1 else f"{amount:.1f} {_UNITS[power]}"

@@ -23,7 +23,13 @@ _VERSION_LIMIT_S = 20.0
 _NEW_PIP = (20, 3)  # the first that knows manylinux_2_28; Python 3.8 may bring 19
 _PATIENCE_S = "120"  # uv's own 30 s is short for files of gigabytes
 _REQUIREMENTS = ".gpuenv-requirements.txt"
+_MANY = 100_000_000  # bytes that are told in GB
 _PASSWORD = re.compile(r"(https?://)[^/@\s]+@")
+
+
+def _as_read(size: int) -> str:
+    """Return bytes in the unit that shows more than zeros."""
+    return f"{size / 1e9:.1f} GB" if size >= _MANY else f"{size / 1e6:.1f} MB"
 
 
 class Wanted(NamedTuple):
@@ -91,7 +97,7 @@ class Making:
     def _check_room(self) -> None:
         free = shutil.disk_usage(self._place.path).free
         if self._wanted.size > free:
-            message = f"{self._wanted.size / 1e9:.1f} GB are to be fetched, {free / 1e9:.1f} GB are free"
+            message = f"{_as_read(self._wanted.size)} are to be fetched, {_as_read(free)} are free"
             raise NodeError("disk-full", message, (self._place.path,))
 
     def _install(self) -> None:

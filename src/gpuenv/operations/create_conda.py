@@ -13,7 +13,6 @@ from gpuenv.environments.run_steps import Running, run_steps
 from gpuenv.environments.store import Place
 from gpuenv.files.cache_use import hold
 from gpuenv.files.disk_space import check_room, first_writable
-from gpuenv.formats.text import render_size
 from gpuenv.http import cache_directory
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
@@ -22,6 +21,7 @@ from gpuenv.installers.conda import tool as conda_tool
 from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.solve import Solved, solve_somewhere
 from gpuenv.installers.conda.tool import Calling
+from gpuenv.model.amounts import render_size
 from gpuenv.model.conda import CondaPlan, CondaWanted
 from gpuenv.model.plan import Plan
 from gpuenv.planning.make_plan import conda_wanted, has_pip_part

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from gpuenv.files.disk_space import check_brought, existing_part, free_bytes
+from gpuenv.environments.folders.full_disk import ways_out
+from gpuenv.files.disk_space import check_brought, check_least, existing_part, free_bytes
+from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors
 from gpuenv.installers import WHEEL_MANAGERS, uv
 from gpuenv.installers import uv_compile as resolver
-from gpuenv.model.errors import GpuenvError
+from gpuenv.model.errors import Fix, GpuenvError
 from gpuenv.model.plan import Plan
 from gpuenv.planning.complete_wheelhouses import compile_requirements, from_wheelhouses
 from gpuenv.planning.download_size import load_dependencies
@@ -62,6 +64,14 @@ def _resolved(plan: Plan, options: PlanOptions, mirrors: Mirrors, environ: Mappi
     others = (package for package in packages_of(outcome) if package.name not in stack)
     whole = replace(plan, packages=(*plan.packages, *others))
     return with_shadows_told(whole, environ, offline=options.offline)
+
+
+def check_least_room(manager: str, environ: Mapping[str, str], target: Path) -> None:
+    """Raise InstallFailed `disk-full` where nothing fits where an environment goes, or where uv unpacks."""
+    check_least(target, *ways_out())
+    cache = uv.cache_directory(environ) if manager == uv.NAME else None
+    if cache is not None:
+        check_least(cache, Fix(tr("make room, or set UV_CACHE_DIR to a directory on a larger disk")))
 
 
 def check_disk(plan: Plan, environ: Mapping[str, str], target: Path) -> None:

@@ -15,6 +15,7 @@ from gpuenv.model.errors import VerificationFailed
 from gpuenv.model.machine import Machine
 from gpuenv.model.machine_json import parse_machine
 from gpuenv.model.plan import Warn
+from gpuenv.operations.interrupted_change import place_meant
 from gpuenv.operations.manage import foreign, refuse_interrupted
 from gpuenv.operations.only_environment import only_environment
 from gpuenv.operations.proof_age import proven
@@ -115,6 +116,10 @@ def verify(
         lookup or (lambda name: find_by_name(name, environ)),
         choose=lambda: only_environment(environ, "verify"),
     )
+    if env is None and located.root is not None:  # a name is refused where it is looked up
+        place = place_meant(str(located.root), environ)
+        if place is not None:
+            refuse_interrupted(place)
     asked = options or VerifyOptions()
     if env is not None and not asked.trust:  # what is active, or first on PATH, runs anyway
         refuse_other_owner(located)

@@ -16,6 +16,7 @@ from gpuenv.environments.contents.kernels import LIST
 from gpuenv.environments.ledger import PREFIXES
 from gpuenv.files.disk_space import existing_part, free_bytes
 from gpuenv.i18n.messages import tr
+from gpuenv.model.amounts import render_size
 from gpuenv.model.errors import Because, Fix, InstallFailed
 from gpuenv.process import interruption
 
@@ -68,7 +69,7 @@ def check_copied_room(tree: Tree, target: Path) -> None:
     if free is None or tree.size <= free:
         return
     raise InstallFailed(
-        tr("the copy takes {needed:.1f} GB, {free:.1f} GB are free", needed=tree.size / 1e9, free=free / 1e9),
+        tr("the copy takes {needed}, {free} are free", needed=render_size(tree.size), free=render_size(free)),
         code="disk-full",
         because=(Because(tr("{free} bytes are free", free=free), str(existing_part(target))),),
         fixes=(Fix(tr("make room, or give a path on a larger disk: `./NAME`")),),

@@ -14,8 +14,8 @@ from gpuenv.cli.commands.plan.plan import options_of
 from gpuenv.cli.options import BootstrapArguments, Common, PlanArguments
 from gpuenv.cli.output import envelope, note, print_file, print_json, print_warnings, working
 from gpuenv.files.write_output import write_file
-from gpuenv.formats.text import render_size
 from gpuenv.i18n.messages import tr
+from gpuenv.model.amounts import render_size
 
 _MAY_RUN = 0o111
 _SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))

@@ -19,8 +19,8 @@ from gpuenv.cli.output import (
     working,
 )
 from gpuenv.cli.table import render_table
-from gpuenv.formats.text import render_size
 from gpuenv.i18n.messages import marked, tr
+from gpuenv.model.amounts import render_size
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.plan import Warn
 

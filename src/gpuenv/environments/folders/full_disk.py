@@ -20,7 +20,7 @@ def is_full(error: OSError) -> bool:
 def free_in(path: Path) -> str:
     """Return how much is free where a path lies, as a person reads it."""
     from gpuenv.files.disk_space import free_bytes  # noqa: PLC0415
-    from gpuenv.formats.text import render_size  # noqa: PLC0415 - only where something went wrong
+    from gpuenv.model.amounts import render_size  # noqa: PLC0415 - only where something went wrong
 
     free = free_bytes(path)
     return "?" if free is None else render_size(free)

@@ -37,7 +37,7 @@ from gpuenv.operations import create as creating
 from gpuenv.operations.fetch_stack import Provided, StackNotFetchedError, fetch_stack
 from gpuenv.operations.plan_with_retries import Trials
 from gpuenv.operations.request_digest import request_digest
-from gpuenv.operations.resolve_all import check_disk, with_all_files
+from gpuenv.operations.resolve_all import check_disk, check_least_room, with_all_files
 from gpuenv.operations.unverified import find_unproven
 from gpuenv.operations.verify_created import prove
 from gpuenv.planning.conda.choose import choose_manager
@@ -97,6 +97,7 @@ def create_as_asked(
     place = creating.check_name(name, environ=os.environ, force=chosen.force, manager=manager)
     if not chosen.dry_run:
         check_beginning(place, os.environ)
+        check_least_room(manager, os.environ, place.path)
     mirrors = load_mirrors(os.environ)
     trials = Trials(
         options, mirrors, os.environ, target=str(place.path), tell=_teller(common), make=planning.make

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TextIO
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import note
 from gpuenv.files.closed import append_closed
-from gpuenv.formats.text import render_size
 from gpuenv.i18n.messages import tr
+from gpuenv.model.amounts import render_size
 from gpuenv.operations.fetch_stack import Watcher
 from gpuenv.untrusted.printable import printable
 

@@ -23,8 +23,8 @@ from gpuenv.cli.output import (
     working,
 )
 from gpuenv.environments.store import Place
-from gpuenv.formats.text import render_size
 from gpuenv.i18n.messages import tr
+from gpuenv.model.amounts import render_size
 from gpuenv.model.errors import VerificationFailed
 from gpuenv.operations.verify import VerifyResult
 from gpuenv.planning.detect import detect

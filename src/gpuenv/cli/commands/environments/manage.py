@@ -8,9 +8,9 @@ from typing import Any
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import confirm, envelope, note, print_data, print_json, print_warnings
 from gpuenv.cli.table import render_table
-from gpuenv.formats.text import render_size
 from gpuenv.i18n.messages import marked, tr
 from gpuenv.inspection.list_facts import ago, list_facts
+from gpuenv.model.amounts import render_size
 from gpuenv.model.plan import Warn
 from gpuenv.operations import manage as environments
 

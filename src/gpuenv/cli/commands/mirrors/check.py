@@ -13,10 +13,10 @@ from typing import Any
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, note, print_data, print_json
 from gpuenv.cli.table import render_table
-from gpuenv.formats.text import render_size
 from gpuenv.i18n.messages import marked, tr
 from gpuenv.indexes.mirrors.verdict import Verdict
 from gpuenv.mirrors.check import CheckedMirrors, CheckOptions, Follow, check_mirrors, raise_unless_served
+from gpuenv.model.amounts import render_size
 
 _COLUMNS = {
     "rank": marked("rank"),

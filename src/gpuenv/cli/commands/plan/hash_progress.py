@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from gpuenv.cli.commands.create.progress import new_bar
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import note
-from gpuenv.formats.text import render_size
 from gpuenv.i18n.messages import tr
+from gpuenv.model.amounts import render_size
 from gpuenv.planning.hashes.fetch import Follower, Unwatched
 
 if TYPE_CHECKING:
