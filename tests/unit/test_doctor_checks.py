@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import json
 import re
 from dataclasses import replace
@@ -32,6 +31,7 @@ from gpuenv.model.variant import CudaVersion, Variant
 from gpuenv.planning.load_knowledge import load_knowledge
 
 FOLDER = Path(gpuenv.doctor.checks.__file__).parent
+BY_ID = {check.id: check for check in CHECKS}
 ROWS = matrices.load("checks")
 
 
@@ -98,31 +98,40 @@ def test_a_document_of_another_kind_is_a_value_error(document: object) -> None:
 _FROM_FINDINGS = {"pythonpath", "user-site", "user-only"}  # how another torch was found is its case
 
 
-def _cases(path: Path) -> set[str]:
-    """The cases that a module tells of: texts given to `problem`, `warning` or what stands for them."""
-    constants = (
-        node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)
-    )
+def _cases(source: str) -> set[str]:
+    """The cases that a check tells of: texts given to `problem`, `warning` or what stands for them."""
+    constants = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
     return {
         value for value in constants if isinstance(value, str) and re.fullmatch(r"[a-z][a-z0-9-]+", value)
     }
 
 
-def _module(name: str) -> Path:
-    found = [path for path in FOLDER.rglob("*.py") if f'\nID = "{name}"\n' in path.read_text()]
-    assert len(found) == 1, name
-    return found[0]
+def _source(name: str) -> str:
+    """The text of a check, with what it uses of its module: private functions and constants."""
+    judge = BY_ID[name].judge
+    module = ast.parse(Path(judge.__code__.co_filename).read_text())
+    parts = {
+        target: node
+        for node in module.body
+        for target in [getattr(node, "name", None) or ast.unparse(node).partition(" = ")[0]]
+    }
+    used, left = set(), {judge.__name__}
+    while left:
+        used |= left
+        names = (node for part in left for node in ast.walk(parts[part]) if isinstance(node, ast.Name))
+        left = {node.id for node in names if node.id in parts} - used
+    return "\n".join(ast.unparse(parts[part]) for part in sorted(used))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
-def test_a_check_has_a_module_with_its_cases_or_says_who_looks(row: dict[str, object]) -> None:
+def test_a_check_has_a_function_with_its_cases_or_says_who_looks(row: dict[str, object]) -> None:
     cases = row["cases"]
     assert isinstance(cases, dict)
     if row["instead"] is not None:
         assert cases == {}
-        assert row["id"] not in dict(CHECKS)
+        assert row["id"] not in BY_ID
         return
-    told = _cases(_module(str(row["id"])))
+    told = _cases(_source(str(row["id"])))
     assert {case.partition("@")[0] for case in cases} <= told | _FROM_FINDINGS
     for case in cases.values():
         assert case["needs"]
@@ -130,10 +139,9 @@ def test_a_check_has_a_module_with_its_cases_or_says_who_looks(row: dict[str, ob
         assert case["fix"]
 
 
-@pytest.mark.parametrize("name", [name for name, _ in CHECKS])
-def test_what_a_module_calls_a_case_has_texts(name: str) -> None:
-    text = _module(name).read_text()
-    direct = set(re.findall(r'(?:problem|warning|make)\(\s*"([a-z0-9-]+)"', text))
+@pytest.mark.parametrize("name", BY_ID)
+def test_what_a_check_calls_a_case_has_texts(name: str) -> None:
+    direct = set(re.findall(r"(?:problem|warning|make)\(\s*'([a-z0-9-]+)'", _source(name)))
     row = next(row for row in ROWS if row["id"] == name)
     assert direct <= set(row["cases"])
 
@@ -268,13 +276,8 @@ def test_a_repair_is_kept_where_the_root_is_gone_and_nothing_new_is_wrong(
     assert is_better(_told(*before), _told(*after)) is better
 
 
-def test_every_module_of_a_check_is_in_the_list() -> None:
-    there = {
-        match[1]
-        for path in FOLDER.rglob("*.py")
-        if (match := re.search(r'\nID = "(D\d\d)"', path.read_text()))
-    }
-    assert there == set(dict(CHECKS))
-    for path in FOLDER.rglob("*.py"):
-        inside = path.relative_to(FOLDER).with_suffix("").as_posix().replace("/", ".")
-        importlib.import_module(f"gpuenv.doctor.checks.{inside}")
+def test_every_check_is_in_the_list_once() -> None:
+    texts = (path.read_text() for path in FOLDER.glob("*.py"))
+    there = [name for text in texts for name in re.findall(r'^@check\("(D\d\d)"\)', text, re.MULTILINE)]
+    assert sorted(there) == sorted(check.id for check in CHECKS)
+    assert len(BY_ID) == len(CHECKS)

@@ -89,8 +89,8 @@ def parse_check(row: Row) -> CheckText:
 def diagnose(findings: Findings, knowledge: Knowledge, rows: Sequence[Row]) -> Diagnosis:
     """Judge the findings by every check; those that doctor can't make say who does."""
     texts = {text.id: text for text in map(parse_check, rows)}
-    told = [(texts[name], check(findings, knowledge)) for name, check in CHECKS]
-    judged = {name for name, _ in CHECKS}
+    told = [(texts[check.id], check.judge(findings, knowledge)) for check in CHECKS]
+    judged = {check.id for check in CHECKS}
     others = [(text, skipped(said(text.instead or "-"))) for text in texts.values() if text.id not in judged]
     order = list(dict.fromkeys(text.group for text, _ in told))
     told += others

@@ -8,9 +8,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from gpuenv.doctor.checks import queries as subject
-from gpuenv.doctor.checks.build import damaged_files as damaged
-from gpuenv.doctor.checks.packages import cuda_packages
-from gpuenv.doctor.checks.packages import mixed_cuda_majors as two_generations
+from gpuenv.doctor.checks.build import damaged
+from gpuenv.doctor.checks.libraries import other_cuda_packages, wanted_cuda_packages
 from gpuenv.doctor.checks.repairable_in_place import hindrance
 from gpuenv.doctor.diagnosis import Diagnosis
 from gpuenv.i18n.messages import tr
@@ -60,7 +59,7 @@ def superseded(findings: Findings, variant: Variant) -> tuple[str, ...]:
 
     They write the same files as those of the new generation (`libnccl.so.2`), so they must go first.
     """
-    brought = {canonicalize_name(item.name) for item in cuda_packages.wanted(findings)}
+    brought = {canonicalize_name(item.name) for item in wanted_cuda_packages(findings)}
     if variant.cuda is None:
         return ()
     return tuple(
@@ -84,8 +83,8 @@ def _repair(diagnosis: Diagnosis, findings: Findings) -> Repair | NoRepair:
         attempts=tuple((torch, *companions, *extra) for torch in wanted),
         cuda=str(variant) if keeps else "auto",
         reinstall=tuple(dict.fromkeys(_reinstalled(ids, findings))),
-        remove=two_generations.strangers(findings) if "D32" in ids else (),
-        last_resort=tuple(canonicalize_name(item.name) for item in cuda_packages.wanted(findings)),
+        remove=other_cuda_packages(findings) if "D32" in ids else (),
+        last_resort=tuple(canonicalize_name(item.name) for item in wanted_cuda_packages(findings)),
     )
 
 
@@ -117,11 +116,11 @@ def _wanted_numpy(diagnosis: Diagnosis) -> tuple[str, ...]:
 
 
 def _reinstalled(ids: set[str], findings: Findings) -> list[str]:
-    names = list(damaged.damaged(findings)) if "D44" in ids else []
+    names = list(damaged(findings)) if "D44" in ids else []
     if "D44" in ids and findings.torch is None:
         names.append("torch")
     if "D32" in ids:
-        others = {name.rpartition("-cu")[0] for name in two_generations.strangers(findings)}
+        others = {name.rpartition("-cu")[0] for name in other_cuda_packages(findings)}
         cuda = subject.cuda_of(findings)
         names += [
             dist.name

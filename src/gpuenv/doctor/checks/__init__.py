@@ -1,1 +1,1 @@
-"""Doctor's checks: one module a check, each judging the same findings; `checks` has them in order."""
+"""Doctor's checks: a module a subject, a function a check, all judging the same findings."""

@@ -1,9 +1,13 @@
-"""What a check says: a verdict, what it read, and the facts that the texts of its case are filled with."""
+"""What a check is, and its outcome: a verdict, what it read, and the facts for the texts of its case."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
+
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.findings import Findings
 
 Word = Literal["ok", "problem", "warning", "skipped"]
 
@@ -16,6 +20,19 @@ class Outcome:
     read: str
     case: str | None = None
     facts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A function that judges findings, by the id of its texts."""
+
+    id: str
+    judge: Callable[[Findings, Knowledge], Outcome]
+
+
+def check(identifier: str) -> Callable[[Callable[[Findings, Knowledge], Outcome]], Check]:
+    """Make a function a check, which `registry` finds in its module."""
+    return lambda judge: Check(identifier, judge)
 
 
 def ok(read: str) -> Outcome:
