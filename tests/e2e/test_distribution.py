@@ -70,7 +70,13 @@ def test_the_wheel_has_gpuenv_and_nothing_else(wheel: Path) -> None:
     assert tops == {"gpuenv", info}
     assert not [name for name in names if "test" in name.split("/")[1] or "__pycache__" in name]
     matrices = {f"gpuenv/matrices/data/{path.name}" for path in (ROOT / "matrices").iterdir()}
-    assert {"gpuenv/py.typed", "gpuenv/i18n/zh.json", f"{info}/licenses/LICENSE", *matrices} <= set(names)
+    assert {
+        "gpuenv/py.typed",
+        "gpuenv/i18n/en.json",
+        "gpuenv/i18n/zh.json",
+        f"{info}/licenses/LICENSE",
+        *matrices,
+    } <= set(names)
 
 
 def test_every_file_of_the_wheel_is_in_its_record_and_may_be_read_by_all(wheel: Path) -> None:

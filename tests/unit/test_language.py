@@ -6,10 +6,11 @@ import ast
 import re
 from collections.abc import Iterator
 
+import messages
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from texts import SOURCE, fields_of, texts, unmarked
+from message_texts import SOURCE, fields_of, texts, unmarked
 
 from gpuenv.cli.help_text import wrapped
 from gpuenv.cli.language import (
@@ -32,11 +33,47 @@ _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _CODE = re.compile(r"`[^`]*`")
 
 
-@pytest.mark.parametrize("language", OTHERS)
-def test_no_text_is_missing_in_a_language_and_none_is_left_over(language: str) -> None:
-    translated = set(read_catalogue(language))
-    assert sorted(texts() - translated) == []
-    assert sorted(translated - texts()) == []
+def test_every_text_has_an_id_and_every_id_a_translation() -> None:
+    """`python tools/messages.py` gives ids to new and reworded texts."""
+    catalogues = {path.stem: messages.read(path) for path in messages.FOLDER.glob("*.json")}
+    english = catalogues["en"]
+    assert sorted(set(texts()) ^ set(english.values())) == []
+    assert len(set(english.values())) == len(english)
+    assert {
+        name: set(english) ^ set(found) for name, found in catalogues.items() if set(english) ^ set(found)
+    } == {}
+    assert sorted(catalogues) == sorted(LANGUAGES)
+    assert messages.main(["--check"]) == 0
+
+
+def test_a_reworded_text_keeps_its_id_and_a_new_one_gets_an_id_of_its_words() -> None:
+    english = {"index-unread": "the index could not be read", "gone": "7", "kept": "{count} files"}
+    there = {
+        "{count} files": "cli",
+        "the index can't be read": "cli",
+        "no such GPU": "cli",
+        "no such GPU!": "",
+    }
+    renewed = messages.reworded(english, there)
+    assert renewed == {"the index could not be read": "the index can't be read"}
+    kept = messages.new_english(english, there, renewed)
+    assert kept == {
+        "index-unread": "the index can't be read", "kept": "{count} files",
+        "cli-no-gpu": "no such GPU", "no-gpu": "no such GPU!",
+    }  # fmt: skip
+    chinese = {
+        "index-unread": "读不到索引",
+        "gone": "七",
+        "no such GPU": "没有这块 GPU",
+        "kept": "{count} 个文件",
+    }
+    found = messages.new_translations(english, kept, chinese)
+    assert found == {"index-unread": "读不到索引", "cli-no-gpu": "没有这块 GPU", "kept": "{count} 个文件"}
+    same = {"first": "second", "second": "third"}
+    assert messages.new_translations(same, same, {"first": "一", "second": "二"}) == {
+        "first": "一",
+        "second": "二",
+    }
 
 
 @pytest.mark.parametrize("language", OTHERS)

@@ -93,6 +93,8 @@ def speak(language: str) -> None:
 
 
 def read_catalogue(language: str) -> dict[str, str]:
-    """Return the translations of a language, keyed by the English template."""
-    text = (_CATALOGUES / f"{language}.json").read_text(encoding="utf-8")
-    return {str(template): str(translation) for template, translation in json.loads(text).items()}
+    """Return the translations of a language by the English template: their files have them by id."""
+    english, translations = (
+        json.loads((_CATALOGUES / f"{one}.json").read_bytes()) for one in (ENGLISH, language)
+    )
+    return {text: translations[name] for name, text in english.items() if name in translations}
