@@ -17,6 +17,7 @@ from gpuenv.bootstrap.model import LockedWheel
 from gpuenv.bootstrap.resolve import resolve, targets
 from gpuenv.bootstrap.wheels import SHIPPED
 from gpuenv.indexes.configuration.installer_default import default_index
+from gpuenv.model.access import ANYBODY
 from gpuenv.own_metadata import metadata_text, requires_of
 
 
@@ -27,7 +28,7 @@ def main() -> int:
     if index is None:
         print("neither uv nor pip tells the default index", file=sys.stderr)
         return 1
-    found = resolve(requires, index, os.environ, None)
+    found = resolve(requires, index, os.environ, ANYBODY)
     for problem in found.problems:
         print(problem, file=sys.stderr)
     missing = {f"{python}/{platform}" for python, platform in targets()} - {

@@ -14,6 +14,7 @@ import pytest
 from serving import Site, serve
 
 from gpuenv.http import HttpClient, HttpProblem, Limits, cache_directory, fetch_page, fetch_size, fetch_sizes
+from gpuenv.model.access import Access
 
 ACCEPT = "text/html"
 QUICK = Limits(connect_s=0.5, read_s=0.3, whole_s=0.8, page_bytes=1 << 20, redirects=5)
@@ -343,7 +344,7 @@ def test_many_threads_share_a_client(site: Site, tmp_path: Path) -> None:
 
 def test_a_missing_certificate_bundle_is_told(tmp_path: Path) -> None:
     with HttpClient(
-        {"GPUENV_CACHE_DIR": str(tmp_path)}, ca_bundle=str(tmp_path / "none.pem"), limits=QUICK
+        {"GPUENV_CACHE_DIR": str(tmp_path)}, access=Access(ca_bundle=str(tmp_path / "none.pem")), limits=QUICK
     ) as client:
         assert problem(client, "https://127.0.0.1:9/").reason
 

@@ -175,7 +175,7 @@ def test_paths_are_made_whole(tmp_path: Path) -> None:
     environ = {"PIP_FIND_LINKS": "~/wheels here file:///opt/x", "PIP_CERT": "~/ca.pem"}
     found = configuration(tmp_path, environ)
     assert urls(found)[2] == [str(tmp_path / "home/wheels"), str(tmp_path / "here"), str(Path("/opt/x"))]
-    assert found.ca_bundle == str(tmp_path / "home/ca.pem")
+    assert found.access.ca_bundle == str(tmp_path / "home/ca.pem")
 
 
 @pytest.mark.parametrize("place", ["etc/pip.conf", "home/.config/uv/uv.toml"])
@@ -247,4 +247,4 @@ def test_paths_in_pips_files_are_relative_to_the_file_and_never_to_the_current_f
     write(tmp_path / "here" / "pip.conf", "[global]\nfind-links = wheels\ncert = ca.pem\n")
     read = configuration(tmp_path, {"PIP_CONFIG_FILE": str(tmp_path / "here" / "pip.conf")})
     assert [one.url for one in read.find_links] == [str(tmp_path / "here" / "wheels")]
-    assert read.ca_bundle == str(tmp_path / "here" / "ca.pem")
+    assert read.access.ca_bundle == str(tmp_path / "here" / "ca.pem")

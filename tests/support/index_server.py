@@ -15,6 +15,7 @@ import hashlib
 import html
 import json
 import socket
+import ssl
 import threading
 import time
 from collections import Counter
@@ -312,12 +313,14 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serve_indexes() -> Iterator[IndexServer]:
-    """Run the server until the block ends."""
+def serve_indexes(tls: ssl.SSLContext | None = None) -> Iterator[IndexServer]:
+    """Run the server until the block ends; with `tls` over https."""
     index = IndexServer()
     handler = type("Handler", (_Handler,), {"index": index})
     server = _Server(("127.0.0.1", 0), handler)
-    index.url = f"http://127.0.0.1:{server.server_port}"
+    if tls is not None:  # a client that does not trust us must not hold others back
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    index.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

@@ -13,6 +13,7 @@ from gpuenv import matrices
 from gpuenv.indexes.mirrors.canonical_urls import Official, canonical_file, canonical_pages, pypi_files_root
 from gpuenv.indexes.mirrors.lookup import mirror_at
 from gpuenv.indexes.mirrors.records import parse_mirror
+from gpuenv.model.access import ANYBODY, Access
 from gpuenv.model.plan import Sources
 
 MIRRORS = tuple(parse_mirror(row) for row in matrices.load("mirrors"))
@@ -110,6 +111,8 @@ def test_the_pages_of_the_pytorch_index_are_looked_into() -> None:
         locked_file("numpy", "2.3.0"),
         locked_file("mine", "1.0", index="/srv/wheels", url="file:///srv/wheels/mine-1.0-py3-none-any.whl"),
     )
-    sources = canonical_pages(Sources(None, (), ("https://lab.example.com/x",), ca_bundle="/x"), files, TORCH)
+    sources = canonical_pages(
+        Sources(None, (), ("https://lab.example.com/x",), access=Access(ca_bundle="/x")), files, TORCH
+    )
     assert sources.find_links == (f"{TORCH}/cu126/torch/", "/srv/wheels", "https://lab.example.com/x")
-    assert sources.ca_bundle is None
+    assert sources.access == ANYBODY

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.installers import CONDA_MANAGERS, WHEEL_MANAGERS, Wanted, get_conda_manager, get_manager, pip, uv
+from gpuenv.model.access import Access
 from gpuenv.model.conda import CondaWanted
 from gpuenv.model.errors import UsageError
 from gpuenv.model.plan import Sources
@@ -143,7 +144,7 @@ def test_what_would_send_an_installer_elsewhere_is_not_passed_on() -> None:
 
 
 def test_pips_certificates_reach_uv_unless_the_user_named_others() -> None:
-    sources = Sources(None, (), (), ca_bundle="/etc/ca.pem")
+    sources = Sources(None, (), (), access=Access(ca_bundle="/etc/ca.pem"))
     assert uv.environment({}, sources)["SSL_CERT_FILE"] == "/etc/ca.pem"
     assert uv.environment({"SSL_CERT_FILE": "/mine"}, sources)["SSL_CERT_FILE"] == "/mine"
     assert pip.environment({}, sources)["PIP_CERT"] == "/etc/ca.pem"

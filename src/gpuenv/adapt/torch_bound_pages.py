@@ -32,7 +32,7 @@ def with_pages_near(
     if not names:
         return question
     question = question.with_request(replace(question.request, bound=names))
-    with HttpClient(environ, ca_bundle=configuration.ca_bundle, offline=options.offline) as client:
+    with HttpClient(environ, access=configuration.access, offline=options.offline) as client:
         reader = PageReader(tuple(canonicalize_name(name) for name in names), client)
         question = question.with_listings(reader.read(configuration.find_links))
         for torch in torches:

@@ -34,6 +34,7 @@ from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors, own_tables
 from gpuenv.indexes.mirrors.lookup import find_mirror
 from gpuenv.locks.lock_plan import lock_plan
 from gpuenv.locks.read import read_lock
+from gpuenv.model.access import Access
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.plan import Warn
 from gpuenv.planning.make_plan import make_plan
@@ -80,7 +81,7 @@ class Script:
     gpuenv: CarriedWheel
     beside: tuple[BesideFile, ...]
     pinned: tuple[str, ...]
-    ca_bundle: str | None
+    access: Access
     names: tuple[str, ...]
     warnings: tuple[Warn, ...]
 
@@ -151,8 +152,8 @@ def make_bootstrap(
     every = (*needs, *(file for it in pinned for file in it.beside or ()))
     beside = tuple({file.filename: file for file in every}.values())
     own = tuple(it.environment.name for it in pinned)
-    bundle = configuration_for(first, environ).ca_bundle
-    return Script(text, gpuenv, beside, own, bundle, names, (*told, *needed.warnings, *unread, *secret))
+    access = configuration_for(first, environ).access
+    return Script(text, gpuenv, beside, own, access, names, (*told, *needed.warnings, *unread, *secret))
 
 
 def _wanted(typed: PlanOptions, chosen: BootstrapOptions, lab: Lab | None) -> Iterator[_Wanted]:

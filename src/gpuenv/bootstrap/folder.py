@@ -49,7 +49,7 @@ def write_folder(folder: Path, script: Script, environ: Mapping[str, str], follo
         follow.begin(len(missing), size)
         check_room(wheels, size, tr("name another folder with -o"))
         _replace(wheels / script.gpuenv.filename, script.gpuenv.content)
-        with HttpClient(environ, ca_bundle=script.ca_bundle) as client:
+        with HttpClient(environ, access=script.access) as client:
             for one in missing:
                 _fetch(one, wheels, client, Watch(follow.received))
     except OSError as error:

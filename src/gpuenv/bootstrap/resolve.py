@@ -16,6 +16,7 @@ from gpuenv.bootstrap.model import LockedWheel
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import uv as uv_manager
 from gpuenv.installers import uv_compile as resolver
+from gpuenv.model.access import Access
 from gpuenv.model.errors import GpuenvError
 from gpuenv.model.plan import Sources
 from gpuenv.model.wheel import Platform
@@ -47,11 +48,9 @@ def targets() -> Iterator[tuple[str, Platform]]:
                 yield offer.short, platform
 
 
-def resolve(
-    requires: tuple[str, ...], index: str, environ: Mapping[str, str], ca_bundle: str | None
-) -> Resolution:
+def resolve(requires: tuple[str, ...], index: str, environ: Mapping[str, str], access: Access) -> Resolution:
     """Resolve the requirements for every target, wheels alone; the files come with the index's own hashes."""
-    sources = Sources(index, (), (), no_index=False, ca_bundle=ca_bundle)
+    sources = Sources(index, (), (), no_index=False, access=access)
     found: dict[str, LockedWheel] = {}
     problems: list[str] = []
     for python, platform in targets():

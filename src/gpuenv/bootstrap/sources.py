@@ -50,8 +50,8 @@ def find_micromamba(
     """Return where conda-forge is, and the newest micromamba on it as packages that tar unpacks."""
     place = locate_channel(FORGE, options, mirrors)
     channels = tuple(url for url in place.urls if is_remote(url))
-    bundle = configuration_for(options, environ).ca_bundle
-    with HttpClient(environ, ca_bundle=bundle, offline=options.offline) as client:
+    access = configuration_for(options, environ).access
+    with HttpClient(environ, access=access, offline=options.offline) as client:
         read = read_channels((CondaChannel(FORGE, channels),), PLATFORMS, frozenset({_MICROMAMBA}), client)
     found = tuple(file for one in read if (file := _newest(one)))
     if found:

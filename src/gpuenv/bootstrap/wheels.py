@@ -19,6 +19,7 @@ from gpuenv.indexes.configuration.installer_default import default_index
 from gpuenv.indexes.listings import read_listings
 from gpuenv.indexes.mirrors.load import Mirrors
 from gpuenv.indexes.mirrors.lookup import mirror_of_url
+from gpuenv.model.access import Access
 from gpuenv.model.errors import Because, Fix, Refused, Unreachable
 from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.plan import Warn
@@ -72,12 +73,12 @@ def find_wheels(
                 fixes=(Fix(tr("run it without --offline: then an index is read")),),
             )
         return Needed(known)
-    bundle = configuration_for(options, environ).ca_bundle
+    access = configuration_for(options, environ).access
     places = _places(indexes, options, environ, carried=carried)
-    with HttpClient(environ, ca_bundle=bundle) as client:
+    with HttpClient(environ, access=access) as client:
         answers = tuple(_ask(place, known, client) for place in places)
     trusted = tuple(one for one in answers if one.problem is None and not _is_suspect(one, mirrors))
-    found = _first_whole(trusted, known) or _resolved(requires, trusted, environ, bundle)
+    found = _first_whole(trusted, known) or _resolved(requires, trusted, environ, access)
     if isinstance(found, Resolution):
         raise _not_to_be_had(answers, trusted, found)
     return Needed(found, tuple(_told(answers, trusted)))
@@ -188,11 +189,11 @@ def _pairs(wheels: Iterable[LockedWheel]) -> Iterator[tuple[str, str]]:
 
 
 def _resolved(
-    requires: tuple[str, ...], answers: tuple[_Answer, ...], environ: Mapping[str, str], bundle: str | None
+    requires: tuple[str, ...], answers: tuple[_Answer, ...], environ: Mapping[str, str], access: Access
 ) -> tuple[LockedWheel, ...] | Resolution:
     tried = Resolution((), ())
     for answer in answers:
-        one = resolve(requires, answer.url, environ, bundle)
+        one = resolve(requires, answer.url, environ, access)
         if one.wheels:
             return one.wheels
         tried = Resolution((), (*tried.problems, *(f"{redact(answer.url)}: {text}" for text in one.problems)))

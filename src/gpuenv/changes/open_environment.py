@@ -212,7 +212,7 @@ def _sources_of(opened: Opened, options: ChangeOptions, environ: Mapping[str, st
         extra_index_urls=tuple(known.get(url, url) for url in texts_of(recorded.get("extra_index_urls"))),
         find_links=tuple(dict.fromkeys((*links, *configured.find_links))),
         no_index=recorded.get("no_index") is True,
-        ca_bundle=configured.ca_bundle,
+        access=configured.access,
     )
 
 
@@ -222,5 +222,5 @@ def _configured(configuration: IndexConfiguration) -> Sources:
         extra_index_urls=tuple(source.url for source in configuration.extra_index_urls),
         find_links=tuple(source.url for source in configuration.find_links),
         no_index=configuration.no_index,
-        ca_bundle=configuration.ca_bundle,
+        access=configuration.access,
     )

@@ -17,6 +17,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.installers import pip
 from gpuenv.installers.uv_compile import Resolved, ResolvedFile, Unresolvable
+from gpuenv.model.access import Access
 from gpuenv.model.errors import Because, Fix, GpuenvError, Refused
 from gpuenv.model.plan import CheckedStack, HeldFiles, Plan, Sources, Warn
 from gpuenv.planning.complete_wheelhouses import compile_requirements
@@ -71,7 +72,7 @@ def hold(outcome: Resolved, plan: Plan, environ: Mapping[str, str]) -> HeldFiles
     files = tuple(file for file in outcome.files if canonicalize_name(file.name) not in checked)
     elsewhere = {*pinned, *_by_address(plan.requirements)}  # no index of the installer's lists these
     listed = tuple(file for file in files if canonicalize_name(file.name) not in elsewhere)
-    lines = tuple(lines_of(listed, environ, plan.sources.ca_bundle))
+    lines = tuple(lines_of(listed, environ, plan.sources.access))
     complete = not outcome.left_out and len(lines) == len(files)
     return HeldFiles(str(keep_hashes("".join(lines), environ)), complete=complete) if lines else None
 
@@ -92,32 +93,30 @@ def hold_changes(
     texts = {one.name: exact(one, wish) for one in planned.changes if one.after}
     by_name = {name for name, text in texts.items() if "@" not in text and name not in first}
     files = tuple(file for file in planned.files if canonicalize_name(file.name) in by_name)
-    lines = tuple(lines_of(files, environ, wish.sources.ca_bundle))
+    lines = tuple(lines_of(files, environ, wish.sources.access))
     if len(lines) != len(files) or not lines:
         return None
     held = HeldFiles(str(keep_hashes("".join(lines), environ)), complete=len(files) == len(by_name))
     return held, frozenset(canonicalize_name(file.name) for file in files)
 
 
-def lines_of(
-    files: Iterable[ResolvedFile], environ: Mapping[str, str], ca_bundle: str | None
-) -> Iterator[str]:
+def lines_of(files: Iterable[ResolvedFile], environ: Mapping[str, str], access: Access) -> Iterator[str]:
     """Yield a line for each file whose hash is told, or can be made of its bytes.
 
     `===`, as `==1.0` would admit another index's 1.0+local.
     """
     for file in files:
-        digest = plain_digest(file.sha256) or _digest_of(file, environ, ca_bundle)
+        digest = plain_digest(file.sha256) or _digest_of(file, environ, access)
         if digest is not None:
             yield f"{file.name}==={file.version} --hash=sha256:{digest}\n"
 
 
-def _digest_of(file: ResolvedFile, environ: Mapping[str, str], ca_bundle: str | None) -> str | None:
+def _digest_of(file: ResolvedFile, environ: Mapping[str, str], access: Access) -> str | None:
     if file.url is None or file.filename is None:
         return None
     if is_remote(file.url):
         wheel = file.filename.endswith(".whl")
-        return HashFetcher(environ, ca_bundle).digest(planned_file(file)) if wheel else None
+        return HashFetcher(environ, access).digest(planned_file(file)) if wheel else None
     path = local_path(file.url)
     return digest_of(path, Watch(lambda _: None)) if Path(path).is_file() else None
 

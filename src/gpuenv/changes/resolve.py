@@ -147,7 +147,7 @@ def _looked_up(
     unknown = tuple(file.url for file in files if file.size is None and file.url and is_remote(file.url))
     if not unknown or wish.offline:
         return files
-    with HttpClient(environ, ca_bundle=wish.sources.ca_bundle) as client:
+    with HttpClient(environ, access=wish.sources.access) as client:
         sizes = dict(zip(unknown, fetch_sizes(client, unknown), strict=True))
     return tuple(replace(file, size=file.size or sizes.get(file.url or "")) for file in files)
 

@@ -24,8 +24,10 @@ from urllib3.exceptions import HTTPError
 from gpuenv import __version__
 from gpuenv.http.cache import CachingAdapter, Store, discard, retries
 from gpuenv.http.errors import HttpProblem, Limits, limits_of, reason_of, timed_out
+from gpuenv.http.sessions import Session
 from gpuenv.http.size_cache import SizeStore
 from gpuenv.i18n.messages import tr
+from gpuenv.model.access import ANYBODY, Access
 from gpuenv.process.surroundings import cache_root
 from gpuenv.secrets.url_credentials import without_userinfo
 
@@ -83,7 +85,7 @@ class HttpClient:
         self,
         environ: Mapping[str, str],
         *,
-        ca_bundle: str | None = None,
+        access: Access = ANYBODY,
         limits: Limits | None = None,
         offline: bool = False,
         fresh: bool = False,
@@ -91,15 +93,17 @@ class HttpClient:
         """Take the cache's place from GPUENV_CACHE_DIR; proxies and CA bundles come from the environment.
 
         Without `limits`, GPUENV_HTTP_TIMEOUT says for how many seconds a server may be silent.
-        `ca_bundle` is what pip's configuration names; REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE go before it,
-        SSL_CERT_FILE after it. With `offline`, pages come from the cache alone, however old; with `fresh`,
-        never from there, nor are they kept.
+        The bundle of `access` is what pip's configuration names; REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE go
+        before it, SSL_CERT_FILE and SSL_CERT_DIR after it. With `offline`, pages come from the cache alone,
+        however old; with `fresh`, never from there, nor are they kept.
         """
         _pass_over_endless_logins()
         self.limits = limits or limits_of(environ)
         self.offline = offline
         self._fresh = fresh
-        self._ca_bundle = ca_bundle or environ.get("SSL_CERT_FILE") or True
+        self._access = access
+        of_environ = environ.get("SSL_CERT_FILE") or environ.get("SSL_CERT_DIR")
+        self._ca_bundle = access.ca_bundle or of_environ or True
         self.cache = cache_directory(environ)
         self._store = Store(self.cache / "http")
         self._sizes = SizeStore(self.cache / "sizes.json")
@@ -178,21 +182,15 @@ class HttpClient:
 
     def open_uncached(self) -> requests.Session:
         """Open a session of the same manners that keeps nothing: for parts of large files."""
-        session = self._new()
-        for scheme in ("https://", "http://"):
-            session.mount(scheme, HTTPAdapter(max_retries=retries()))
-        return session
+        return self._new(lambda: HTTPAdapter(max_retries=retries()))
 
     def _open(self) -> requests.Session:
         if self._fresh:
             return self.open_uncached()
-        session = self._new()
-        for scheme in ("https://", "http://"):
-            session.mount(scheme, CachingAdapter(self._store, offline=self.offline))
-        return session
+        return self._new(lambda: CachingAdapter(self._store, offline=self.offline))
 
-    def _new(self) -> requests.Session:
-        session = requests.Session()
+    def _new(self, make_adapter: Callable[[], HTTPAdapter]) -> requests.Session:
+        session = Session(self._access, make_adapter)
         session.headers["User-Agent"] = f"gpuenv/{__version__}"
         session.max_redirects = self.limits.redirects
         session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))

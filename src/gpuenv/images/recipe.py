@@ -131,8 +131,8 @@ def _warnings(locked: Locked, build: BaseImage, options: PlanOptions) -> Iterato
             "image-compiles",
             tr("{files}: if a compiler is wanted, add --base cuda-devel", files=", ".join(sources)),
         )
-    if plan.sources.ca_bundle:
-        text = tr("the image is built without the certificates in {file}", file=plan.sources.ca_bundle)
+    if plan.sources.access.ca_bundle:
+        text = tr("the image is built without the certificates in {file}", file=plan.sources.access.ca_bundle)
         yield Warn("ca-bundle-left-out", text)
 
 

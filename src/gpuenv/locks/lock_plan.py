@@ -93,7 +93,7 @@ def _hashes(
 ) -> _Hashes:
     wanted = options.fetch_hashes and not options.offline and hashing.required
     follower = hashing.follower or Unwatched()
-    fetcher = HashFetcher(environ, plan.sources.ca_bundle, follower) if wanted else None
+    fetcher = HashFetcher(environ, plan.sources.access, follower) if wanted else None
     return _Hashes(_known_hashes(plan), places, hashing.required, fetcher)
 
 

@@ -86,7 +86,7 @@ class OfficialPlaces:
     def _read(
         self, sources: tuple[IndexSource, ...], projects: tuple[NormalizedName, ...], *, offline: bool
     ) -> tuple[Listing, ...]:
-        with HttpClient(self.environ, ca_bundle=self.plan.sources.ca_bundle, offline=offline) as client:
+        with HttpClient(self.environ, access=self.plan.sources.access, offline=offline) as client:
             return read_listings(sources, projects, client)
 
 

@@ -79,7 +79,7 @@ def _read_remote(
     url: str, file: WheelFile, environ: Mapping[str, str], *, thorough: bool
 ) -> tuple[WheelFacts, int]:
     configuration, _ = choose_sources((url,), environ)  # for the CA bundle
-    with HttpClient(environ, ca_bundle=configuration.ca_bundle) as client:
+    with HttpClient(environ, access=configuration.access) as client:
         ranges = ByteRanges(client, url)
         with open_wheel(ranges, whole=True) as archive:
             return read_wheel(archive, file, thorough=thorough), ranges.received

@@ -126,7 +126,7 @@ def refresh(options: RefreshOptions, environ: Mapping[str, str], watcher: Watche
         set_aside_garbled(environ)
     loaded = _known(environ, directory)
     configuration, sources = choose_sources(options.indexes, environ)
-    with HttpClient(environ, ca_bundle=configuration.ca_bundle) as client:
+    with HttpClient(environ, access=configuration.access) as client:
         projects = tuple(canonicalize_name(name) for name in _projects(options))
         listings = read_listings(sources, projects, client)
         _refuse_silence(listings)

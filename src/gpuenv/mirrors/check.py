@@ -125,9 +125,7 @@ def _measured(
     around = Circumstances(everything, configuration, wanted.variants, environ)
     probes = [_probe(mirror, wanted, around) for mirror in mirrors]
     readings: dict[int, Reading] = {}
-    with HttpClient(
-        environ, ca_bundle=configuration.ca_bundle, limits=_limits(environ), fresh=True
-    ) as client:
+    with HttpClient(environ, access=configuration.access, limits=_limits(environ), fresh=True) as client:
         for place, reading in probe_mirrors(probes, client, _PACE):
             readings[place] = reading
             follow(mirrors[place].name, len(readings), len(mirrors))

@@ -7,6 +7,7 @@ from typing import Literal
 
 from packaging.utils import NormalizedName
 
+from gpuenv.model.access import ANYBODY, Access
 from gpuenv.model.wheel import WheelFile
 
 SourceKind = Literal["pypi", "pytorch", "flat", "directory", "snapshot", "conda"]
@@ -63,7 +64,7 @@ class IndexConfiguration:
     extra_index_urls: tuple[IndexSource, ...]
     find_links: tuple[IndexSource, ...]
     no_index: bool = False
-    ca_bundle: str | None = None
+    access: Access = ANYBODY
     warnings: tuple[str, ...] = ()  # configuration that could not be read
     only_binary: bool = False  # by gpuenv's own option
     index_strategy: tuple[str, str] | None = None  # uv's own, and who says so

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from gpuenv.model.access import ANYBODY, Access
 from gpuenv.model.conda import CondaPlan
 from gpuenv.model.errors import Because
 from gpuenv.model.machine import Machine
@@ -167,7 +168,7 @@ class Sources:
     extra_index_urls: tuple[str, ...]
     find_links: tuple[str, ...]  # pages and wheelhouses, the torch stack's first
     no_index: bool = False
-    ca_bundle: str | None = None
+    access: Access = ANYBODY
     only_binary: bool = False
     offline: bool = False
 

@@ -64,7 +64,7 @@ def make_conda_environment(plan: Plan, part: CondaPlan, place: Place, making: Ma
 
 def _make_with_tool(plan: Plan, wanted: CondaWanted, making: Making) -> None:
     running = making.running
-    calling = _calling(running.environ, plan.sources.ca_bundle, running.tell)
+    calling = _calling(running.environ, plan.sources.access.ca_bundle, running.tell)
     calling = replace(calling, shards=_have_shards(wanted, load_mirrors(running.environ)))
     found = conda_tool.find(cast("Tool", plan.manager), running.environ)
     info = conda_tool.read_info(found, calling)
@@ -84,7 +84,7 @@ def _make_with_tool(plan: Plan, wanted: CondaWanted, making: Making) -> None:
 
 def _make_with_rattler(plan: Plan, wanted: CondaWanted, making: Making) -> None:
     running = making.running
-    calling = _calling(running.environ, plan.sources.ca_bundle, running.tell)
+    calling = _calling(running.environ, plan.sources.access.ca_bundle, running.tell)
     running.tell(tr("choosing packages from {channels}", channels=_names(wanted)))
     solved = rattler.solve_somewhere(wanted, calling)
     running.tell(

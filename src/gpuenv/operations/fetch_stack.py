@@ -161,7 +161,7 @@ def _fetch_all(
     watch = Watch(watcher.received, threading.Event())
     follow = _follow(watcher, mirrors)
     fetched: dict[int, Fetched | None] = {}
-    with HttpClient(environ, ca_bundle=plan.sources.ca_bundle) as client:
+    with HttpClient(environ, access=plan.sources.access) as client:
         jobs = [partial(fetch, file) for file in wanted]
         try:
             for number, answer in in_turns(jobs, at_a_time=_AT_A_TIME, limit_s=math.inf):

@@ -55,7 +55,7 @@ def with_shadows_told(plan: Plan, environ: Mapping[str, str], *, offline: bool =
     if not names or not extras:
         return plan
     asked = tuple(guess_source(url, tr("configuration")) for url in (*extras, behind))
-    with HttpClient(environ, ca_bundle=sources.ca_bundle) as client:
+    with HttpClient(environ, access=sources.access) as client:
         there = read_names(asked, names, client)
     first = {name: next((one.url for one in asked[:-1] if (one.url, name) in there), None) for name in names}
     shadows = (
@@ -92,7 +92,7 @@ def warn_of_indexes(
     unread = tuple(one for one in configured.extra_index_urls if one.url not in read and is_remote(one.url))
     if unread and not offline:  # with --mirror torch is not looked for there, but the installer looks
         projects = tuple(canonicalize_name(item.name) for item in stack)
-        with HttpClient(environ, ca_bundle=plan.sources.ca_bundle) as client:
+        with HttpClient(environ, access=plan.sources.access) as client:
             listings = (*listings, *read_listings(unread, projects, client))
     return (
         *warn_of_stack_shadows(stack, listings, configured),

@@ -132,7 +132,7 @@ def sources_of(choice: Choice, configuration: IndexConfiguration) -> Sources:
         extra_index_urls=tuple(source.url for source in configuration.extra_index_urls),
         find_links=tuple(dict.fromkeys((*pages, *configured))),
         no_index=configuration.no_index,
-        ca_bundle=configuration.ca_bundle,
+        access=configuration.access,
         only_binary=configuration.only_binary,
     )
 

@@ -12,21 +12,32 @@ from typing import TypeVar
 from gpuenv.files.read_limited import read_limited_text
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
+from gpuenv.indexes.configuration.keyring import Keyring
 from gpuenv.indexes.configuration.locations import Places
 from gpuenv.indexes.configuration.pip import option_name, parse_pip_boolean, parse_pip_configuration
 from gpuenv.indexes.configuration.uv import (
     NamedIndex,
     UvConfiguration,
+    parse_insecure_host,
     parse_named_index,
     parse_uv_configuration,
+    with_login_of,
 )
 from gpuenv.indexes.urls import Role, guess_source, is_remote
+from gpuenv.model.access import Access
 from gpuenv.model.index import IndexConfiguration, IndexSource
 from gpuenv.secrets.url_credentials import redact
 
 T = TypeVar("T")
 
 _PIP_PREFIX = "PIP_"
+_SYSTEM_CERTS = ("UV_SYSTEM_CERTS", "UV_NATIVE_TLS")
+_UV_YES = ("1", "y", "yes", "t", "true", "on")
+_ASKED = "subprocess"
+_ASKED_BY_PIP = (
+    _ASKED,
+    "import",
+)  # a new environment has nothing to import
 
 
 @dataclass(slots=True)
@@ -34,17 +45,22 @@ class _Found:
     """What is named so far, the first default index counting; collected over all variables and files."""
 
     home: Path
+    environ: Mapping[str, str]
     defaults: list[IndexSource] = field(default_factory=list)
     extra: list[IndexSource] = field(default_factory=list)
     find_links: list[IndexSource] = field(default_factory=list)
     no_index: bool = False
     strategies: list[tuple[str, str]] = field(default_factory=list)
+    insecure_hosts: list[str] = field(default_factory=list)
+    system_certs: bool = False
+    keyrings: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
     def source(self, index: NamedIndex, origin: str, base: Path, role: Role = "index") -> IndexSource:
         url = index.url.strip()
         if not is_remote(url) and not url.lower().startswith("file:"):
             url = str(base / _expanded(url, self.home))
+        url = with_login_of(index.name, url, self.environ) if index.name else url
         return guess_source(url, origin, role=role, name=index.name)
 
 
@@ -66,7 +82,7 @@ def read_configuration(
     """
     active = environ.get("VIRTUAL_ENV")
     places = Places(environ, home, root, Path(active) if active else prefix or Path(sys.prefix), platform)
-    found = _Found(home)
+    found = _Found(home, environ)
     pip = _read_pip(places, found)
     _take_uv(_uv_variables(environ), None, cwd, found)
     _take_pip({name: pair for name, pair in pip.items() if pair[1].startswith(_PIP_PREFIX)}, cwd, found)
@@ -75,15 +91,31 @@ def read_configuration(
         if read is not None:
             _take_uv(read, str(path), path.absolute().parent, found)
     _take_pip({name: pair for name, pair in pip.items() if not pair[1].startswith(_PIP_PREFIX)}, cwd, found)
-    cert = pip.get("cert")
     return IndexConfiguration(
         index_url=found.defaults[0] if found.defaults and not found.no_index else None,
         extra_index_urls=() if found.no_index else _distinct(found.extra),
         find_links=_distinct(found.find_links),
         no_index=found.no_index,
-        ca_bundle=str(_base(cert[1], cwd) / _expanded(cert[0], home)) if cert else None,
+        access=_access(found, pip, environ, cwd),
         warnings=tuple(found.warnings),
         index_strategy=found.strategies[0] if found.strategies else None,
+    )
+
+
+def _access(
+    found: _Found, pip: Mapping[str, tuple[str, str]], environ: Mapping[str, str], cwd: Path
+) -> Access:
+    """Return how servers are reached: as pip is told, and as uv is."""
+    cert = pip.get("cert")
+    hosts = (*found.insecure_hosts, *(host for host, _ in _words(pip, "trusted-host")))
+    sources = (*found.defaults, *found.extra, *found.find_links)
+    keyring = Keyring(environ).including(tuple(source.url for source in sources))
+    asks = found.keyrings[:1] == [_ASKED] or pip.get("keyring-provider", ("",))[0] in _ASKED_BY_PIP
+    return Access(
+        ca_bundle=str(_base(cert[1], cwd) / _expanded(cert[0], found.home)) if cert else None,
+        insecure_hosts=tuple(dict.fromkeys(parse_insecure_host(host) for host in hosts)),
+        system_certs=found.system_certs,
+        logins=keyring if asks else None,
     )
 
 
@@ -160,6 +192,9 @@ def _uv_variables(environ: Mapping[str, str]) -> UvConfiguration:
             place.strip() for place in environ.get("UV_FIND_LINKS", "").split(",") if place.strip()
         ),
         index_strategy=environ.get("UV_INDEX_STRATEGY") or None,
+        insecure_hosts=tuple(environ.get("UV_INSECURE_HOST", "").split()),
+        system_certs=any(environ.get(name, "").lower() in _UV_YES for name in _SYSTEM_CERTS),
+        keyring=environ.get("UV_KEYRING_PROVIDER") or None,
     )
 
 
@@ -174,6 +209,9 @@ def _take_uv(read: UvConfiguration, origin: str | None, base: Path, found: _Foun
     if read.index_strategy:
         found.strategies.append((read.index_strategy, origin or "UV_INDEX_STRATEGY"))
     found.no_index = found.no_index or read.no_index
+    found.insecure_hosts += read.insecure_hosts
+    found.system_certs = found.system_certs or read.system_certs
+    found.keyrings += [read.keyring] if read.keyring else []
 
 
 def _read_file(path: Path, parse: Callable[[str], T], found: _Found) -> T | None:

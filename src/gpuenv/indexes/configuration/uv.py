@@ -6,15 +6,19 @@ find-links = ["/opt/wheels"]
 name = "inner"
 url = "https://inner.example.com/simple"
 default = true
+allow-insecure-host = ["inner.example.com"]
+keyring-provider = "subprocess"
 [pip]                                           # counts before the top level for `uv pip`
 extra-index-url = ["https://two.example.com/simple"]
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from gpuenv.i18n.messages import tr
 from gpuenv.untrusted.documents import load_toml
@@ -37,6 +41,9 @@ class UvConfiguration:
     find_links: tuple[str, ...] = ()
     no_index: bool = False
     index_strategy: str | None = None
+    insecure_hosts: tuple[str, ...] = ()
+    system_certs: bool = False
+    keyring: str | None = None
 
 
 def parse_uv_configuration(text: str) -> UvConfiguration:
@@ -59,9 +66,10 @@ def parse_uv_configuration(text: str) -> UvConfiguration:
             *(place for level in levels for place in _texts(level, "find-links")),
         ),
         no_index=any(_flag(level, "no-index") for level in levels),
-        index_strategy=next(
-            filter(None, (_typed(level, "index-strategy", str, "") for level in levels)), None
-        ),
+        index_strategy=_first(levels, "index-strategy"),
+        insecure_hosts=tuple(_texts(table, "allow-insecure-host")),
+        system_certs=_flag(table, "system-certs") or _flag(table, "native-tls"),
+        keyring=_first(levels, "keyring-provider"),
     )
 
 
@@ -71,6 +79,26 @@ def parse_named_index(text: str) -> NamedIndex:
     if is_named and name.replace("-", "").replace("_", "").replace(".", "").isalnum():
         return NamedIndex(url, name)
     return NamedIndex(text)
+
+
+def with_login_of(name: str, url: str, environ: Mapping[str, str]) -> str:
+    """Return an index's address with the user and password that variables tell of it, unless it has its own.
+
+    https://docs.astral.sh/uv/concepts/indexes/#providing-credentials-directly
+    """
+    start = f"UV_INDEX_{re.sub(r'[^A-Z0-9]', '_', name.upper())}"
+    user, password = (environ.get(f"{start}_{what}") for what in ("USERNAME", "PASSWORD"))
+    parts = urlsplit(url)
+    if not parts.netloc or (user is None and password is None) or parts.password:
+        return url
+    user = quote(user, safe="") if user is not None else parts.netloc.rpartition("@")[0]
+    login = user if password is None else f"{user}:{quote(password, safe='')}"
+    return urlunsplit(parts._replace(netloc=f"{login}@{parts.netloc.rpartition('@')[2]}"))
+
+
+def parse_insecure_host(text: str) -> str:
+    """Read `host`, `host:port`, `https://host` or `*` as `host[:port]`."""
+    return text.strip().lower().removeprefix("https://").removeprefix("http://").rstrip("/")
 
 
 def _named(index: dict[str, Any]) -> NamedIndex:
@@ -84,6 +112,10 @@ def _flag(table: Any, key: str) -> bool:
     if not isinstance(table, dict):
         raise ValueError(tr("`index` is no array of tables"))
     return table.get(key) is True
+
+
+def _first(levels: tuple[dict[str, Any], ...], key: str) -> str | None:
+    return next(filter(None, (_typed(level, key, str, "") for level in levels)), None)
 
 
 def _texts(table: dict[str, Any], key: str) -> Iterator[str]:

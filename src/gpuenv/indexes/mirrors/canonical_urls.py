@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from gpuenv.indexes.mirrors.lookup import mirror_at, mirror_of_url
+from gpuenv.model.access import ANYBODY
 from gpuenv.model.locked import LockedFile
 from gpuenv.model.mirror import Mirror
 from gpuenv.model.plan import Plan, PlannedPackage, Sources
@@ -94,7 +95,7 @@ def canonical_pages(sources: Sources, files: Iterable[LockedFile], torch: str | 
         index_url=without_userinfo(sources.index_url) if sources.index_url else None,
         extra_index_urls=tuple(map(without_userinfo, sources.extra_index_urls)),
         find_links=tuple(dict.fromkeys(map(without_userinfo, links))),
-        ca_bundle=None,
+        access=ANYBODY,
     )
 
 

@@ -88,7 +88,7 @@ def question_of_channel(
     builds = conda_builds(asked.channel, target.platform)
     place = locate_channel(asked.channel, options, mirrors)
     question = _known_question(asked, knowledge)
-    with HttpClient(environ, ca_bundle=configuration.ca_bundle, offline=options.offline) as client:
+    with HttpClient(environ, access=configuration.access, offline=options.offline) as client:
         answers, warnings = _read(place, _projects(asked), target, client)
     records = [record for answer in answers for record in answer.records]
     if records:

@@ -19,6 +19,7 @@ from gpuenv.http import HttpClient, HttpProblem, cache_directory, fetch_size
 from gpuenv.http.ranges import BrokenFileError
 from gpuenv.http.timeouts import Watch
 from gpuenv.i18n.messages import tr
+from gpuenv.model.access import ANYBODY, Access
 from gpuenv.model.errors import Fix, Unreachable
 from gpuenv.model.plan import PlannedPackage
 from gpuenv.secrets.url_credentials import redact, without_userinfo
@@ -53,12 +54,12 @@ class HashFetcher:
     """Fetches files for their hashes; what was fetched stays in the cache for the installer."""
 
     environ: Mapping[str, str]
-    ca_bundle: str | None = None
+    access: Access = ANYBODY
     follower: Follower = field(default_factory=Unwatched)
 
     def digest(self, package: PlannedPackage) -> str:
         """Return the sha256 of a remote wheel; raise Unreachable where it can't be read."""
-        with HttpClient(self.environ, ca_bundle=self.ca_bundle) as client:
+        with HttpClient(self.environ, access=self.access) as client:
             url = package.url or ""
             size = package.size or fetch_size(client, url)
             key = f"{without_userinfo(url.partition('#')[0])} {size}"

@@ -51,8 +51,8 @@ def turn_to_others(
         return Turned(chosen, listings)
     if not chosen.unasked:
         return _turned(chosen, listings, (torch, general), around, reader)
-    bundle = around.configuration.ca_bundle
-    with HttpClient(around.environ, ca_bundle=bundle, limits=_UNASKED) as client:
+    access = around.configuration.access
+    with HttpClient(around.environ, access=access, limits=_UNASKED) as client:
         return _turned(chosen, listings, (torch, general), around, Reader(reader.projects, client))
 
 

@@ -85,7 +85,7 @@ def list_files(
     def known() -> tuple[Listing, ...]:
         return known_files(projects, target, knowledge, around.mirrors.find("official"), environ)
 
-    with HttpClient(environ, ca_bundle=configuration.ca_bundle, offline=options.offline) as client:
+    with HttpClient(environ, access=configuration.access, offline=options.offline) as client:
         reader = Reader(projects, client)
         listings = reader.read((*configuration.find_links, *chosen.sources))
         listings = _with_folders(listings, chosen, builds, request, around, reader)
@@ -186,7 +186,8 @@ def _with_wheelhouses(options: PlanOptions, environ: Mapping[str, str]) -> Index
         configured = without_folders(configured)
     wheelhouses = tuple(named_source(place, "--find-links", "find-links") for place in options.find_links)
     links = (*wheelhouses, *configured.find_links)
-    return replace(configured, find_links=links, only_binary=options.only_binary)
+    access = configured.access.including((*options.mirrors, *options.find_links))
+    return replace(configured, find_links=links, only_binary=options.only_binary, access=access)
 
 
 def check_wheelhouses(wheelhouses: tuple[str, ...]) -> None:
@@ -276,7 +277,7 @@ def with_sizes(plan: Plan, options: PlanOptions, environ: Mapping[str, str]) -> 
     unknown = [item.url for item in plan.packages if item.size is None and item.url and is_remote(item.url)]
     if options.offline or not unknown:
         return plan
-    with HttpClient(environ, ca_bundle=plan.sources.ca_bundle) as client:
+    with HttpClient(environ, access=plan.sources.access) as client:
         sizes = dict(zip(unknown, fetch_sizes(client, tuple(unknown)), strict=True))
     return replace(
         plan,

@@ -44,8 +44,8 @@ class Pages:
     def listings(self, project: str) -> tuple[Listing, ...]:
         """Return what the index lists of a project; nothing where no index is known."""
         if project not in self.read:
-            ca_bundle = self.configuration.ca_bundle
-            with HttpClient(self.environ, ca_bundle=ca_bundle, offline=self.offline) as client:
+            access = self.configuration.access
+            with HttpClient(self.environ, access=access, offline=self.offline) as client:
                 self.read[project] = read_listings(self._sources(), (canonicalize_name(project),), client)
         return self.read[project]
 

@@ -27,7 +27,7 @@ def with_bound_pages(
     if not names:
         return question
     question = question.with_request(replace(question.request, bound=names))
-    with HttpClient(environ, ca_bundle=configuration.ca_bundle, offline=options.offline) as client:
+    with HttpClient(environ, access=configuration.access, offline=options.offline) as client:
         reader = PageReader(tuple(canonicalize_name(name) for name in names), client)
         question = question.with_listings(reader.read(configuration.find_links))
         question = reader.read_on(question)

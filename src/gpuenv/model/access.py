@@ -1,0 +1,42 @@
+"""How servers are reached: whose certificates are trusted, which need none, who knows a password."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+
+class Logins(Protocol):
+    """Somebody who knows the passwords of servers, such as a keyring."""
+
+    def find(self, url: str, user: str | None) -> tuple[str, str] | None:
+        """Return the user name and password for an address, None where none is to be told to its server."""
+
+    def including(self, urls: tuple[str, ...]) -> Logins:
+        """Return the same for more indexes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What pip's and uv's configuration says of servers.
+
+    `ca_bundle` is a file or folder of certificates, `insecure_hosts` are `host`, `host:port` or `*` whose
+    certificates nobody looks at; with `system_certs` those count that the system trusts. `logins` is asked
+    where a server wants a password, None where the user's configuration names no keyring.
+    """
+
+    ca_bundle: str | None = None
+    insecure_hosts: tuple[str, ...] = ()
+    system_certs: bool = False
+    logins: Logins | None = None
+
+    def including(self, urls: tuple[str, ...]) -> Access:
+        """Return the same with passwords for more indexes: those that the user has typed."""
+        return replace(self, logins=self.logins.including(urls)) if self.logins else self
+
+    def is_insecure(self, host: str, port: int | None) -> bool:
+        """Tell whether the user takes a server without a certificate that is trusted."""
+        return any(one in ("*", host, f"{host}:{port or 443}") for one in self.insecure_hosts)
+
+
+ANYBODY = Access()
