@@ -96,13 +96,14 @@ def source_options(sources: Sources) -> tuple[str, ...]:
     pip asks an index even for what it has in its cache: offline there is none.
     """
     no_index = sources.no_index or sources.offline
+    access = sources.access
     options: list[str] = ["--no-index"] if no_index else []
     if sources.index_url and not no_index:
-        options += ["--index-url", sources.index_url]
+        options += ["--index-url", access.naming_user(sources.index_url)]
     for url in () if no_index else sources.extra_index_urls:
         options += ["--extra-index-url", url]
     for place in sources.find_links:
-        options += ["--find-links", place]
+        options += ["--find-links", access.naming_user(place)]
     options += ["--only-binary", ":all:"] if sources.only_binary else []
     return tuple(options)
 

@@ -81,14 +81,15 @@ def source_options(sources: Sources) -> tuple[str, ...]:
     Extra indexes are the user's own and come first: of several that have a package, the first serves it, as
     uv does by itself, unless the user's own configuration names another `index-strategy`.
     """
+    access = sources.access
     options: list[str] = ["--no-index"] if sources.no_index else []
     if sources.index_url and not sources.no_index:
-        options += ["--default-index", sources.index_url]
+        options += ["--default-index", access.naming_user(sources.index_url)]
     if sources.extra_index_urls and not sources.no_index:
         for url in sources.extra_index_urls:
-            options += ["--index", url]
+            options += ["--index", access.naming_user(url)]
     for place in sources.find_links:
-        options += ["--find-links", place]
+        options += ["--find-links", access.naming_user(place)]
     options += ["--only-binary", ":all:"] if sources.only_binary else []
     return tuple(options)
 

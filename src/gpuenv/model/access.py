@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Protocol
+from urllib.parse import quote
 
 
 class Logins(Protocol):
@@ -11,6 +12,9 @@ class Logins(Protocol):
 
     def find(self, url: str, user: str | None) -> tuple[str, str] | None:
         """Return the user name and password for an address, None where none is to be told to its server."""
+
+    def user_of(self, url: str) -> str | None:
+        """Return the user who was found for an index whose address names none; nobody is asked."""
 
     def including(self, urls: tuple[str, ...]) -> Logins:
         """Return the same for more indexes."""
@@ -33,6 +37,11 @@ class Access:
     def including(self, urls: tuple[str, ...]) -> Access:
         """Return the same with passwords for more indexes: those that the user has typed."""
         return replace(self, logins=self.logins.including(urls)) if self.logins else self
+
+    def naming_user(self, url: str) -> str:
+        """Return an index's address with the user that was found for it: uv asks a keyring for no other."""
+        user = self.logins.user_of(url) if self.logins else None
+        return url.replace("://", f"://{quote(user, safe='')}@", 1) if user else url
 
     def is_insecure(self, host: str, port: int | None) -> bool:
         """Tell whether the user takes a server without a certificate that is trusted."""

@@ -52,6 +52,15 @@ class Keyring:
         """Return the login for a file or page of one of the indexes, None for any other address."""
         return next(filter(None, (self._of(index, user) for index in self._serving(url))), None)
 
+    def user_of(self, url: str) -> str | None:
+        """Return the user for an index whose address names none, as far as the keyring was asked."""
+        if "@" in urlsplit(url).netloc:
+            return None
+        answers = (
+            _KNOWN.answers.get(_asking(name, None)) for index in self._serving(url) for name in _names(index)
+        )
+        return next((answer.partition("\n")[0] for answer in answers if answer), None)
+
     def _serving(self, url: str) -> Iterator[str]:
         """Yield the indexes of a server: a password is for nobody else, nor for another scheme or port."""
         server = _server(url)
@@ -62,18 +71,16 @@ class Keyring:
         if parts.password or has_hidden_path(index):
             return None
         user = user or (unquote(parts.username) if parts.username else None)
-        host = parts.netloc.rpartition("@")[2]
-        names = (without_userinfo(index), host)
-        return next(filter(None, (self._login(name, user) for name in names)), None)
+        return next(filter(None, (self._login(name, user) for name in _names(index))), None)
 
     def _login(self, service: str, user: str | None) -> Login | None:
-        if user is not None:
-            password = None if user.startswith("-") else self._told("get", service, user)
-            return (user, password) if password else None
-        found, _, password = (self._told("get", service, "--mode", "creds") or "").partition("\n")
+        if user is not None and user.startswith("-"):
+            return None
+        told = self._told(_asking(service, user)) or ""
+        found, _, password = told.partition("\n") if user is None else (user, "", told)
         return (found, password) if found and password else None
 
-    def _told(self, *words: str) -> str | None:
+    def _told(self, words: tuple[str, ...]) -> str | None:
         with _KNOWN.lock:
             if words not in _KNOWN.answers:
                 done = process.run(
@@ -82,6 +89,15 @@ class Keyring:
                 text = done.stdout.replace("\r\n", "\n").removesuffix("\n")
                 _KNOWN.answers[words] = text if done.ok and text else None
             return _KNOWN.answers[words]
+
+
+def _names(index: str) -> tuple[str, str]:
+    """Return what a keyring may know an index by: its address, else its server."""
+    return without_userinfo(index), urlsplit(index).netloc.rpartition("@")[2]
+
+
+def _asking(service: str, user: str | None) -> tuple[str, ...]:
+    return ("get", service, *(("--mode", "creds") if user is None else (user,)))
 
 
 def _server(url: str) -> tuple[str, str, int] | None:
