@@ -101,7 +101,7 @@ def source_options(sources: Sources) -> tuple[str, ...]:
     if sources.index_url and not no_index:
         options += ["--index-url", access.naming_user(sources.index_url)]
     for url in () if no_index else sources.extra_index_urls:
-        options += ["--extra-index-url", url]
+        options += ["--extra-index-url", access.naming_user(url)]
     for place in sources.find_links:
         options += ["--find-links", access.naming_user(place)]
     options += ["--only-binary", ":all:"] if sources.only_binary else []

@@ -56,9 +56,8 @@ class Keyring:
         """Return the user for an index whose address names none, as far as the keyring was asked."""
         if "@" in urlsplit(url).netloc:
             return None
-        answers = (
-            _KNOWN.answers.get(_asking(name, None)) for index in self._serving(url) for name in _names(index)
-        )
+        names = (name for index in self._serving(url) for name in _names(index))
+        answers = (_KNOWN.answers.get(_asking(name, None)) for name in names)
         return next((answer.partition("\n")[0] for answer in answers if answer), None)
 
     def _serving(self, url: str) -> Iterator[str]:
