@@ -197,7 +197,7 @@ def test_every_build_is_a_choice_or_rejected_with_its_facts(asked: Asked) -> Non
     rejected = {id(item.case) for item in outcome.decision.rejected}
     assert not chosen & rejected
     assert all(item.failures for item in outcome.decision.rejected)
-    for item in asked_for(outcome.decision):
+    for item in asked_for(outcome.decision.rejected):
         assert all(failure.detail and failure.source for failure in item.failures)
 
 

@@ -269,7 +269,7 @@ def _why_unserved(kinds: tuple[Kind, ...], parted: Split, asker: Asker) -> dict[
     problems: dict[int, str] = {}
     for kind in picked(kinds, parted.unserved):
         of_kind = replace(asker.ask((kind,)), cases=asked)
-        rejected = decide(of_kind).rejected
+        rejected = tuple(decide(of_kind).rejected)
         reasons = explain_failures(rejected) if rejected else () if asked else no_such_release(question)
         message = tr("no build of torch that was asked for runs on it")
         text = _in_short(message, tuple(reason.text for reason in reasons))

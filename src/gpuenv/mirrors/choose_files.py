@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -64,7 +64,7 @@ class _Around:
         names = tuple(canonicalize_name(project) for project in projects)
         return known_files(names, self.target, self.knowledge, self.official, self.environ)
 
-    def choices(self, *requirements: str) -> tuple[Choice, ...]:
+    def choices(self, *requirements: str) -> Sequence[Choice]:
         """The builds that a plan would choose, the best first; none where none can be made."""
         if not self.usable:
             return ()
@@ -119,7 +119,7 @@ def _bare_target(machines: tuple[Machine, ...]) -> Target:
         return Target(machines, (), "linux-64")
 
 
-def _groups(choices: tuple[Choice, ...], project: NormalizedName | None) -> tuple[tuple[Sought, ...], ...]:
+def _groups(choices: Sequence[Choice], project: NormalizedName | None) -> tuple[tuple[Sought, ...], ...]:
     """The files of the best build: the PyTorch index's, and PyPI's where that has the same."""
     if not choices:
         return ()
@@ -134,7 +134,7 @@ def _groups(choices: tuple[Choice, ...], project: NormalizedName | None) -> tupl
     return tuple(group for group in found if group)
 
 
-def _instead(choices: tuple[Choice, ...]) -> tuple[Sought, ...]:
+def _instead(choices: Sequence[Choice]) -> tuple[Sought, ...]:
     """The files of the best of PyPI's own builds."""
     own = next((one for one in choices if one.case.kind == "pypi"), None)
     return _files(own, None) if own else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -39,7 +39,7 @@ HasWheels = Callable[[ResolvedFile], bool]
 
 
 def resolve_jointly(
-    choices: tuple[Choice, ...], plan_for: PlanFor, compile_plan: Compile, has_wheels: HasWheels
+    choices: Sequence[Choice], plan_for: PlanFor, compile_plan: Compile, has_wheels: HasWheels
 ) -> Plan:
     """Return the plan of the first choice with which everything can be resolved.
 
@@ -83,7 +83,7 @@ def _built_for_want_of_a_wheel(outcome: Resolved, has_wheels: HasWheels) -> tupl
     return tuple(file for file in outcome.files if file.sdist and has_wheels(file))
 
 
-def _of_other_pythons(choice: Choice, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
+def _of_other_pythons(choice: Choice, choices: Sequence[Choice]) -> tuple[Choice, ...]:
     """Return one choice of the same torch for each other Python, the preferred first."""
     others: dict[str, Choice] = {}
     for one in choices:
@@ -101,7 +101,7 @@ class _WheelSearch:
     compile_plan: Compile
     has_wheels: HasWheels
 
-    def find(self, choice: Choice, choices: tuple[Choice, ...]) -> Plan | None:
+    def find(self, choice: Choice, choices: Sequence[Choice]) -> Plan | None:
         """Return a plan with wheels of the same releases for the next Python, else of older ones for this."""
         same = tuple(f"{file.name}=={file.version}" for file in self.built)
         for other in _of_other_pythons(choice, choices):
@@ -137,7 +137,7 @@ def _named(files: tuple[ResolvedFile, ...]) -> str:
     return ", ".join(f"{file.name} {file.version}" for file in files)
 
 
-def _worth_trying(choices: tuple[Choice, ...], failures: list[Failed]) -> Iterator[Choice]:
+def _worth_trying(choices: Sequence[Choice], failures: list[Failed]) -> Iterator[Choice]:
     """Yield one choice a torch release and Python, as long as no demand that was learned rules it out."""
     seen = set()
     for choice in choices:

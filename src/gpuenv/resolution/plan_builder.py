@@ -195,4 +195,4 @@ def _by_address(file: WheelFile) -> str:
 
 
 def _better_but_rejected(decision: Decision, choice: Choice) -> tuple[Rejection, ...]:
-    return rejections(tuple(item for item in asked_for(decision) if item.case.torch >= choice.case.torch))
+    return rejections(asked_for(decision.rejected_down_to(choice.case.torch)))

@@ -1,8 +1,18 @@
-"""The decision: every build judged by every rule, the survivors in order of preference."""
+"""The decision: builds judged by every rule, the survivors in order of preference.
+
+The newest torch goes first whatever else is known of a build, so releases are judged one after another, and
+those after the last one that somebody looks at not at all.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import Generic, TypeVar, overload
+
+from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge, KnownBad
@@ -92,10 +102,83 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Choices, the best first, and the builds that came into question and fail, newest first."""
+    """Choices, the best first, and the builds that came into question and fail, newest first.
 
-    choices: tuple[Choice, ...]
-    rejected: tuple[Judged, ...]
+    Both are judged as far as they are looked at: `choices[0]`, `if choices` and a loop that ends early cost
+    less than `len(choices)`.
+    """
+
+    choices: Sequence[Choice]
+    rejected: Sequence[Judged]
+
+    def with_build(self, case: Case) -> tuple[Choice, ...]:
+        """Return the choices of a build that has been judged: one of them has been looked at."""
+        choices = self.choices.so_far if isinstance(self.choices, _AsJudged) else self.choices
+        return tuple(choice for choice in choices if choice.case is case)
+
+    def rejected_down_to(self, torch: Version) -> tuple[Judged, ...]:
+        """Return the rejected builds of a release of torch and of newer ones."""
+        return tuple(takewhile(lambda judged: judged.case.torch >= torch, self.rejected))
+
+    def rejected_above(self, torch: Version) -> tuple[Judged, ...]:
+        """Return the rejected builds of newer releases of torch."""
+        return tuple(takewhile(lambda judged: judged.case.torch > torch, self.rejected))
+
+
+_T = TypeVar("_T")
+_Block = tuple[Sequence[Choice], Sequence[Judged]]
+
+
+class _Judging:
+    """Blocks of builds, judged when something of them is looked at."""
+
+    def __init__(self, blocks: Iterable[_Block]) -> None:
+        self._blocks = iter(blocks)
+        self.choices: list[Choice] = []
+        self.rejected: list[Judged] = []
+
+    def judge_more(self) -> bool:
+        """Judge the next block; whether there was one."""
+        for choices, rejected in self._blocks:
+            self.choices += choices
+            self.rejected += rejected
+            return True
+        return False
+
+
+class _AsJudged(Sequence[_T], Generic[_T]):
+    """What has been judged so far, and what comes when it is looked at."""
+
+    def __init__(self, judging: _Judging, items: list[_T]) -> None:
+        self._judging, self._items = judging, items
+
+    @property
+    def so_far(self) -> Sequence[_T]:
+        """What has been judged."""
+        return self._items
+
+    def __iter__(self) -> Iterator[_T]:
+        at = 0
+        while at < len(self._items) or self._judging.judge_more():
+            yield from self._items[at : (at := len(self._items))]
+
+    def __bool__(self) -> bool:
+        return any(True for _ in self)
+
+    def __len__(self) -> int:
+        while self._judging.judge_more():
+            pass
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> _T: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[_T]: ...
+    def __getitem__(self, index: int | slice) -> _T | Sequence[_T]:
+        ends = index.stop if isinstance(index, slice) else index + 1
+        while (ends is None or ends <= 0 or len(self._items) < ends) and self._judging.judge_more():
+            pass
+        return self._items[index]
 
 
 def ask(
@@ -112,13 +195,13 @@ def ask(
 
 
 def decide(question: Question) -> Decision:
-    """Judge every build of the kind in question.
+    """Judge the builds of the kind in question.
 
     Where there is no GPU and no CPU build, builds for CUDA that are listed are in question: they run on the
     CPU too. Not where a CPU build lacks nothing but a companion that was asked for.
     """
     decision = _decide(question)
-    if decision.choices or question.request.variant is not None or question.target.gpus:
+    if question.request.variant is not None or question.target.gpus or decision.choices:
         return decision
     if any(_lacks_companions_alone(judged) for judged in decision.rejected):
         return decision
@@ -140,11 +223,37 @@ def _decide(question: Question) -> Decision:
         (question.with_request(request), pythons)
         for request, pythons in by_python(question.request, question.target, offers)
     ]
+    judging = _Judging(_judge_cases(cases, question, offers, parts) for cases in _blocks(question))
+    return Decision(_AsJudged(judging, judging.choices), _AsJudged(judging, judging.rejected))
+
+
+def _blocks(question: Question) -> Iterator[list[Case]]:
+    """The builds in question by release, newest first; all at once where a torch lies in a wheelhouse.
+
+    That one may go before newer ones: see `_in_order_of_preference`.
+    """
+    cases = [
+        case for case in question.cases if request_rule.in_question(case, question.request, question.target)
+    ]
+    if any(_is_local(item) for case in cases for item in case.found):
+        yield cases
+        return
+    blocks: dict[Version, list[Case]] = defaultdict(list)
+    for case in cases:
+        blocks[case.torch].append(case)
+    for torch in sorted(blocks, reverse=True):
+        yield blocks[torch]
+
+
+_Part = tuple[Question, tuple[PythonOffer, ...]]
+
+
+def _judge_cases(
+    cases: list[Case], question: Question, offers: tuple[PythonOffer, ...], parts: list[_Part]
+) -> _Block:
     choices: list[Choice] = []
     rejected: list[Judged] = []
-    for case in question.cases:
-        if not request_rule.in_question(case, question.request, question.target):
-            continue
+    for case in cases:
         outcomes = [_judge(case, part, pythons) for part, pythons in parts]
         good = [choice for found, _ in outcomes for choice in found]
         choices += good
@@ -152,8 +261,7 @@ def _decide(question: Question) -> Decision:
             failures = dict.fromkeys(failure for _, found in outcomes for failure in found)
             rejected.append(Judged(case, tuple(failures)))
     rejected.sort(key=lambda judged: (judged.case.torch, judged.case.cuda or _NO_CUDA), reverse=True)
-    ordered = _in_order_of_preference(choices, offers, offline=question.request.offline)
-    return Decision(ordered, tuple(rejected))
+    return _in_order_of_preference(choices, offers, offline=question.request.offline), rejected
 
 
 _NO_CUDA = CudaVersion(0, 0)
@@ -288,4 +396,8 @@ def _in_order_of_preference(
 
 
 def _lies_here(choice: Choice) -> bool:
-    return choice.torch.listing.source.kind == "directory"
+    return _is_local(choice.torch)
+
+
+def _is_local(item: Found) -> bool:
+    return item.listing.source.kind == "directory"

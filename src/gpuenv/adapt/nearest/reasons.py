@@ -74,7 +74,7 @@ class Reasons:
     def _of_pypi(self) -> Because | None:
         """Say what is wrong with PyPI's builds, of the newest torch that is asked for."""
         request = _with(self._question.request, "torch", self._wishes.of("torch"))
-        judged = asked_for(decide(self._question.with_request(request)))
+        judged = asked_for(decide(self._question.with_request(request)).rejected)
         newest = [one for one in judged if one.case.kind == "pypi"][:1]
         return _joined(explain_failures(tuple(newest))) if newest else None
 
@@ -128,7 +128,7 @@ class Reasons:
         decision = decide(question)
         if decision.choices:
             return None
-        judged = asked_for(decision)
+        judged = asked_for(decision.rejected)
         return _joined(explain_failures(judged) if judged else no_such_release(question))
 
     def _facts(self) -> dict[str, object]:

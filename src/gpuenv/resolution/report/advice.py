@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gpuenv.i18n.messages import tr
@@ -31,7 +32,7 @@ def _newer(question: Question, choice: Choice) -> Choice | None:
     return next(iter(_all_newer(question, choice)), None)
 
 
-def _all_newer(question: Question, choice: Choice) -> tuple[Choice, ...]:
+def _all_newer(question: Question, choice: Choice) -> Sequence[Choice]:
     newer = tuple(case for case in question.cases if case.torch > choice.case.torch)
     return decide(replace(question, cases=newer)).choices if newer else ()
 
@@ -68,9 +69,8 @@ def _python_not_on_offer(question: Question, decision: Decision, choice: Choice)
     """Name the oldest Python for the newest torch, of the Pythons that are all that it lacks."""
     held_back = tuple(
         judged.case
-        for judged in decision.rejected
-        if judged.case.torch > choice.case.torch
-        and all(failure.rule == "python" for failure in judged.failures)
+        for judged in decision.rejected_above(choice.case.torch)
+        if all(failure.rule == "python" for failure in judged.failures)
     )
     versions = pythons_of(tuple(item for case in held_back for item in case.found))
     more = tuple(PythonOffer(version) for version in versions if "." in version)
@@ -86,9 +86,8 @@ def _python_not_on_offer(question: Question, decision: Decision, choice: Choice)
 def _glibc(question: Question, decision: Decision, choice: Choice) -> Advice | None:
     """Name the glibc of the newest torch, where the machine's is what it lacks."""
     if not any(
-        judged.case.torch > choice.case.torch
-        and all(failure.rule == "platform" for failure in judged.failures)
-        for judged in decision.rejected
+        all(failure.rule == "platform" for failure in judged.failures)
+        for judged in decision.rejected_above(choice.case.torch)
     ):
         return None
     better = _newer(with_any_glibc(question), choice)
@@ -119,10 +118,8 @@ def _index(question: Question, decision: Decision, choice: Choice) -> Advice | N
     """Name the newest build that only an index which did not answer stands before."""
     out_of_reach = [
         judged
-        for judged in decision.rejected
-        if judged.case.torch > choice.case.torch
-        and judged.failures
-        and all(failure.key[-1] == "down" for failure in judged.failures)
+        for judged in decision.rejected_above(choice.case.torch)
+        if judged.failures and all(failure.key[-1] == "down" for failure in judged.failures)
     ]
     if not out_of_reach:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -152,7 +153,7 @@ def _say(given_up: tuple[str, ...], choice: Choice, request: Request) -> str:
     return tr(_TEMPLATES.get(given_up, _ALL), **facts)
 
 
-def nearest(question: Question, choices: tuple[Choice, ...]) -> Choice | None:
+def nearest(question: Question, choices: Sequence[Choice]) -> Choice | None:
     """Return the choice whose torch is nearest to what was asked, counted in releases; of equals the best."""
     if not choices:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from urllib.parse import urlsplit
 
 from packaging.version import Version
@@ -43,7 +43,7 @@ _RANKS = {rule: rank for rank, rule in enumerate(_SENTENCES)}
 
 def refuse(question: Question, decision: Decision) -> Refused | Unreachable:
     """Return the error that says why no build is left, with fixes that were tried and hold."""
-    judged = asked_for(decision)
+    judged = asked_for(decision.rejected)
     pages = [one for one in question.listings if one.project == "torch" and one.source.kind != "directory"]
     if pages and all(page.problem for page in pages) and not _is_certain(judged):
         return _nothing_read(question, pages, tuple(item for item in judged if item.case.found))
@@ -114,7 +114,7 @@ def _undecided(
         code="index-unread",
         because=because,
         fixes=find_fixes(question, decision),
-        data={"rejected": [rejection_data(item) for item in rejections(asked_for(decision))]},
+        data={"rejected": [rejection_data(item) for item in rejections(asked_for(decision.rejected))]},
     )
 
 
@@ -126,12 +126,10 @@ def _ruled_out(question: Question) -> tuple[Because, ...]:
     return unfit
 
 
-def asked_for(decision: Decision) -> tuple[Judged, ...]:
+def asked_for(rejected: Iterable[Judged]) -> tuple[Judged, ...]:
     """Return the rejected builds that are what the user asked for."""
     return tuple(
-        judged
-        for judged in decision.rejected
-        if not any(failure.rule == "request" for failure in judged.failures)
+        judged for judged in rejected if not any(failure.rule == "request" for failure in judged.failures)
     )
 
 

@@ -31,9 +31,7 @@ def _another_python(question: Question, decision: Decision, choice: Choice) -> I
     """Say which Python would have been chosen, and what would go wrong with it."""
     order = python.admitted(question.pythons, question.request.python)
     before = order[: order.index(choice.python)]
-    passed_over = [
-        other for other in decision.choices if other.case is choice.case and other.python in before
-    ]
+    passed_over = [other for other in decision.with_build(choice.case) if other.python in before]
     for row in dict.fromkeys(row for other in passed_over[:1] for row in other.known_bad if row.avoid):
         other = passed_over[0].python
         yield Because(
