@@ -1,4 +1,4 @@
-"""Lint, types, import rules, tests, advisories: `nox` runs them all. `nox -l` lists the others.
+"""Lint, types, import rules, tests, advisories: `nox` runs them all in minutes. `nox -l` lists the others.
 
 What is installed is locked (locks/), by hash and without naming an index.
 """
@@ -86,11 +86,21 @@ def imports(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests against the installed package, in parallel; arguments go to pytest."""
-    _install_gpuenv(session, "test")
+    """Run the tests but the slow ones against the installed package, in parallel; arguments go to pytest."""
+    _test(session)
+
+
+@nox.session(default=False)
+def slow(session: nox.Session) -> None:
+    """Run the tests that `tests` leaves out, and those of properties with many examples; CI runs both."""
     _install_tools(session)
+    _test(session, "-m", "slow or hypothesis", "--hypothesis-profile", "ci")
+
+
+def _test(session: nox.Session, *options: str) -> None:
+    _install_gpuenv(session, "test")
     workers = ("-n", os.environ.get("GPUENV_TEST_WORKERS", "auto"), "--dist", "worksteal")
-    session.run("pytest", *workers, *session.posargs)
+    session.run("pytest", *workers, *options, *session.posargs)
 
 
 @nox.session

@@ -3,6 +3,7 @@
 Repeatable: the same facts give the same bytes. Facts that contradict each other are refused (exit 2) and
 nothing is written. `--pypi-pages DIR` holds PyPI's simple pages (`torch.html`, ...) for wheels.json, which is
 left as it is without them. manifest.json counts the rows of all.
+`--keep signatures` leaves a table as it is: that one takes most of the time.
 gpuenv must be importable: installed, or PYTHONPATH=src.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from matrix_tables.api_changes import build_api_changes
@@ -72,29 +74,31 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=_MATRICES, help="where to write (default: matrices/)")
     parser.add_argument("--pypi-pages", type=Path, help="PyPI's simple pages, saved as PROJECT.html")
     parser.add_argument("--read", type=Path, default=READ, help="rows read from wheels, which win")
+    parser.add_argument("--keep", action="append", default=[], metavar="TABLE", help="leave a table as it is")
     parser.add_argument("--allow-shrink", action="store_true", help="write a table that lost rows")
     return parser.parse_args(arguments)
 
 
 def _build(facts: Facts, options: argparse.Namespace) -> tuple[dict[str, list[Row]], dict[str, str]]:
     builds = prefer_wheels(build_torch(facts), options.read, facts.overruled)
-    tables = {
-        "torch": builds,
-        "cuda": build_cuda(facts),
-        "gpus": build_gpus(facts),
-        "companions": build_companions(facts, builds, read_records(options.read)),
-        "known-bad": build_known_bad(facts),
-        "libraries": build_libraries(facts, builds),
-        "dependencies": build_dependencies(builds, options.read),
-        "mirrors": build_mirrors(facts),
-        "signatures": build_signatures(facts),
-        "checks": build_checks(facts),
-        "conda": build_conda(facts),
-        "images": build_images(),
-        "pythons": build_pythons(),
-        "ecosystem": build_ecosystem(facts),
-        "api-changes": build_api_changes(),
+    builders: dict[str, Callable[[], list[Row]]] = {
+        "torch": lambda: builds,
+        "cuda": lambda: build_cuda(facts),
+        "gpus": lambda: build_gpus(facts),
+        "companions": lambda: build_companions(facts, builds, read_records(options.read)),
+        "known-bad": lambda: build_known_bad(facts),
+        "libraries": lambda: build_libraries(facts, builds),
+        "dependencies": lambda: build_dependencies(builds, options.read),
+        "mirrors": lambda: build_mirrors(facts),
+        "signatures": lambda: build_signatures(facts),
+        "checks": lambda: build_checks(facts),
+        "conda": lambda: build_conda(facts),
+        "images": build_images,
+        "pythons": build_pythons,
+        "ecosystem": lambda: build_ecosystem(facts),
+        "api-changes": build_api_changes,
     }
+    tables = {name: build() for name, build in builders.items() if name not in options.keep}
     texts = {name: render_table(rows, dense=name in DENSE) for name, rows in tables.items()}
     if options.pypi_pages is not None:
         tables["wheels"] = build_wheels(facts, options.pypi_pages)

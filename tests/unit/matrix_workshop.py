@@ -7,6 +7,7 @@ import importlib
 import io
 import json
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +224,10 @@ class Workshop:
             (self.pages / f"{project}.html").write_text(text)
 
     def build(self, *options: str) -> int:
+        """Build all tables but that of the signatures, which takes seconds."""
+        return self.build_all("--keep", "signatures", *options)
+
+    def build_all(self, *options: str) -> int:
         places = ["--facts", str(self.facts), "--out", str(self.out), "--read", str(self.read)]
         status: int = tool.main([*places, *options])
         return status
@@ -235,6 +240,7 @@ class Workshop:
         return {path.name: path.read_bytes() for path in self.out.glob("*")} if self.out.exists() else {}
 
 
+@cache
 def _known_bad() -> str:
     conditions = importlib.import_module("matrix_tables.facts").read_toml(
         TOOLS / "matrix_tables" / "conditions.toml"
@@ -247,6 +253,7 @@ def _known_bad() -> str:
     )
 
 
+@cache
 def _signatures() -> str:
     """Return one signature of each id that the error texts change, add to, name, or read facts for."""
     read_toml = importlib.import_module("matrix_tables.facts").read_toml
@@ -265,6 +272,7 @@ def _signatures() -> str:
     return json.dumps({"signatures": signatures})
 
 
+@cache
 def _checks() -> str:
     """Return the checks that checks.toml has texts for."""
     read_toml = importlib.import_module("matrix_tables.facts").read_toml

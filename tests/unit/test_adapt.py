@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from deciding import PYTHONS, Asked, gpu_machine, machine
-from hypothesis import Phase, given, settings
+from examples import examples
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 from lefts import adapted, left, question_of, with_changes
 from packaging.specifiers import SpecifierSet
@@ -53,7 +54,7 @@ PAIRS = {
 }
 TORCHES = sorted({row["torch"] for row in ROWS}, key=Version)
 NO_SHRINKING = [one for one in Phase if one not in (Phase.shrink, Phase.explain)]  # it takes minutes
-SLOW = settings(max_examples=12, deadline=None, phases=NO_SHRINKING)
+SLOW = examples(4, 24, phases=NO_SHRINKING)
 
 
 @st.composite
@@ -504,7 +505,7 @@ TEXTS = st.text(max_size=30) | st.sampled_from(
 
 
 @given(TEXTS, st.sampled_from(["torch", "torchvision", "numpy", "python", "cuda", "index"]), st.booleans())
-@settings(max_examples=40, deadline=None)
+@examples(20, 100)
 def test_whatever_a_line_says_it_is_adapted_or_refused(text: str, project: str, hint: bool) -> None:
     odd = replace(left("torch").asked[0], project=project, requirement=text, text=text, hint=hint)
     found = left("torch==2.4.1", "numpy<2")

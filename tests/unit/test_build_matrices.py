@@ -50,6 +50,19 @@ def test_the_same_facts_give_the_same_bytes(workshop: Workshop) -> None:
     assert "wheels.json" in first
 
 
+@pytest.mark.slow
+def test_the_same_facts_give_the_same_signatures_and_who_keeps_them_leaves_them_alone(
+    workshop: Workshop,
+) -> None:
+    assert workshop.build_all() == 0
+    first = workshop.files()
+    assert workshop.rows("signatures")
+    assert workshop.build() == 0
+    assert workshop.files() == first
+    assert workshop.build_all() == 0
+    assert workshop.files() == first
+
+
 def test_the_order_of_the_facts_does_not_matter(workshop: Workshop) -> None:
     workshop.build()
     first = workshop.files()

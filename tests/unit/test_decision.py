@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from deciding import Asked, Outcome, decided, machine
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from packaging.version import Version
 from published import Published
@@ -56,7 +57,7 @@ QUESTIONS = st.builds(
     st.sampled_from([None, None, "11.8", "12.6", "cpu"]),
     published=st.sampled_from([Published(), Published(pytorch="down"), Published(pypi="absent")]),
 )
-SLOW = settings(max_examples=25, deadline=None)
+SLOW = examples(8, 60)
 
 
 # properties

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from any_findings import FINDINGS
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpuenv.doctor.checks
@@ -44,7 +45,7 @@ def judge(findings: Findings) -> Diagnosis:
     return diagnose(findings, knowledge(), ROWS)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(40, 600)
 @given(FINDINGS)
 def test_whatever_was_read_is_judged_by_every_check_and_told(findings: Findings) -> None:
     found = judge(findings)
@@ -64,7 +65,6 @@ def test_whatever_was_read_is_judged_by_every_check_and_told(findings: Findings)
     assert isinstance(repair, Repair | NoRepair)
 
 
-@settings(deadline=None)
 @given(FINDINGS)
 def test_saved_findings_are_the_same_findings(findings: Findings) -> None:
     document = json.loads(json.dumps(render_findings(findings)))

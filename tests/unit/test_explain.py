@@ -10,7 +10,8 @@ from string import Formatter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv import matrices
@@ -288,7 +289,7 @@ def test_no_text_is_too_strange(text: str) -> None:
 WORDS = sorted({word for pattern in PATTERNS for way in pattern.needs for word in way.words})
 
 
-@settings(deadline=None, max_examples=60)
+@examples(10, 200)
 @given(
     st.lists(st.sampled_from([*WORDS, "\n", "\r", ": ", "'", "(", "\x1b[1m", "\x1b]", "\0"]), max_size=300)
 )
@@ -311,7 +312,7 @@ def test_hostile_repetition_ends(text: str) -> None:
     explain(text, SIGNATURES)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(20, 500)
 @given(st.data())
 def test_what_a_pattern_matches_has_the_words_that_it_needs(data: st.DataObject) -> None:
     """The words are looked for first: a pattern must never match a text that lacks them."""

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from deciding import PYTHONS, Asked, gpu_machine, machine
+from examples import examples
 from fleets import DRIVERS, GLIBCS, fleet_of, members_of, plain, table_gpus
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from packaging.version import Version
 from published import Published
@@ -118,7 +119,7 @@ def number_alone(told: tuple[set[int], Any]) -> object:
     return unserved, count
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15, 120)
 @given(fleets(), PLACES)
 def test_no_other_way_to_part_the_machines_is_better(
     fleet: tuple[list[Machine], list[list[str]]], places: set[int]
@@ -133,7 +134,7 @@ def test_no_other_way_to_part_the_machines_is_better(
     assert parted == best  # names alone: what pytest prints of questions takes minutes
 
 
-@settings(max_examples=30, deadline=None)
+@examples(8, 60)
 @given(st.lists(machines(), min_size=1, max_size=4), PLACES)
 def test_it_holds_for_companions_with_code_of_their_own(found: list[Machine], places: set[int]) -> None:
     question = with_some_cases(everything("torch", "xformers"), places)
@@ -148,7 +149,7 @@ def machine_with(one: Machine, glibc: str) -> Machine:
     return replace(one, system=replace(one.system, libc_version=glibc))
 
 
-@settings(max_examples=6, deadline=None)
+@examples(2, 12)
 @given(st.lists(machines(), min_size=1, max_size=12))
 def test_every_group_is_decided_for_all_its_machines_together(found: list[Machine]) -> None:
     question = everything("torch")
@@ -168,7 +169,7 @@ def test_every_group_is_decided_for_all_its_machines_together(found: list[Machin
         assert len(alone.choices) == 0
 
 
-@settings(max_examples=25, deadline=None)
+@examples(6, 50)
 @given(st.lists(machines(), min_size=2, max_size=2))
 def test_machines_of_one_kind_have_the_same_choices(pair: list[Machine]) -> None:
     question = everything("torch")

@@ -119,7 +119,8 @@ def test_every_lock_belongs_to_a_group() -> None:
 
 
 def test_ci_installs_by_hash() -> None:
-    assert "pip install --require-hashes -r locks/ci.txt && nox\n" in (ROOT / ".ci" / "run").read_text()
+    lines = (ROOT / ".ci" / "run").read_text()
+    assert "pip install --require-hashes -r locks/ci.txt && nox && nox -s slow\n" in lines
 
 
 # Workflows.

@@ -7,7 +7,8 @@ import subprocess
 from hashlib import sha256
 
 import pytest
-from hypothesis import example, given, settings
+from examples import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scripts import asked, carried, environment, needed, script, template
 
@@ -162,7 +163,7 @@ printable = st.text(st.characters(codec="utf-8").filter(str.isprintable))
 
 
 @needs_sh
-@settings(max_examples=40, deadline=None)
+@examples(10, 100)
 @given(st.lists(printable, max_size=5), printable)
 def test_any_words_arrive_as_they_are(words: list[str], beside: str) -> None:
     """`printf` ends each with a line break, which no word has."""
@@ -174,7 +175,7 @@ def test_any_words_arrive_as_they_are(words: list[str], beside: str) -> None:
 
 
 @needs_sh
-@settings(max_examples=40, deadline=None)
+@examples(10, 100)
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0\r")))
 @example("Eé\nENÄ")  # dash 0.5.12 loses a byte where a line begins as the delimiter does
 def test_any_file_arrives_as_it_is(text: str) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from deciding import gpu_machine
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.knowledge.knowledge import Knowledge
@@ -45,7 +46,7 @@ def small(**row: Any) -> Knowledge:
     return replace(KNOWLEDGE, torch_rows=({**KNOWLEDGE.torch_rows[-1], **row},))
 
 
-@settings(deadline=None)  # a whole page is made for each
+@examples(5, 100)  # a whole page is made for each
 @given(st.text())
 def test_no_text_leaves_its_place_in_the_page(text: str) -> None:
     page = render_matrix_page(BARE, small(source=text), None, made_by="</script>", made_on="<!--")

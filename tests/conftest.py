@@ -1,0 +1,14 @@
+"""How many examples Hypothesis tries: few where somebody waits, many in `nox -s slow`, which CI runs too.
+
+The few are the same each time, so that what fails has a cause in what was changed. No example is too slow.
+"""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+
+_ANY_SPEED = {"deadline": None, "suppress_health_check": (HealthCheck.too_slow,)}
+
+settings.register_profile("default", max_examples=20, derandomize=True, database=None, **_ANY_SPEED)
+settings.register_profile("ci", max_examples=200, print_blob=True, **_ANY_SPEED)
+settings.load_profile("default")  # `--hypothesis-profile ci` loads the other one after this
