@@ -8,7 +8,7 @@ from __future__ import annotations
 import ssl
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,15 +41,20 @@ class Company:
         return self.index.url.removeprefix("https://")
 
 
-@pytest.fixture(scope="module")
-def company(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Company]:
-    folder = tmp_path_factory.mktemp("company")
+@contextmanager
+def serve_company(folder: Path) -> Iterator[Company]:
     authority = make_authority(folder)
     with serve_indexes(authority.tls) as index:
         index.publish(tiny_torch(folder, "2.14.1+cpu"), "pytorch", "cpu")
         index.publish(tiny_wheel(folder, "tinydep", "1.0"), "pypi")
         index.publish(tiny_wheel(folder, "mylib", "2.0", requires=("tinydep",)), "pypi")
         yield Company(index, authority.bundle, authority.tls)
+
+
+@pytest.fixture(scope="module")
+def company(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Company]:
+    with serve_company(tmp_path_factory.mktemp("company")) as told:
+        yield told
 
 
 def asked(index: IndexServer) -> tuple[str, ...]:

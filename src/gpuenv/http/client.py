@@ -213,8 +213,10 @@ def _pass_over_endless_logins() -> None:
 
 def _refused(response: requests.Response, url: str) -> str:
     """Say what a server answered, and which one where redirects lead to another."""
-    place = urlsplit(response.url or url).netloc
-    if place == urlsplit(url).netloc:
+    if response.status_code == requests.codes.proxy_authentication_required:
+        return tr("could not be reached through the proxy: it wants another user name and password")
+    place = urlsplit(response.url or url).netloc.rpartition("@")[2]
+    if place == urlsplit(url).netloc.rpartition("@")[2]:
         return tr("answered {status}", status=response.status_code)
     return tr("leads to {host}, which answered {status}", host=place, status=response.status_code)
 

@@ -71,8 +71,9 @@ def reason_of(error: BaseException, limits: Limits) -> str:
         (requests.Timeout, timed_out(limits.read_s)),
         (ReadTimeoutError, timed_out(limits.read_s)),
         (socket.gaierror, tr("could not resolve host")),
-        (ConnectionRefusedError, tr("refused the connection")),
         (requests.exceptions.ProxyError, tr("could not be reached through the proxy")),
+        (requests.exceptions.InvalidProxyURL, tr("could not be reached: the proxy's address can't be read")),
+        (ConnectionRefusedError, tr("refused the connection")),
         (ssl.SSLCertVerificationError, tr("has a certificate that is not trusted")),
         (requests.exceptions.SSLError, tr("broke the connection: TLS failed")),
         (requests.exceptions.ContentDecodingError, tr("sent a page that could not be decompressed")),
@@ -81,6 +82,10 @@ def reason_of(error: BaseException, limits: Limits) -> str:
         (ProtocolError, tr("broke the connection")),
         (ValueError, tr("is no address that can be read")),
     )
+    if any(
+        isinstance(cause, requests.exceptions.InvalidSchema) and "SOCKS" in str(cause) for cause in causes
+    ):
+        return tr("could not be reached: gpuenv needs PySocks for a SOCKS proxy (`pip install pysocks`)")
     for kind, reason in kinds:
         if any(isinstance(cause, kind) for cause in causes):
             return reason

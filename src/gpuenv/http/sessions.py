@@ -10,11 +10,12 @@ from urllib.parse import unquote, urlsplit
 import requests
 from requests.adapters import HTTPAdapter
 from requests.auth import HTTPBasicAuth
+from requests.utils import should_bypass_proxies
 from urllib3 import disable_warnings
 from urllib3.exceptions import InsecureRequestWarning
 
 from gpuenv.http.cache import discard
-from gpuenv.model.access import Access
+from gpuenv.model.access import Access, with_scheme
 
 SCHEMES = ("https://", "http://")
 
@@ -42,6 +43,19 @@ class Session(requests.Session):
         adapter = super().get_adapter(url)
         assert isinstance(adapter, HTTPAdapter)  # noqa: S101 - it was mounted here
         return adapter
+
+    def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
+        """Let what the configuration says of proxies go before the variables, but not before NO_PROXY."""
+        settings = super().merge_environment_settings(url, proxies, stream, verify, cert)
+        named = {**settings["proxies"], **dict(self._access.proxies)}
+        if named and self._is_direct(str(url)):
+            named = {}
+        settings["proxies"] = {scheme: with_scheme(proxy) for scheme, proxy in named.items() if proxy}
+        return settings
+
+    def _is_direct(self, url: str) -> bool:
+        lists = (None, self._access.no_proxy)  # None: the variable
+        return any(should_bypass_proxies(url, no_proxy=one) for one in dict.fromkeys(lists))
 
     def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
         """Send a request, and again with a password where it needs one that is known."""

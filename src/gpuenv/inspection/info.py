@@ -61,4 +61,7 @@ def _counts(name: str) -> bool:
 
 
 def _value(name: str, value: str) -> str:
-    return _HIDDEN if any(word in name.upper() for word in _SECRET) else value
+    if any(word in name.upper() for word in _SECRET):
+        return _HIDDEN
+    is_bare = name.upper().endswith("PROXY") and "://" not in value  # `ada:secret@proxy.example:3128`
+    return f"{_HIDDEN}@{value.rpartition('@')[2]}" if is_bare and "@" in value else value

@@ -16,6 +16,7 @@ from gpuenv.installers.protocol import (
     why_checked,
     without,
 )
+from gpuenv.installers.reaching import pip_reaching
 from gpuenv.model.machine import FoundPython
 from gpuenv.model.plan import CheckedStack, Sources, Step
 from gpuenv.model.python import PythonOffer
@@ -116,13 +117,7 @@ def executables() -> Mapping[str, str]:
 def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
     """Return the variables to run pip with: the user's, less what would install elsewhere."""
     variables = without(without_active_hold(environ), _MISLEADING)
-    access = sources.access
-    if access.ca_bundle and not variables.get("REQUESTS_CA_BUNDLE"):
-        variables.setdefault("PIP_CERT", access.ca_bundle)
-    if access.insecure_hosts:
-        variables["PIP_TRUSTED_HOST"] = " ".join(access.insecure_hosts)
-    if access.logins is not None:
-        variables.setdefault("PIP_KEYRING_PROVIDER", "subprocess")
+    variables |= pip_reaching(sources.access, variables)
     # of what is there, in a new environment and after a step of ours, nothing is to be replaced unseen
     variables |= dict.fromkeys(_REPLACING, "0")
     variables.setdefault("PIP_DISABLE_PIP_VERSION_CHECK", "1")

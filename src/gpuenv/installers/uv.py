@@ -23,7 +23,7 @@ from gpuenv.installers.protocol import (
     why_checked,
     without,
 )
-from gpuenv.model.access import Access
+from gpuenv.installers.reaching import uv_reaching
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.machine import FoundPython
 from gpuenv.model.plan import CheckedStack, Sources, Step
@@ -144,24 +144,10 @@ def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
     Of configuration files only the user's and the system's count: the folder one stands in decides nothing.
     """
     variables = uv_variables(without(without_active_hold(environ), _MISLEADING))
-    variables |= _reaching(sources.access, variables)
+    variables |= uv_reaching(sources.access, variables)
     if sources.offline:
         variables["UV_OFFLINE"] = "1"
     variables.setdefault("UV_HTTP_TIMEOUT", variables.get("UV_REQUEST_TIMEOUT", _TIMEOUT_S))
-    return variables
-
-
-def _reaching(access: Access, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return variables by which uv reaches the servers that pip and gpuenv reach."""
-    variables: dict[str, str] = {}
-    named = (environ.get("REQUESTS_CA_BUNDLE"), environ.get("CURL_CA_BUNDLE"), access.ca_bundle)
-    bundle = next(filter(None, named), None)
-    if bundle and not (environ.get("SSL_CERT_FILE") or environ.get("SSL_CERT_DIR")):
-        variables["SSL_CERT_DIR" if Path(bundle).is_dir() else "SSL_CERT_FILE"] = bundle
-    if access.insecure_hosts:
-        variables["UV_INSECURE_HOST"] = " ".join(access.insecure_hosts)
-    if access.logins is not None and not environ.get("UV_KEYRING_PROVIDER"):
-        variables["UV_KEYRING_PROVIDER"] = "subprocess"
     return variables
 
 

@@ -25,13 +25,16 @@ class Access:
     """What pip's and uv's configuration says of servers.
 
     `ca_bundle` is a file or folder of certificates, `insecure_hosts` are `host`, `host:port` or `*` whose
-    certificates nobody looks at; with `system_certs` those count that the system trusts. `logins` is asked
+    certificates nobody looks at; with `system_certs` those count that the system trusts. `proxies` are the
+    address for each of `http` and `https`, for all servers but those of `no_proxy`. `logins` is asked
     where a server wants a password, None where the user's configuration names no keyring.
     """
 
     ca_bundle: str | None = None
     insecure_hosts: tuple[str, ...] = ()
     system_certs: bool = False
+    proxies: tuple[tuple[str, str], ...] = ()
+    no_proxy: str | None = None
     logins: Logins | None = None
 
     def including(self, urls: tuple[str, ...]) -> Access:
@@ -46,6 +49,11 @@ class Access:
     def is_insecure(self, host: str, port: int | None) -> bool:
         """Tell whether the user takes a server without a certificate that is trusted."""
         return any(one in ("*", host, f"{host}:{port or 443}") for one in self.insecure_hosts)
+
+
+def with_scheme(proxy: str) -> str:
+    """Return a proxy's address as requests takes it: `ada:secret@proxy.example:3128` is one, too."""
+    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 ANYBODY = Access()

@@ -24,7 +24,7 @@ from gpuenv.indexes.configuration.uv import (
     with_login_of,
 )
 from gpuenv.indexes.urls import Role, guess_source, is_remote
-from gpuenv.model.access import Access
+from gpuenv.model.access import Access, with_scheme
 from gpuenv.model.index import IndexConfiguration, IndexSource
 from gpuenv.secrets.url_credentials import redact
 
@@ -54,6 +54,8 @@ class _Found:
     insecure_hosts: list[str] = field(default_factory=list)
     system_certs: bool = False
     keyrings: list[str] = field(default_factory=list)
+    proxies: dict[str, str] = field(default_factory=dict)
+    no_proxy: str | None = None
     warnings: list[str] = field(default_factory=list)
 
     def source(self, index: NamedIndex, origin: str, base: Path, role: Role = "index") -> IndexSource:
@@ -111,10 +113,13 @@ def _access(
     sources = (*found.defaults, *found.extra, *found.find_links)
     keyring = Keyring(environ).including(tuple(source.url for source in sources))
     asks = found.keyrings[:1] == [_ASKED] or pip.get("keyring-provider", ("",))[0] in _ASKED_BY_PIP
+    proxies = dict.fromkeys(("http", "https"), pip["proxy"][0]) if "proxy" in pip else found.proxies
     return Access(
         ca_bundle=str(_base(cert[1], cwd) / _expanded(cert[0], found.home)) if cert else None,
         insecure_hosts=tuple(dict.fromkeys(parse_insecure_host(host) for host in hosts)),
         system_certs=found.system_certs,
+        proxies=tuple((scheme, with_scheme(url.strip())) for scheme, url in proxies.items()),
+        no_proxy=found.no_proxy,
         logins=keyring if asks else None,
     )
 
@@ -211,6 +216,8 @@ def _take_uv(read: UvConfiguration, origin: str | None, base: Path, found: _Foun
     found.no_index = found.no_index or read.no_index
     found.insecure_hosts += read.insecure_hosts
     found.system_certs = found.system_certs or read.system_certs
+    found.proxies = {**dict(read.proxies), **found.proxies}
+    found.no_proxy = found.no_proxy or read.no_proxy
     found.keyrings += [read.keyring] if read.keyring else []
 
 

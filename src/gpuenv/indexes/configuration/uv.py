@@ -44,6 +44,8 @@ class UvConfiguration:
     insecure_hosts: tuple[str, ...] = ()
     system_certs: bool = False
     keyring: str | None = None
+    proxies: tuple[tuple[str, str], ...] = ()
+    no_proxy: str | None = None
 
 
 def parse_uv_configuration(text: str) -> UvConfiguration:
@@ -69,6 +71,8 @@ def parse_uv_configuration(text: str) -> UvConfiguration:
         index_strategy=_first(levels, "index-strategy"),
         insecure_hosts=tuple(_texts(table, "allow-insecure-host")),
         system_certs=_flag(table, "system-certs") or _flag(table, "native-tls"),
+        proxies=tuple((one, url) for one in ("http", "https") if (url := _first((table,), f"{one}-proxy"))),
+        no_proxy=_no_proxy(table),
         keyring=_first(levels, "keyring-provider"),
     )
 
@@ -116,6 +120,11 @@ def _flag(table: Any, key: str) -> bool:
 
 def _first(levels: tuple[dict[str, Any], ...], key: str) -> str | None:
     return next(filter(None, (_typed(level, key, str, "") for level in levels)), None)
+
+
+def _no_proxy(table: dict[str, Any]) -> str | None:
+    told = table.get("no-proxy")
+    return ",".join(map(str, told)) if isinstance(told, list) else _first((table,), "no-proxy")
 
 
 def _texts(table: dict[str, Any], key: str) -> Iterator[str]:
