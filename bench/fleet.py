@@ -19,8 +19,8 @@ from typing import Any
 
 from gpuenv import matrices
 from gpuenv.fleet.grouping.groups import split
-from gpuenv.fleet.grouping.machine_classes import Member, fold
-from gpuenv.fleet.grouping.questions import Asker
+from gpuenv.fleet.grouping.machine_classes import Member, equivalence_classes
+from gpuenv.fleet.grouping.questions import GroupResolver
 from gpuenv.knowledge.gpu_names import GpuFact
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.driver import DriverVersion
@@ -30,7 +30,7 @@ from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.listings import list_files
 from gpuenv.resolution.request import Request, parse_requirements
-from gpuenv.resolution.resolve import Question, ask, decide
+from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
 from gpuenv.resolution.target import choose_target
 
 GLIBCS = ("2.17", "2.27", "2.28", "2.31", "2.35", "2.39")
@@ -51,10 +51,10 @@ def main() -> None:
         for number, machine in enumerate(_machines(count, knowledge))
     )
     question = _question(members[0], knowledge)
-    kinds = fold(members, question)
-    parted = split(kinds, Asker.of(question))
+    kinds = equivalence_classes(members, question)
+    parted = split(kinds, GroupResolver.of(question))
     print(f"{count} machines, {len(kinds)} kinds, {len(parted.groups)} groups")
-    together = _median(lambda: split(fold(members, question), Asker.of(question)))
+    together = _median(lambda: split(equivalence_classes(members, question), GroupResolver.of(question)))
     apart = _median(lambda: [decide(replace(question, target=one.target)) for one in members], rounds=1)
     print(f"parted in {together * 1000:.0f} ms, decided one by one in {apart * 1000:.0f} ms")
     print(f"ratio {together / apart:.3f}")
@@ -78,12 +78,12 @@ def _machine(
     return Machine(system, Driver(version, knowledge.driver_cuda(version, "linux")), gpus)
 
 
-def _question(member: Member, knowledge: Knowledge) -> Question:
+def _question(member: Member, knowledge: Knowledge) -> ResolutionInput:
     request = Request(requirements=parse_requirements(()), offline=True)
     with tempfile.TemporaryDirectory() as folder:
         environ = {"PATH": os.defpath, "GPUENV_CACHE_DIR": folder, "GPUENV_DATA_DIR": folder}
         listed = list_files(PlanOptions(offline=True), request, member.target, knowledge, environ)
-    return ask(request, member.target, knowledge, listed.listings, PYTHONS)
+    return build_input(request, member.target, knowledge, listed.listings, PYTHONS)
 
 
 def _median(work: Callable[[], Any], rounds: int = ROUNDS) -> float:

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "support"))
 
 from adapted_papers import MACHINES, NAMES, adapt_for, bare_environ, copy_paper, save_machine, write_back
 
-from gpuenv.adapt.patch.apply import unplaced
+from gpuenv.adapt.patch.apply import unapplied
 from gpuenv.adapt.render import render_changes
 from gpuenv.model.errors import GpuenvError
 
@@ -51,7 +51,7 @@ def adapt_one(paper: str, machine: str, *, resolve: bool, show: bool) -> str:
     stack = f"{' '.join(first.plan.pins)} python {first.plan.python} {first.plan.variant}"
     counts = f"{len(first.changes)} changes, {len(again.plan.packages)} packages"
     print(f"  {stack}: {counts} {told[:200]}", flush=True)
-    more = [one for one in again.changes if one not in unplaced(again.left, again.changes)]
+    more = [one for one in again.changes if one not in unapplied(again.left, again.changes)]
     if more:
         print(f"    again: {[(one.old, one.new, one.why) for one in more]}")
         return "not idempotent"

@@ -29,7 +29,7 @@ from gpuenv.matrix.dependency_rows import build_row
 from gpuenv.matrix.read_wheel import read_metadata
 from gpuenv.matrix.refresh_dependencies import BESIDE, open_any, read_dependencies, sizes_of
 from gpuenv.matrix.refresh_rows import cite
-from gpuenv.matrix_checks.refresh_targets import Target, find_targets
+from gpuenv.matrix_checks.refresh_targets import WheelTarget, find_targets
 from gpuenv.matrix_checks.serialise import merge_rows, render_table
 from gpuenv.model.index import IndexSource
 from gpuenv.wheels.archive import WheelProblem
@@ -82,7 +82,7 @@ def _beside() -> Iterator[Row]:
 
 
 def _builds(
-    targets: tuple[Target, ...], known: tuple[Row, ...], client: HttpClient, date: str
+    targets: tuple[WheelTarget, ...], known: tuple[Row, ...], client: HttpClient, date: str
 ) -> Iterator[Row]:
     there = {(row["torch"], row["platform"]) for row in known if row["kind"] == "build"}
     variants = {
@@ -104,7 +104,7 @@ def _builds(
             yield answer
 
 
-def _read(target: Target, variant: str, client: HttpClient, date: str) -> Row | None:
+def _read(target: WheelTarget, variant: str, client: HttpClient, date: str) -> Row | None:
     try:
         with open_any(target.file.url, client, target.file.size) as archive:
             metadata, _ = read_metadata(archive)

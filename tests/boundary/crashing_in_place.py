@@ -12,7 +12,7 @@ from gpuenv.environments import transaction as apply
 from gpuenv.environments.in_place import changing_in_place
 from gpuenv.environments.lock import locked
 from gpuenv.environments.record import Record, write_record
-from gpuenv.environments.store import Place, find_store
+from gpuenv.environments.store import EnvironmentPaths, find_store
 from gpuenv.operations.interrupted_change import mend
 
 
@@ -33,9 +33,9 @@ def take_out(site: Path, name: str, version: str) -> None:
     info.rmdir()
 
 
-def make(root: Path) -> Place:
+def make(root: Path) -> EnvironmentPaths:
     environ = {"GPUENV_DATA_DIR": str(root / "data")}
-    place = Place(find_store(environ), "paper", root / "data" / "envs" / "paper")
+    place = EnvironmentPaths(find_store(environ), "paper", root / "data" / "envs" / "paper")
     site = place.path / "lib" / "python3.12" / "site-packages"
     site.mkdir(parents=True)
     (place.path / "pyvenv.cfg").write_text("")
@@ -49,7 +49,7 @@ def contents(place: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()}
 
 
-def change(place: Place, *, keep: bool) -> None:
+def change(place: EnvironmentPaths, *, keep: bool) -> None:
     site = place.path / "lib" / "python3.12" / "site-packages"
     with locked(place), changing_in_place(place, (str(site),), ("old", "new")) as under_way:
         take_out(site, "old", "1.0")

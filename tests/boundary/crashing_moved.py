@@ -10,7 +10,7 @@ from pathlib import Path
 
 from crashing import kill_before_change
 
-from gpuenv.activation.entering import Entry
+from gpuenv.activation.entering import EnteredEnvironment
 from gpuenv.activation.kernel import plan_kernel, register
 from gpuenv.environments.contents.kernels import is_kernel_of, kernels_of
 from gpuenv.environments.external import remember
@@ -46,8 +46,10 @@ def make(environ: dict[str, str], name: str, kernels: Path) -> None:
     )
     remember(place)
     new_log(place, MOMENT).touch()
-    kernel = plan_kernel(Entry(name, place.path, None), {"JUPYTER_DATA_DIR": str(kernels.parent)}, None)
-    register(Entry(name, place.path, None), kernel, {})
+    kernel = plan_kernel(
+        EnteredEnvironment(name, place.path, None), {"JUPYTER_DATA_DIR": str(kernels.parent)}, None
+    )
+    register(EnteredEnvironment(name, place.path, None), kernel, {})
 
 
 def check_whole(root: Path, name: str, environ: dict[str, str]) -> None:

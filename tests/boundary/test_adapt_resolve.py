@@ -14,7 +14,7 @@ from tiny_wheels import tiny_wheel
 from gpuenv.adapt.minimal_upgrades import Settlement
 from gpuenv.adapt.nearest.resolver_changes import why_moved
 from gpuenv.adapt.resolve_dependencies import Resolver
-from gpuenv.installers.uv_compile import Question, Unresolvable
+from gpuenv.installers.uv_compile import CompileInput, Unresolvable
 from gpuenv.model.errors import Unreachable
 from gpuenv.model.index import IndexConfiguration, IndexSource
 from gpuenv.model.plan import Sources
@@ -42,7 +42,7 @@ def wheels(tmp_path: Path) -> Path:
 
 def resolver(wheels: Path, tmp_path: Path, *, before: str | None = None) -> Resolver:
     sources = Sources(None, (), (str(wheels),), no_index=True)
-    base = Question(
+    base = CompileInput(
         ("torch==9.9.9",),
         (),
         (),
@@ -97,7 +97,7 @@ def test_files_without_a_day_are_let_be_where_a_day_is_asked_for(wheels: Path, t
 
 def test_an_index_that_is_down_is_unreachable(tmp_path: Path) -> None:
     sources = Sources(f"{dead_url()}/simple", (), ())
-    base = Question(("torch==9.9.9",), (), (), sources, PYTHON, interpreter=sys.executable)
+    base = CompileInput(("torch==9.9.9",), (), (), sources, PYTHON, interpreter=sys.executable)
     one = Resolver(base, {**os.environ, "UV_CACHE_DIR": str(tmp_path / "cache"), "UV_HTTP_RETRIES": "0"})
     with pytest.raises(Unreachable):
         one.settle((Requirement("pure==1.0"),), IndexConfiguration(None, (), ()), frozenset())

@@ -13,7 +13,7 @@ import pytest
 from script_machine import HAS_DRIVER, SHELLS, ScriptMachine, make_machine
 from scripts import NEEDED, carried, environment, needed, script
 
-from gpuenv.bootstrap.model import HeldFile, Located, MicromambaFile
+from gpuenv.bootstrap.model import HeldFile, MicromambaFile, ScriptPath
 
 pytestmark = pytest.mark.skipif(
     os.name == "nt" or shutil.which("flock") is None, reason="the script is for Linux"
@@ -42,7 +42,7 @@ def test_a_first_run_makes_what_is_asked_for_and_a_second_leaves_it_alone(machin
 
 def test_words_reach_gpuenv_as_they_were_given(machine: ScriptMachine) -> None:
     held = HeldFile("1.environment.yml", "name: x\nEND_OF_FILE\n$HOME `id`\n")
-    words = (VICIOUS, "-f", Located("files", held.name), "--find-links", Located("beside", "my wheels"))
+    words = (VICIOUS, "-f", ScriptPath("files", held.name), "--find-links", ScriptPath("beside", "my wheels"))
     status, _, err = machine.run(script(environment("paper", *words, files=(held,))))
     assert status == 0, err
     file, beside = machine.place / "files" / held.name, machine.root / "given" / "my wheels"

@@ -14,11 +14,11 @@ from conda_world import make_world
 from index_server import dead_url
 from serving import Site, serve
 
-from gpuenv.http import HttpClient, Limits
+from gpuenv.http import FetchLimits, HttpClient
 from gpuenv.indexes.conda.repodata import read_channel, read_channels
 from gpuenv.model.conda import ChannelListing, CondaChannel
 
-QUICK = Limits(connect_s=0.5, read_s=0.4, whole_s=2)
+QUICK = FetchLimits(connect_s=0.5, read_s=0.4, whole_s=2)
 NAMES = frozenset({"pytorch", "torchvision", "cuda-version"})
 PLAIN, COMPRESSED, _ = FORMATS
 PACKAGES = make_world(keep=lambda row: row["torch"] in ("2.8.0", "1.12.1"))["conda-forge"]

@@ -14,15 +14,15 @@ import pytest
 from fake_conda import FakeConda, Transcript, fake_conda, planned
 from plans import plan
 
-from gpuenv.environments.run_steps import Running
-from gpuenv.environments.store import Place, Store
+from gpuenv.environments.run_steps import StepEnvironment
+from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore
 from gpuenv.files import disk_space as room
 from gpuenv.files.disk_space import first_writable
 from gpuenv.installers.conda.commands import steps
 from gpuenv.model.conda import CondaChannel, CondaPin, CondaPlan
 from gpuenv.model.errors import InstallFailed
 from gpuenv.model.plan import Plan
-from gpuenv.operations.create_conda import Making, environments_home, make_conda_environment
+from gpuenv.operations.create_conda import CondaCreation, environments_home, make_conda_environment
 from gpuenv.planning.make_plan import conda_wanted
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fakes are shell scripts")
@@ -63,11 +63,11 @@ def make(tmp_path: Path, environ: dict[str, str], *urls: str) -> None:
     part = CondaPlan(
         (CondaChannel("conda-forge", urls),), ("python 3.11.*", PIN.spec), (PIN,), "linux-64", "12.8"
     )
-    place = Place(Store(tmp_path / "data"), "paper", tmp_path / "envs" / "paper")
+    place = EnvironmentPaths(EnvironmentStore(tmp_path / "data"), "paper", tmp_path / "envs" / "paper")
     made: Plan = replace(plan(), manager="micromamba", conda=part, requirements=())
     made = replace(made, steps=steps("micromamba", conda_wanted(part, str(place.path))))
-    running = Running(environ=environ, log=tmp_path / "log", executables={})
-    making = Making(running, lambda _, __: None, lambda: None)
+    running = StepEnvironment(environ=environ, log=tmp_path / "log", executables={})
+    making = CondaCreation(running, lambda _, __: None, lambda: None)
     make_conda_environment(made, part, place, making)
 
 

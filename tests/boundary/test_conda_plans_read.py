@@ -16,7 +16,7 @@ from deciding import gpu_machine
 from index_server import dead_url
 from serving import Site, serve
 
-from gpuenv.model.errors import Refused
+from gpuenv.model.errors import Unsatisfiable
 from gpuenv.model.machine import Machine
 from gpuenv.model.machine_json import render_machine
 from gpuenv.model.plan import Plan
@@ -118,7 +118,7 @@ def test_the_newest_that_is_listed_counts_and_not_the_newest_that_is_known(desk:
 
 def test_a_gpu_machine_gets_no_cpu_build_where_nothing_else_is_listed(desk: Desk) -> None:
     desk.publish(torch("2.8.0", None))
-    with pytest.raises(Refused):
+    with pytest.raises(Unsatisfiable):
         desk.plan(H100, "torch")
 
 
@@ -180,5 +180,5 @@ def test_a_package_without_a_python_is_told_and_one_for_pypy_passed_over(desk: D
 def test_a_package_for_another_python_than_was_asked_for_is_refused(desk: Desk, abi: str) -> None:
     needs = ("__cuda", "python >=3.12,<3.13.0a0", f"python_abi 3.12.* *_{abi}")
     desk.publish(CondaPackage("pytorch", "2.8.0", "cuda129_mkl_h1_300", 300, "linux-64", depends=needs))
-    with pytest.raises(Refused):
+    with pytest.raises(Unsatisfiable):
         desk.plan(H100, "torch", python="3.12")

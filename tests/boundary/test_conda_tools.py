@@ -16,7 +16,7 @@ from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.solve import solve, solve_somewhere
 from gpuenv.installers.conda.tool import Calling, CondaTool
 from gpuenv.model.conda import CondaChannel, CondaPin
-from gpuenv.model.errors import InstallFailed, Refused, Unreachable, UsageError
+from gpuenv.model.errors import InstallFailed, Unreachable, Unsatisfiable, UsageError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fakes are shell scripts")
 
@@ -127,7 +127,7 @@ def test_a_cpu_build_is_refused_with_both_facts(
     fake, found = faked(tmp_path, tool)
     fake.answers("plan", name)
     wanted = a_wanted(tmp_path / "env", CondaPin("pytorch", "2.9.1", "cuda126*"), cuda="11.8")
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(Unsatisfiable) as caught:
         solve(found, wanted, calling)
     assert caught.value.code == "solved-to-cpu"
     told = " ".join(one.text for one in caught.value.because)
@@ -141,7 +141,7 @@ def test_a_build_for_a_newer_cuda_than_planned_is_refused(tmp_path: Path, callin
     fake, found = faked(tmp_path, "micromamba")
     fake.answers("plan", "mm-cuda-12.4")
     wanted = a_wanted(tmp_path / "env", CondaPin("pytorch", "2.9.1", "cuda124*"), cuda="12.4")
-    with pytest.raises(Refused, match=r"cuda129.* is not pytorch 2.9.1 cuda124") as caught:
+    with pytest.raises(Unsatisfiable, match=r"cuda129.* is not pytorch 2.9.1 cuda124") as caught:
         solve(found, wanted, calling)
     assert caught.value.code == "solved-otherwise"
 
@@ -150,7 +150,7 @@ def test_another_torch_is_refused(tmp_path: Path, calling: Calling) -> None:
     fake, found = faked(tmp_path, "micromamba")
     fake.answers("plan", "mm-dry-json")
     pins = (CondaPin("pytorch", "2.7.1", "cuda128*"), CondaPin("torchaudio", "2.7.1"))
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(Unsatisfiable) as caught:
         solve(found, a_wanted(tmp_path / "env", *pins), calling)
     assert len((caught.value.data or {})["differences"]) == 2
 
@@ -193,7 +193,7 @@ def test_conda_says_itself_why_nothing_fits(
 ) -> None:
     fake, found = faked(tmp_path, "conda")
     fake.answers("plan", name)
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(Unsatisfiable) as caught:
         solve(found, a_wanted(tmp_path / "env"), calling)
     assert caught.value.code == code
     assert words in caught.value.because[0].text
@@ -214,7 +214,7 @@ def test_mamba_is_asked_again_for_words(
     """Trap 14: its JSON says `unsupported request` for a missing package."""
     fake, found = faked(tmp_path, "micromamba")
     fake.answers("plan", name).answers("words", again)
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(Unsatisfiable) as caught:
         solve(found, a_wanted(tmp_path / "env"), calling)
     assert caught.value.code == code
     assert words in caught.value.because[0].text

@@ -12,7 +12,7 @@ from fake_conda import FakeConda, Transcript, a_wanted, fake_conda, planned, tra
 
 from gpuenv.environments.conda.create import CondaRunning, create_environment
 from gpuenv.environments.conda.meta import is_conda_environment
-from gpuenv.environments.store import Place, Store
+from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore
 from gpuenv.environments.transaction import changing
 from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.solve import Solved
@@ -90,7 +90,7 @@ def test_with_force_a_failure_brings_the_old_environment_back(
 ) -> None:
     (prefix / "conda-meta").mkdir(parents=True)
     (prefix / "conda-meta" / "history").write_text("old", encoding="utf-8")
-    place = Place(Store(tmp_path / "data"), "paper", prefix)
+    place = EnvironmentPaths(EnvironmentStore(tmp_path / "data"), "paper", prefix)
     fake = a_tool(tmp_path, answer="mm-lock-timeout").makes(())
     with pytest.raises(InstallFailed), changing(place, force=True) as change:
         make(fake, replace(running, made=change.mark), solved(prefix))
@@ -103,7 +103,7 @@ def test_with_force_ctrl_c_brings_the_old_environment_back(
 ) -> None:
     (prefix / "conda-meta").mkdir(parents=True)
     (prefix / "conda-meta" / "history").write_text("old", encoding="utf-8")
-    place = Place(Store(tmp_path / "data"), "paper", prefix)
+    place = EnvironmentPaths(EnvironmentStore(tmp_path / "data"), "paper", prefix)
     records = planned(PLAN, "micromamba")
     fake = a_tool(tmp_path).makes(records).hangs()
     following = replace(running, progress=interrupting(fake))
@@ -116,7 +116,7 @@ def test_an_environment_is_marked_while_it_is_made(
     tmp_path: Path, prefix: Path, running: CondaRunning
 ) -> None:
     """So that a gpuenv that is killed leaves nothing that the next one does not know for its own."""
-    place = Place(Store(tmp_path / "data"), "paper", prefix)
+    place = EnvironmentPaths(EnvironmentStore(tmp_path / "data"), "paper", prefix)
     records = planned(PLAN, "micromamba")
     fake = a_tool(tmp_path).makes(records).hangs()
 

@@ -16,7 +16,7 @@ from installers import a_plan, behave, calls, fake_uv, make_wheel, plan_data
 
 from gpuenv.environments.listing import find_environment
 from gpuenv.environments.record import parse_record
-from gpuenv.installers import Wanted, pip, uv
+from gpuenv.installers import InstallRequest, pip, uv
 from gpuenv.model.errors import InstallFailed, UsageError
 from gpuenv.model.plan import Sources
 from gpuenv.operations.create import CreateResult, Options, Verified, Verify, check_name, create
@@ -507,7 +507,7 @@ def test_a_real_installer_does_what_the_steps_say(
     name = manager.NAME  # type: ignore[attr-defined]
     target = data / "envs" / "trial"
     sources = Sources(None, (), (str(wheelhouse(tmp_path)),), no_index=True)
-    wanted = Wanted(
+    wanted = InstallRequest(
         ("torch==9.9.9+cpu",), (), (), sources, f"{sys.version_info[0]}.{sys.version_info[1]}",
         sys.executable, str(target), "windows" if os.name == "nt" else "linux",
     )  # fmt: skip
@@ -535,7 +535,9 @@ def test_a_build_for_another_cuda_than_planned_is_a_failure(
 ) -> None:
     target = data / "envs" / "trial"
     sources = Sources(None, (), (str(wheelhouse(tmp_path)),), no_index=True)
-    wanted = Wanted(("torch==9.9.9+cpu",), (), (), sources, "3.12", sys.executable, str(target), "linux")
+    wanted = InstallRequest(
+        ("torch==9.9.9+cpu",), (), (), sources, "3.12", sys.executable, str(target), "linux"
+    )
     plan = a_plan(target, steps=uv.steps(wanted), variant="cu126")
     with pytest.raises(InstallFailed, match="for cpu, not for cu126"):
         create(
@@ -549,7 +551,9 @@ def test_real_uvs_own_words_are_shown_when_it_fails(
 ) -> None:
     target = data / "envs" / "trial"
     sources = Sources(None, (), (str(wheelhouse(tmp_path)),), no_index=True)
-    wanted = Wanted(("torch==1.0+cpu",), (), (), sources, "3.12", sys.executable, str(target), "linux")
+    wanted = InstallRequest(
+        ("torch==1.0+cpu",), (), (), sources, "3.12", sys.executable, str(target), "linux"
+    )
     with pytest.raises(InstallFailed) as raised:
         create(
             "trial",

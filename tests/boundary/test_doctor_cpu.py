@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from patients import L4, Patient
 
-from gpuenv.doctor.diagnosis import Diagnosis, Verdict
+from gpuenv.doctor.diagnosis import CheckVerdict, Diagnosis
 from gpuenv.model.findings import Proof
 from gpuenv.model.machine import Machine, System
 from gpuenv.model.machine_json import render_machine
@@ -33,7 +33,7 @@ def patient(folder: Path, variant: str, **record: Any) -> Patient:
     return made
 
 
-def of(found: Diagnosis, name: str) -> Verdict:
+def of(found: Diagnosis, name: str) -> CheckVerdict:
     return next(one for one in found.checks if one.id == name)
 
 

@@ -18,7 +18,7 @@ from unprivileged import as_nobody, public_folder
 from gpuenv.doctor.examine import locate_environment
 from gpuenv.environments.interpreter import ask_interpreter
 from gpuenv.model.errors import UsageError
-from gpuenv.verification.locate import Located, locate
+from gpuenv.verification.locate import LocatedPython, locate
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="environments are made of links here")
 
@@ -124,7 +124,7 @@ def broken(patient: Patient) -> Patient:
 
 
 def test_an_environment_whose_python_is_gone_is_found_in_every_way(broken: Patient) -> None:
-    here = Located(broken.python, broken.prefix)
+    here = LocatedPython(broken.python, broken.prefix)
     assert locate_environment(str(broken.prefix), {}) == here
     assert locate_environment(str(broken.python), {}) == here
     assert locate_environment(None, {"VIRTUAL_ENV": str(broken.prefix)}) == here
@@ -147,12 +147,14 @@ def test_the_place_that_a_link_leads_to_is_told(broken: Patient) -> None:
 
 def test_a_python_by_itself_that_is_gone_is_told(tmp_path: Path) -> None:
     (tmp_path / "python3.12").symlink_to("/nowhere/python3.12")
-    assert locate_environment(str(tmp_path / "python3.12"), {}) == Located(tmp_path / "python3.12", None)
+    assert locate_environment(str(tmp_path / "python3.12"), {}) == LocatedPython(
+        tmp_path / "python3.12", None
+    )
 
 
 def test_a_conda_environment_without_python_is_told(patient: Patient) -> None:
     patient.with_conda("r-base-4.4.1-h1_0").python.unlink()
-    assert locate_environment(str(patient.prefix), {}) == Located(patient.python, patient.prefix)
+    assert locate_environment(str(patient.prefix), {}) == LocatedPython(patient.python, patient.prefix)
     root = patient.diagnosis().root
     assert root is not None
     assert root.id == "D39"
@@ -269,7 +271,7 @@ def test_a_python_in_a_home_that_may_not_be_entered_can_not_be_run(open_patient:
             locate(str(open_patient.prefix), {}, lambda _: None)
         with pytest.raises(UsageError):
             locate(str(open_patient.python), {}, lambda _: None)
-    assert located == Located(open_patient.python, open_patient.prefix)
+    assert located == LocatedPython(open_patient.python, open_patient.prefix)
     assert str(home / "python3") in str(told)
     assert "Permission denied" in str(told)
 

@@ -20,10 +20,10 @@ from fake_nvidia_smi import fake_nvidia_smi
 from healthy import SOUND, a_gpu_that_works
 from patients import L4, Patient
 
-from gpuenv.doctor.diagnosis import Diagnosis, Verdict
+from gpuenv.doctor.diagnosis import CheckVerdict, Diagnosis
 from gpuenv.doctor.examine import judge
 from gpuenv.doctor.repair_choice import Repair, what_repairs
-from gpuenv.model.findings import Limits, Proof
+from gpuenv.model.findings import MachineLimits, Proof
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="environments are made of links here")
 SMALL = 64 << 20
@@ -34,7 +34,7 @@ def patient(tmp_path: Path) -> Patient:
     return Patient(tmp_path)
 
 
-def of(found: Diagnosis, name: str) -> Verdict:
+def of(found: Diagnosis, name: str) -> CheckVerdict:
     return next(one for one in found.checks if one.id == name)
 
 
@@ -65,7 +65,7 @@ def test_what_is_too_little_for_workers_does_not_hinder_a_repair(
 def _limited(patient: Patient, **limits: int) -> Diagnosis:
     findings = patient.findings()
     known = {"shared_memory": 8 << 30, "open_files": 65536, **limits}
-    changed = replace(findings, limits=replace(Limits(), **known))  # type: ignore[arg-type]
+    changed = replace(findings, limits=replace(MachineLimits(), **known))  # type: ignore[arg-type]
     return judge(changed, {"GPUENV_DATA_DIR": str(patient.folder)})
 
 

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 from patients import L4, Patient
 
-from gpuenv.doctor.diagnosis import Diagnosis, Verdict
+from gpuenv.doctor.diagnosis import CheckVerdict, Diagnosis
 from gpuenv.doctor.examine import Examination
 from gpuenv.doctor.repair import PlannedRepair, Repaired, apply_repair
 from gpuenv.environments import ledger, snapshot
-from gpuenv.environments.ledger import Entry
-from gpuenv.environments.store import Place
+from gpuenv.environments.ledger import LedgerEntry
+from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.installers.dry_run import PackageChange
 from gpuenv.model.errors import InstallFailed, UsageError
 from gpuenv.model.plan import Plan, Sources, Step
 from gpuenv.operations.interrupted_change import mend, place_at
-from gpuenv.verification.locate import Located
+from gpuenv.verification.locate import LocatedPython
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="environments are made of links here")
 
@@ -39,11 +39,11 @@ def store(patient: Patient) -> dict[str, str]:
     return {**patient.environ, "GPUENV_DATA_DIR": str(patient.folder / "data")}
 
 
-def place_of(patient: Patient) -> Place:
+def place_of(patient: Patient) -> EnvironmentPaths:
     return place_at(patient.prefix, store(patient))
 
 
-def keep(patient: Patient, *names: str) -> Entry:
+def keep(patient: Patient, *names: str) -> LedgerEntry:
     return snapshot.take(place_of(patient), (str(patient.site),), names)
 
 
@@ -123,7 +123,7 @@ def test_a_garbled_entry_is_told_and_nothing_is_lost(patient: Patient, text: str
 
 
 def _problem(*ids: str) -> Diagnosis:
-    return Diagnosis("e", tuple(Verdict(one, "build", "", "problem", "") for one in ids))
+    return Diagnosis("e", tuple(CheckVerdict(one, "build", "", "problem", "") for one in ids))
 
 
 def _plan(python: str) -> Plan:
@@ -138,7 +138,7 @@ def repair(patient: Patient, script: str, look: Callable[[Examination], Examinat
     installer.write_text(f"#!/bin/sh\ncd '{patient.site}'\n{script}\n")
     installer.chmod(0o755)
     environ = store(patient)
-    examined = Examination(Located(patient.python, patient.prefix), patient.findings(), _problem("D01"))
+    examined = Examination(LocatedPython(patient.python, patient.prefix), patient.findings(), _problem("D01"))
     change = PackageChange("torch", "2.7.1+cpu", "2.7.1+cu126")
     planned = PlannedRepair(_plan("3.12"), (Step((str(installer),), "test"),), (change,))
     return apply_repair(examined, planned, lambda: look(examined), environ, show=False, tell=lambda _: None)

@@ -14,7 +14,7 @@ from installers import a_plan, fake_uv, make_wheel, plan_data
 
 from gpuenv.activation.entering import activated, run
 from gpuenv.installers import pip, uv
-from gpuenv.installers.uv_compile import Question, Resolved, Unresolvable, compile_requirements
+from gpuenv.installers.uv_compile import CompileInput, Resolved, Unresolvable, compile_requirements
 from gpuenv.model.errors import UsageError
 from gpuenv.model.machine import FoundPython
 from gpuenv.model.plan import Sources
@@ -206,10 +206,10 @@ def test_pip_offers_only_pythons_that_can_make_environments(tmp_path: Path) -> N
     assert pip.available_pythons((), {}) == ()
 
 
-def question(wheels: Path, *requirements: str) -> Question:
+def question(wheels: Path, *requirements: str) -> CompileInput:
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     sources = Sources(None, (), (str(wheels),), no_index=True)
-    return Question(("torch==9.9.9+cpu",), requirements, (), sources, version, platform="linux-64")
+    return CompileInput(("torch==9.9.9+cpu",), requirements, (), sources, version, platform="linux-64")
 
 
 def uv_environ(tmp_path: Path) -> dict[str, str]:

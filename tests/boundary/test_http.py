@@ -13,11 +13,19 @@ from pathlib import Path
 import pytest
 from serving import Site, serve
 
-from gpuenv.http import HttpClient, HttpProblem, Limits, cache_directory, fetch_page, fetch_size, fetch_sizes
+from gpuenv.http import (
+    FetchLimits,
+    HttpClient,
+    HttpProblem,
+    cache_directory,
+    fetch_page,
+    fetch_size,
+    fetch_sizes,
+)
 from gpuenv.model.access import Access
 
 ACCEPT = "text/html"
-QUICK = Limits(connect_s=0.5, read_s=0.3, whole_s=0.8, page_bytes=1 << 20, redirects=5)
+QUICK = FetchLimits(connect_s=0.5, read_s=0.3, whole_s=0.8, page_bytes=1 << 20, redirects=5)
 
 
 @pytest.fixture
@@ -32,7 +40,7 @@ def client(tmp_path: Path) -> Iterator[HttpClient]:
         yield made
 
 
-def a_client(cache: Path, *, offline: bool = False, limits: Limits = QUICK) -> HttpClient:
+def a_client(cache: Path, *, offline: bool = False, limits: FetchLimits = QUICK) -> HttpClient:
     return HttpClient({"GPUENV_CACHE_DIR": str(cache)}, offline=offline, limits=limits)
 
 
@@ -337,7 +345,7 @@ def test_a_damaged_file_of_sizes_is_as_none(site: Site, tmp_path: Path, content:
 def test_many_threads_share_a_client(site: Site, tmp_path: Path) -> None:
     for number in range(30):
         site.page(f"/{number}/", str(number))
-    with a_client(tmp_path, limits=Limits()) as client:
+    with a_client(tmp_path, limits=FetchLimits()) as client:
         pending = [client.begin_page(f"{site.url}/{number}/", ACCEPT) for number in range(30)]
         assert [page.result().text for page in pending] == [str(number) for number in range(30)]
 

@@ -14,7 +14,7 @@ import pytest
 from packaging.utils import NormalizedName, canonicalize_name
 from serving import Site, serve
 
-from gpuenv.http import HttpClient, Limits
+from gpuenv.http import FetchLimits, HttpClient
 from gpuenv.indexes.configuration.installer_default import default_index
 from gpuenv.indexes.listings import read_listings
 from gpuenv.indexes.urls import guess_source
@@ -40,7 +40,7 @@ def client(tmp_path: Path) -> Iterator[HttpClient]:
 
 
 def a_client(cache: Path, *, offline: bool = False) -> HttpClient:
-    limits = Limits(connect_s=1.0, read_s=0.4, whole_s=1.0)
+    limits = FetchLimits(connect_s=1.0, read_s=0.4, whole_s=1.0)
     return HttpClient({"GPUENV_CACHE_DIR": str(cache)}, offline=offline, limits=limits)
 
 

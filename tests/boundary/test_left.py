@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gpuenv.adapt.model import Change, Left, LeftFile
+from gpuenv.adapt.model import DependencyFile, Project, RequirementChange
 from gpuenv.adapt.patch.apply import patched
 from gpuenv.adapt.patch.unified_diff import unified_diff
 from gpuenv.adapt.read_project import read_left
@@ -47,12 +47,14 @@ def commit(day: str) -> None:
     git("commit", "-qm", "a", day=day)
 
 
-def moved(left: Left, **new: str | None) -> tuple[LeftFile, ...]:
+def moved(left: Project, **new: str | None) -> tuple[DependencyFile, ...]:
     asked = {one.project: one for one in left.asked}
-    return patched(left, tuple(Change(name, asked[name], None, text, "", "") for name, text in new.items()))
+    return patched(
+        left, tuple(RequirementChange(name, asked[name], None, text, "", "") for name, text in new.items())
+    )
 
 
-def read(*paths: str) -> Left:
+def read(*paths: str) -> Project:
     return read_left(tuple(map(Path, paths)), {})
 
 
@@ -240,7 +242,7 @@ def test_no_kept_file_is_ever_overwritten(folder: Path) -> None:
     assert [one.read_text() for one in kept] == ["mine", "torch==1.7.1\n", "torch==1.8\n", "torch==1.9\n"]
 
 
-def two_files(folder: Path) -> tuple[Left, tuple[LeftFile, ...]]:
+def two_files(folder: Path) -> tuple[Project, tuple[DependencyFile, ...]]:
     (folder / "requirements.txt").write_text(f"-r more.txt\n{TORCH}")
     (folder / "more.txt").write_text("numpy==1.19\n")
     left = read(".")

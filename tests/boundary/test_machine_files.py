@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpuenv.model.errors import Refused
+from gpuenv.model.errors import Unsatisfiable
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.planning.machines import choose_machines, read_machine
 from gpuenv.planning.options import PlanOptions
@@ -26,7 +26,7 @@ def saved(folder: Path, **facts: Any) -> Path:
 
 def test_gpus_without_a_driver_are_refused(tmp_path: Path) -> None:
     machine = read_machine(saved(tmp_path, driver=None, gpus=[T4]))
-    with pytest.raises(Refused) as raised:
+    with pytest.raises(Unsatisfiable) as raised:
         choose_target((machine,), (), cpu=False)
     assert raised.value.code == "driver-unknown"
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from packaging.utils import canonicalize_name
 from serving import Site, serve
 
-from gpuenv.http import HttpClient, HttpProblem, Limits, fetch_page, read_sample
+from gpuenv.http import FetchLimits, HttpClient, HttpProblem, fetch_page, read_sample
 from gpuenv.indexes.mirrors.measurements import (
     KEPT_S,
-    Checked,
+    MeasuredMirror,
     Memory,
     Speed,
     address_of,
@@ -27,8 +27,8 @@ from gpuenv.indexes.mirrors.measurements import (
     read_memory,
     remember,
 )
-from gpuenv.indexes.mirrors.probe import Pace, Probe, measure_files, probe_mirrors
-from gpuenv.indexes.mirrors.verdict import Verdict
+from gpuenv.indexes.mirrors.probe import Probe, ProbeLimits, measure_files, probe_mirrors
+from gpuenv.indexes.mirrors.verdict import MirrorStatus
 from gpuenv.indexes.mirrors.wanted_files import newest_file
 from gpuenv.model.index import IndexSource
 from gpuenv.model.mirror import Mirror, PypiPart, TorchPart
@@ -36,7 +36,7 @@ from gpuenv.model.mirror import Mirror, PypiPart, TorchPart
 LENGTH = 10 << 20
 WHEEL = "torch-2.14.1+cu126-cp312-cp312-manylinux_2_28_x86_64.whl"
 TORCH = canonicalize_name("torch")
-QUICK = Pace(whole_s=5, pages_s=5, sample_bytes=1 << 16, sample_s=0.5)
+QUICK = ProbeLimits(whole_s=5, pages_s=5, sample_bytes=1 << 16, sample_s=0.5)
 NOW = 1_800_000_000.0
 
 
@@ -53,7 +53,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def client(environ: dict[str, str]) -> Iterator[HttpClient]:
-    with HttpClient(environ, limits=Limits(connect_s=2, read_s=2, whole_s=5), fresh=True) as made:
+    with HttpClient(environ, limits=FetchLimits(connect_s=2, read_s=2, whole_s=5), fresh=True) as made:
         yield made
 
 
@@ -151,7 +151,7 @@ def test_files_are_measured_side_by_side_and_one_that_hangs_stops_no_other(
     site.at("/good.whl", ranged)
     site.at("/hangs.whl", lambda _: site.closing.wait() and None)
     urls = [f"{site.url}/{name}.whl" for name in ("hangs", "good", "missing")]
-    samples = measure_files(urls, client, Pace(whole_s=0.5, sample_bytes=10, sample_s=0.1))
+    samples = measure_files(urls, client, ProbeLimits(whole_s=0.5, sample_bytes=10, sample_s=0.1))
     assert [sample is not None for sample in samples] == [False, True, False]
 
 
@@ -177,7 +177,7 @@ def test_what_mirrors_list_is_read_and_their_file_measured(site: Site, client: H
 
 def test_a_mirror_that_hangs_is_given_up_with_a_reason(site: Site, client: HttpClient) -> None:
     site.at("/hangs/torch/", lambda _: site.closing.wait() and None)
-    pace = Pace(whole_s=1, pages_s=0.2)
+    pace = ProbeLimits(whole_s=1, pages_s=0.2)
     ((_, reading),) = probe_mirrors([probe(f"{site.url}/hangs")], client, pace)
     (listing,) = reading.listings
     assert "timed out" in str(listing.problem)
@@ -190,7 +190,7 @@ def test_the_pages_of_one_mirror_have_one_limit_together(site: Site, client: Htt
     for number in range(8):
         site.at(f"/{number}/torch/", lambda _: site.closing.wait() and None)
     many = Probe(tuple((source, (TORCH,)) for source in sources), newest_file)
-    ((_, reading),) = probe_mirrors([many], client, Pace(whole_s=0.6, pages_s=0.3))
+    ((_, reading),) = probe_mirrors([many], client, ProbeLimits(whole_s=0.6, pages_s=0.3))
     assert len(reading.listings) == 8
     assert {listing.problem for listing in reading.listings} == {"timed out after 0.3 s"}
 
@@ -236,10 +236,10 @@ def speed(at: float = NOW, bytes_per_s: int = 5) -> Speed:
 
 
 def test_what_was_found_out_is_remembered_for_a_day(environ: dict[str, str]) -> None:
-    verdict = Verdict(
+    verdict = MirrorStatus(
         "lab", "own", answers=True, has=True, leaks=("a.example.com",), bytes_per_s=5, measured_at=NOW
     )
-    remember(environ, [speed()], [Checked(address_of(LAB), WHEEL, verdict)], NOW)
+    remember(environ, [speed()], [MeasuredMirror(address_of(LAB), WHEEL, verdict)], NOW)
     memory = read_memory(environ, NOW + KEPT_S - 1)
     assert memory.speed_of(LAB) == 5
     assert memory.verdict_of(LAB, WHEEL) == verdict

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gpuenv.node.making import Making, Wanted
-from gpuenv.node.places import Place
+from gpuenv.node.making import CreateRequest, NodeCreation
+from gpuenv.node.places import NodeEnvironmentPaths
 from gpuenv.node.problems import NodeError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the nodes are POSIX systems")
@@ -25,19 +25,19 @@ esac
 """
 
 
-def make(folder: Path, ending: str = "") -> Place:
-    place = Place(str(folder / "data"), "paper", str(folder / "data" / "envs" / "paper"))
+def make(folder: Path, ending: str = "") -> NodeEnvironmentPaths:
+    place = NodeEnvironmentPaths(str(folder / "data"), "paper", str(folder / "data" / "envs" / "paper"))
     Path(place.path).mkdir(parents=True)
     python = folder / "python"
     places = {name: folder / name for name in ("notes", "files", "modes")}
     python.write_text(PYTHON.format(ending=ending, **places), encoding="utf-8")
     python.chmod(python.stat().st_mode | stat.S_IXUSR)
-    wanted = Wanted(
+    wanted = CreateRequest(
         python="3.8", requirements=f"{INDEX}\ntorch==2.4.1\n", hashed=False, fingerprint="",
         names=("torch",), size=0, record={"plan": {}}, force=False,
     )  # fmt: skip
     environ = {"PATH": os.defpath}
-    Making(wanted, place, environ, ()).make(str(python), lambda: None)
+    NodeCreation(wanted, place, environ, ()).make(str(python), lambda: None)
     return place
 
 

@@ -26,7 +26,7 @@ from gpuenv.environments.conda.registry import register_environment, unregister_
 from gpuenv.installers import rattler
 from gpuenv.installers.conda.tool import Calling
 from gpuenv.model.conda import CondaChannel, CondaPin, CondaWanted
-from gpuenv.model.errors import InstallFailed, Refused, Unreachable, UsageError
+from gpuenv.model.errors import InstallFailed, Unreachable, Unsatisfiable, UsageError
 
 pytest.importorskip("rattler")
 
@@ -147,7 +147,7 @@ def test_what_is_not_what_was_planned_is_refused(
     asked = wanted(tmp_path, channel, pin=pin, cuda=cuda)
     if code == "solved-to-cpu":  # the spec lets a CPU build pass, the pin does not
         asked = replace(asked, pins=(GPU,))
-    with pytest.raises(Refused) as told:
+    with pytest.raises(Unsatisfiable) as told:
         rattler.solve(asked, calling)
     assert told.value.code == code
 

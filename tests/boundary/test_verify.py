@@ -18,7 +18,7 @@ from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.errors import UsageError
 from gpuenv.model.machine import Gpu, Machine, Problem, System
 from gpuenv.model.machine_json import render_machine
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.operations.verify import VerifyOptions, VerifyResult, verify
 from gpuenv.verification.locate import locate
 
@@ -400,7 +400,7 @@ def test_an_environment_that_gpuenv_did_not_make_is_left_as_it_is(environment: E
 
 
 def test_a_result_that_cannot_be_kept_is_a_warning(environment: Environment) -> None:
-    warning = Warn("not-recorded", "read-only")
+    warning = PlanWarning("not-recorded", "read-only")
     torch = environment.with_torch()
     result = verify(str(torch.path), torch.environ, machine=BARE, remember=lambda *_: warning)
     assert result.ok

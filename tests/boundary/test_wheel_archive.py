@@ -10,7 +10,7 @@ from serving import Site, serve
 from torch_wheels import garble, library, wheel_bytes
 from wheel_shop import Manner, WheelShop
 
-from gpuenv.http import HttpClient, HttpProblem, Limits
+from gpuenv.http import FetchLimits, HttpClient, HttpProblem
 from gpuenv.http.ranges import ByteRanges
 from gpuenv.wheels.archive import WheelArchive, WheelProblem, open_local_wheel, open_wheel
 
@@ -33,7 +33,7 @@ def shop(site: Site) -> WheelShop:
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[HttpClient]:
-    limits = Limits(connect_s=2, read_s=2, whole_s=5)
+    limits = FetchLimits(connect_s=2, read_s=2, whole_s=5)
     with HttpClient({"GPUENV_CACHE_DIR": str(tmp_path / "cache")}, limits=limits) as made:
         yield made
 

@@ -22,7 +22,7 @@ from gpuenv.formats.environment_yml import render_environment
 from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.text import render_text
 from gpuenv.host.software.package_managers import find_conda_tools
-from gpuenv.model.errors import GpuenvError, Refused, UsageError
+from gpuenv.model.errors import GpuenvError, Unsatisfiable, UsageError
 from gpuenv.model.machine_json import render_machine
 from gpuenv.model.plan import Plan
 from gpuenv.planning.make_plan import make_plan
@@ -120,7 +120,7 @@ def test_a_machine_gets_a_build_that_runs_on_it_or_a_refusal(desk: Desk, name: s
     outcome = desk.outcome(table, channel=channel)
     rows = [] if name == BROKEN else fitting(table, channel)
     if not rows:
-        assert isinstance(outcome, Refused), outcome
+        assert isinstance(outcome, Unsatisfiable), outcome
         return
     assert isinstance(outcome, Plan), outcome
     row = row_planned(outcome, channel)
@@ -153,7 +153,7 @@ def test_a_refused_channel_leads_to_what_works(desk: Desk) -> None:
     """The pytorch channel ended before the RTX 5090: what is offered has been tried."""
     table = TABLES["table-13-rtx-5090-570"]
     outcome = desk.outcome(table, channel="pytorch")
-    assert isinstance(outcome, Refused)
+    assert isinstance(outcome, Unsatisfiable)
     commands = [fix.command for fix in outcome.fixes if fix.command]
     offered = [
         command.rpartition("--channel ")[2].split()[0] for command in commands if "--channel" in command
@@ -165,7 +165,7 @@ def test_a_refused_channel_leads_to_what_works(desk: Desk) -> None:
 
 def test_what_would_not_work_is_not_offered(desk: Desk) -> None:
     outcome = desk.outcome(TABLES["table-18-t4-418-python-3-11"], channel="conda-forge")
-    assert isinstance(outcome, Refused)
+    assert isinstance(outcome, Unsatisfiable)
     assert not any("wheel" in fix.text for fix in outcome.fixes)
 
 
@@ -187,7 +187,7 @@ def test_wheels_are_those_that_another_manager_would_take(desk: Desk, name: str)
     outcome = desk.outcome(table, channel="wheels")
     other = desk.outcome(table, manager="uv", channel="wheels")
     if isinstance(other, GpuenvError):
-        assert isinstance(outcome, Refused)
+        assert isinstance(outcome, Unsatisfiable)
         return
     assert isinstance(outcome, Plan), outcome
     torch = outcome.packages[0]

@@ -21,7 +21,7 @@ from ruamel.yaml import YAML
 from gpuenv.formats.environment_yml import render_environment
 from gpuenv.formats.pixi import render_pixi_of_conda
 from gpuenv.model.capability import parse_compute_capability
-from gpuenv.model.errors import Refused
+from gpuenv.model.errors import Unsatisfiable
 from gpuenv.model.machine_json import render_machine
 from gpuenv.model.plan import Plan
 from gpuenv.planning.make_plan import make_plan
@@ -52,7 +52,7 @@ def planned(root: Path, table: Table, channel: str) -> Plan | None:
     }  # fmt: skip
     try:
         return make_plan(options, environ, target=str(root / "environment"))
-    except Refused:
+    except Unsatisfiable:
         return None
 
 

@@ -22,7 +22,7 @@ from running import Done, Program
 from tiny_wheels import tiny_torch, tiny_torchvision, tiny_wheel
 
 from gpuenv.environments import snapshot
-from gpuenv.environments.store import Place, Store
+from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore
 
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 CPU = ("torch==2.14.1", "--cuda", "cpu", "--python", PYTHON, "--manager", "uv")
@@ -302,7 +302,7 @@ def test_an_environment_that_was_moved_by_hand_grows_where_it_is(program: Progra
 
 def kill_half_way(paper: Path) -> None:
     (site,) = paper.glob("lib/*/site-packages")
-    place = Place(Store(paper.parent.parent), "paper", paper)
+    place = EnvironmentPaths(EnvironmentStore(paper.parent.parent), "paper", paper)
     snapshot.take(place, (str(site),), ("torch", "mylib"))
     for path in site.glob("torch-*/*"):
         path.unlink()

@@ -17,7 +17,7 @@ from replica_network import Network
 
 from gpuenv import matrices
 from gpuenv.formats.text import render_text
-from gpuenv.model.errors import GpuenvError, Refused, Unreachable
+from gpuenv.model.errors import GpuenvError, Unreachable, Unsatisfiable
 from gpuenv.model.plan import Plan
 
 H100_535 = "table-12-h100-535"
@@ -39,7 +39,7 @@ def table(name: str) -> Table:
 def compared(one: Table, outcome: Plan | GpuenvError, network: Network, *allowed: str) -> list[str]:
     """Say where an outcome is not what the official indexes give."""
     if one.official is None:
-        return [] if isinstance(outcome, Refused) else [f"{one.name}: no refusal but {outcome}"]
+        return [] if isinstance(outcome, Unsatisfiable) else [f"{one.name}: no refusal but {outcome}"]
     if isinstance(outcome, GpuenvError):
         return [f"{one.name}: {outcome.message}"]
     found = judge(outcome, one, network, *allowed)
@@ -93,7 +93,7 @@ def test_tsinghua_alone_serves_each_machine_that_a_build_of_pypi_runs_on(
         outcome = planner.outcome(one, "tuna")
         best = best_of_pypi(one, network.shelf("tuna"))
         if best is None:
-            faults += [] if isinstance(outcome, Refused) else [f"{one.name}: {outcome}"]
+            faults += [] if isinstance(outcome, Unsatisfiable) else [f"{one.name}: {outcome}"]
         elif isinstance(outcome, GpuenvError):
             faults.append(f"{one.name}: {outcome.message}")
         else:

@@ -13,7 +13,7 @@ from adapted_papers import MACHINES, NAMES, adapt_for, bare_environ, copy_paper,
 from running import Program
 
 from gpuenv.adapt.model import Adaptation
-from gpuenv.adapt.patch.apply import unplaced
+from gpuenv.adapt.patch.apply import unapplied
 from gpuenv.adapt.patch.unified_diff import unified_diff
 from gpuenv.resolution.target import choose_target
 
@@ -40,7 +40,7 @@ def test_the_adapted_files_hold_on_the_machine_and_all_other_lines_are_as_they_w
         assert before == after
     write_back(first)
     again = adapt_for(Path(), saved, environ)
-    by_hand = unplaced(again.left, again.changes)
+    by_hand = unapplied(again.left, again.changes)
     assert [one for one in again.changes if one not in by_hand] == []
     assert (again.plan.pins, again.plan.variant) == (first.plan.pins, first.plan.variant)
 

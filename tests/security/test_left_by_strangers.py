@@ -24,7 +24,7 @@ from gpuenv.environments.contents import last_use as usage
 from gpuenv.environments.contents.last_use import mark_used
 from gpuenv.environments.journal import journal_file, new_journal, write_journal
 from gpuenv.environments.renaming import MovedKernel
-from gpuenv.environments.store import Place, Store
+from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore
 from gpuenv.files.directories import identity_of
 from gpuenv.model.errors import InstallFailed, UsageError
 from gpuenv.operations.interrupted_change import mend, place_at
@@ -35,22 +35,22 @@ SITE = Path("lib", "python3.12", "site-packages")
 as_root = pytest.mark.skipif(
     os.name == "nt" or os.geteuid() != 0, reason="only root can give files to somebody else"
 )
-Plant = Callable[[Place, Path], None]
+Plant = Callable[[EnvironmentPaths, Path], None]
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "data")
+def store(tmp_path: Path) -> EnvironmentStore:
+    return EnvironmentStore(tmp_path / "data")
 
 
 @pytest.fixture
-def environ(store: Store, tmp_path: Path) -> dict[str, str]:
+def environ(store: EnvironmentStore, tmp_path: Path) -> dict[str, str]:
     return {"GPUENV_DATA_DIR": str(store.root), "GPUENV_CACHE_DIR": str(tmp_path / "cache"), "PATH": ""}
 
 
 @pytest.fixture
-def place(store: Store) -> Place:
-    return make(Place(store, "paper", store.environments / "paper"))
+def place(store: EnvironmentStore) -> EnvironmentPaths:
+    return make(EnvironmentPaths(store, "paper", store.environments / "paper"))
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def outside(tmp_path: Path) -> Path:
     return folder
 
 
-def make(place: Place) -> Place:
+def make(place: EnvironmentPaths) -> EnvironmentPaths:
     site = place.path / SITE
     info = site / "torch-2.14.1.dist-info"
     info.mkdir(parents=True)
@@ -103,7 +103,7 @@ def attempt(act: Callable[[], object]) -> None:
         act()
 
 
-def change(place: Place) -> None:
+def change(place: EnvironmentPaths) -> None:
     """Do what each command that changes an environment does first, then a change that fails."""
     from gpuenv.environments.in_place import changing_in_place  # noqa: PLC0415
     from gpuenv.environments.lock import locked  # noqa: PLC0415
@@ -114,7 +114,7 @@ def change(place: Place) -> None:
             pass
 
 
-def replace_it(place: Place) -> None:
+def replace_it(place: EnvironmentPaths) -> None:
     """Do what `create --force` does first."""
     with apply.changing(place, force=True):
         pass
@@ -123,7 +123,7 @@ def replace_it(place: Place) -> None:
 # --- planted in the environment, by what older gpuenvs and this one call their folders
 
 
-def plant_manifest(place: Place, outside: Path, folder: str) -> Path:
+def plant_manifest(place: EnvironmentPaths, outside: Path, folder: str) -> Path:
     kept = place.path / folder
     (kept / "files").mkdir(parents=True)
     up = os.path.relpath(outside, place.path)
@@ -137,21 +137,21 @@ def plant_manifest(place: Place, outside: Path, folder: str) -> Path:
     return kept
 
 
-def _linked_file(place: Place, outside: Path, folder: str) -> None:
+def _linked_file(place: EnvironmentPaths, outside: Path, folder: str) -> None:
     (plant_manifest(place, outside, folder) / "files" / "thesis.tex").symlink_to(outside / "thesis.tex")
 
 
-def _linked_folder(place: Place, outside: Path, folder: str) -> None:
+def _linked_folder(place: EnvironmentPaths, outside: Path, folder: str) -> None:
     (plant_manifest(place, outside, folder) / "files" / "lib").symlink_to(outside)
 
 
-def _whole_folder_is_a_link(place: Place, outside: Path, folder: str) -> None:
+def _whole_folder_is_a_link(place: EnvironmentPaths, outside: Path, folder: str) -> None:
     kept = plant_manifest(place, outside, folder)
     kept.rename(outside.with_name("elsewhere"))
     kept.symlink_to(outside.with_name("elsewhere"))
 
 
-def _packages_are_a_link(place: Place, outside: Path, folder: str) -> None:
+def _packages_are_a_link(place: EnvironmentPaths, outside: Path, folder: str) -> None:
     plant_manifest(place, outside, folder)
     theirs = place.path / SITE / "torch"
     for file in theirs.iterdir():
@@ -160,25 +160,25 @@ def _packages_are_a_link(place: Place, outside: Path, folder: str) -> None:
     theirs.symlink_to(outside / "torch")
 
 
-def _hard_link(place: Place, outside: Path, folder: str) -> None:
+def _hard_link(place: EnvironmentPaths, outside: Path, folder: str) -> None:
     kept = plant_manifest(place, outside, folder)
     os.link(outside / "thesis.tex", kept / "files" / "gpuenv.json")
     os.link(outside / "thesis.tex", place.path / ".gpuenv-used")
 
 
-def _pipe(place: Place, outside: Path, folder: str) -> None:
+def _pipe(place: EnvironmentPaths, outside: Path, folder: str) -> None:
     kept = plant_manifest(place, outside, folder)
     (kept / "manifest.json").unlink()
     os.mkfifo(kept / "manifest.json")
     os.mkfifo(kept / "files" / "gpuenv.json")
 
 
-def _huge(place: Place, outside: Path, folder: str) -> None:
+def _huge(place: EnvironmentPaths, outside: Path, folder: str) -> None:
     with (plant_manifest(place, outside, folder) / "manifest.json").open("r+") as file:
         file.truncate(1 << 40)
 
 
-def _truncated(place: Place, outside: Path, folder: str) -> None:
+def _truncated(place: EnvironmentPaths, outside: Path, folder: str) -> None:
     (plant_manifest(place, outside, folder) / "manifest.json").write_text('{"names": ["tor')
 
 
@@ -192,7 +192,7 @@ FOLDERS = [".gpuenv-repair", ".gpuenv-renaming", f".gpuenv-repair-{'a' * 32}", f
 @pytest.mark.parametrize("folder", FOLDERS)
 @pytest.mark.parametrize("plant", INSIDE, ids=lambda plant: plant.__name__.strip("_"))
 def test_what_is_planted_in_an_environment_is_no_change_of_ours(
-    place: Place, outside: Path, environ: dict[str, str], plant: Callable[..., None], folder: str
+    place: EnvironmentPaths, outside: Path, environ: dict[str, str], plant: Callable[..., None], folder: str
 ) -> None:
     plant(place, outside, folder)
     before, inside = state(outside), state(place.path)
@@ -209,9 +209,9 @@ def test_what_is_planted_in_an_environment_is_no_change_of_ours(
 
 
 def test_the_token_of_another_environment_is_of_no_use(
-    place: Place, store: Store, outside: Path, environ: dict[str, str]
+    place: EnvironmentPaths, store: EnvironmentStore, outside: Path, environ: dict[str, str]
 ) -> None:
-    other = make(Place(store, "other", store.environments / "other"))
+    other = make(EnvironmentPaths(store, "other", store.environments / "other"))
     entry = snapshot.take(other, (str(other.path / SITE),), ("torch",))
     kept = place.path / entry.folder(other.path).name
     (kept / "files").mkdir(parents=True)
@@ -226,7 +226,7 @@ def test_the_token_of_another_environment_is_of_no_use(
 # --- a change of ours that was killed, in an environment that others may write
 
 
-def kill(place: Place) -> Path:
+def kill(place: EnvironmentPaths) -> Path:
     """Leave a change of ours half-done; return where its files are kept."""
     return snapshot.take(place, (str(place.path / SITE),), ("torch",)).folder(place.path) / "files"
 
@@ -236,7 +236,7 @@ def kill(place: Place) -> Path:
     "a file outside replaced by the repair",
     without="links-are-followed",
 )
-def test_a_link_among_the_kept_files_leads_nowhere(place: Place, outside: Path) -> None:
+def test_a_link_among_the_kept_files_leads_nowhere(place: EnvironmentPaths, outside: Path) -> None:
     kept = kill(place)
     (kept / "share").mkdir()
     (kept / "share" / "thesis.tex").write_text("theirs")
@@ -255,7 +255,7 @@ def test_a_link_among_the_kept_files_leads_nowhere(place: Place, outside: Path) 
     "files outside removed by the repair",
     without="links-are-followed",
 )
-def test_packages_that_have_become_a_link_are_not_emptied(place: Place, outside: Path) -> None:
+def test_packages_that_have_become_a_link_are_not_emptied(place: EnvironmentPaths, outside: Path) -> None:
     kill(place)
     for file in (place.path / SITE / "torch").iterdir():
         file.unlink()
@@ -271,7 +271,7 @@ def test_packages_that_have_become_a_link_are_not_emptied(place: Place, outside:
     "files outside moved by the repair",
     without="links-are-followed+any-folder-is-own",
 )
-def test_a_link_in_place_of_the_kept_folder_is_refused(place: Place, outside: Path) -> None:
+def test_a_link_in_place_of_the_kept_folder_is_refused(place: EnvironmentPaths, outside: Path) -> None:
     folder = kill(place).parent
     folder.rename(outside / "files-of-others")
     (outside / "files").mkdir()
@@ -288,7 +288,7 @@ def test_a_link_in_place_of_the_kept_folder_is_refused(place: Place, outside: Pa
 @as_root
 @attack("owns what was kept for a change", "their files in the environment", without="any-owner")
 @pytest.mark.parametrize("part", ["folder", "file"])
-def test_files_of_another_user_are_not_brought_back(place: Place, part: str) -> None:
+def test_files_of_another_user_are_not_brought_back(place: EnvironmentPaths, part: str) -> None:
     kept = kill(place)
     given = {"folder": kept.parent, "file": kept / SITE / "torch" / "version.py"}[part]
     os.chown(given, STRANGER, STRANGER)
@@ -306,8 +306,10 @@ def test_files_of_another_user_are_not_brought_back(place: Place, part: str) -> 
     without="links-are-followed",
 )
 @pytest.mark.parametrize("kind", ["gone", "whole"])
-def test_a_renaming_of_ours_does_not_write_through_links(place: Place, outside: Path, kind: str) -> None:
-    target = Place(place.store, "second", place.store.environments / "second")
+def test_a_renaming_of_ours_does_not_write_through_links(
+    place: EnvironmentPaths, outside: Path, kind: str
+) -> None:
+    target = EnvironmentPaths(place.store, "second", place.store.environments / "second")
     entry = ledger.note(place, ledger.new_entry("renaming"))
     folder = entry.folder(place.path)
     (folder / "share").mkdir(parents=True)
@@ -324,16 +326,16 @@ def test_a_renaming_of_ours_does_not_write_through_links(place: Place, outside: 
 # --- planted in a data folder
 
 
-def building(place: Place, outside: Path) -> str:
+def building(place: EnvironmentPaths, outside: Path) -> str:
     """Return a journal that makes the user's own folder look like a half-made environment."""
-    victim = Place(place.store, outside.name, outside)
+    victim = EnvironmentPaths(place.store, outside.name, outside)
     file = journal_file(write_and_forget(victim))
     text = file.read_text()
     file.unlink()
     return text
 
 
-def write_and_forget(victim: Place) -> Place:
+def write_and_forget(victim: EnvironmentPaths) -> EnvironmentPaths:
     from dataclasses import replace  # noqa: PLC0415
 
     write_journal(victim, replace(new_journal(victim, replaces=False), identity=identity_of(victim.path)))
@@ -347,12 +349,12 @@ def put(file: Path, text: str) -> Path:
     return file
 
 
-def plant_journal(place: Place, outside: Path) -> tuple[Place, Path]:
-    victim = Place(place.store, outside.name, outside)
+def plant_journal(place: EnvironmentPaths, outside: Path) -> tuple[EnvironmentPaths, Path]:
+    victim = EnvironmentPaths(place.store, outside.name, outside)
     return victim, put(journal_file(victim), building(place, outside))
 
 
-def look_and_mend(victim: Place, environ: dict[str, str]) -> None:
+def look_and_mend(victim: EnvironmentPaths, environ: dict[str, str]) -> None:
     assert list_all(environ)
     list_interrupted(environ)
     attempt(lambda: apply.is_half_done(victim))
@@ -360,7 +362,9 @@ def look_and_mend(victim: Place, environ: dict[str, str]) -> None:
     attempt(lambda: remove(str(victim.path), environ, wait_s=0))
 
 
-def test_the_way_a_journal_would_succeed(place: Place, outside: Path, environ: dict[str, str]) -> None:
+def test_the_way_a_journal_would_succeed(
+    place: EnvironmentPaths, outside: Path, environ: dict[str, str]
+) -> None:
     """The same journal, were it the user's own: what the tests below are held against."""
     victim, _ = plant_journal(place, outside)
     assert [one.path for one in list_interrupted(environ)] == [outside]
@@ -376,7 +380,7 @@ def test_the_way_a_journal_would_succeed(place: Place, outside: Path, environ: d
 )
 @pytest.mark.parametrize("part", ["file", "folder", "both"])
 def test_a_journal_of_another_user_is_not_followed(
-    place: Place, outside: Path, environ: dict[str, str], part: str
+    place: EnvironmentPaths, outside: Path, environ: dict[str, str], part: str
 ) -> None:
     victim, file = plant_journal(place, outside)
     for path in (file,) * (part != "folder") + (file.parent,) * (part != "file"):
@@ -393,7 +397,7 @@ def test_a_journal_of_another_user_is_not_followed(
 )
 @pytest.mark.parametrize("how", ["link", "hard-link", "writable"])
 def test_a_journal_that_others_may_have_written_is_not_followed(
-    place: Place, outside: Path, environ: dict[str, str], how: str
+    place: EnvironmentPaths, outside: Path, environ: dict[str, str], how: str
 ) -> None:
     victim, _ = plant_journal_as(how, place, outside)
     before = state(outside)
@@ -403,7 +407,7 @@ def test_a_journal_that_others_may_have_written_is_not_followed(
 
 @pytest.mark.parametrize("how", ["pipe", "folder", "huge", "truncated"])
 def test_a_journal_that_is_none_holds_nobody_up(
-    place: Place, outside: Path, environ: dict[str, str], how: str
+    place: EnvironmentPaths, outside: Path, environ: dict[str, str], how: str
 ) -> None:
     victim, _ = plant_journal_as(how, place, outside)
     before = state(outside)
@@ -414,7 +418,7 @@ def test_a_journal_that_is_none_holds_nobody_up(
     assert (raised.value.code, raised.value.exit_code) == ("journal-unreadable", 2)
 
 
-def plant_journal_as(how: str, place: Place, outside: Path) -> tuple[Place, Path]:
+def plant_journal_as(how: str, place: EnvironmentPaths, outside: Path) -> tuple[EnvironmentPaths, Path]:
     """Plant a journal, or something in its place."""
     victim, file = plant_journal(place, outside)
     text, theirs = file.read_text(), put(file.parent / "theirs", file.read_text())
@@ -440,7 +444,7 @@ def plant_journal_as(how: str, place: Place, outside: Path) -> tuple[Place, Path
 
 @pytest.mark.parametrize("field", ["path", "old", "trash"])
 def test_a_journal_names_nothing_but_its_own_environment(
-    place: Place, outside: Path, environ: dict[str, str], field: str
+    place: EnvironmentPaths, outside: Path, environ: dict[str, str], field: str
 ) -> None:
     document = json.loads(building(place, outside))
     own = json.loads(building(place, place.path))
@@ -452,11 +456,11 @@ def test_a_journal_names_nothing_but_its_own_environment(
     assert (state(outside), state(place.path)) == (before, inside)
 
 
-def test_what_was_put_in_place_of_the_old_environment_does_not_come_back(place: Place) -> None:
+def test_what_was_put_in_place_of_the_old_environment_does_not_come_back(place: EnvironmentPaths) -> None:
     journal = write_journal(place, new_journal(place, replaces=True))
     assert journal.old is not None
     place.path.rename(place.path.with_name("stolen"))
-    make(Place(place.store, "theirs", journal.old))
+    make(EnvironmentPaths(place.store, "theirs", journal.old))
     with pytest.raises(UsageError) as raised:
         mend(place)
     assert (raised.value.code, raised.value.exit_code) == ("recovery-blocked", 2)
@@ -466,7 +470,7 @@ def test_what_was_put_in_place_of_the_old_environment_does_not_come_back(place: 
 @as_root
 @pytest.mark.parametrize("folder", ["journals", "changes", "locks"])
 def test_a_folder_of_another_user_in_the_data_folder_is_refused_before_a_change(
-    place: Place, folder: str
+    place: EnvironmentPaths, folder: str
 ) -> None:
     (place.store.root / folder).mkdir(parents=True)
     os.chown(place.store.root / folder, STRANGER, STRANGER)
@@ -476,7 +480,7 @@ def test_a_folder_of_another_user_in_the_data_folder_is_refused_before_a_change(
     assert place.path.exists()
 
 
-def test_an_entry_of_the_ledger_that_others_may_have_written_is_not_followed(place: Place) -> None:
+def test_an_entry_of_the_ledger_that_others_may_have_written_is_not_followed(place: EnvironmentPaths) -> None:
     kill(place)
     (file,) = place.store.changes.iterdir()
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
@@ -489,10 +493,12 @@ def test_an_entry_of_the_ledger_that_others_may_have_written_is_not_followed(pla
     assert state(place.path) == before
 
 
-def test_an_entry_of_the_ledger_is_of_one_environment(place: Place, store: Store) -> None:
+def test_an_entry_of_the_ledger_is_of_one_environment(
+    place: EnvironmentPaths, store: EnvironmentStore
+) -> None:
     kill(place)
     (file,) = store.changes.iterdir()
-    other = make(Place(store, "other", store.environments / "other"))
+    other = make(EnvironmentPaths(store, "other", store.environments / "other"))
     ledger.note(other, ledger.new_entry("repair"))
     (second,) = set(store.changes.iterdir()) - {file}
     second.write_bytes(file.read_bytes())
@@ -510,7 +516,7 @@ def test_an_entry_of_the_ledger_is_of_one_environment(place: Place, store: Store
     without="any-note-is-touched",
 )
 @pytest.mark.parametrize("kind", ["link", "hard-link", "dangling"])
-def test_the_note_of_the_last_use_is_no_way_out(place: Place, outside: Path, kind: str) -> None:
+def test_the_note_of_the_last_use_is_no_way_out(place: EnvironmentPaths, outside: Path, kind: str) -> None:
     note = place.path / ".gpuenv-used"
     match kind:
         case "link":
@@ -525,7 +531,7 @@ def test_the_note_of_the_last_use_is_no_way_out(place: Place, outside: Path, kin
     held_off(state(outside) == before)
 
 
-def test_a_pipe_in_place_of_the_note_of_the_last_use_holds_nobody_up(place: Place) -> None:
+def test_a_pipe_in_place_of_the_note_of_the_last_use_holds_nobody_up(place: EnvironmentPaths) -> None:
     os.mkfifo(place.path / ".gpuenv-used")
     mark_used(place.path)
 
@@ -535,7 +541,9 @@ def test_a_pipe_in_place_of_the_note_of_the_last_use_holds_nobody_up(place: Plac
              str(SITE / "torch" / "version.py"), "pyvenv.cfg"]
 )  # fmt: skip
 def test_a_pipe_in_place_of_a_file_holds_nobody_up(program: Program, name: str) -> None:
-    place = make(Place(Store(program.root / "data"), "paper", program.environments / "paper"))
+    place = make(
+        EnvironmentPaths(EnvironmentStore(program.root / "data"), "paper", program.environments / "paper")
+    )
     (place.path / name).unlink(missing_ok=True)
     os.mkfifo(place.path / name)
     for words in (("list", "--json"), ("info", "paper"), ("doctor", place.path, "--no-verify")):
@@ -547,7 +555,9 @@ def test_a_pipe_in_place_of_a_file_holds_nobody_up(program: Program, name: str) 
 
 
 def test_doctor_and_the_other_looking_commands_change_nothing(program: Program) -> None:
-    place = make(Place(Store(program.root / "data"), "paper", program.environments / "paper"))
+    place = make(
+        EnvironmentPaths(EnvironmentStore(program.root / "data"), "paper", program.environments / "paper")
+    )
     outside = program.home / "thesis"
     (outside / "torch").mkdir(parents=True)
     (outside / "thesis.tex").write_text("mine")

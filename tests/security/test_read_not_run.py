@@ -15,7 +15,7 @@ from attacks import attack, held_off
 from deciding import gpu_machine
 
 from gpuenv.adapt.git_date import last_changed
-from gpuenv.adapt.model import LeftFile
+from gpuenv.adapt.model import DependencyFile
 from gpuenv.adapt.parsers.setup_py import read_setup
 from gpuenv.indexes.parse_html import parse_html
 from gpuenv.indexes.parse_json import parse_json
@@ -39,7 +39,7 @@ SETUPS = {
 @pytest.mark.parametrize("kind", SETUPS)
 def test_a_setup_py_is_only_read(tmp_path: Path, kind: str) -> None:
     ran = tmp_path / "ran"
-    read_setup(LeftFile("setup.py", "setup.py", SETUPS[kind].format(ran=str(ran))))
+    read_setup(DependencyFile("setup.py", "setup.py", SETUPS[kind].format(ran=str(ran))))
     held_off(not ran.exists())
 
 

@@ -13,8 +13,8 @@ from gpuenv.model.findings import (
     ForeignLibrary,
     GpuState,
     Interpreter,
-    Kernel,
-    Limits,
+    KernelFindings,
+    MachineLimits,
     Node,
     PciDevice,
     Proof,
@@ -160,7 +160,7 @@ MACHINES = st.builds(
     problems=st.lists(st.builds(Problem, st.sampled_from(CODES), TEXTS), max_size=2).map(tuple),
 )
 KERNELS = st.builds(
-    Kernel,
+    KernelFindings,
     release=st.none() | st.just("6.8.0"),
     modules=st.sampled_from([(), ("nouveau",), ("nvidia", "nvidia_uvm")]),
     nvidia=st.sampled_from([None, "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  x"]),
@@ -262,7 +262,7 @@ FINDINGS = st.builds(
     ).map(tuple),
     kernel=KERNELS,
     limits=st.builds(
-        Limits,
+        MachineLimits,
         st.sampled_from([None, 1 << 26, 1 << 33]),
         st.sampled_from([None, 256, 65536]),
         st.sampled_from([None, 1, 1 << 40]),

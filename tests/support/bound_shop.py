@@ -19,7 +19,7 @@ from gpuenv import matrices
 from gpuenv.indexes.link import Link
 from gpuenv.indexes.wheel_files import select_wheels
 from gpuenv.model.index import IndexSource, Listing
-from gpuenv.resolution.resolve import Question, decide
+from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.torch_bound_pages import bound_projects, loosened, pages_to_read
 
 Pages = Mapping[str, tuple[str, ...]]  # addresses -> names of files
@@ -66,7 +66,7 @@ def listed(source: IndexSource, names: tuple[str, ...], project: str) -> Listing
     return Listing(source, canonicalize_name(project), found.files, source.url)
 
 
-def with_pages(question: Question, shop: Pages | None = None) -> Question:
+def with_pages(question: ResolutionInput, shop: Pages | None = None) -> ResolutionInput:
     """Return the question with the pages read that a plan would read."""
     names = bound_projects(question.request, question.target, question.pythons, question.knowledge)
     question = question.with_request(replace(question.request, bound=names))
@@ -80,7 +80,7 @@ def with_pages(question: Question, shop: Pages | None = None) -> Question:
     return question
 
 
-def _read_on(question: Question, shop: Pages) -> Question:
+def _read_on(question: ResolutionInput, shop: Pages) -> ResolutionInput:
     while sources := pages_to_read(question):
         question = question.with_listings(
             tuple(

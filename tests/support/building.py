@@ -13,7 +13,7 @@ from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.machine import Machine
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import TorchBuild, WheelFile
-from gpuenv.resolution.candidate import Case, Found, release_of
+from gpuenv.resolution.candidate import Candidate, IndexedFile, release_of
 from gpuenv.resolution.target import Target, choose_target
 
 PAGE = "https://torch.example.com/whl/torch/"
@@ -53,10 +53,10 @@ def case(
     architectures: str = "sm_80 sm_90",
     *files: str,
     **facts: Any,
-) -> Case:
+) -> Candidate:
     """Make a build under judgement, with the files named."""
     row = build(torch, variant, architectures, **facts)
-    return Case(row.torch, row.variant, row.index, row, tuple(found(name) for name in files))
+    return Candidate(row.torch, row.variant, row.index, row, tuple(found(name) for name in files))
 
 
 def listing(*files: WheelFile, project: str = "torch", kind: Any = "pytorch", **facts: Any) -> Listing:
@@ -66,6 +66,8 @@ def listing(*files: WheelFile, project: str = "torch", kind: Any = "pytorch", **
     )
 
 
-def found(filename: str, *, kind: Any = "pytorch", order: int = 0, **facts: Any) -> Found:
+def found(filename: str, *, kind: Any = "pytorch", order: int = 0, **facts: Any) -> IndexedFile:
     file = wheel(filename, **facts)
-    return Found(file, listing(file, project=str(file.name), kind=kind), order, release_of(file.version))
+    return IndexedFile(
+        file, listing(file, project=str(file.name), kind=kind), order, release_of(file.version)
+    )

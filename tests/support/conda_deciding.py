@@ -14,7 +14,7 @@ from gpuenv.planning.conda.choose import conda_pythons
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.conda.builds import knowledge_of_channel, known_packages, parse_conda_build
 from gpuenv.resolution.conda.plan_part import assemble_from_channel
-from gpuenv.resolution.resolve import ask, decide
+from gpuenv.resolution.resolve import build_input, decide
 from gpuenv.resolution.target import choose_target
 
 
@@ -34,7 +34,7 @@ def plan_of_channel(
     knowledge = knowledge_of_channel(load_knowledge(), rows, channel)
     projects = tuple(map(canonicalize_name, ("torch", *request.companions)))
     shipped = known_packages(builds, projects, target.platform, knowledge, channel)
-    question = ask(request, target, knowledge, shipped, conda_pythons(target.platform))
+    question = build_input(request, target, knowledge, shipped, conda_pythons(target.platform))
     decision = decide(question)
     choice = next(iter(decision.choices))
     return assemble_from_channel(question, decision, choice, NOTHING_CONFIGURED, builds, more)

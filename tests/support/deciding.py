@@ -19,10 +19,10 @@ from gpuenv.model.plan import Plan
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import parse_cuda_version
 from gpuenv.planning.load_knowledge import load_knowledge
-from gpuenv.resolution.plan_builder import assemble
+from gpuenv.resolution.plan_builder import build_plan
 from gpuenv.resolution.report.refusal import refuse
 from gpuenv.resolution.request import OPTIONAL, Request, parse_cuda_option, parse_python, parse_requirements
-from gpuenv.resolution.resolve import Choice, Decision, Question, ask, decide
+from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, build_input, decide
 from gpuenv.resolution.target import choose_target, driver_os, platform_of
 
 NOTHING_CONFIGURED = IndexConfiguration(None, (), ())
@@ -116,14 +116,14 @@ class Asked:
             spelled_out=bool(self.requirements),
         )
 
-    def question(self) -> Question:
+    def question(self) -> ResolutionInput:
         """Put the question; raises what `choose_target` raises."""
         request = self.request()
         cpu = request.variant is not None and request.variant.is_cpu
         target = choose_target(self.machines, self.devices, cpu=cpu)
         offers = tuple(PythonOffer(version) for version in self.pythons)
         published = listings(platform_of(self.machines[0]), self.published)
-        return ask(request, target, load_knowledge(), published, offers)
+        return build_input(request, target, load_knowledge(), published, offers)
 
     def again(self, command: str) -> Asked:
         """Ask what a fix's command asks, of the same machines."""
@@ -161,9 +161,9 @@ class Outcome:
     """A plan with the choice behind it, or the error; the question unless it could not be put."""
 
     plan: Plan | None = None
-    choice: Choice | None = None
+    choice: Solution | None = None
     error: GpuenvError | None = None
-    question: Question | None = None
+    question: ResolutionInput | None = None
     decision: Decision | None = None
 
 
@@ -177,7 +177,7 @@ def decided(asked: Asked) -> Outcome:
     if not decision.choices:
         return Outcome(error=refuse(question, decision), question=question, decision=decision)
     choice = decision.choices[0]
-    plan = assemble(question, decision, choice, NOTHING_CONFIGURED)
+    plan = build_plan(question, decision, choice, NOTHING_CONFIGURED)
     return Outcome(plan, choice, None, question, decision)
 
 

@@ -10,14 +10,14 @@ from typing import Any
 from deciding import PYTHONS, Asked, gpu_machine
 
 from gpuenv import matrices
-from gpuenv.fleet.grouping.machine_classes import Kind, Member, fold
-from gpuenv.fleet.grouping.questions import Asker
+from gpuenv.fleet.grouping.machine_classes import MachineClass, Member, equivalence_classes
+from gpuenv.fleet.grouping.questions import GroupResolver
 from gpuenv.model.capability import parse_compute_capability
 from gpuenv.model.machine import Machine
 from gpuenv.model.machine_json import render_machine
 from gpuenv.model.python import PythonOffer
 from gpuenv.planning.load_knowledge import load_knowledge
-from gpuenv.resolution.resolve import Question
+from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.target import choose_target
 
 # Driver branches by the first release of each that many people have.
@@ -36,7 +36,7 @@ def table_gpus() -> tuple[str, ...]:
     return tuple(name for name, fact in found if fact and not fact.ambiguous and fact.capability >= _OLDEST)
 
 
-def asked_of(machines: Sequence[Machine], *requirements: str, **wishes: Any) -> Question:
+def asked_of(machines: Sequence[Machine], *requirements: str, **wishes: Any) -> ResolutionInput:
     """Put the question of the platform that the machines share, with nothing asked of Pythons yet."""
     return Asked((machines[0],), requirements, **wishes).question()
 
@@ -54,11 +54,11 @@ def members_of(
 
 def fleet_of(
     machines: Sequence[Machine],
-    question: Question,
+    question: ResolutionInput,
     pythons: Sequence[Sequence[str]] | None = None,
-) -> tuple[tuple[Kind, ...], Asker]:
+) -> tuple[tuple[MachineClass, ...], GroupResolver]:
     """Return the kinds of the machines, and who asks about them."""
-    return fold(members_of(machines, pythons), question), Asker.of(question)
+    return equivalence_classes(members_of(machines, pythons), question), GroupResolver.of(question)
 
 
 def save(folder: Path, name: str, machine: Machine) -> Path:

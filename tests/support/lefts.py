@@ -8,30 +8,37 @@ from typing import Any
 
 from deciding import Asked as Asking
 
-from gpuenv.adapt.model import Asked, Change, FileKind, Left, LeftFile, Notation
+from gpuenv.adapt.model import (
+    DeclaredRequirement,
+    DependencyFile,
+    FileKind,
+    Notation,
+    Project,
+    RequirementChange,
+)
 from gpuenv.adapt.nearest.line_changes import stack_changes
 from gpuenv.adapt.nearest.search import Nearest, find_nearest, request_of
 from gpuenv.model.machine import Machine
-from gpuenv.resolution.resolve import Question
+from gpuenv.resolution.resolve import ResolutionInput
 
 
-def left(*lines: str, kind: FileKind = "requirements", notation: Notation = "pip") -> Left:
+def left(*lines: str, kind: FileKind = "requirements", notation: Notation = "pip") -> Project:
     """Make what one file asks for: `torch==1.7.1`, `python 3.7`, `cuda 10.2`, `index https://…`.
 
     A line that begins with `README ` is what a README says; one with `constraint ` stands in a `-c` file.
     """
     asked = tuple(_asked(number, line, notation) for number, line in enumerate(lines, start=1))
-    return Left((LeftFile("requirements.txt", kind, "\n".join(lines)),), asked)
+    return Project((DependencyFile("requirements.txt", kind, "\n".join(lines)),), asked)
 
 
-def _asked(number: int, line: str, notation: Notation) -> Asked:
+def _asked(number: int, line: str, notation: Notation) -> DeclaredRequirement:
     hint, line = line.startswith("README "), line.removeprefix("README ")
     constraint, line = line.startswith("constraint "), line.removeprefix("constraint ")
     word, _, rest = line.partition(" ")
     named = word in ("python", "cuda", "index")
     project = word if named else _name(line)
     file = "README.md" if hint else "requirements.txt"
-    return Asked(
+    return DeclaredRequirement(
         project, rest if named else line, file, number, number * 100, number * 100 + len(line), line,
         notation, hint, constraint,
     )  # fmt: skip
@@ -44,25 +51,25 @@ def _name(line: str) -> str:
     return line
 
 
-def question_of(found: Left, machine: Machine, **wishes: Any) -> Question:
+def question_of(found: Project, machine: Machine, **wishes: Any) -> ResolutionInput:
     """Put the question of what was left, to one machine."""
     asking = Asking((machine,), **wishes)
     return replace(_published_for(asking), request=request_of(found, asking.request()))
 
 
 @cache
-def _published_for(asking: Asking) -> Question:
+def _published_for(asking: Asking) -> ResolutionInput:
     """All that does not hang on what was left."""
     return asking.question()
 
 
-def adapted(found: Left, machine: Machine, **wishes: Any) -> tuple[Nearest, tuple[Change, ...]]:
+def adapted(found: Project, machine: Machine, **wishes: Any) -> tuple[Nearest, tuple[RequirementChange, ...]]:
     """Return the nearest sets and the changes that the first of them takes."""
     nearest = find_nearest(question_of(found, machine, **wishes), found)
     return nearest, stack_changes(nearest, nearest.choices[0], found)
 
 
-def with_changes(found: Left, changes: tuple[Change, ...]) -> Left:
+def with_changes(found: Project, changes: tuple[RequirementChange, ...]) -> Project:
     """Return what was left with the changes made, as the files would be read again."""
     changed = {id(change.asked): change for change in changes if change.asked is not None}
     kept = [
@@ -76,16 +83,18 @@ def with_changes(found: Left, changes: tuple[Change, ...]) -> Left:
     return replace(found, asked=(*kept, *added))
 
 
-def _changed(line: Asked, change: Change) -> Asked:
+def _changed(line: DeclaredRequirement, change: RequirementChange) -> DeclaredRequirement:
     new = change.new or ""
     text = _address(new) if line.project == "index" else new
     return replace(line, requirement=text, text=new, notation="pip" if change.pip else line.notation)
 
 
-def _added(number: int, change: Change) -> Asked:
+def _added(number: int, change: RequirementChange) -> DeclaredRequirement:
     new = change.new or ""
     text = _address(new) if change.project == "index" else new
-    return Asked(change.project, text, "requirements.txt", number, number * 100, number * 100 + 1, new)
+    return DeclaredRequirement(
+        change.project, text, "requirements.txt", number, number * 100, number * 100 + 1, new
+    )
 
 
 def _address(option: str) -> str:

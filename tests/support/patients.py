@@ -18,7 +18,7 @@ from gpuenv.doctor.read_findings import read_findings
 from gpuenv.host.detect import detect_machine
 from gpuenv.model.findings import Findings, Proof
 from gpuenv.planning.detect import hardware_knowledge
-from gpuenv.verification.locate import Located
+from gpuenv.verification.locate import LocatedPython
 
 L4 = FakeGpu("NVIDIA L4", "8.9")
 RTX_5090 = FakeGpu("NVIDIA GeForce RTX 5090", "12.0")
@@ -211,7 +211,7 @@ class Patient:
 
     def findings(self) -> Findings:
         machine = detect_machine(self.environ, hardware_knowledge, root=self.root)
-        located = Located(self.python, self.prefix)
+        located = LocatedPython(self.python, self.prefix)
         read = read_findings(located, machine, self.environ, named=self.named, root=self.root, here=self.work)
         return replace(read, proof=self.proof)
 

@@ -11,7 +11,7 @@ from deciding import gpu_machine, machine
 from gpuenv.model.errors import Because
 from gpuenv.model.locked import Locked, LockedFile
 from gpuenv.model.machine import Machine
-from gpuenv.model.plan import Advice, Plan, PlannedPackage, Rejection, Sources, Step, Warn
+from gpuenv.model.plan import Advice, Plan, PlannedPackage, PlanWarning, Rejection, Sources, Step
 
 H100 = gpu_machine("535.104.05", "NVIDIA H100")
 WINDOWS = gpu_machine("551.61", "RTX 4090", platform="win-64")
@@ -54,7 +54,7 @@ def plan(**facts: Any) -> Plan:
         why=(Because("CUDA 12.6 needs driver 525.60.13 or newer", "matrix cuda.json"),),
         rejected=(Rejection("torch", "2.15.0", "cu130", "driver", "needs driver 580.65.06", "cuda.json"),),
         advice=(Advice("torch 2.15.0 needs driver 580.65.06 or newer", "driver 580.65.06 or newer"),),
-        warnings=(Warn("assumed", "not seen"),),
+        warnings=(PlanWarning("assumed", "not seen"),),
     )
     return replace(made, **facts)
 

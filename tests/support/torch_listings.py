@@ -8,7 +8,7 @@ from packaging.utils import canonicalize_name
 
 from gpuenv.indexes.link import Link
 from gpuenv.indexes.wheel_files import parse_wheel_link
-from gpuenv.matrix_checks.refresh_targets import Target, find_targets, parse_only
+from gpuenv.matrix_checks.refresh_targets import WheelTarget, find_targets, parse_only
 from gpuenv.model.index import IndexSource, Listing
 
 DIGEST = "ab" * 32
@@ -27,7 +27,7 @@ def listing(
 
 def find(
     *listings: Listing, only: tuple[str, ...] = (), known: tuple[Any, ...] = (), reread: bool = False
-) -> tuple[Target, ...]:
+) -> tuple[WheelTarget, ...]:
     return find_targets(listings, parse_only(only), known, reread=reread)
 
 

@@ -22,15 +22,15 @@ from published import wheel
 from raw_rows import runs
 
 from gpuenv import matrices
-from gpuenv.adapt.model import Change, Left
+from gpuenv.adapt.model import Project, RequirementChange
 from gpuenv.adapt.nearest.line_changes import stack_changes
 from gpuenv.adapt.nearest.search import find_nearest, request_of
-from gpuenv.model.errors import Refused, UsageError
+from gpuenv.model.errors import Unsatisfiable, UsageError
 from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.machine import Machine
 from gpuenv.model.variant import Variant
 from gpuenv.resolution.request import parse_python, parse_requirements
-from gpuenv.resolution.resolve import Choice, Question, decide
+from gpuenv.resolution.resolve import ResolutionInput, Solution, decide
 from gpuenv.resolution.rules.torch_bound import ORIGIN
 
 MACHINES = {
@@ -79,7 +79,7 @@ def papers(draw: st.DrawFn) -> tuple[str, ...]:
     return ("conda", *lines) if conda else tuple(lines)
 
 
-def read(lines: tuple[str, ...]) -> Left:
+def read(lines: tuple[str, ...]) -> Project:
     return left(*lines[1:], notation="conda") if lines[0] == "conda" else left(*lines)
 
 
@@ -109,7 +109,7 @@ def far(project: str, version: Version, wanted: SpecifierSet) -> int:
 class Wanted:
     """What the lines of a left of these tests ask for, read anew from their text."""
 
-    def __init__(self, found: Left) -> None:
+    def __init__(self, found: Project) -> None:
         self.asked: dict[str, SpecifierSet] = {}
         self.variant = self.python = cuda = None
         self.others: list[str] = []
@@ -183,7 +183,12 @@ def admits(wanted: SpecifierSet, python: str) -> bool:
 
 
 def passes(
-    question: Question, torch: str, companions: dict[str, Version], python: str, variant: str, index: str
+    question: ResolutionInput,
+    torch: str,
+    companions: dict[str, Version],
+    python: str,
+    variant: str,
+    index: str,
 ) -> bool:
     """Whether every rule lets a set pass, with the other packages free."""
     texts = (f"torch=={torch}", *(f"{name}=={one}" for name, one in companions.items()))
@@ -226,7 +231,7 @@ def test_brute_force_over_the_matrices_finds_no_nearer_set(lines: tuple[str, ...
 # what changes
 
 
-def stands(found: Left, here: Machine) -> bool:
+def stands(found: Project, here: Machine) -> bool:
     """Whether what the lines ask for works as it stands: the build that pip takes, by every rule."""
     wanted = Wanted(found)
     question = question_of(found, here)
@@ -251,11 +256,11 @@ def stands(found: Left, here: Machine) -> bool:
     )
 
 
-def chosen_of(choice: Choice) -> dict[str, Version]:
+def chosen_of(choice: Solution) -> dict[str, Version]:
     return {str(item.file.name): item.release for item in choice.companions}
 
 
-def takes_companions(found: Left, choice: Choice) -> bool:
+def takes_companions(found: Project, choice: Solution) -> bool:
     """Whether pip takes the companions' builds: of a page of all it takes the highest local version."""
     addresses = [one.requirement or "" for one in found.asked if one.project == "index"]
     of_all = any("/whl/torch" in address for address in addresses)
@@ -282,7 +287,7 @@ def test_the_changes_lead_to_what_stands_none_is_too_many_and_none_is_missing(
     assert all(change.why and change.source for change in changes)
 
 
-def with_one_undone(changes: tuple[Change, ...]) -> list[tuple[Change, ...]]:
+def with_one_undone(changes: tuple[RequirementChange, ...]) -> list[tuple[RequirementChange, ...]]:
     """The changes less one of them; what goes from conda to pip, and the CUDA it leaves, goes together."""
     together = [change for change in changes if change.pip or change.project == "cuda"]
     alone = [one for one in changes if one.asked is not None and one not in together and not follows(one)]
@@ -290,20 +295,20 @@ def with_one_undone(changes: tuple[Change, ...]) -> list[tuple[Change, ...]]:
     return [tuple(one for one in changes if one not in group) for group in groups]
 
 
-def follows(change: Change) -> bool:
+def follows(change: RequirementChange) -> bool:
     """Whether a line is narrowed lest an installer takes another file: the rules judge what is asked for."""
     old, new = change.old or "", (change.new or "").partition("+")[0]
     return change.project in ("torchvision", "torchaudio", "numpy") and ("==" not in old or old == new)
 
 
-def files(choice: Choice) -> list[str]:
+def files(choice: Solution) -> list[str]:
     return [item.file.filename for item in choice.files]
 
 
 # cases
 
 
-def changed(found: Left, here: Machine) -> list[str]:
+def changed(found: Project, here: Machine) -> list[str]:
     """The changes in short."""
     return [f"{one.old} -> {one.new}" for one in adapted(found, here)[1]]
 
@@ -381,7 +386,7 @@ def test_a_companion_that_ended_is_given_up_and_said_so() -> None:
     assert {item.file.name for item in nearest.choices[0].companions} == {"torchvision"}
 
 
-def scatter_question(found: Left, page: str, *files: str, problem: str | None = None) -> Question:
+def scatter_question(found: Project, page: str, *files: str, problem: str | None = None) -> ResolutionInput:
     """The question with one page of PyG's, read or not."""
     question = question_of(found, RTX_5090)
     question = question.with_request(replace(question.request, bound=("torch-scatter",)))
@@ -492,7 +497,7 @@ def test_the_command_lines_python_holds_against_the_files() -> None:
 
 def test_nothing_at_all_is_refused_as_a_plan_is() -> None:
     too_old = gpu_machine("470.256.02", "GeForce GTX 680")
-    with pytest.raises(Refused):
+    with pytest.raises(Unsatisfiable):
         adapted(left("torch==1.7.1", "python >=3.13"), too_old)
 
 
@@ -510,13 +515,13 @@ def test_whatever_a_line_says_it_is_adapted_or_refused(text: str, project: str, 
     odd = replace(left("torch").asked[0], project=project, requirement=text, text=text, hint=hint)
     found = left("torch==2.4.1", "numpy<2")
     found = replace(found, asked=(*found.asked, odd))
-    with contextlib.suppress(UsageError, Refused):
+    with contextlib.suppress(UsageError, Unsatisfiable):
         nearest = find_nearest(replace(few(), request=request_of(found, few().request)), found)
         stack_changes(nearest, nearest.choices[0], found)
 
 
 @cache
-def few() -> Question:
+def few() -> ResolutionInput:
     """A question of few builds: what is odd is in the lines."""
     question = Asked((V100,)).question()
     kept = tuple(case for case in question.cases if str(case.torch) in {"1.11.0", "2.4.1"})

@@ -10,7 +10,7 @@ from lefts import left
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.adapt.model import Left
+from gpuenv.adapt.model import Project
 from gpuenv.adapt.nearest.request import Wishes, wishes_for
 from gpuenv.adapt.nearest.resolver_changes import (
     freed_of_builds,
@@ -27,7 +27,7 @@ HERE = choose_target((machine({"gpus": ["NVIDIA GeForce RTX 3090"], "driver": "5
 BECAUSE = Because("it must", "uv pip compile")
 
 
-def wishes(found: Left) -> Wishes:
+def wishes(found: Project) -> Wishes:
     return wishes_for(found, HERE, PythonOffer("3.10"))
 
 
@@ -67,7 +67,7 @@ def test_exported_builds_become_least_releases_where_one_is_for_another_python()
     exported = left(*lines, kind="environment", notation="conda")
     texts = ("numpy=1.19.2=py37h54aff64_0", "libffi=3.3=he6710b0_2", "six=1.16")
     asked = tuple(replace(one, text=text) for one, text in zip(exported.asked, texts, strict=True))
-    found = wishes(Left(exported.files, asked))
+    found = wishes(Project(exported.files, asked))
     changes = freed_of_builds(found, "3.10", (), {"numpy": SpecifierSet("<2")})
     assert [one.new for one in changes] == ["numpy<2,>=1.19.2", "libffi>=3.3"]
     assert freed_of_builds(found, "3.7", (), {}) == ()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from packaging.version import Version
 
 from gpuenv import matrices
-from gpuenv.adapt.model import Change, Risk
+from gpuenv.adapt.model import RequirementChange, Risk
 from gpuenv.adapt.risks.risks import MOST_PLACES, MOST_UNSEEN, risks_of
 from gpuenv.knowledge.api_changes import KINDS, parse_api_changes
 
@@ -21,7 +21,7 @@ OLD_CODE = (
 
 
 def risks(project: str, old: str | None, new: str | None, *code: tuple[str, str]) -> tuple[Risk, ...]:
-    (change,) = risks_of((Change(project, None, old, new, "", ""),), ROWS, code)
+    (change,) = risks_of((RequirementChange(project, None, old, new, "", ""),), ROWS, code)
     return change.risks
 
 
@@ -111,7 +111,7 @@ def test_lightning_is_pytorch_lightning_by_another_name() -> None:
 
 
 def test_a_project_without_known_changes_is_left_alone() -> None:
-    change = Change("requests", None, "requests==1.0", "requests==2.0", "why", "source")
+    change = RequirementChange("requests", None, "requests==1.0", "requests==2.0", "why", "source")
     assert risks_of((change,), ROWS) == (change,)
 
 

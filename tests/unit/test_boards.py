@@ -9,7 +9,7 @@ from deciding import machine
 
 from gpuenv.host.describe import describe_machine
 from gpuenv.knowledge.jetson_boards import with_board_told
-from gpuenv.model.errors import Refused
+from gpuenv.model.errors import Unsatisfiable
 from gpuenv.model.machine import Gpu, Machine
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.target import choose_target
@@ -29,7 +29,7 @@ def described(gpu: str, platform: str | None) -> Machine:
     "gpu", ["Jetson AGX Orin", "8.7", "Jetson Xavier NX", "7.2", "Jetson Nano", "5.3", "Jetson TX2", "6.2"]
 )
 def test_a_board_before_thor_is_refused_with_the_wheels_that_it_needs(gpu: str, platform: str | None) -> None:
-    with pytest.raises(Refused, match="install NVIDIA's wheels for its JetPack") as raised:
+    with pytest.raises(Unsatisfiable, match="install NVIDIA's wheels for its JetPack") as raised:
         choose_target((described(gpu, platform),), (), cpu=False)
     assert raised.value.code == "tegra"
     assert raised.value.because[0].source

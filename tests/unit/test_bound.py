@@ -15,9 +15,9 @@ from packaging.version import Version
 from gpuenv.model.errors import GpuenvError
 from gpuenv.model.index import IndexSource
 from gpuenv.model.plan import Plan
-from gpuenv.resolution.plan_builder import assemble
+from gpuenv.resolution.plan_builder import build_plan
 from gpuenv.resolution.report.refusal import refuse
-from gpuenv.resolution.resolve import Choice, Question, decide
+from gpuenv.resolution.resolve import ResolutionInput, Solution, decide
 from gpuenv.resolution.rules.torch_bound import page_for
 from gpuenv.resolution.torch_bound_pages import pages_to_read
 from gpuenv.resolution.torch_bound_tags import parse_binding
@@ -27,20 +27,22 @@ H100 = {"driver": "535.104.05", "gpus": ["9.0"]}
 RTX_5090 = {"driver": "580.95.05", "gpus": ["12.0"]}
 
 
-def question(short: dict[str, object], *words: str, shop: Pages | None = None, **asked: object) -> Question:
+def question(
+    short: dict[str, object], *words: str, shop: Pages | None = None, **asked: object
+) -> ResolutionInput:
     return with_pages(Asked((machine(short),), ("torch", *words), **asked).question(), shop)  # type: ignore[arg-type]
 
 
-def best(asked: Question) -> Choice:
+def best(asked: ResolutionInput) -> Solution:
     return decide(asked).choices[0]
 
 
-def plan(asked: Question) -> Plan:
+def plan(asked: ResolutionInput) -> Plan:
     decision = decide(asked)
-    return assemble(asked, decision, decision.choices[0], NOTHING_CONFIGURED)
+    return build_plan(asked, decision, decision.choices[0], NOTHING_CONFIGURED)
 
 
-def refusal(asked: Question) -> GpuenvError:
+def refusal(asked: ResolutionInput) -> GpuenvError:
     decision = decide(asked)
     assert not decision.choices
     return refuse(asked, decision)

@@ -21,7 +21,7 @@ from gpuenv.model.machine import Machine
 from gpuenv.model.variant import CudaVersion
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.report.refusal import asked_for
-from gpuenv.resolution.resolve import Choice, decide
+from gpuenv.resolution.resolve import Solution, decide
 from gpuenv.resolution.rules import bundled_libraries as library
 from gpuenv.resolution.rules import driver
 from gpuenv.resolution.rules import gpu_code as kernels
@@ -98,7 +98,7 @@ def test_the_plan_is_the_best_by_the_documented_order(asked: Asked) -> None:
     assert preferences_fall(outcome.decision.choices)
 
 
-def preference(choice: Choice) -> tuple[Any, ...]:
+def preference(choice: Solution) -> tuple[Any, ...]:
     """Newest torch, listed over assumed, native, newest CUDA, sound and newest Python, index."""
     listed = not any(item.file.assumed for item in choice.files)
     cuda = choice.case.cuda or CudaVersion(0, 0)
@@ -106,7 +106,7 @@ def preference(choice: Choice) -> tuple[Any, ...]:
     return (choice.case.torch, listed, choice.native, cuda, sound, choice.python.minor, -choice.torch.order)
 
 
-def preferences_fall(choices: tuple[Choice, ...]) -> bool:
+def preferences_fall(choices: tuple[Solution, ...]) -> bool:
     ranks = [preference(choice) for choice in choices]
     return ranks == sorted(ranks, reverse=True)
 

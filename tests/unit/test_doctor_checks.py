@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import gpuenv.doctor.checks
 from gpuenv import matrices
 from gpuenv.doctor.checks.registry import CHECKS
-from gpuenv.doctor.diagnosis import Diagnosis, Verdict, diagnose, render_diagnosis
+from gpuenv.doctor.diagnosis import CheckVerdict, Diagnosis, diagnose, render_diagnosis
 from gpuenv.doctor.findings_json import parse_findings, render_findings
 from gpuenv.doctor.render import render_diagnosis_text
 from gpuenv.doctor.repair import is_better
@@ -255,7 +255,7 @@ def test_what_an_extension_was_built_for_is_read_from_its_version(local: str, fi
 
 def _told(*ids: str) -> Diagnosis:
     groups = {row["id"]: row["group"] for row in ROWS}
-    return Diagnosis("/e", tuple(Verdict(one, groups[one], "", "problem", "") for one in ids))
+    return Diagnosis("/e", tuple(CheckVerdict(one, groups[one], "", "problem", "") for one in ids))
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,19 @@ from dataclasses import replace
 import pytest
 
 from gpuenv import matrices
-from gpuenv.doctor.diagnosis import Verdict, diagnose
+from gpuenv.doctor.diagnosis import CheckVerdict, diagnose
 from gpuenv.doctor.repair_choice import Repair, what_repairs
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.driver import DriverVersion
-from gpuenv.model.findings import CondaPackage, Dist, Findings, Interpreter, Kernel, PciDevice, TorchFiles
+from gpuenv.model.findings import (
+    CondaPackage,
+    Dist,
+    Findings,
+    Interpreter,
+    KernelFindings,
+    PciDevice,
+    TorchFiles,
+)
 from gpuenv.model.machine import Driver, Gpu, Machine, System, Toolkit
 from gpuenv.model.variant import CudaVersion
 from gpuenv.planning.load_knowledge import load_knowledge
@@ -34,7 +42,7 @@ WITH_TORCH = replace(BARE, torch=TORCH, dists=(Dist("torch", "2.7.1+cu126", PLAC
 QUOTED = "'/my envs/e/bin/python'"
 
 
-def told(findings: Findings, check: str) -> Verdict:
+def told(findings: Findings, check: str) -> CheckVerdict:
     diagnosis = diagnose(findings, load_knowledge(), matrices.load("checks"))
     return next(one for one in diagnosis.checks if one.id == check)
 
@@ -130,7 +138,9 @@ def test_a_module_is_built_anew_with_apt_on_debians_kin_alone() -> None:
         BARE,
         machine=replace(MACHINE, driver=None, gpus=()),
         pci=(PciDevice("10de", "27b8", "030000"),),
-        kernel=Kernel("6.8.0", built=False, built_for=("6.7.0",), libraries=("/usr/lib64/libcuda.so.1",)),
+        kernel=KernelFindings(
+            "6.8.0", built=False, built_for=("6.7.0",), libraries=("/usr/lib64/libcuda.so.1",)
+        ),
     )
     assert told(lacking, "D20").command is None
     assert "apt install" in (told(replace(lacking, distribution=("debian",)), "D20").command or "")

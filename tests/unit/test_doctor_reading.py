@@ -19,10 +19,10 @@ from gpuenv.doctor.probes.linux_distribution import parse_os_release
 from gpuenv.doctor.probes.variables import read_variables
 from gpuenv.environments.contents.dists import parse_headers, parse_record, parse_tags
 from gpuenv.environments.interpreter import parse_answer, parse_pyvenv
-from gpuenv.environments.snapshot import Manifest, parse_manifest
+from gpuenv.environments.snapshot import SnapshotManifest, parse_manifest
 from gpuenv.installers.dry_run import PackageChange, parse_pip_report, parse_uv_changes
 from gpuenv.model.findings import GpuState
-from gpuenv.wheels.elf import Needs, parse_needs
+from gpuenv.wheels.elf import LinkedLibraries, parse_needs
 
 
 def _reader(data: bytes) -> Callable[[int, int], bytes]:
@@ -31,7 +31,7 @@ def _reader(data: bytes) -> Callable[[int, int], bytes]:
 
 def test_a_library_tells_what_it_is_linked_with() -> None:
     data = elf("libcudart.so.12", "libcudnn.so.9")
-    assert parse_needs(_reader(data)) == Needs(
+    assert parse_needs(_reader(data)) == LinkedLibraries(
         ("libcudart.so.12", "libcudnn.so.9"), None, "$ORIGIN/../../nvidia/cudnn/lib"
     )
 
@@ -113,7 +113,7 @@ def test_a_manifest_leads_nowhere_else(tmp_path: Path) -> None:
     places = ["lib/site-packages", "../elsewhere", "/etc"]
     noted = {"names": ["torch"], "places": places, "before": ["bin/python"], "cleared": False}
     inside = (str(tmp_path / "lib/site-packages"),)
-    assert parse_manifest(noted, tmp_path) == Manifest(("torch",), inside, frozenset({"bin/python"}))
+    assert parse_manifest(noted, tmp_path) == SnapshotManifest(("torch",), inside, frozenset({"bin/python"}))
 
 
 def test_uvs_changes_are_told_by_name() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gpuenv.environments.check_installed import check_installed, installed_versions, parse_torch_cuda
 from gpuenv.environments.os_errors import os_error_told
-from gpuenv.environments.run_steps import Running, step_failed
+from gpuenv.environments.run_steps import StepEnvironment, step_failed
 from gpuenv.files.directories import remove_tree
 from gpuenv.model.errors import InstallFailed
 from gpuenv.model.plan import Plan, Sources, Step
@@ -145,5 +145,5 @@ def test_read_only_directories_are_removed(tmp_path: Path) -> None:
 
 
 def test_running_says_nothing_unless_asked() -> None:
-    assert Running({}, LOG, {}).tell("x") is None
+    assert StepEnvironment({}, LOG, {}).tell("x") is None
     assert replace(plan("torch"), variant="cu126").variant == "cu126"

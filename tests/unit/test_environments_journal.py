@@ -21,20 +21,22 @@ from gpuenv.environments.journal import (
     undo_or_finish,
     write_journal,
 )
-from gpuenv.environments.store import Place, Store
+from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore
 from gpuenv.files.directories import identity_of
 from gpuenv.model.errors import UsageError
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> EnvironmentPaths:
     path = tmp_path / "data" / "envs" / "paper"
     path.parent.mkdir(parents=True)
-    return Place(Store(tmp_path / "data"), "paper", path)
+    return EnvironmentPaths(EnvironmentStore(tmp_path / "data"), "paper", path)
 
 
 def journal() -> Journal:
-    return new_journal(Place(Store(Path("/data")), "paper", Path("/data/envs/paper")), replaces=True)
+    return new_journal(
+        EnvironmentPaths(EnvironmentStore(Path("/data")), "paper", Path("/data/envs/paper")), replaces=True
+    )
 
 
 @given(
@@ -68,7 +70,7 @@ def test_a_journal_that_would_remove_something_else_is_a_value_error(change: dic
         parse_journal(json.dumps({**json.loads(render_journal(journal())), **change}))
 
 
-def test_a_directory_that_is_not_ours_stays(place: Place) -> None:
+def test_a_directory_that_is_not_ours_stays(place: EnvironmentPaths) -> None:
     left = write_journal(place, replace(new_journal(place, replaces=False), identity=(1, 2)))
     place.path.mkdir()
     (place.path / "thesis.tex").touch()
@@ -77,7 +79,7 @@ def test_a_directory_that_is_not_ours_stays(place: Place) -> None:
     assert not journal_file(place).exists()
 
 
-def test_a_marked_directory_without_its_marker_stays(place: Place) -> None:
+def test_a_marked_directory_without_its_marker_stays(place: EnvironmentPaths) -> None:
     place.path.mkdir()
     (place.path / "thesis.tex").touch()
     mine = replace(new_journal(place, replaces=False), identity=identity_of(place.path), marked=True)
@@ -85,7 +87,7 @@ def test_a_marked_directory_without_its_marker_stays(place: Place) -> None:
     assert (place.path / "thesis.tex").exists()
 
 
-def test_what_lies_in_the_way_of_the_old_one_is_named_and_stays(place: Place) -> None:
+def test_what_lies_in_the_way_of_the_old_one_is_named_and_stays(place: EnvironmentPaths) -> None:
     place.path.mkdir()
     left = write_journal(place, new_journal(place, replaces=True))
     assert left.old is not None
@@ -99,7 +101,7 @@ def test_what_lies_in_the_way_of_the_old_one_is_named_and_stays(place: Place) ->
     assert place.path.is_dir()
 
 
-def test_a_journal_that_can_not_be_read_is_told(place: Place) -> None:
+def test_a_journal_that_can_not_be_read_is_told(place: EnvironmentPaths) -> None:
     place.store.journals.mkdir()
     journal_file(place).write_text("{", encoding="utf-8")
     with pytest.raises(UsageError) as raised:
@@ -107,7 +109,7 @@ def test_a_journal_that_can_not_be_read_is_told(place: Place) -> None:
     assert raised.value.code == "journal-unreadable"
 
 
-def test_undoing_twice_does_no_harm(place: Place) -> None:
+def test_undoing_twice_does_no_harm(place: EnvironmentPaths) -> None:
     place.path.mkdir()
     (place.path / "pyvenv.cfg").touch()
     with apply.changing(place, force=True) as change:

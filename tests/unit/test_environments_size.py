@@ -9,23 +9,23 @@ from pathlib import Path
 import pytest
 
 from gpuenv.environments.contents.size import count_bytes, environment_size
-from gpuenv.environments.store import Place, Store
+from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore
 from gpuenv.inspection.list_facts import ago
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=timezone.utc)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> EnvironmentPaths:
     root = tmp_path / "envs" / "paper"
     packages = root / "lib" / "python3.12" / "site-packages"
     (packages / "torch").mkdir(parents=True)
     (packages / "torch" / "a.so").write_bytes(b"x" * 1000)
-    return Place(Store(tmp_path), "paper", root)
+    return EnvironmentPaths(EnvironmentStore(tmp_path), "paper", root)
 
 
 def test_a_file_with_several_links_counts_once_and_links_are_not_followed(
-    place: Place, tmp_path: Path
+    place: EnvironmentPaths, tmp_path: Path
 ) -> None:
     torch = place.path / "lib/python3.12/site-packages/torch"
     os.link(torch / "a.so", torch / "b.so")
@@ -34,7 +34,9 @@ def test_a_file_with_several_links_counts_once_and_links_are_not_followed(
     assert 1000 <= count_bytes(place.path) < 2000
 
 
-def test_what_was_counted_is_kept_until_something_is_installed(place: Place, tmp_path: Path) -> None:
+def test_what_was_counted_is_kept_until_something_is_installed(
+    place: EnvironmentPaths, tmp_path: Path
+) -> None:
     packages = place.path / "lib/python3.12/site-packages"
     assert environment_size(place, tmp_path / "cache") == 1000
     (packages / "torch" / "b.so").write_bytes(b"x" * 10)
@@ -45,17 +47,19 @@ def test_what_was_counted_is_kept_until_something_is_installed(place: Place, tmp
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"stamps": 3, "size": 4}', "[" * 5000, "\x00"])
-def test_a_damaged_note_is_counted_anew(place: Place, tmp_path: Path, text: str) -> None:
+def test_a_damaged_note_is_counted_anew(place: EnvironmentPaths, tmp_path: Path, text: str) -> None:
     environment_size(place, tmp_path / "cache")
     (note,) = (tmp_path / "cache" / "sizes").iterdir()
     note.write_text(text)
     assert environment_size(place, tmp_path / "cache") == 1000
 
 
-def test_where_nothing_can_be_kept_it_is_counted_all_the_same(place: Place, tmp_path: Path) -> None:
+def test_where_nothing_can_be_kept_it_is_counted_all_the_same(
+    place: EnvironmentPaths, tmp_path: Path
+) -> None:
     (tmp_path / "cache").touch()
     assert environment_size(place, tmp_path / "cache") == 1000
-    assert environment_size(Place(place.store, "none", tmp_path / "none"), None) is None
+    assert environment_size(EnvironmentPaths(place.store, "none", tmp_path / "none"), None) is None
 
 
 @pytest.mark.parametrize(

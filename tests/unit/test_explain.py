@@ -19,7 +19,7 @@ from gpuenv.explain.explain import load_signatures
 from gpuenv.explain.render import render_explanation
 from gpuenv.signatures.catalogue import CLASSES, Pattern, parse_signature
 from gpuenv.signatures.log_pages import OVERLAP, PAGE, pages, vocabulary_of
-from gpuenv.signatures.match import Match, explain
+from gpuenv.signatures.match import SignatureMatch, explain
 
 TESTS = Path(__file__).parents[1]
 LOGS = TESTS / "logs"
@@ -43,7 +43,7 @@ def ids(text: str) -> list[str]:
     return [match.id for match in explain(text, SIGNATURES)]
 
 
-def first(text: str) -> Match:
+def first(text: str) -> SignatureMatch:
     return explain(text, SIGNATURES)[0]
 
 

@@ -15,7 +15,7 @@ from gpuenv.model.errors import (
     Fix,
     GpuenvError,
     InstallFailed,
-    Refused,
+    Unsatisfiable,
     UsageError,
     VerificationFailed,
 )
@@ -67,14 +67,14 @@ def test_what_torch_printed_and_the_tests_of_verify_are_looked_at() -> None:
 
 def test_a_solve_that_fails_is_explained() -> None:
     because = (Because("LibMambaUnsatisfiableError: Encountered problems while solving", "conda"),)
-    error = with_cause(Refused("conda finds no set", code="conda-unsatisfiable", because=because))
+    error = with_cause(Unsatisfiable("conda finds no set", code="conda-unsatisfiable", because=because))
     assert error.because[-1].source == "gpuenv explain: conda-unsatisfiable"
 
 
 @pytest.mark.parametrize(
     "error",
     [
-        Refused("no build runs here", code="refused", because=(Because(SSL, "rule"),)),
+        Unsatisfiable("no build runs here", code="refused", because=(Because(SSL, "rule"),)),
         UsageError("no such file", code="usage", because=(Because(SSL, "x"),)),
         InstallFailed("the disk is full", code="disk-full", because=(Because(SSL, "x"),)),
         failed("it went wrong"),

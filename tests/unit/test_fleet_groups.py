@@ -18,11 +18,11 @@ from packaging.version import Version
 from published import Published
 
 from gpuenv.fleet.grouping.groups import Split, split
-from gpuenv.fleet.grouping.machine_classes import Kind, fold, shared_pythons
+from gpuenv.fleet.grouping.machine_classes import MachineClass, equivalence_classes, shared_pythons
 from gpuenv.fleet.grouping.set_cover import bits
 from gpuenv.model.machine import Machine
 from gpuenv.model.python import PythonOffer
-from gpuenv.resolution.resolve import Question, decide
+from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.target import choose_target
 
 GPUS = (
@@ -32,7 +32,7 @@ GPUS = (
 
 
 @cache
-def everything(*requirements: str) -> Question:
+def everything(*requirements: str) -> ResolutionInput:
     return Asked((gpu_machine("580.95.05", "NVIDIA H100"),), requirements).question()
 
 
@@ -55,7 +55,7 @@ def fleets(draw: st.DrawFn) -> tuple[list[Machine], list[list[str]]]:
 PLACES = st.sets(st.integers(0, 999), min_size=3, max_size=12)
 
 
-def with_some_cases(question: Question, places: set[int]) -> Question:
+def with_some_cases(question: ResolutionInput, places: set[int]) -> ResolutionInput:
     """Leave few builds to decide between: numbers are drawn, as hypothesis would print builds at length."""
     builds = question.cases
     chosen = {place % len(builds) for place in places}
@@ -75,7 +75,9 @@ def partitions(items: Sequence[int]) -> Iterator[list[list[int]]]:
             yield [*parts[:place], [first, *parts[place]], *parts[place + 1 :]]
 
 
-def by_hand(question: Question, found: list[Machine], pythons: list[list[str]]) -> tuple[set[int], object]:
+def by_hand(
+    question: ResolutionInput, found: list[Machine], pythons: list[list[str]]
+) -> tuple[set[int], object]:
     """Decide for every set of the machines; return those that nothing serves and the cost of the best."""
 
     @cache
@@ -104,7 +106,7 @@ def _worse(cost: tuple[int, list[tuple[int, ...]]]) -> object:
     return count, [tuple(-part for part in torch) for torch in torches]
 
 
-def outcome(parted: Split, kinds: tuple[Kind, ...]) -> tuple[set[int], object]:
+def outcome(parted: Split, kinds: tuple[MachineClass, ...]) -> tuple[set[int], object]:
     unserved = {number for place in bits(parted.unserved) for number in kinds[place].numbers}
     torches = sorted(group.choice.case.torch.release for group in parted.groups)
     return unserved, (len(torches), torches)
@@ -173,7 +175,7 @@ def test_every_group_is_decided_for_all_its_machines_together(found: list[Machin
 @given(st.lists(machines(), min_size=2, max_size=2))
 def test_machines_of_one_kind_have_the_same_choices(pair: list[Machine]) -> None:
     question = everything("torch")
-    if len(fold(members_of(pair), question)) > 1:
+    if len(equivalence_classes(members_of(pair), question)) > 1:
         return
     one, other = (decide(replace(question, target=choose_target((each,), (), cpu=False))) for each in pair)
     assert [(choice.case, choice.python) for choice in one.choices] == [

@@ -20,7 +20,7 @@ from gpuenv.images.base_images import (
     parse_reference,
 )
 from gpuenv.model.capability import Architecture, ComputeCapability, parse_architecture
-from gpuenv.model.errors import Refused, UsageError
+from gpuenv.model.errors import Unsatisfiable, UsageError
 from gpuenv.model.variant import CudaVersion
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.rules.gpu_code import runs_machine_code, runs_ptx
@@ -91,7 +91,7 @@ def test_the_images_are_of_cuda_releases_that_the_matrix_knows() -> None:
 def test_where_no_image_fits_it_is_said_what_would(
     base: str, python: str, cuda: CudaVersion | None, hint: str
 ) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Unsatisfiable) as refused:
         choose_bases(base, python, cuda, "linux-64", IMAGES)
     assert any(hint in fix.text for fix in refused.value.fixes)
 

@@ -15,7 +15,7 @@ from gpuenv.indexes.configuration.installer_default import parse_emitted_index
 from gpuenv.indexes.link import Link
 from gpuenv.indexes.urls import guess_source, is_remote, local_path, project_page
 from gpuenv.indexes.wheel_files import is_variant, parse_wheel_link, select_wheels
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 from gpuenv.wheels.torch_wheel import parse_torch_version
 
 TORCH = canonicalize_name("torch")
@@ -168,7 +168,7 @@ def test_addresses_are_taken_apart_and_joined() -> None:
     ],
 )
 def test_credentials_are_hidden_and_nothing_else(text: str, hidden: str) -> None:
-    assert redact(text) == hidden
+    assert redact_credentials(text) == hidden
 
 
 @given(st.text(max_size=200))

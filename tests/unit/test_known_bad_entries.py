@@ -16,10 +16,10 @@ from published import wheel
 
 from gpuenv import matrices
 from gpuenv.knowledge.version_ranges import turning_points
-from gpuenv.model.errors import Refused
+from gpuenv.model.errors import Unsatisfiable
 from gpuenv.model.wheel import TorchBuild
 from gpuenv.planning.load_knowledge import load_knowledge
-from gpuenv.resolution.candidate import Case
+from gpuenv.resolution.candidate import Candidate
 from gpuenv.resolution.known_bad_facts import Situation
 from gpuenv.resolution.request import STACK
 from gpuenv.resolution.rules import bundled_libraries as library
@@ -253,7 +253,7 @@ def gpus(condition: Condition) -> list[str]:
 
 
 def failing(build: TorchBuild, gpu: str, stated: str = "595.45.04") -> set[str]:
-    case = Case(build.torch, build.variant, build.index, build, ())
+    case = Candidate(build.torch, build.variant, build.index, build, ())
     target = on(stated, gpu, platform=build.platform)
     rules = (kernels, library, driver)
     return {failure.rule for rule in rules for failure in rule.check(case, target, KNOWLEDGE)}
@@ -291,7 +291,7 @@ def test_what_only_looks_bad_is_never_rejected(name: str, condition: Condition) 
 @pytest.mark.parametrize(("name", "condition"), conditions("platform"))
 def test_no_build_that_meets_the_condition_fits_the_system(name: str, condition: Condition) -> None:
     if condition.get("os") == "macos":
-        with pytest.raises(Refused):
+        with pytest.raises(Unsatisfiable):
             Asked((machine({"os": "macos", "arch": condition.get("arch", "aarch64")}),)).question()
         return
     met = builds({fact: wanted for fact, wanted in condition.items() if fact != "glibc"})

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from left_samples import ENVIRONMENT, NAMES, PYPROJECT, TEXTS
 
-from gpuenv.adapt.model import LeftFile
-from gpuenv.adapt.parsers.collector import Reading
+from gpuenv.adapt.model import DependencyFile
+from gpuenv.adapt.parsers.collector import RequirementCollector
 from gpuenv.adapt.parsers.encoding import decode_left, encode_left
 from gpuenv.adapt.parsers.parse import read_left_file
 
 
-def read(name: str, text: str) -> Reading:
-    return read_left_file(LeftFile(name, NAMES[name], text), "linux-64")
+def read(name: str, text: str) -> RequirementCollector:
+    return read_left_file(DependencyFile(name, NAMES[name], text), "linux-64")
 
 
 def asked(name: str, text: str) -> list[tuple[int, str, str | None, str]]:

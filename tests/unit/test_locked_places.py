@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import locked, locked_file, plan
 
-from gpuenv.formats.file_indexes import Place, addressed, place_of, places_of
+from gpuenv.formats.file_indexes import FileOrigin, addressed, place_of, places_of
 from gpuenv.model.plan import Sources
 from gpuenv.secrets.url_credentials import without_userinfo
 
@@ -19,14 +19,14 @@ PAGE = "https://lab.example.com/wheels/"
 FILE = f"{PAGE}torch-2.14.1%2Bcu126-py3-none-any.whl"
 
 
-def place(*pages: str, **facts: Any) -> Place | None:
+def place(*pages: str, **facts: Any) -> FileOrigin | None:
     return place_of(locked_file("torch", "2.14.1+cu126", **facts), Sources(None, (), pages))
 
 
 @pytest.mark.parametrize("slash", ["", "/"])
 def test_an_index_whose_project_page_is_read_is_the_files_place(slash: str) -> None:
     found = place(f"{WHL}/torch{slash}", index=f"{WHL}{slash}", url=f"{WHL}/torch-2.14.1.whl")
-    assert found == Place("index", WHL)
+    assert found == FileOrigin("index", WHL)
 
 
 def test_a_page_for_another_project_is_not_the_files_place() -> None:
@@ -36,7 +36,7 @@ def test_a_page_for_another_project_is_not_the_files_place() -> None:
 @pytest.mark.parametrize("page", [PAGE, PAGE.rstrip("/")])
 @pytest.mark.parametrize("index", [PAGE, PAGE.rstrip("/"), None])
 def test_a_file_on_a_page_of_wheels_goes_by_its_address(page: str, index: str | None) -> None:
-    assert place(page, index=index, url=f"{FILE}#sha256=00") == Place("file", FILE)
+    assert place(page, index=index, url=f"{FILE}#sha256=00") == FileOrigin("file", FILE)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_file_on_a_page_of_wheels_goes_by_its_address(page: str, index: str | 
     ],
 )
 def test_a_folder_of_this_machine_is_the_files_place(index: str | None, url: str, folder: str) -> None:
-    assert place(index=index, url=url) == Place("folder", folder)
+    assert place(index=index, url=url) == FileOrigin("folder", folder)
 
 
 def test_what_the_installers_own_index_lists_has_no_place() -> None:
@@ -67,7 +67,7 @@ def test_what_was_asked_for_by_its_address_has_no_other_place() -> None:
 
 def test_no_password_is_in_a_place() -> None:
     secret = "https://ann:p%40ss@torch.example.com/whl/cu126"
-    assert place(f"{secret}/torch/", index=secret) == Place("index", WHL)
+    assert place(f"{secret}/torch/", index=secret) == FileOrigin("index", WHL)
 
 
 @given(st.text("abc:@/?#. "), st.text("abc:@/?#. "))
@@ -79,6 +79,6 @@ def test_taking_a_password_out_never_fails_and_keeps_the_rest(user: str, rest: s
 
 @given(st.text())
 def test_the_word_for_a_place_is_one_that_uv_takes(url: str) -> None:
-    word = Place("index", url).word
+    word = FileOrigin("index", url).word
     assert word.strip("abcdefghijklmnopqrstuvwxyz0123456789-") == ""
     assert word.strip("-") == word != ""

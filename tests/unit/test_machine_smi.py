@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from packaging.version import Version
 
 from gpuenv.host.nvidia.reading import (
-    Reading,
+    SourceReading,
     parse_bus_id,
     parse_device_id,
     parse_driver_version,
@@ -31,7 +31,7 @@ def fixture(name: str) -> str:
     return (FIXTURES / name).read_bytes().decode()
 
 
-def facts(reading: Reading) -> list[tuple[int | None, str | None, str | None]]:
+def facts(reading: SourceReading) -> list[tuple[int | None, str | None, str | None]]:
     return [
         (gpu.index, gpu.name, gpu.compute_capability and str(gpu.compute_capability)) for gpu in reading.gpus
     ]
@@ -244,7 +244,7 @@ def check_all(text: str) -> None:
             reading = parse(text)
         except ValueError:
             continue
-        assert isinstance(reading, Reading)
+        assert isinstance(reading, SourceReading)
         indices = [gpu.index for gpu in reading.gpus]
         assert len(set(indices)) == len(indices)
 

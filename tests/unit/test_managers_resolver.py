@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.installers.uv_compile import (
+    CompileInput,
     Demand,
-    Question,
     ResolvedFile,
     Unresolvable,
     compile_arguments,
@@ -183,7 +183,7 @@ def test_uvs_words_for_platforms(platform: object, glibc: str | None, word: str 
 
 def test_the_question_to_uv_never_fetches_a_python() -> None:
     arguments = compile_arguments(
-        Question(("torch==1",), (), (), Sources(None, (), ()), "3.13t", offline=True)
+        CompileInput(("torch==1",), (), (), Sources(None, (), ()), "3.13t", offline=True)
     )
     assert "--no-python-downloads" in arguments
     assert arguments[arguments.index("--python-version") + 1] == "3.13"

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.installers import CONDA_MANAGERS, WHEEL_MANAGERS, Wanted, get_conda_manager, get_manager, pip, uv
+from gpuenv.installers import (
+    CONDA_MANAGERS,
+    WHEEL_MANAGERS,
+    InstallRequest,
+    get_conda_manager,
+    get_manager,
+    pip,
+    uv,
+)
 from gpuenv.model.access import Access
 from gpuenv.model.conda import CondaWanted
 from gpuenv.model.errors import UsageError
@@ -23,8 +31,8 @@ def wanted(
     python_path: str | None = None,
     system: str = "linux",
     constraints: tuple[str, ...] = (),
-) -> Wanted:
-    return Wanted(
+) -> InstallRequest:
+    return InstallRequest(
         pins=("torch==2.14.1+cu126", "torchvision==0.29.1+cu126"),
         requirements=("numpy",),
         constraints=constraints,
@@ -78,7 +86,7 @@ def test_the_why_tells_what_the_constraints_are_for() -> None:
 
 def test_of_a_locks_files_the_hash_decides_on_whichever_index_they_lie() -> None:
     sources = Sources(INDEX, ("https://extra.example.com/simple",), ())
-    asked = Wanted((), (), (), sources, "3.12", "/p", "/e", "linux", hashed="/cache/lock.txt")
+    asked = InstallRequest((), (), (), sources, "3.12", "/p", "/e", "linux", hashed="/cache/lock.txt")
     assert uv.install_step(asked, "/e").argv[-2:] == ("--index-strategy", "unsafe-best-match")
 
 
@@ -113,7 +121,9 @@ def test_no_spec_can_become_an_option(name: str, text: str) -> None:
 
 @given(name=st.sampled_from(WHEEL_MANAGERS), text=st.text(max_size=20))
 def test_no_requirement_can_become_an_option(name: str, text: str) -> None:
-    asked = Wanted(("torch==2.14.1",), (f"-{text}",), (), Sources(None, (), ()), "3.12", "/p", "/e", "linux")
+    asked = InstallRequest(
+        ("torch==2.14.1",), (f"-{text}",), (), Sources(None, (), ()), "3.12", "/p", "/e", "linux"
+    )
     with pytest.raises(ValueError, match="option"):
         get_manager(name).steps(asked)
 

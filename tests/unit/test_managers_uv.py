@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.installers.protocol import Wanted
+from gpuenv.installers.protocol import InstallRequest
 from gpuenv.installers.uv import parse_python_list, steps
 from gpuenv.model.plan import Sources
 from gpuenv.model.python import PythonOffer
@@ -95,5 +95,5 @@ def test_every_patch_release_can_be_asked_for() -> None:
 
 
 def test_the_patch_release_that_was_asked_for_is_brought() -> None:
-    wanted = Wanted((), (), (), Sources(None, (), ()), "3.11", None, "env", "linux", release="3.11.4")
+    wanted = InstallRequest((), (), (), Sources(None, (), ()), "3.11", None, "env", "linux", release="3.11.4")
     assert steps(wanted)[0].argv == ("uv", "venv", "--python", "3.11.4", "env")

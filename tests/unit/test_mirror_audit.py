@@ -10,8 +10,21 @@ from hypothesis import strategies as st
 from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
-from gpuenv.indexes.mirrors.verdict import Reading, Verdict, by_rank, judge, lengths_agreed, not_asked
-from gpuenv.indexes.mirrors.wanted_files import Sought, Wanted, file_to_read, find_sought, newest_file
+from gpuenv.indexes.mirrors.verdict import (
+    MirrorStatus,
+    ProbeResult,
+    by_rank,
+    judge,
+    lengths_agreed,
+    not_asked,
+)
+from gpuenv.indexes.mirrors.wanted_files import (
+    ProbeTarget,
+    WantedFiles,
+    file_to_read,
+    find_target,
+    newest_file,
+)
 from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.mirror import Mirror, PypiPart, TorchPart
 from gpuenv.model.variant import Variant
@@ -43,23 +56,25 @@ def listing(*files: WheelFile, kind: IndexKind = "pytorch", project: str = "torc
     return Listing(source, canonicalize_name(project), files, f"{source.url}/{project}/", **more)
 
 
-def sought(filename: str, kind: IndexKind = "pytorch", sha256: str | None = None) -> Sought:
+def sought(filename: str, kind: IndexKind = "pytorch", sha256: str | None = None) -> ProbeTarget:
     file = wheel(filename)
     release = Version(file.version.public)
-    return Sought(kind, file.name, release, file.variant, filename, file.tags, sha256)
+    return ProbeTarget(kind, file.name, release, file.variant, filename, file.tags, sha256)
 
 
-WANTED = Wanted(
+WANTED = WantedFiles(
     groups=((sought(TORCH), sought(VISION)),),
     platform="linux-64",
     instead=(sought(PYPI, "pypi"),),
     newest=(("pytorch", Version("2.15.0")), ("pypi", Version("2.15.0"))),
 )
 BOTH = (listing(wheel(TORCH)), listing(wheel(VISION), project="torchvision"))
-WELL = Reading(BOTH, wheel(TORCH), 9_000_000, LENGTH, f"https://{HOST}/files/{TORCH}")
+WELL = ProbeResult(BOTH, wheel(TORCH), 9_000_000, LENGTH, f"https://{HOST}/files/{TORCH}")
 
 
-def judged(reading: Reading, mirror: Mirror = MIRROR, lengths: dict[str, int] | None = None) -> Verdict:
+def judged(
+    reading: ProbeResult, mirror: Mirror = MIRROR, lengths: dict[str, int] | None = None
+) -> MirrorStatus:
     return judge(mirror, reading, WANTED, lengths or {})
 
 
@@ -81,7 +96,7 @@ def test_a_companion_that_is_missing_is_named() -> None:
 
 def test_a_mirror_none_of_whose_pages_could_be_read_does_not_answer() -> None:
     down = listing(problem="answered 403")
-    verdict = judged(Reading((down,)))
+    verdict = judged(ProbeResult((down,)))
     assert (verdict.answers, verdict.has) == (False, False)
     assert verdict.problem == f"{down.page} answered 403"
     assert (verdict.newest_torch, verdict.stale, verdict.leaks) == (None, None, None)
@@ -96,16 +111,16 @@ def test_a_page_that_is_down_beside_one_that_serves_is_told() -> None:
 
 def test_a_copy_of_pypi_is_told_to_have_the_build_of_pypi_that_fits() -> None:
     pages = (listing(wheel(PYPI), kind="pypi"),)
-    verdict = judged(Reading(pages, wheel(PYPI), 1, LENGTH), OF_PYPI)
+    verdict = judged(ProbeResult(pages, wheel(PYPI), 1, LENGTH), OF_PYPI)
     assert verdict.has is False
     assert PYPI in str(verdict.problem)
     assert verdict.newest_torch == "2.10.0"
-    without = judged(Reading((listing(kind="pypi"),)), OF_PYPI)
+    without = judged(ProbeResult((listing(kind="pypi"),)), OF_PYPI)
     assert PYPI not in str(without.problem)
 
 
 def test_a_file_that_can_not_be_read_is_not_had() -> None:
-    verdict = judged(Reading(BOTH, wheel(TORCH), problem="answered 403"))
+    verdict = judged(ProbeResult(BOTH, wheel(TORCH), problem="answered 403"))
     assert (verdict.answers, verdict.has, verdict.bytes_per_s) == (True, False, None)
     assert verdict.problem == f"{TORCH} answered 403"
 
@@ -128,9 +143,9 @@ def test_another_digest_than_is_known_is_told() -> None:
 def test_hosts_that_links_pages_and_redirects_lead_to_are_leaks() -> None:
     other = "files.example.org"
     by_link = listing(wheel(TORCH, host=other))
-    assert judged(Reading((by_link,), by_link.files[0], 1, LENGTH)).leaks == (other,)
+    assert judged(ProbeResult((by_link,), by_link.files[0], 1, LENGTH)).leaks == (other,)
     by_page = listing(wheel(TORCH), read_at=f"https://{other}/torch/")
-    assert judged(Reading((by_page,))).leaks == (other,)
+    assert judged(ProbeResult((by_page,))).leaks == (other,)
     by_file = replace(WELL, read_at=f"https://{other}/{TORCH}")
     assert judged(by_file).leaks == (other,)
 
@@ -163,18 +178,18 @@ def test_a_file_is_found_under_another_platform_tag_of_its_platform_alone() -> N
         TORCH.replace("2.14.1", "2.14.0"),
     ]
     others.append(TORCH.replace("cu126", "cu130"))
-    found = find_sought(sought(TORCH), [listing(*map(wheel, [*others, older]))], "linux-64")
+    found = find_target(sought(TORCH), [listing(*map(wheel, [*others, older]))], "linux-64")
     assert found is not None
     assert found.filename == older
-    assert find_sought(sought(TORCH), [listing(*map(wheel, others))], "linux-64") is None
-    exact = find_sought(sought(TORCH), [listing(wheel(older), wheel(TORCH))], "linux-64")
+    assert find_target(sought(TORCH), [listing(*map(wheel, others))], "linux-64") is None
+    exact = find_target(sought(TORCH), [listing(wheel(older), wheel(TORCH))], "linux-64")
     assert exact is not None
     assert exact.filename == TORCH
 
 
 def test_a_build_of_pypi_is_none_of_the_pytorch_index() -> None:
-    assert find_sought(sought(TORCH), [listing(wheel(TORCH), kind="pypi")], "linux-64") is None
-    assert find_sought(sought(PYPI, "pypi"), [listing(wheel(PYPI))], "linux-64") is None
+    assert find_target(sought(TORCH), [listing(wheel(TORCH), kind="pypi")], "linux-64") is None
+    assert find_target(sought(PYPI, "pypi"), [listing(wheel(PYPI))], "linux-64") is None
 
 
 def test_what_is_measured_is_the_plan_s_file_else_that_of_pypi_else_the_newest() -> None:
@@ -199,19 +214,19 @@ def test_what_is_measured_is_the_plan_s_file_else_that_of_pypi_else_the_newest()
 
 
 def test_the_length_that_most_have_counts_and_the_official_one_before_all() -> None:
-    def of(length: int | None) -> Reading:
+    def of(length: int | None) -> ProbeResult:
         return replace(WELL, length=length)
 
     assert lengths_agreed([of(5), of(5), of(4)]) == {TORCH: 5}
     assert lengths_agreed([of(5), of(4)]) == {}
-    assert lengths_agreed([of(5), of(None), Reading(())]) == {}
+    assert lengths_agreed([of(5), of(None), ProbeResult(())]) == {}
     assert lengths_agreed([of(5), of(5), of(4)], of(4)) == {TORCH: 4}
 
 
 # order
 
 VERDICTS = st.builds(
-    Verdict,
+    MirrorStatus,
     name=st.integers(0, 50).map(str),
     kind=st.just("university"),
     answers=st.sampled_from([True, False, None]),
@@ -222,7 +237,7 @@ VERDICTS = st.builds(
 
 
 @given(st.lists(VERDICTS, unique_by=lambda one: one.name))
-def test_ranks_number_those_that_have_it_whole_from_the_fastest_on(verdicts: list[Verdict]) -> None:
+def test_ranks_number_those_that_have_it_whole_from_the_fastest_on(verdicts: list[MirrorStatus]) -> None:
     ordered = by_rank(verdicts)
     assert {one.name for one in ordered} == {one.name for one in verdicts}
     ranked = [one for one in ordered if one.rank is not None]

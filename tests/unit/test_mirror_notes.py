@@ -22,7 +22,7 @@ from gpuenv.indexes.mirrors.records import parse_own_mirror
 from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.mirror import Mirror
 from gpuenv.model.python import PythonOffer
-from gpuenv.resolution.resolve import Choice
+from gpuenv.resolution.resolve import Solution
 
 NAME = "torch-2.7.1+cu126-cp312-cp312-manylinux_2_28_x86_64.whl"
 OWN = "https://lab.example/whl/cu126/"
@@ -34,11 +34,11 @@ def page(*places: str, hosts: tuple[str, ...] = ("lab.example",), read_at: str |
     return replace(listing(*files, read_at=read_at), source=source)
 
 
-def choice(torch: str, variant: str = "cu126", index: str = "pytorch") -> Choice:
+def choice(torch: str, variant: str = "cu126", index: str = "pytorch") -> Solution:
     made = case(torch, variant, index=index)
     local = f"+{variant}" if index == "pytorch" else ""
     file = found(f"torch-{torch}{local}-cp312-cp312-manylinux_2_28_x86_64.whl")
-    return Choice(made, PythonOffer("3.12"), file, (), native=True, through_ptx=(), known_bad=())
+    return Solution(made, PythonOffer("3.12"), file, (), native=True, through_ptx=(), known_bad=())
 
 
 def lab(name: str = "lab", **parts: Any) -> Mirror:
@@ -122,7 +122,7 @@ def test_that_no_mirror_has_torch_wheels_is_said_of_pypis_build_alone() -> None:
     ],
 )
 def test_what_the_official_index_has_is_said_where_it_is_better(
-    official: Choice | None, told: str | None
+    official: Solution | None, told: str | None
 ) -> None:
     advice = what_official_has(choice("2.7.1"), official)
     assert [one.needs for one in advice] == (["--mirror official"] if told else [])

@@ -7,28 +7,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 from left_samples import ENVIRONMENT, NAMES, PYPROJECT, TEXTS
 
-from gpuenv.adapt.model import Change, Left, LeftFile
+from gpuenv.adapt.model import DependencyFile, Project, RequirementChange
 from gpuenv.adapt.parsers.parse import read_left_file
-from gpuenv.adapt.patch.apply import patched, unplaced
+from gpuenv.adapt.patch.apply import patched, unapplied
 from gpuenv.adapt.patch.notation import admitting
 from gpuenv.adapt.patch.unified_diff import unified_diff
 
 R, E, P, S, C = "requirements.txt", "environment.yml", "pyproject.toml", "setup.py", "setup.cfg"
 
 
-def left(name: str, text: str) -> Left:
-    file = LeftFile(name, NAMES[name], text)
+def left(name: str, text: str) -> Project:
+    file = DependencyFile(name, NAMES[name], text)
     reading = read_left_file(file, "linux-64")
-    return Left((file,), reading.asked, None, reading.warnings)
+    return Project((file,), reading.asked, None, reading.warnings)
 
 
-def change(found: Left, project: str, new: str | None, *, place: int = 0, pip: bool = False) -> Change:
+def change(
+    found: Project, project: str, new: str | None, *, place: int = 0, pip: bool = False
+) -> RequirementChange:
     asked = [one for one in found.asked if one.project == project]
-    return Change(project, asked[place], asked[place].requirement, new, "", "", pip=pip)
+    return RequirementChange(project, asked[place], asked[place].requirement, new, "", "", pip=pip)
 
 
-def add(project: str, new: str) -> Change:
-    return Change(project, None, None, new, "", "")
+def add(project: str, new: str) -> RequirementChange:
+    return RequirementChange(project, None, None, new, "", "")
 
 
 def changed(name: str, text: str, *changes: tuple[str, str | None]) -> str:
@@ -62,7 +64,7 @@ def test_a_patched_file_says_what_changed_and_everything_else_as_before(
         return
     asked = data.draw(st.sampled_from(places))
     new = data.draw(st.sampled_from([f"{asked.project}==9.9", None]))
-    one = Change(asked.project, asked, asked.requirement, new, "", "")
+    one = RequirementChange(asked.project, asked, asked.requirement, new, "", "")
     try:
         (after,) = patched(found, (one,))
     except ValueError:
@@ -214,14 +216,14 @@ def test_a_page_goes_in_front_of_what_comes_from_it_where_a_file_can_hold_one() 
     (found,) = patched(left("requirements.txt", "a\ntorch\n"), (page,))
     assert found.text == "a\n--find-links https://x.example/cu128\ntorch\n"
     for name, text in (("setup.py", "setup(install_requires=['torch'])"), ("pyproject.toml", PYPROJECT)):
-        assert unplaced(left(name, text), (page,)) == (page,)
+        assert unapplied(left(name, text), (page,)) == (page,)
 
 
 @pytest.mark.parametrize("new", [None, "--find-links https://x.example/cu128"])
 def test_a_table_of_indexes_holds_no_option_of_pips(new: str | None) -> None:
     found = left(P, PYPROJECT)
     one = change(found, "index", new)
-    assert unplaced(found, (one,)) == (one,)
+    assert unapplied(found, (one,)) == (one,)
     assert "/cu128" in changed(P, PYPROJECT, ("index", "https://download.example/whl/cu128"))
 
 
@@ -270,7 +272,7 @@ def test_a_channel_becomes_the_first(text: str, after: str) -> None:
 def test_a_readme_is_never_changed_and_its_change_has_no_place() -> None:
     found = left("README.md", "pip install torch==1.7.1")
     one = change(found, "torch", "torch==2.7.0")
-    assert unplaced(found, (one,)) == (one,)
+    assert unapplied(found, (one,)) == (one,)
     assert patched(found, (one,)) == found.files
 
 

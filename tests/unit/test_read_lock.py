@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.tags import Tag
 
-from gpuenv.locks.parse_pylock import Needs, UnfitError, compatible_with, needs_of, parse_lock, select_files
+from gpuenv.locks.parse_pylock import (
+    LockNeeds,
+    UnfitError,
+    compatible_with,
+    needs_of,
+    parse_lock,
+    select_files,
+)
 from gpuenv.model.machine import Machine
 from gpuenv.model.python import PythonOffer
 from gpuenv.resolution.target import Target
@@ -87,9 +94,9 @@ def test_the_best_of_several_wheels_is_taken() -> None:
 
 
 def test_our_own_table_is_read_and_a_foreign_lock_has_none() -> None:
-    assert needs_of(parse_lock(LOCK)) == Needs("cu126", "linux-64", ("sm_80",))
-    assert needs_of(parse_lock({**LOCK, "tool": {"uv": {}}})) == Needs()
-    assert needs_of(parse_lock({**LOCK, "tool": {"gpuenv": 7}})) == Needs()
+    assert needs_of(parse_lock(LOCK)) == LockNeeds("cu126", "linux-64", ("sm_80",))
+    assert needs_of(parse_lock({**LOCK, "tool": {"uv": {}}})) == LockNeeds()
+    assert needs_of(parse_lock({**LOCK, "tool": {"gpuenv": 7}})) == LockNeeds()
 
 
 _SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=20)

@@ -9,17 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.resolution.candidate import Failure
-from gpuenv.resolution.report.minimal_reasons import all_that_collide, fewest_reasons
-from gpuenv.resolution.resolve import Judged
+from gpuenv.resolution.report.minimal_reasons import conflict_sets, fewest_reasons
+from gpuenv.resolution.resolve import RejectedCandidate
 
 RANKS = {"a": 0, "b": 1, "c": 2, "d": 3}
 KEYS = st.tuples(st.sampled_from("abcd"), st.sampled_from("xyz"))
 BUILDS = st.lists(st.lists(KEYS, min_size=1, max_size=4, unique=True), max_size=8)
 
 
-def judged(builds: list[list[tuple[str, str]]]) -> tuple[Judged, ...]:
+def judged(builds: list[list[tuple[str, str]]]) -> tuple[RejectedCandidate, ...]:
     return tuple(
-        Judged(case(f"1.{number}"), tuple(Failure(key[0], key, f"{key} {number}", "test") for key in keys))
+        RejectedCandidate(
+            case(f"1.{number}"), tuple(Failure(key[0], key, f"{key} {number}", "test") for key in keys)
+        )
         for number, keys in enumerate(builds)
     )
 
@@ -68,7 +70,7 @@ def test_of_equally_few_the_rule_that_ranks_first_speaks() -> None:
 
 @given(BUILDS)
 def test_with_all_that_collides_changed_one_build_is_left(builds: list[list[tuple[str, str]]]) -> None:
-    groups = all_that_collide(judged(builds), RANKS)
+    groups = conflict_sets(judged(builds), RANKS)
     told = {group[0].key for group in groups}
     assert not builds or any(set(found) <= told for found in builds)
     assert groups[: least(builds)] == fewest_reasons(judged(builds), RANKS)

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scripts import asked, carried, environment, needed, script, template
 
-from gpuenv.bootstrap.model import HeldFile, Located, MicromambaFile
+from gpuenv.bootstrap.model import HeldFile, MicromambaFile, ScriptPath
 from gpuenv.bootstrap.render import quote, render_bootstrap
 from gpuenv.model.errors import UsageError
 
@@ -20,8 +20,8 @@ needs_sh = pytest.mark.skipif(shutil.which("dash") is None, reason="dash is not 
 FULL = asked(
     environment("paper", "torch==2.14.*", "numpy<2; python_version < '3.13'", "--mirror", "nju"),
     environment(
-        "course", "-f", Located("files", "2.environment.yml"), "--find-links",
-        Located("beside", "our wheels"), "--no-verify", verified=False,
+        "course", "-f", ScriptPath("files", "2.environment.yml"), "--find-links",
+        ScriptPath("beside", "our wheels"), "--no-verify", verified=False,
         files=(HeldFile("2.environment.yml", "name: course\nEND_OF_FILE\n"),),
     ),
     gpuenv=carried(bytes(range(100))),
@@ -167,7 +167,7 @@ printable = st.text(st.characters(codec="utf-8").filter(str.isprintable))
 @given(st.lists(printable, max_size=5), printable)
 def test_any_words_arrive_as_they_are(words: list[str], beside: str) -> None:
     """`printf` ends each with a line break, which no word has."""
-    made = script(environment("paper", *words, Located("beside", beside)))
+    made = script(environment("paper", *words, ScriptPath("beside", beside)))
     filled = made.partition("# >>>")[2].partition("# <<<")[0]
     assert run(f"beside=/b\n{filled}\nenvironment 1 printf '%s\\n'") == "\n".join(
         ("paper", *words, f"/b/{beside}", "")

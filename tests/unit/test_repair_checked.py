@@ -13,7 +13,7 @@ from gpuenv.doctor.examine import Examination
 from gpuenv.doctor.repair_choice import Repair
 from gpuenv.doctor.repair_steps import repair_steps
 from gpuenv.model.plan import CheckedFile, CheckedStack
-from gpuenv.verification.locate import Located
+from gpuenv.verification.locate import LocatedPython
 
 
 @pytest.mark.parametrize("manager", ["uv", "pip"])
@@ -21,7 +21,7 @@ def test_checked_files_go_in_first_and_are_not_installed_anew_from_an_index(
     tmp_path: Path, manager: str
 ) -> None:
     patient = Patient(tmp_path)
-    examined = Examination(Located(patient.python, tmp_path), patient.findings(), Diagnosis("e", ()))
+    examined = Examination(LocatedPython(patient.python, tmp_path), patient.findings(), Diagnosis("e", ()))
     stack = CheckedStack(
         (CheckedFile("torch", "2.14.1+cu126", "/cache/torch.whl", "5d1f"),), "/cache/torch.txt"
     )

@@ -21,7 +21,7 @@ from gpuenv.indexes.conda.json_stream import JsonStream
 from gpuenv.indexes.conda.parse_repodata import parse_repodata
 from gpuenv.indexes.conda.parse_shards import parse_shard, parse_shard_index
 from gpuenv.indexes.conda.record import Entries, Folder, join_path, package_of, parse_record, select_records
-from gpuenv.indexes.conda.store import Reading, parse_reading, render_reading
+from gpuenv.indexes.conda.store import StoredRecords, parse_reading, render_reading
 from gpuenv.indexes.conda.zstd import decompress, decompressed
 
 FOLDER = Folder("conda-forge", "linux-64", "https://conda.example.com/conda-forge/linux-64")
@@ -252,9 +252,9 @@ def test_what_swells_is_refused_before_it_is_held() -> None:
         decompress(bomb, 1 << 20)
 
 
-def a_reading() -> Reading:
+def a_reading() -> StoredRecords:
     records, _ = select_records(parse_repodata([document()], TORCH), FOLDER)
-    return Reading(
+    return StoredRecords(
         "repodata.json.zst", Validators('"5f"', None), 1_790_000_000.5, 60, TORCH, FOLDER.url, records,
         ("pytorch-1-0.conda",), (("pytorch", "27ea"),),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from building import case, found, listing, on
 
 from gpuenv.model.python import PythonOffer
 from gpuenv.planning.load_knowledge import load_knowledge
-from gpuenv.resolution.candidate import Case, Failure, Found
+from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
 from gpuenv.resolution.request import Request, parse_requirements
 from gpuenv.resolution.rules import companion
 
@@ -18,21 +18,21 @@ HERE = on("580.95.05", "9.0")
 LINUX = "manylinux_2_28_x86_64"
 
 
-def vision(version: str, tags: str = "cp312-cp312", **facts: Any) -> Found:
+def vision(version: str, tags: str = "cp312-cp312", **facts: Any) -> IndexedFile:
     return found(f"torchvision-{version}-{tags}-{LINUX}.whl", **facts)
 
 
-def audio(version: str, **facts: Any) -> Found:
+def audio(version: str, **facts: Any) -> IndexedFile:
     return found(f"torchaudio-{version}-cp312-cp312-{LINUX}.whl", **facts)
 
 
-def match(build: Case, *files: Found, asks: tuple[str, ...], down: Any = None) -> Any:
+def match(build: Candidate, *files: IndexedFile, asks: tuple[str, ...], down: Any = None) -> Any:
     shelf: dict[Any, Any] = {}
     for item in files:
         shelf.setdefault((item.file.name, item.release), []).append(item)
     places = {key: tuple(items) for key, items in shelf.items()}
     request = Request(parse_requirements(("torch", *asks)))
-    return companion.match(build, request, HERE, KNOWLEDGE, companion.Shelf(places, down or {}))
+    return companion.match(build, request, HERE, KNOWLEDGE, companion.AvailableCompanions(places, down or {}))
 
 
 def names(matches: Any) -> list[str]:
@@ -146,7 +146,7 @@ def match_xformers(
     gpu: str, *, driver: str = "580.95.05", version: str = "0.0.30", torch: str = "2.7.0"
 ) -> Any:
     file = found(f"xformers-{version}-cp39-abi3-{LINUX}.whl", kind="pypi")
-    shelf = companion.Shelf({("xformers", file.release): (file,)}, {})
+    shelf = companion.AvailableCompanions({("xformers", file.release): (file,)}, {})
     request = Request(parse_requirements(("torch", f"xformers=={version}")))
     here = on(driver, gpu)
     return companion.match(case(torch), request, here, KNOWLEDGE, shelf)
@@ -163,7 +163,7 @@ def test_one_without_code_for_the_gpu_does_not_and_says_what_it_has() -> None:
     assert failure.detail == (
         "xformers 0.0.31 has code for sm_75 sm_80 compute_80 sm_90a, none of which runs on 7.0"
     )
-    assert companion.sentence((failure,)) == failure.detail
+    assert companion.summarize((failure,)) == failure.detail
 
 
 def test_its_ptx_needs_a_driver_for_the_cuda_that_it_was_built_with() -> None:
@@ -177,7 +177,7 @@ def test_its_ptx_needs_a_driver_for_the_cuda_that_it_was_built_with() -> None:
 
 def test_without_a_gpu_no_code_is_asked_for() -> None:
     file = found(f"xformers-0.0.30-cp310-cp310-{LINUX}.whl", kind="pypi")
-    shelf = companion.Shelf({("xformers", file.release): (file,)}, {})
+    shelf = companion.AvailableCompanions({("xformers", file.release): (file,)}, {})
     request = Request(parse_requirements(("torch", "xformers")))
     assert not isinstance(companion.match(case("2.7.0"), request, on(), KNOWLEDGE, shelf), Failure)
 
@@ -185,7 +185,7 @@ def test_without_a_gpu_no_code_is_asked_for() -> None:
 @pytest.mark.parametrize(("variant", "matched"), [("cu126", True), ("cu128", True), ("cu118", False)])
 def test_xformers_goes_with_any_cuda_of_its_major(variant: str, matched: bool) -> None:
     file = found(XFORMERS, kind="pypi")
-    shelf = companion.Shelf({("xformers", file.release): (file,)}, {})
+    shelf = companion.AvailableCompanions({("xformers", file.release): (file,)}, {})
     request = Request(parse_requirements(("torch", "xformers")))
     answer = companion.match(case("2.7.0", variant), request, HERE, KNOWLEDGE, shelf)
     assert isinstance(answer, Failure) is not matched

@@ -107,7 +107,7 @@ def test_without_gpus_every_build_has_code_enough() -> None:
 def test_of_many_builds_the_first_are_named() -> None:
     here = on("580.95.05", "12.0")
     failures = tuple(kernels.check(case(f"1.{minor}"), here, KNOWLEDGE)[0] for minor in range(9))
-    assert kernels.sentence(failures) == (
+    assert kernels.summarize(failures) == (
         "torch 1.0+cu126, torch 1.1+cu126, torch 1.2+cu126, torch 1.3+cu126 and 5 more builds have no code "
         "for 12.0"
     )

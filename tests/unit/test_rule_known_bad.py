@@ -15,7 +15,7 @@ from gpuenv.model.plan import PlannedPackage
 from gpuenv.model.python import PythonOffer
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.known_bad_facts import Situation, situation_of
-from gpuenv.resolution.plan_builder import assemble
+from gpuenv.resolution.plan_builder import build_plan
 from gpuenv.resolution.request import Request, parse_requirements
 from gpuenv.resolution.rules import known_bad
 
@@ -175,7 +175,7 @@ def test_what_a_resolver_chose_is_judged_too() -> None:
     assert outcome.choice
     chosen = PlannedPackage("basicsr", "1.4.2", None, None, None, None, None, None, "wheel")
     nothing = IndexConfiguration(None, (), ())
-    plan = assemble(outcome.question, outcome.decision, outcome.choice, nothing, (chosen,))
+    plan = build_plan(outcome.question, outcome.decision, outcome.choice, nothing, (chosen,))
     assert [item.code for item in plan.warnings if "functional_tensor" in item.message] == ["known-bad"]
     assert not warnings(outcome)
 

@@ -7,8 +7,8 @@ from deciding import Asked, decided, gpu_machine, machine
 from published import Published, wheel
 
 from gpuenv.planning.load_knowledge import load_knowledge
-from gpuenv.resolution.collect import collect_cases
-from gpuenv.resolution.resolve import ask, decide
+from gpuenv.resolution.collect import collect_candidates
+from gpuenv.resolution.resolve import build_input, decide
 from gpuenv.resolution.rules import availability as reach
 from gpuenv.resolution.target import choose_target
 
@@ -54,7 +54,7 @@ def test_a_page_that_may_hold_the_build_and_did_not_answer_is_named() -> None:
 
 def test_many_builds_are_told_in_one_sentence() -> None:
     failures = tuple(reach.check(case(f"2.{minor}.0"), (listing(),))[0] for minor in range(6))
-    assert reach.sentence(failures) == (
+    assert reach.summarize(failures) == (
         "torch 2.0.0+cu126, torch 2.1.0+cu126, torch 2.2.0+cu126, torch 2.3.0+cu126 and 2 more builds are "
         "known to the matrix, but not listed on https://pytorch.example.com/torch/"
     )
@@ -66,20 +66,22 @@ def test_yanked_files_and_those_of_other_systems_do_not_count() -> None:
         wheel("torch-2.7.1+cu126-cp312-cp312-win_amd64.whl"),
         wheel("torch-2.7.1+cu126-cp312-cp312-manylinux_2_28_aarch64.whl"),
     )
-    cases = collect_cases((listing(*files),), choose_target((H100,), (), cpu=False), load_knowledge())
+    cases = collect_candidates((listing(*files),), choose_target((H100,), (), cpu=False), load_knowledge())
     assert not any(build.found for build in cases)
 
 
 def test_somebodys_own_build_is_never_taken_for_pypis() -> None:
     own = wheel("torch-2.7.1+git1234-cp312-cp312-linux_x86_64.whl")
     foreign = wheel("torch-2.7.1+rocm6.3-cp312-cp312-linux_x86_64.whl")
-    cases = collect_cases((listing(own, foreign),), choose_target((H100,), (), cpu=False), load_knowledge())
+    cases = collect_candidates(
+        (listing(own, foreign),), choose_target((H100,), (), cpu=False), load_knowledge()
+    )
     assert not any(build.found for build in cases if build.variant.is_known)
 
 
 def test_a_file_without_local_version_is_pypis_build_of_that_release() -> None:
     file = wheel("torch-2.7.1-cp312-cp312-manylinux_2_28_x86_64.whl")
-    cases = collect_cases(
+    cases = collect_candidates(
         (listing(file, kind="pypi"),), choose_target((H100,), (), cpu=False), load_knowledge()
     )
     (build,) = (build for build in cases if build.found)
@@ -110,6 +112,6 @@ def test_offline_a_file_that_is_here_comes_before_newer_ones_that_are_only_assum
     assert decide(question).choices[0].is_assumed
     here = listing(wheel("torch-2.12.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl"), kind="directory")
     listings = (here, *question.listings)
-    again = ask(question.request, question.target, question.knowledge, listings, question.pythons)
+    again = build_input(question.request, question.target, question.knowledge, listings, question.pythons)
     best = decide(again).choices[0]
     assert not best.is_assumed

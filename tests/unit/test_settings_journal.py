@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.mirrors.undo_journal import Kept, forget, keep, load, load_all, parse_kept
+from gpuenv.mirrors.undo_journal import SavedFile, forget, keep, load, load_all, parse_kept
 
 HERE = Path(__file__).parent
 ENTRY: dict[str, Any] = {
@@ -20,7 +20,7 @@ ENTRY: dict[str, Any] = {
     "when": "2026-11-21T07:00:00+00:00", "original": "W2dsb2JhbF0K", "written": "ab" * 32,
     "settings": [["global.index-url", None, "https://a.example/simple"]], "folders": [str(HERE)],
 }  # fmt: skip
-KEPT = Kept(
+KEPT = SavedFile(
     HERE / "pip.conf", "pip", "tuna", "2026-11-21T07:00:00+00:00", b"[global]\n", "ab" * 32,
     (("global.index-url", None, "https://a.example/simple"),), (HERE,),
 )  # fmt: skip

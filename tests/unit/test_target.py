@@ -9,7 +9,7 @@ import pytest
 from deciding import gpu_machine, machine
 
 from gpuenv.model.driver import DriverVersion
-from gpuenv.model.errors import GpuenvError, Refused, UsageError
+from gpuenv.model.errors import GpuenvError, Unsatisfiable, UsageError
 from gpuenv.model.machine import HARMLESS_PROBLEMS, Gpu, Machine
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.target import Target, choose_target
@@ -54,7 +54,7 @@ def test_the_gpus_that_count(short: dict[str, Any], devices: tuple[int, ...], ex
 def test_hardware_that_cannot_be_used_is_refused_and_never_ends_as_cpu(
     short: dict[str, Any], code: str
 ) -> None:
-    with pytest.raises(Refused) as raised:
+    with pytest.raises(Unsatisfiable) as raised:
         choose_target((machine(short),), (), cpu=False)
     assert raised.value.code == code
     assert raised.value.fixes
@@ -110,7 +110,7 @@ def test_a_newer_driver_is_imagined_only_where_an_older_one_is_stated() -> None:
 def test_a_gpu_that_answers_with_errors_is_told_and_can_be_left_out() -> None:
     whole = machine({"driver": "570.1", "gpus": ["7.5", "9.0"], "problems": ["gpu-error"]})
     lost = replace(whole, gpus=(whole.gpus[0], Gpu(1, None, None), replace(whole.gpus[1], index=2)))
-    with pytest.raises(Refused) as raised:
+    with pytest.raises(Unsatisfiable) as raised:
         choose_target((lost,), (), cpu=False)
     assert raised.value.code == "gpu-error"
     assert raised.value.message == "GPU 1 does not tell what it is"

@@ -6,7 +6,7 @@ import pytest
 
 from gpuenv.process.output import Redacting
 from gpuenv.secrets.conceal_arguments import conceal
-from gpuenv.secrets.url_credentials import has_userinfo, redact, without_userinfo
+from gpuenv.secrets.url_credentials import has_userinfo, redact_credentials, without_userinfo
 
 SECRET = "https://ada:hunter2@host.example/simple"
 PLAIN = "https://host.example/simple"
@@ -37,7 +37,7 @@ PLAIN = "https://host.example/simple"
 def test_only_names_and_passwords_are_left_out(text: str, shared: str) -> None:
     assert without_userinfo(text) == shared
     assert has_userinfo(text) == (text != shared)
-    assert "hunter2" not in redact(text)
+    assert "hunter2" not in redact_credentials(text)
 
 
 @pytest.mark.parametrize("size", range(1, 60))
@@ -45,7 +45,7 @@ def test_an_address_that_is_cut_between_blocks_is_hidden(size: int) -> None:
     text = f"looking at {SECRET} and {PLAIN}: done\r50 %".encode()
     redacting = Redacting()
     blocks = [redacting.take(text[start : start + size]) for start in range(0, len(text), size)]
-    assert b"".join((*blocks, redacting.rest())) == redact(text.decode()).encode()
+    assert b"".join((*blocks, redacting.rest())) == redact_credentials(text.decode()).encode()
 
 
 def test_uv_is_given_a_name_and_variables_for_each_index_with_a_password() -> None:
@@ -122,7 +122,7 @@ def test_a_command_without_passwords_is_left_as_it_is() -> None:
     "start", ["https://conda.example/", "http://localhost:8080/a/", "conda.example.com/"]
 )
 def test_the_token_of_a_channel_is_hidden(start: str) -> None:
-    assert redact(f"{start}t/tk-0123456789/lab/linux-64") == f"{start}t/****/lab/linux-64"
+    assert redact_credentials(f"{start}t/tk-0123456789/lab/linux-64") == f"{start}t/****/lab/linux-64"
 
 
 @pytest.mark.parametrize(
@@ -138,11 +138,11 @@ def test_the_token_of_a_channel_is_hidden(start: str) -> None:
     ],
 )
 def test_headers_variables_and_broken_addresses_are_hidden_too(text: str) -> None:
-    assert "hunter2" not in redact(text)
-    assert "****" in redact(text)
-    assert redact(redact(text)) == redact(text)
+    assert "hunter2" not in redact_credentials(text)
+    assert "****" in redact_credentials(text)
+    assert redact_credentials(redact_credentials(text)) == redact_credentials(text)
 
 
 def test_what_is_no_address_stays_as_it_is() -> None:
     for text in ("UEsDBBQAAAAIAA/t/0123456789abcdef/AAA=", "sed 's|://[^/@ ]*@|://***@|g'"):
-        assert redact(text) == text
+        assert redact_credentials(text) == text

@@ -11,7 +11,7 @@ from gpuenv.verification.report import (
     DeviceReport,
     ImportFailure,
     Report,
-    Running,
+    RunningStep,
     Stop,
     TestResult,
     TorchReport,
@@ -20,7 +20,7 @@ from gpuenv.verification.verdict import (
     Expectation,
     Finding,
     Planned,
-    Verdict,
+    VerificationVerdict,
     describe_failure,
     describe_verdict,
     expect,
@@ -46,7 +46,7 @@ BROKEN = Machine(LINUX, problems=(Problem("driver-mismatch", "reboot"),))
 WANTS_GPU = Expectation(gpu=True, reason="the plan was for cu126")
 
 
-def _codes(verdict: Verdict) -> list[str]:
+def _codes(verdict: VerificationVerdict) -> list[str]:
     return [problem.code for problem in verdict.problems]
 
 
@@ -102,7 +102,7 @@ def test_a_crash_is_told_once_beside_the_failures_before_it() -> None:
     report = replace(
         GOOD,
         devices=(replace(L4, tests=(FAILED, unfinished)),),
-        running=Running("nms", 0),
+        running=RunningStep("nms", 0),
         complete=False,
         stop=Stop("hung", "it was not done after 300 s"),
     )
@@ -242,6 +242,6 @@ def test_a_person_reads_what_failed() -> None:
     [("crashed", []), ("hung", [None]), ("no-gpu", ["gpuenv detect"]), ("import-failed", [])],
 )
 def test_every_failure_leads_to_doctor(code: str, commands: list[str | None]) -> None:
-    verdict = Verdict(problems=(Finding(code, "it broke"),), notes=())
+    verdict = VerificationVerdict(problems=(Finding(code, "it broke"),), notes=())
     error = describe_failure(verdict, "/home/me/my env", {})
     assert [fix.command for fix in error.fixes] == [*commands, "gpuenv doctor '/home/me/my env'"]

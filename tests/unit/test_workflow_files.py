@@ -15,7 +15,7 @@ from gpuenv.files.read_text import decode
 from gpuenv.indexes.mirrors.load import Mirrors
 from gpuenv.model.errors import UsageError
 from gpuenv.model.machine import Machine, System
-from gpuenv.planning.make_plan import Installer, wish_of
+from gpuenv.planning.make_plan import Installer, plan_request
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.requirements import gather_requirements, numbered_lines, read_requirements
 
@@ -78,7 +78,7 @@ def test_a_pipe_asks_for_the_same_each_time_that_a_plan_is_made() -> None:
     installer = Installer("uv", "wheels", Mirrors((), frozenset(), Path()))
     try:
         options = PlanOptions(requirement_files=(Path(f"/dev/fd/{reader}"),))
-        wishes = [wish_of(options, installer, Machine(System("linux", "x86_64"))) for _ in range(2)]
+        wishes = [plan_request(options, installer, Machine(System("linux", "x86_64"))) for _ in range(2)]
     finally:
         os.close(reader)
     for wish in wishes:

@@ -14,21 +14,21 @@ from packaging.version import Version
 from plans import plan as planned
 
 from gpuenv.installers.uv_compile import Demand, Resolved, ResolvedFile, Unresolvable
-from gpuenv.model.errors import Refused
+from gpuenv.model.errors import Unsatisfiable
 from gpuenv.model.machine import FoundPython
 from gpuenv.model.plan import Plan, PlannedPackage, Sources
 from gpuenv.planning import resolve_others as joint
 from gpuenv.planning.make_plan import resolver_question
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.resolve_others import only_fitting
-from gpuenv.resolution.resolve import Choice
+from gpuenv.resolution.resolve import Solution
 
 
-def choices(*releases: str, pythons: tuple[str, ...] = ("3.12",)) -> tuple[Choice, ...]:
+def choices(*releases: str, pythons: tuple[str, ...] = ("3.12",)) -> tuple[Solution, ...]:
     """Stand-ins with what the search looks at: release, variant and Python."""
     return tuple(
         cast(
-            "Choice",
+            "Solution",
             SimpleNamespace(
                 case=SimpleNamespace(torch=Version(release), variant="cu126"),
                 python=SimpleNamespace(short=python),
@@ -39,7 +39,7 @@ def choices(*releases: str, pythons: tuple[str, ...] = ("3.12",)) -> tuple[Choic
     )
 
 
-def plan_for(choice: Choice, resolved: tuple[PlannedPackage, ...]) -> Plan:
+def plan_for(choice: Solution, resolved: tuple[PlannedPackage, ...]) -> Plan:
     pin = f"torch=={choice.case.torch}"
     nowhere = Sources(None, (), ())
     return Plan(
@@ -61,7 +61,7 @@ class Resolver:
         return self.failures.get(key) or self.failures.get(plan.pins[0]) or Resolved(())
 
 
-def resolve_jointly(every: tuple[Choice, ...], plans: Any, compiled: Any, wheels: bool = False) -> Plan:
+def resolve_jointly(every: tuple[Solution, ...], plans: Any, compiled: Any, wheels: bool = False) -> Plan:
     """Resolve; whether the index has `wheels` of what would be built is told once for all."""
     return joint.resolve_jointly(every, plans, compiled, lambda _: wheels)
 
@@ -110,7 +110,7 @@ def test_what_no_torch_can_help_ends_the_search(message: str) -> None:
             return Unresolvable(message, ())
 
     resolver = Always({})
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(Unsatisfiable) as caught:
         resolve_jointly(choices("2.14.1", "2.13.0", "2.12.0"), plan_for, resolver)
     assert len(resolver.asked) == 1
     assert message in caught.value.because[0].text
@@ -172,7 +172,7 @@ BROKEN = Unresolvable("error: Failed to build `vllm==0.1.0`: no CUDA_HOME", (), 
 
 def test_what_cannot_be_built_is_tried_with_each_python_once_and_then_refused_by_name() -> None:
     resolver = Resolver({"torch==2.14.1": BROKEN, "torch==2.13.0": BROKEN})
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(Unsatisfiable) as caught:
         resolve_jointly(choices("2.14.1", "2.13.0", pythons=("3.13", "3.12")), plan_for, resolver)
     assert resolver.asked == ["torch==2.14.1 3.13", "torch==2.14.1 3.12"]
     assert "vllm==0.1.0" in caught.value.message

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpuenv.activation.entering import Entry, activation_of, programs_of
+from gpuenv.activation.entering import EnteredEnvironment, activation_of, programs_of
 from gpuenv.activation.shells.fish import quote_fish, render_fish
 from gpuenv.activation.shells.other import render_conda_line, render_line, script_names
 from gpuenv.activation.shells.posix import render_posix
@@ -42,7 +42,7 @@ def shell_name(chosen: str | None, environ: Mapping[str, str]) -> str:
     )
 
 
-def activation_script(entry: Entry, shell: str, environ: Mapping[str, str]) -> str:
+def activation_script(entry: EnteredEnvironment, shell: str, environ: Mapping[str, str]) -> str:
     """Return what the shell evaluates: a script, or for some shells the line to run.
 
     Raises UsageError where the environment has no script for that shell.
@@ -58,7 +58,7 @@ def activation_script(entry: Entry, shell: str, environ: Mapping[str, str]) -> s
     return render_line(_SAME.get(shell, shell), str(_script(entry, _SAME.get(shell, shell))))
 
 
-def _script(entry: Entry, shell: str) -> Path:
+def _script(entry: EnteredEnvironment, shell: str) -> Path:
     programs = programs_of(entry.root)
     found = next((programs / name for name in script_names(shell) if (programs / name).is_file()), None)
     if found is None:
@@ -85,7 +85,7 @@ def pasted_line(name: str, root: Path, environ: Mapping[str, str]) -> str:
         return f"source {quote_fish(str(programs / 'activate.fish'))}"
     if shell in {*_POSIX, "fish"}:
         return usage_line(name, shell)
-    return activation_script(Entry(name, root, None), shell, environ).rstrip("\n")
+    return activation_script(EnteredEnvironment(name, root, None), shell, environ).rstrip("\n")
 
 
 def usage_line(name: str, shell: str) -> str:

@@ -38,7 +38,7 @@ _PACKAGES = ("site-packages", "dist-packages")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EnteredEnvironment:
     """An environment that is about to be entered; `record` is None where gpuenv did not make it."""
 
     name: str
@@ -56,14 +56,14 @@ class Entry:
         return outdated_proof(self.record, self.name) if self.record else None
 
 
-def find_entry(name: str, environ: Mapping[str, str]) -> Entry:
+def find_entry(name: str, environ: Mapping[str, str]) -> EnteredEnvironment:
     """Return the environment of that name or at that path, and note that it is used.
 
     Raises UsageError for an unknown one, and for one whose Python is gone (another would run in its place).
     """
     path = foreign(name, environ)
     if path is not None:
-        return Entry(name, path, None)
+        return EnteredEnvironment(name, path, None)
     environment = existing(name, environ)
     root = environment.place.path
     _check_python(name, root)
@@ -74,7 +74,7 @@ def find_entry(name: str, environ: Mapping[str, str]) -> Entry:
             fixes=(Fix(tr("make it at another path")),),
         )
     mark_used(root)
-    return Entry(name, root, environment.record)
+    return EnteredEnvironment(name, root, environment.record)
 
 
 def _check_python(name: str, path: Path) -> None:
@@ -114,7 +114,7 @@ def run(
         ) from None
 
 
-def _check_pip(entry: Entry, program: str) -> None:
+def _check_pip(entry: EnteredEnvironment, program: str) -> None:
     folders = _folders(entry.root, is_conda=entry.is_conda)
     if not _PIP.fullmatch(program) or shutil.which(program, path=os.pathsep.join(folders)):
         return
@@ -177,7 +177,7 @@ def programs_of(root: Path) -> Path:
     return root / _BIN
 
 
-def is_active(entry: Entry, environ: Mapping[str, str]) -> bool:
+def is_active(entry: EnteredEnvironment, environ: Mapping[str, str]) -> bool:
     """Tell whether the environment is active where gpuenv was started."""
     active = environ.get("CONDA_PREFIX" if entry.is_conda else "VIRTUAL_ENV")
     on_path = environ.get("PATH", "").split(os.pathsep)

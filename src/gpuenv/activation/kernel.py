@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuenv.activation.entering import Entry, activation_of, python_of
+from gpuenv.activation.entering import EnteredEnvironment, activation_of, python_of
 from gpuenv.environments.check_installed import site_packages
 from gpuenv.environments.contents.kernel_spec import display_name, kernel_name, render_kernel
 from gpuenv.environments.contents.kernels import (
@@ -25,7 +25,7 @@ from gpuenv.model.errors import Fix, UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class JupyterKernel:
     """A kernel that is registered, or will be: its name, its folder, and what notebooks call it."""
 
     name: str
@@ -33,21 +33,23 @@ class Kernel:
     display_name: str
 
 
-def plan_kernel(entry: Entry, environ: Mapping[str, str], prefix: Path | None) -> Kernel:
+def plan_kernel(entry: EnteredEnvironment, environ: Mapping[str, str], prefix: Path | None) -> JupyterKernel:
     """Return where the kernel goes; raise UsageError where something else lies there."""
     bare = is_path(entry.name)
     name = kernel_name(entry.root.name, place_of(entry.name, environ).key[:8] if bare else "")
-    kernel = Kernel(name, jupyter_data(environ, prefix) / "kernels" / name, display_name(entry.root.name))
+    kernel = JupyterKernel(
+        name, jupyter_data(environ, prefix) / "kernels" / name, display_name(entry.root.name)
+    )
     check_free(kernel.folder, entry.root)
     return kernel
 
 
-def has_ipykernel(entry: Entry) -> bool:
+def has_ipykernel(entry: EnteredEnvironment) -> bool:
     """Tell whether the environment can run a kernel."""
     return any((packages / "ipykernel_launcher.py").is_file() for packages in site_packages(entry.root))
 
 
-def register(entry: Entry, kernel: Kernel, environ: Mapping[str, str]) -> None:
+def register(entry: EnteredEnvironment, kernel: JupyterKernel, environ: Mapping[str, str]) -> None:
     """Write the kernel, with the variables that `gpuenv run` would set."""
     text = render_kernel(
         str(python_of(entry.root)),
@@ -59,7 +61,9 @@ def register(entry: Entry, kernel: Kernel, environ: Mapping[str, str]) -> None:
     write_kernel(kernel.folder, text, entry.root)
 
 
-def unregister(entry: Entry, environ: Mapping[str, str], prefix: Path | None) -> tuple[Path, ...]:
+def unregister(
+    entry: EnteredEnvironment, environ: Mapping[str, str], prefix: Path | None
+) -> tuple[Path, ...]:
     """Remove the kernels of an environment; raise UsageError where it has none."""
     planned = plan_kernel(entry, environ, prefix).folder
     folders = (planned,) if prefix is not None else (planned, *kernels_of(entry.root))

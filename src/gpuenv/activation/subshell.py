@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from gpuenv.activation.activate import activation_script
-from gpuenv.activation.entering import Entry, activated, is_active
+from gpuenv.activation.entering import EnteredEnvironment, activated, is_active
 from gpuenv.activation.shells.fish import quote_fish
 from gpuenv.host.shell import Shell, find_shell
 from gpuenv.i18n.foreign_messages import reason_of
@@ -25,7 +25,7 @@ _READING_ENV = ("sh", "dash", "ash", "ksh")
 _FALLBACK = "cmd.exe" if os.name == "nt" else "/bin/sh"
 
 
-def check_not_inside(entry: Entry, environ: Mapping[str, str]) -> None:
+def check_not_inside(entry: EnteredEnvironment, environ: Mapping[str, str]) -> None:
     """Raise UsageError where the environment is active already: one `exit` would not leave it."""
     if is_active(entry, environ):
         raise UsageError(
@@ -35,7 +35,9 @@ def check_not_inside(entry: Entry, environ: Mapping[str, str]) -> None:
         )
 
 
-def open_shell(entry: Entry, chosen: str | None, environ: Mapping[str, str], *, interactive: bool) -> int:
+def open_shell(
+    entry: EnteredEnvironment, chosen: str | None, environ: Mapping[str, str], *, interactive: bool
+) -> int:
     """Run a shell in which the environment is active until it ends; return its exit status.
 
     `chosen` names a shell on PATH; None is the one gpuenv was started from. Raises UsageError where it can't
@@ -66,7 +68,7 @@ def _choose(chosen: str | None, environ: Mapping[str, str]) -> Shell:
 
 
 def _starting(
-    shell: Shell, entry: Entry, folder: Path, environ: Mapping[str, str]
+    shell: Shell, entry: EnteredEnvironment, folder: Path, environ: Mapping[str, str]
 ) -> tuple[list[str], dict[str, str]]:
     """Return how an interactive shell is started, and with which variables.
 
@@ -93,7 +95,7 @@ def _starting(
     return [shell.program], activated(entry.root, environ)
 
 
-def _zsh_variables(folder: Path, entry: Entry, environ: Mapping[str, str]) -> dict[str, str]:
+def _zsh_variables(folder: Path, entry: EnteredEnvironment, environ: Mapping[str, str]) -> dict[str, str]:
     """Let zsh read its start files from a folder of ours, in which the user's are read as ever.
 
     https://zsh.sourceforge.io/Doc/Release/Files.html
@@ -116,7 +118,9 @@ def _source(file: str) -> str:
     return f'if [ -r "{file}" ]; then . "{file}"; fi\n'
 
 
-def _write(file: Path, before: str, entry: Entry, shell: str, environ: Mapping[str, str]) -> Path:
+def _write(
+    file: Path, before: str, entry: EnteredEnvironment, shell: str, environ: Mapping[str, str]
+) -> Path:
     file.write_bytes(os.fsencode(before + activation_script(entry, shell, environ)))
     return file
 

@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import Path
 
 from gpuenv import matrices
-from gpuenv.adapt.model import Adaptation, Left
+from gpuenv.adapt.model import Adaptation, Project
 from gpuenv.adapt.patched_files import patched
 from gpuenv.adapt.read_code import read_code
 from gpuenv.adapt.read_project import read_left
@@ -18,7 +18,7 @@ from gpuenv.adapt.task import begin, torch_is_condas
 from gpuenv.adapt.wheels import adapt_wheels
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.conda.choose import AUTO, WHEELS, choose_conda_manager
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.planning.machines import choose_machines
@@ -70,11 +70,13 @@ def adapt(
     changes = tuple(one for one in changes if one.asked is None or one.new != one.asked.requirement)
     code, told = _code(asked.paths, left) if changes else ((), ())
     changes = risks_of(changes, matrices.load("api-changes"), code)
-    plan = replace(plan, warnings=(*(Warn("left", text) for text in (*left.warnings, *told)), *plan.warnings))
+    plan = replace(
+        plan, warnings=(*(PlanWarning("left", text) for text in (*left.warnings, *told)), *plan.warnings)
+    )
     return Adaptation(left, plan, changes, patched(left, changes))
 
 
-def day_of(text: str | None, left: Left) -> str | None:
+def day_of(text: str | None, left: Project) -> str | None:
     """Return the day that other packages are of; `git` is the one on which what was left was last changed.
 
     Raises UsageError for what is no day, and where git does not know it.
@@ -99,7 +101,7 @@ def day_of(text: str | None, left: Left) -> str | None:
         ) from None
 
 
-def _code(paths: tuple[Path, ...], left: Left) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+def _code(paths: tuple[Path, ...], left: Project) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
     """Return the code that the files serve: in the folders named, else in the checkout that they lie in."""
     folders = [path for path in paths if path.is_dir()]
     if not folders and left.date is not None:

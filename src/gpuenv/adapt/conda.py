@@ -19,7 +19,7 @@ from gpuenv.adapt.dependencies import (
     without_builds,
 )
 from gpuenv.adapt.minimal_upgrades import Settlement
-from gpuenv.adapt.model import Change
+from gpuenv.adapt.model import RequirementChange
 from gpuenv.adapt.nearest.line_changes import stack_changes
 from gpuenv.adapt.nearest.ranking import Nearness
 from gpuenv.adapt.nearest.request import Wishes, wishes_for
@@ -30,16 +30,16 @@ from gpuenv.adapt.resolve_dependencies import Resolver
 from gpuenv.adapt.task import Task
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import uv_compile as resolver
-from gpuenv.model.errors import Because, InstallFailed, Refused, Unreachable
+from gpuenv.model.errors import Because, InstallFailed, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
-from gpuenv.model.plan import Plan, PlannedPackage, Warn
-from gpuenv.planning.conda.plan import Asked, ChannelQuestion, question_of_channel
+from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
+from gpuenv.planning.conda.plan import ChannelQuery, ChannelQuestion, question_of_channel
 from gpuenv.planning.make_plan import finished, in_conda
 from gpuenv.planning.pages.listings import configuration_for
 from gpuenv.resolution.conda.environment_yml import EnvironmentFile
 from gpuenv.resolution.conda.plan_part import assemble_from_channel
 from gpuenv.resolution.plan_builder import sources_of
-from gpuenv.resolution.resolve import Choice, Question
+from gpuenv.resolution.resolve import ResolutionInput, Solution
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class _Found:
     nearest: Nearest
 
     @property
-    def choice(self) -> Choice:
+    def choice(self) -> Solution:
         return self.nearest.choices[0]
 
 
-def adapt_in_conda(task: Task) -> tuple[Plan, tuple[Change, ...]]:
+def adapt_in_conda(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     """Return the plan and the changes without risks; raise UsageError, Refused or Unreachable.
 
     Of the packages beside torch a resolver of wheels tells which are not for the Python: conda's solver alone
@@ -62,7 +62,7 @@ def adapt_in_conda(task: Task) -> tuple[Plan, tuple[Change, ...]]:
     found = _nearest(task, configuration)
     changes = stack_changes(found.nearest, found.choice, task.left, task.knowledge)
     wishes = wishes_for(task.left, task.place, found.choice.python)
-    told: tuple[Warn, ...] = ()
+    told: tuple[PlanWarning, ...] = ()
     if changes:
         question = found.nearest.question_for(found.choice)
         changes, told = _others_changed(question, found.choice, wishes, changes, configuration, task)
@@ -73,16 +73,16 @@ def adapt_in_conda(task: Task) -> tuple[Plan, tuple[Change, ...]]:
 def _nearest(task: Task, configuration: IndexConfiguration) -> _Found:
     """Return what is nearest of all channels; of equals the file's own first. Raises the first's refusal."""
     found: list[tuple[tuple[object, ...], int, _Found]] = []
-    refusals: list[Refused] = []
+    refusals: list[Unsatisfiable] = []
     releases = {build.torch for build in task.knowledge.builds_of(task.place.platform)}
     for place, channel in enumerate(task.channels):
-        asked = Asked(task.request, task.place, channel, task.pythons.result())
+        asked = ChannelQuery(task.request, task.place, channel, task.pythons.result())
         put = question_of_channel(
             asked, task.wish.options, configuration, task.knowledge, task.wish.mirrors, task.environ
         )
         try:
             nearest = find_nearest(put.question, task.left, releases)
-        except Refused as error:
+        except Unsatisfiable as error:
             refusals.append(error)
             continue
         # how many others move is no matter: conda takes the channel that stands first
@@ -93,7 +93,9 @@ def _nearest(task: Task, configuration: IndexConfiguration) -> _Found:
     return min(found, key=lambda one: one[:2])[2]
 
 
-def _plan(found: _Found, changes: tuple[Change, ...], configuration: IndexConfiguration, task: Task) -> Plan:
+def _plan(
+    found: _Found, changes: tuple[RequirementChange, ...], configuration: IndexConfiguration, task: Task
+) -> Plan:
     """Return the plan of the files as they become."""
     file = _environment(task, changes)
     question = found.nearest.question_for(found.choice)
@@ -108,7 +110,7 @@ def _plan(found: _Found, changes: tuple[Change, ...], configuration: IndexConfig
     return finished(in_conda(plan, wish), wish, task.environ, task.target)
 
 
-def _environment(task: Task, changes: tuple[Change, ...]) -> EnvironmentFile:
+def _environment(task: Task, changes: tuple[RequirementChange, ...]) -> EnvironmentFile:
     files = [one for one in patched(task.left, changes) if one.kind == "environment"]
     read = [environment_of(one, task.place.platform) for one in files]
     return EnvironmentFile(
@@ -121,19 +123,21 @@ def _environment(task: Task, changes: tuple[Change, ...]) -> EnvironmentFile:
 
 
 def _others_changed(
-    question: Question,
-    choice: Choice,
+    question: ResolutionInput,
+    choice: Solution,
     wishes: Wishes,
-    changes: tuple[Change, ...],
+    changes: tuple[RequirementChange, ...],
     configuration: IndexConfiguration,
     task: Task,
-) -> tuple[tuple[Change, ...], tuple[Warn, ...]]:
+) -> tuple[tuple[RequirementChange, ...], tuple[PlanWarning, ...]]:
     """Return the changes with those of packages that are not for a conda environment's Python, and warnings.
 
     PyPI's wheels tell: which releases are for which Python is much the same with conda, whose solver has the
     last word.
     """
-    told = (Warn(NOT_CHECKED, tr("conda's packages were not solved for: its solver has the last word")),)
+    told = (
+        PlanWarning(NOT_CHECKED, tr("conda's packages were not solved for: its solver has the last word")),
+    )
     stack = Stack(choice, question, wishes, changes, _no_plan)
     changes = without_builds(stack, changes)
     changed = {change.project for change in changes}
@@ -141,7 +145,7 @@ def _others_changed(
     if not wanted or task.wish.options.offline:
         return changes, told
     sources = sources_of(choice, configuration)
-    base = resolver.Question(
+    base = resolver.CompileInput(
         pins=(f"torch=={choice.case.torch}",),
         requirements=(),
         constraints=tuple(limits_of_moves(stack, wanted)),
@@ -165,5 +169,5 @@ def _others_changed(
     return changes, told
 
 
-def _no_plan(question: Question, resolved: tuple[PlannedPackage, ...]) -> Plan:
+def _no_plan(question: ResolutionInput, resolved: tuple[PlannedPackage, ...]) -> Plan:
     raise NotImplementedError

@@ -9,8 +9,8 @@ from packaging.markers import UndefinedEnvironmentName
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from gpuenv.adapt.minimal_upgrades import Moved, Settlement
-from gpuenv.adapt.model import Change
+from gpuenv.adapt.minimal_upgrades import PackageUpgrade, Settlement
+from gpuenv.adapt.model import RequirementChange
 from gpuenv.adapt.nearest.index_pages import is_page_of_torch
 from gpuenv.adapt.nearest.known_bad_dependencies import settle, with_others_free
 from gpuenv.adapt.nearest.request import Wishes
@@ -20,16 +20,16 @@ from gpuenv.adapt.resolve_dependencies import Resolver
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.installers.uv_compile import Unresolvable
-from gpuenv.model.errors import Because, Fix, InstallFailed, Refused, Unreachable
+from gpuenv.model.errors import Because, Fix, InstallFailed, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
-from gpuenv.model.plan import Plan, PlannedPackage, Warn
+from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
 from gpuenv.planning.make_plan import resolver_question
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.direct_urls import by_address
 from gpuenv.planning.resolve_others import packages_of
 from gpuenv.resolution.constraints import constraints_of
 from gpuenv.resolution.markers import marker_environment
-from gpuenv.resolution.resolve import Choice, Question
+from gpuenv.resolution.resolve import ResolutionInput, Solution
 from gpuenv.resolution.rules.python import full_version
 
 BY_UV = "uv pip compile"
@@ -43,11 +43,11 @@ class Stack:
     `assemble` takes the question and the files that a resolver added.
     """
 
-    choice: Choice
-    question: Question
+    choice: Solution
+    question: ResolutionInput
     wishes: Wishes
-    changes: tuple[Change, ...]
-    assemble: Callable[[Question, tuple[PlannedPackage, ...]], Plan]
+    changes: tuple[RequirementChange, ...]
+    assemble: Callable[[ResolutionInput, tuple[PlannedPackage, ...]], Plan]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ class Adapted:
     """A plan of a stack and all else, and every change that it takes; the plan has no steps yet."""
 
     plan: Plan
-    question: Question
-    changes: tuple[Change, ...]
+    question: ResolutionInput
+    changes: tuple[RequirementChange, ...]
 
 
 def resolve_others(stack: Stack, around: Around) -> Adapted | Unresolvable:
@@ -137,20 +137,20 @@ def limits_of_moves(stack: Stack, wanted: tuple[Requirement, ...]) -> Iterator[s
             yield text
 
 
-def without_builds(stack: Stack, changes: tuple[Change, ...]) -> tuple[Change, ...]:
+def without_builds(stack: Stack, changes: tuple[RequirementChange, ...]) -> tuple[RequirementChange, ...]:
     """Return the changes with those of an export's lines, where its builds are for another Python."""
     limits = map(Requirement, limits_of_moves(stack, tuple(_active(stack))))
     bounds = {str(canonicalize_name(one.name)): one.specifier for one in limits}
     return freed_of_builds(stack.wishes, stack.choice.python.short, changes, bounds)
 
 
-def refused(failures: list[tuple[Choice, Unresolvable]]) -> Refused:
+def refused(failures: list[tuple[Solution, Unresolvable]]) -> Unsatisfiable:
     """Return the error of files whose packages go together with no torch that is near."""
     texts = (
         tr("with torch {torch}: {reason}", torch=choice.case.torch, reason=outcome.message[:600])
         for choice, outcome in failures
     )
-    return Refused(
+    return Unsatisfiable(
         tr("the other packages that were left can't be had together"),
         code="requirements-conflict",
         because=tuple(Because(text, BY_UV) for text in dict.fromkeys(texts)),
@@ -192,7 +192,9 @@ def foreign_to_pypi(wishes: Wishes) -> frozenset[str]:
 def _unchecked(plan: Plan, stack: Stack, reason: str) -> Adapted:
     text = tr("the other packages were left as they are, not checked: {reason}", reason=reason)
     return Adapted(
-        replace(plan, warnings=(*plan.warnings, Warn(NOT_CHECKED, text))), stack.question, stack.changes
+        replace(plan, warnings=(*plan.warnings, PlanWarning(NOT_CHECKED, text))),
+        stack.question,
+        stack.changes,
     )
 
 
@@ -203,7 +205,7 @@ def _told_of_unread(adapted: Adapted, stack: Stack) -> Adapted:
         return adapted
     text = tr("{packages}: from addresses, left as they are, not checked", packages=", ".join(named))
     plan = adapted.plan
-    return replace(adapted, plan=replace(plan, warnings=(*plan.warnings, Warn(NOT_CHECKED, text))))
+    return replace(adapted, plan=replace(plan, warnings=(*plan.warnings, PlanWarning(NOT_CHECKED, text))))
 
 
 def _adapted(stack: Stack, settled: Settlement, around: Around) -> Adapted:
@@ -213,14 +215,14 @@ def _adapted(stack: Stack, settled: Settlement, around: Around) -> Adapted:
         changes = moved_changes(one.project, one.new, because, stack.wishes, changes)
         question = question.with_request(question.request.with_requirement(f"{one.project}=={one.new}"))
     gone = set(settled.absent) - foreign_to_pypi(stack.wishes)
-    warnings: list[Warn] = [_left_to_conda(settled, stack)] if set(settled.absent) - gone else []
+    warnings: list[PlanWarning] = [_left_to_conda(settled, stack)] if set(settled.absent) - gone else []
     for name in settled.absent:
         question = question.with_request(question.request.without_project(name))
     if gone and _has_own_index(stack.wishes):
         text = tr(
             "{packages}: not on the index that was read; left as they are", packages=", ".join(sorted(gone))
         )
-        warnings.append(Warn(NOT_CHECKED, text))
+        warnings.append(PlanWarning(NOT_CHECKED, text))
         gone = set()
     for name in sorted(gone):
         because = Because(tr("the index that was read has no {package}", package=name), BY_UV)
@@ -230,11 +232,11 @@ def _adapted(stack: Stack, settled: Settlement, around: Around) -> Adapted:
             "{packages}: built where they are installed, as there are no wheels",
             packages=", ".join(settled.built),
         )
-        warnings.append(Warn("built-from-source", text))
+        warnings.append(PlanWarning("built-from-source", text))
     if settled.unbuilt:
         reason = tr("{packages}: could not be built to be looked at", packages=", ".join(settled.unbuilt))
         warnings.append(
-            Warn(
+            PlanWarning(
                 NOT_CHECKED,
                 tr("the other packages were left as they are, not checked: {reason}", reason=reason),
             )
@@ -254,10 +256,10 @@ def _exactly(plan: Plan) -> Plan:
     return replace(plan, requirements=(*kept, *(f"{one.name}=={one.version}" for one in others)))
 
 
-def _left_to_conda(settled: Settlement, stack: Stack) -> Warn:
+def _left_to_conda(settled: Settlement, stack: Stack) -> PlanWarning:
     named = sorted(set(settled.absent) & foreign_to_pypi(stack.wishes))
     text = tr("{packages}: conda's, left as they are, not checked", packages=", ".join(named))
-    return Warn(NOT_CHECKED, text)
+    return PlanWarning(NOT_CHECKED, text)
 
 
 def _has_own_index(wishes: Wishes) -> bool:
@@ -268,7 +270,7 @@ def _has_own_index(wishes: Wishes) -> bool:
     return any(not is_page_of_torch(address) for address in named)
 
 
-def why_of(moved: Moved, stack: Stack) -> str:
+def why_of(moved: PackageUpgrade, stack: Stack) -> str:
     """Return why a package could not stay as it was asked for."""
     python = stack.choice.python.short
     asked = str(stack.wishes.of(moved.project)).removeprefix("==")

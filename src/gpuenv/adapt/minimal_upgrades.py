@@ -37,7 +37,7 @@ Compile = Callable[[Ask], Resolved | Unresolvable]
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class PackageUpgrade:
     """A package whose requirement must change: `new` is the one release; `because` what the old one gave.
 
     `because` is None where it was not put back alone.
@@ -56,7 +56,7 @@ class Settlement:
     """
 
     resolved: Resolved
-    moved: tuple[Moved, ...] = ()
+    moved: tuple[PackageUpgrade, ...] = ()
     absent: tuple[str, ...] = ()
     built: tuple[str, ...] = ()
     unbuilt: tuple[str, ...] = ()
@@ -236,7 +236,7 @@ class _Search:
         if isinstance(final, Unresolvable):
             return final
         return self._settled(
-            final, tuple(Moved(name, version, reasons.get(name)) for name, version in chosen.items())
+            final, tuple(PackageUpgrade(name, version, reasons.get(name)) for name, version in chosen.items())
         )
 
     def _nearest(self, found: dict[str, Version]) -> dict[str, Version]:
@@ -255,7 +255,7 @@ class _Search:
         lowest = _versions(outcome) if isinstance(outcome, Resolved) else found
         return {name: lowest.get(name, found[name]) for name in moved}
 
-    def _settled(self, resolved: Resolved, moved: tuple[Moved, ...]) -> Settlement:
+    def _settled(self, resolved: Resolved, moved: tuple[PackageUpgrade, ...]) -> Settlement:
         return Settlement(
             resolved, moved, *(tuple(sorted(one)) for one in (self.absent, self.built, self.unbuilt))
         )

@@ -13,7 +13,7 @@ Notation = Literal["pip", "conda", "poetry"]
 
 
 @dataclass(frozen=True, slots=True)
-class LeftFile:
+class DependencyFile:
     """A file as it was found: `path` as shown to the person, `text` with its own line ends."""
 
     path: str
@@ -22,7 +22,7 @@ class LeftFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DeclaredRequirement:
     """One thing that a file asks for.
 
     `project` is canonical (`torch` for conda's `pytorch`), or `python`, or `cuda` (`cudatoolkit=10.2`), or
@@ -46,15 +46,15 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Project:
     """All that was found: files, what they ask for, what was not understood, the day it was last changed.
 
     `date` is ISO 8601 (`2020-03-14`), from git; None where it is not known. `warnings` tell what was passed
     over.
     """
 
-    files: tuple[LeftFile, ...]
-    asked: tuple[Asked, ...]
+    files: tuple[DependencyFile, ...]
+    asked: tuple[DeclaredRequirement, ...]
     date: str | None = None
     warnings: tuple[str, ...] = ()
 
@@ -73,7 +73,7 @@ class Risk:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RequirementChange:
     """One changed, removed (`new` is None) or added (`asked` is None) line.
 
     `new` is the requirement that stands there now (PEP 508, a Python `3.10`, a CUDA `12.8`, an option line);
@@ -82,7 +82,7 @@ class Change:
     """
 
     project: str
-    asked: Asked | None
+    asked: DeclaredRequirement | None
     old: str | None
     new: str | None
     why: str
@@ -95,7 +95,7 @@ class Change:
 class Adaptation:
     """What was left, the plan that works here, the least changes that lead there; `files` as they become."""
 
-    left: Left
+    left: Project
     plan: Plan
-    changes: tuple[Change, ...]
-    files: tuple[LeftFile, ...]
+    changes: tuple[RequirementChange, ...]
+    files: tuple[DependencyFile, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuenv.adapt.model import Change, Left, LeftFile
+from gpuenv.adapt.model import DependencyFile, Project, RequirementChange
 from gpuenv.adapt.parsers.collector import shown
 from gpuenv.adapt.patch import apply as patch
 from gpuenv.i18n.foreign_messages import reason_of
@@ -12,7 +12,7 @@ from gpuenv.model.wheel import Platform
 from gpuenv.resolution.conda.environment_yml import EnvironmentFile, parse_environment_file
 
 
-def patched(left: Left, changes: tuple[Change, ...]) -> tuple[LeftFile, ...]:
+def patched(left: Project, changes: tuple[RequirementChange, ...]) -> tuple[DependencyFile, ...]:
     """Return all files in their order, changed where a change is about them; raise UsageError."""
     try:
         return patch.patched(left, changes)
@@ -20,7 +20,7 @@ def patched(left: Left, changes: tuple[Change, ...]) -> tuple[LeftFile, ...]:
         raise _unchangeable(tuple(one.path for one in left.files), error) from None
 
 
-def environment_of(file: LeftFile, platform: Platform) -> EnvironmentFile:
+def environment_of(file: DependencyFile, platform: Platform) -> EnvironmentFile:
     """Return what a changed environment.yml asks for; raise UsageError."""
     try:
         return parse_environment_file(file.text, platform)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpuenv.adapt.git_date import last_changed
-from gpuenv.adapt.model import Asked, FileKind, Left, LeftFile
-from gpuenv.adapt.parsers.collector import More, Reading, shown
+from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, FileKind, Project
+from gpuenv.adapt.parsers.collector import More, RequirementCollector, shown
 from gpuenv.adapt.parsers.encoding import decode_left
 from gpuenv.adapt.parsers.hints import without_answered
 from gpuenv.adapt.parsers.parse import read_left_file
@@ -24,7 +24,9 @@ _MOST = 100  # files that name one another
 _MOST_TOLD = 5  # lines that were not understood
 
 
-def read_left(paths: tuple[Path, ...], environ: Mapping[str, str], platform: Platform = "linux-64") -> Left:
+def read_left(
+    paths: tuple[Path, ...], environ: Mapping[str, str], platform: Platform = "linux-64"
+) -> Project:
     """Read files, or the files of folders and what their README says, for a platform.
 
     Nothing of them is run. Files that they name are read where they lie in the same checkout or folder.
@@ -40,7 +42,7 @@ def read_left(paths: tuple[Path, ...], environ: Mapping[str, str], platform: Pla
     if not any(map(_says_something, reading.asked)):
         raise _nothing(paths, reading.warnings)
     date = last_changed(tuple(Path(one.path) for one in reading.files if one.kind != "readme"), environ)
-    return Left(
+    return Project(
         files=tuple(reading.files),
         asked=tuple(reading.asked),
         date=date,
@@ -48,7 +50,7 @@ def read_left(paths: tuple[Path, ...], environ: Mapping[str, str], platform: Pla
     )
 
 
-def _says_something(asked: Asked) -> bool:
+def _says_something(asked: DeclaredRequirement) -> bool:
     return asked.project != "index" and asked.requirement is not None
 
 
@@ -67,8 +69,8 @@ class _Left:
     """Collects files and what they ask for; each file once."""
 
     platform: Platform
-    files: list[LeftFile] = field(default_factory=list)
-    asked: list[Asked] = field(default_factory=list)
+    files: list[DependencyFile] = field(default_factory=list)
+    asked: list[DeclaredRequirement] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     _seen: set[Path] = field(default_factory=set)
     _root: Path = field(default_factory=Path)
@@ -123,7 +125,7 @@ class _Left:
             return
         self._seen.add(where)
         content = _content(path)
-        file = LeftFile(_name(path), kind, decode_left(content))
+        file = DependencyFile(_name(path), kind, decode_left(content))
         reading = read_left_file(file, self.platform, constraint=constraint)
         if content.startswith((b"\xff\xfe", b"\xfe\xff")):
             text = tr(
@@ -133,7 +135,7 @@ class _Left:
         self.files.append(file)
         self._join(path, reading)
 
-    def _join(self, path: Path, reading: Reading) -> None:
+    def _join(self, path: Path, reading: RequirementCollector) -> None:
         self.asked += reading.asked
         self.warnings += reading.warnings
         for more in reading.more:
@@ -169,7 +171,7 @@ class _Left:
         if not self._lies_here(path):
             return
         try:
-            file = LeftFile(_name(path), "readme", decode_left(_content(path)))
+            file = DependencyFile(_name(path), "readme", decode_left(_content(path)))
             reading = read_left_file(file, self.platform)
         except (OSError, ValueError):  # prose, of which nothing has to be understood
             return

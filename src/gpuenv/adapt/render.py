@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from gpuenv.adapt.model import Adaptation, Asked, Change, Risk
-from gpuenv.adapt.patch.apply import unplaced
+from gpuenv.adapt.model import Adaptation, DeclaredRequirement, RequirementChange, Risk
+from gpuenv.adapt.patch.apply import unapplied
 from gpuenv.adapt.patch.notation import rendered
 from gpuenv.adapt.patch.unified_diff import unified_diff
 from gpuenv.formats.fact_source import said_source
@@ -22,7 +22,7 @@ def render_changes(adaptation: Adaptation, *, verbose: bool = False) -> str:
     """
     if not adaptation.changes:
         return tr("what was left works here as it stands: nothing is to be changed") + "\n"
-    by_hand = unplaced(adaptation.left, adaptation.changes)
+    by_hand = unapplied(adaptation.left, adaptation.changes)
     lines = (
         line
         for change in adaptation.changes
@@ -35,7 +35,7 @@ def _depth(line: str) -> int:
     return (len(line) - len(line.lstrip(" "))) // 2
 
 
-def _lines(change: Change, *, verbose: bool, by_hand: bool) -> Iterator[str]:
+def _lines(change: RequirementChange, *, verbose: bool, by_hand: bool) -> Iterator[str]:
     place = tr("by hand, as no file has a place for it:") if by_hand else _place(change)
     yield f"{place}  {_move(change)}"
     yield f"  {_sourced(change.why, change.source, verbose=verbose)}"
@@ -43,13 +43,13 @@ def _lines(change: Change, *, verbose: bool, by_hand: bool) -> Iterator[str]:
         yield f"    {_risk(risk, verbose=verbose)}"
 
 
-def _place(change: Change) -> str:
+def _place(change: RequirementChange) -> str:
     if change.asked is None:
         return tr("new line")
     return f"{change.asked.file}:{change.asked.line}"
 
 
-def _move(change: Change) -> str:
+def _move(change: RequirementChange) -> str:
     old = change.asked.text if change.asked else None
     if change.new is None:
         return tr("{old} is taken out", old=old or change.old)
@@ -59,7 +59,7 @@ def _move(change: Change) -> str:
     return f"{named}{old} -> {_as_written(change.asked, change.new)}"
 
 
-def _as_written(asked: Asked, new: str) -> str:
+def _as_written(asked: DeclaredRequirement, new: str) -> str:
     try:
         return rendered(asked, new)
     except ValueError:  # it goes to another place: what conda can't say, to the pip part
@@ -79,7 +79,7 @@ def _sourced(text: str, source: str, *, verbose: bool) -> str:
 
 def render_adaptation_data(adaptation: Adaptation) -> dict[str, Any]:
     """Return the JSON form of what was left and how it changes."""
-    by_hand = unplaced(adaptation.left, adaptation.changes)
+    by_hand = unapplied(adaptation.left, adaptation.changes)
     return {
         "files": [{"path": file.path, "kind": file.kind} for file in adaptation.left.files],
         "date": adaptation.left.date,
@@ -93,7 +93,7 @@ def patch_of(adaptation: Adaptation) -> str:
     return unified_diff(adaptation.left, adaptation.files)
 
 
-def _change(change: Change, *, by_hand: bool) -> dict[str, Any]:
+def _change(change: RequirementChange, *, by_hand: bool) -> dict[str, Any]:
     return {
         "file": change.asked.file if change.asked else None,
         "line": change.asked.line if change.asked else None,

@@ -29,7 +29,7 @@ class Resolver:
     `base` has the pins, the sources and the day; what the stack itself needs may be newer than that.
     """
 
-    base: resolver.Question
+    base: resolver.CompileInput
     environ: Mapping[str, str]
     tell: Callable[[int], None] = lambda _: None
     runs: int = 0
@@ -100,7 +100,7 @@ class Resolver:
             if canonicalize_name(file.name) in names
         )
 
-    def _run(self, question: resolver.Question, preferred: tuple[str, ...]) -> Resolved | Unresolvable:
+    def _run(self, question: resolver.CompileInput, preferred: tuple[str, ...]) -> Resolved | Unresolvable:
         self.runs += 1
         self.tell(self.runs)
         question = replace(question, of_any_day=tuple(sorted(self.newer)) if question.before else ())

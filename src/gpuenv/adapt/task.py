@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from gpuenv.adapt.model import Left
+from gpuenv.adapt.model import Project
 from gpuenv.adapt.nearest.search import request_of
-from gpuenv.concurrency.background import Beside
+from gpuenv.concurrency.background import BackgroundTask
 from gpuenv.installers import CONDA_MANAGERS
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.machine import Machine
 from gpuenv.model.python import PythonOffer
 from gpuenv.planning.conda.choose import AUTO, FORGE, WHEELS
-from gpuenv.planning.make_plan import Wish, choose_installer, wish_of
+from gpuenv.planning.make_plan import PlanRequest, choose_installer, plan_request
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pythons import offer_pythons
 from gpuenv.resolution.request import Request
@@ -26,12 +26,12 @@ _OF_TORCH = ("pytorch", FORGE)  # channels whose builds of torch are known
 class Task:
     """All that a decision about what was left depends on; `channels` are conda's to try, none for wheels."""
 
-    left: Left
-    wish: Wish
+    left: Project
+    wish: PlanRequest
     request: Request
     place: Target
     channels: tuple[str, ...]
-    pythons: Beside[tuple[PythonOffer, ...]]
+    pythons: BackgroundTask[tuple[PythonOffer, ...]]
     knowledge: Knowledge
     environ: Mapping[str, str]
     target: str
@@ -40,7 +40,7 @@ class Task:
 
 
 def begin(
-    left: Left,
+    left: Project,
     options: PlanOptions,
     machines: tuple[Machine, ...],
     knowledge: Knowledge,
@@ -52,21 +52,21 @@ def begin(
 ) -> Task:
     """Return what is to be decided; raise UsageError, or Refused for a machine that nothing runs on."""
     installer = choose_installer(options, environ)
-    wish = wish_of(options, installer, machines[0])
+    wish = plan_request(options, installer, machines[0])
     request = request_of(left, wish.request)
     place = choose_target(machines, wish.options.devices, cpu=wish.cpu)
     channels = _channels(left, options, request.manager, installer.channel)
-    pythons = Beside(lambda: offer_pythons(wish.options, request.manager, place, knowledge, environ))
+    pythons = BackgroundTask(lambda: offer_pythons(wish.options, request.manager, place, knowledge, environ))
     wish = replace(wish, request=request)
     return Task(left, wish, request, place, channels, pythons, knowledge, environ, target, before, tell)
 
 
-def torch_is_condas(left: Left) -> bool:
+def torch_is_condas(left: Project) -> bool:
     """Whether a file asks conda for torch."""
     return any(one.project == "torch" and one.notation == "conda" and not one.hint for one in left.asked)
 
 
-def _channels(left: Left, options: PlanOptions, manager: str, chosen: str) -> tuple[str, ...]:
+def _channels(left: Project, options: PlanOptions, manager: str, chosen: str) -> tuple[str, ...]:
     """Return the channels to look for torch in: the one asked for, else the file's own and conda-forge."""
     if manager not in CONDA_MANAGERS or (chosen == WHEELS and not torch_is_condas(left)):
         return ()

@@ -13,17 +13,17 @@ from gpuenv.http import HttpClient
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.torch_bound import PageReader
-from gpuenv.resolution.resolve import Question, decide
+from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.torch_bound_pages import bound_projects
 
 
 def with_pages_near(
-    question: Question,
+    question: ResolutionInput,
     torches: Iterable[Version],
     configuration: IndexConfiguration,
     options: PlanOptions,
     environ: Mapping[str, str],
-) -> Question:
+) -> ResolutionInput:
     """Return the question with the pages of the projects bound to torch for one torch after another.
 
     It stops at the first that serves them all, whatever releases of them are asked for.

@@ -16,7 +16,7 @@ from gpuenv.adapt.dependencies import (
     with_fewest_moves,
     without_builds,
 )
-from gpuenv.adapt.model import Change
+from gpuenv.adapt.model import RequirementChange
 from gpuenv.adapt.nearest.line_changes import stack_changes
 from gpuenv.adapt.nearest.ranking import Nearness
 from gpuenv.adapt.nearest.request import wishes_for
@@ -25,23 +25,23 @@ from gpuenv.adapt.task import Task
 from gpuenv.adapt.torch_bound_pages import with_pages_near
 from gpuenv.i18n.messages import marked, tr
 from gpuenv.installers.uv_compile import Unresolvable
-from gpuenv.model.plan import Plan, PlannedPackage, Warn
+from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
 from gpuenv.planning.make_plan import completed
-from gpuenv.planning.pages.listings import Listed, list_files
-from gpuenv.resolution.plan_builder import assemble
-from gpuenv.resolution.resolve import Choice, Question, ask
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.planning.pages.listings import PlanListings, list_files
+from gpuenv.resolution.plan_builder import build_plan
+from gpuenv.resolution.resolve import ResolutionInput, Solution, build_input
+from gpuenv.secrets.url_credentials import redact_credentials
 
 _MOST_TORCHES = 8  # whose pages of projects bound to torch are read
 _MOST_CHOICES = 4  # of torch, with which the other packages are tried
 _MOST_PYTHONS = 7  # that are tried where any will do
 
 
-def adapt_wheels(task: Task) -> tuple[Plan, tuple[Change, ...]]:
+def adapt_wheels(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     """Return the plan and the changes without risks; raise UsageError, Refused or Unreachable."""
     wish, request = task.wish, task.request
     listed = list_files(wish.options, request, task.place, task.knowledge, task.environ)
-    question = ask(request, task.place, task.knowledge, listed.listings, task.pythons.result())
+    question = build_input(request, task.place, task.knowledge, listed.listings, task.pythons.result())
     nearest = find_nearest(_with_pages(question, listed, task), task.left)
     around = Around(wish.options, listed.configurations[0], task.environ, task.before, task.tell)
     stack, found = _first_that_resolves(nearest, task, listed, around)
@@ -52,11 +52,14 @@ def adapt_wheels(task: Task) -> tuple[Plan, tuple[Change, ...]]:
     return replace(plan, warnings=(*_unread(nearest), *plan.warnings)), changes
 
 
-def _unread(nearest: Nearest) -> tuple[Warn, ...]:
+def _unread(nearest: Nearest) -> tuple[PlanWarning, ...]:
     """Tell of the projects bound to torch that may go with it, which nobody could look up."""
     template = marked("{project} was left as it is, not checked: {page} could not be read ({problem})")
     unread = tuple(
-        Warn("unread", tr(template, project=one.project, page=redact(one.page), problem=one.problem))
+        PlanWarning(
+            "unread",
+            tr(template, project=one.project, page=redact_credentials(one.page), problem=one.problem),
+        )
         for one in nearest.unread
     )
     told = {str(one.project) for one in nearest.unread}
@@ -64,10 +67,10 @@ def _unread(nearest: Nearest) -> tuple[Warn, ...]:
         "{project} was left as it is: no wheel of it is known for this torch, it may have to be built"
     )
     unknown = (name for name in nearest.unknown if name not in told)
-    return (*unread, *(Warn("unread", tr(text, project=name)) for name in unknown))
+    return (*unread, *(PlanWarning("unread", tr(text, project=name)) for name in unknown))
 
 
-def _with_pages(question: Question, listed: Listed, task: Task) -> Question:
+def _with_pages(question: ResolutionInput, listed: PlanListings, task: Task) -> ResolutionInput:
     """Return the question with the pages of projects bound to torch, for the torch releases that are near."""
     configuration = listed.configurations[0]
 
@@ -79,10 +82,10 @@ def _with_pages(question: Question, listed: Listed, task: Task) -> Question:
 
 
 def _first_that_resolves(
-    nearest: Nearest, task: Task, listed: Listed, around: Around
+    nearest: Nearest, task: Task, listed: PlanListings, around: Around
 ) -> tuple[Stack, Adapted]:
     """Return the nearest stack with which the other packages can be had, changed as little as need be."""
-    failures: list[tuple[Choice, Unresolvable]] = []
+    failures: list[tuple[Solution, Unresolvable]] = []
     for group in _worth_trying(nearest.choices):
         stacks = tuple(_stack(nearest, choice, task, listed) for choice in group)
         stack = with_fewest_moves(_as_near(stacks, nearest, task), around)
@@ -93,7 +96,7 @@ def _first_that_resolves(
     raise refused(failures)
 
 
-def _worth_trying(choices: tuple[Choice, ...]) -> Iterator[tuple[Choice, ...]]:
+def _worth_trying(choices: tuple[Solution, ...]) -> Iterator[tuple[Solution, ...]]:
     """Yield the choices of one build after another, few builds, each of another torch release."""
     seen: set[Version] = set()
     for choice in choices:
@@ -110,9 +113,9 @@ def _as_near(stacks: tuple[Stack, ...], nearest: Nearest, task: Task) -> tuple[S
     return tuple(one for one, rank in zip(stacks, ranks, strict=True) if rank == ranks[0])[:_MOST_PYTHONS]
 
 
-def _stack(nearest: Nearest, choice: Choice, task: Task, listed: Listed) -> Stack:
-    def plan_of(question: Question, resolved: tuple[PlannedPackage, ...]) -> Plan:
-        return assemble(question, nearest.decision, choice, listed.configurations[0], resolved)
+def _stack(nearest: Nearest, choice: Solution, task: Task, listed: PlanListings) -> Stack:
+    def plan_of(question: ResolutionInput, resolved: tuple[PlannedPackage, ...]) -> Plan:
+        return build_plan(question, nearest.decision, choice, listed.configurations[0], resolved)
 
     question = nearest.question_for(choice)
     wishes = wishes_for(task.left, question.target, choice.python)

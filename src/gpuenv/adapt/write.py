@@ -7,7 +7,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuenv.adapt.model import Left, LeftFile
+from gpuenv.adapt.model import DependencyFile, Project
 from gpuenv.adapt.parsers.encoding import decode_left, encode_left
 from gpuenv.files.config_files import check_writable, read_bytes, remove, replace_bytes
 from gpuenv.i18n.foreign_messages import reason_of
@@ -32,7 +32,7 @@ class _Work:
     new: bytes
 
 
-def write_files(left: Left, files: tuple[LeftFile, ...]) -> tuple[Written, ...]:
+def write_files(left: Project, files: tuple[DependencyFile, ...]) -> tuple[Written, ...]:
     """Write the files whose text changed; the old bytes are kept as `FILE.orig` first.
 
     Raises UsageError, with every file as it was, where one can't be written, was changed since it was read,
@@ -60,7 +60,7 @@ def write_files(left: Left, files: tuple[LeftFile, ...]) -> tuple[Written, ...]:
     )
 
 
-def _prepared(before: LeftFile, after: LeftFile) -> _Work:
+def _prepared(before: DependencyFile, after: DependencyFile) -> _Work:
     path = Path(before.path)
     _refuse_link_away(path)
     try:

@@ -16,8 +16,8 @@ from gpuenv.bootstrap.model import (
     Bootstrap,
     CarriedWheel,
     HeldFile,
-    Located,
     ScriptEnvironment,
+    ScriptPath,
     Word,
 )
 from gpuenv.bootstrap.own_wheel import choose_gpuenv
@@ -36,7 +36,7 @@ from gpuenv.locks.lock_plan import lock_plan
 from gpuenv.locks.read import read_lock
 from gpuenv.model.access import Access
 from gpuenv.model.errors import Fix, UsageError
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.make_plan import make_plan
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.listings import configuration_for
@@ -48,7 +48,7 @@ from gpuenv.secrets.url_credentials import has_hidden_path, without_userinfo
 _PROJECT = "gpuenv"
 _TARGET = ".venv"
 _CONFIGURATION = "config.toml"
-_FROM_BESIDE: tuple[Word, ...] = ("--find-links", Located("beside", "wheels"), "--offline")
+_FROM_BESIDE: tuple[Word, ...] = ("--find-links", ScriptPath("beside", "wheels"), "--offline")
 _DESCRIBING = ("machines", "machine_folder", "driver", "gpus", "platform", "glibc")
 
 
@@ -83,7 +83,7 @@ class Script:
     pinned: tuple[str, ...]
     access: Access
     names: tuple[str, ...]
-    warnings: tuple[Warn, ...]
+    warnings: tuple[PlanWarning, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ def _decided_there(one: _Wanted, number: int) -> tuple[tuple[HeldFile, ...], tup
     if options.environment_file is None:
         return (), words
     file = _held(options.environment_file, f"{number}.environment.yml")
-    return (file,), (*words, "-f", Located("files", file.name))
+    return (file,), (*words, "-f", ScriptPath("files", file.name))
 
 
 def _locked(
@@ -222,7 +222,7 @@ def _locked(
 ) -> tuple[tuple[HeldFile, ...], tuple[Word, ...], str | None, tuple[BesideFile, ...]]:
     """Return a lock that the script holds, the lab's own or of a plan made here, its Python and its files."""
     name = f"{number}.pylock.toml"
-    words = ("--from-lock", Located("files", name))
+    words = ("--from-lock", ScriptPath("files", name))
     if one.lock:
         document = read_lock(one.lock).document
         asked = document.requires_python
@@ -263,7 +263,7 @@ def _options(one: _Wanted) -> Iterator[Word]:
 
 def _beside(place: str) -> Word:
     """A relative folder lies beside the script."""
-    return place if is_anywhere(place) else Located("beside", place)
+    return place if is_anywhere(place) else ScriptPath("beside", place)
 
 
 def _configuration(
@@ -284,7 +284,7 @@ def _configuration(
     return (HeldFile(_CONFIGURATION, document((), {"mirror": tables(entries)})),) if entries else ()
 
 
-def _without_secrets(script: Bootstrap) -> tuple[Bootstrap, tuple[Warn, ...]]:
+def _without_secrets(script: Bootstrap) -> tuple[Bootstrap, tuple[PlanWarning, ...]]:
     """Leave out what is secret in addresses: a script is given to others. What is missing then is told."""
     secret = sorted(set(secret_addresses(script)))
     if not secret:
@@ -292,7 +292,7 @@ def _without_secrets(script: Bootstrap) -> tuple[Bootstrap, tuple[Warn, ...]]:
     named = {one: urlsplit(without_userinfo(one)).hostname or "" for one in secret}
     hosts = tuple(dict.fromkeys(filter(None, named.values())))
     warnings = [
-        Warn(
+        PlanWarning(
             "password-left-out",
             tr(
                 "the script holds no password: where it runs, put that of {hosts} into ~/.netrc, or into the"
@@ -307,5 +307,5 @@ def _without_secrets(script: Bootstrap) -> tuple[Bootstrap, tuple[Warn, ...]]:
             "the script holds no token: what {hosts} gives only to who has one can't be had there",
             hosts=", ".join(lost),
         )
-        warnings.append(Warn("token-left-out", text))
+        warnings.append(PlanWarning("token-left-out", text))
     return replace(without_secrets(script), guarded=hosts), tuple(warnings)

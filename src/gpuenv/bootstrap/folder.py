@@ -18,7 +18,7 @@ from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.model.errors import Because, Fix, Unreachable, UsageError
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 from gpuenv.wheels.download import Expected, download
 
 WHEELS = "wheels"
@@ -28,14 +28,14 @@ _MAY_RUN = 0o111
 
 
 @dataclass(frozen=True, slots=True)
-class Follow:
+class WriteProgress:
     """How writing a folder is followed: what is to come (files, bytes), and the bytes that came."""
 
     begin: Callable[[int, int], None] = lambda _, __: None
     received: Callable[[int], None] = lambda _: None
 
 
-def write_folder(folder: Path, script: Script, environ: Mapping[str, str], follow: Follow) -> None:
+def write_folder(folder: Path, script: Script, environ: Mapping[str, str], follow: WriteProgress) -> None:
     """Write the script and all it needs; what is there already and has its hash is kept.
 
     The script comes last, so that a folder that has it is whole. Raises UsageError for the disk, Unreachable
@@ -87,7 +87,7 @@ def _fetch(one: BesideFile, wheels: Path, client: HttpClient, watch: Watch) -> N
         if reason is None:
             part.replace(wheels / one.filename)
             return
-        tried.append(Because(reason, redact(url)))
+        tried.append(Because(reason, redact_credentials(url)))
     raise Unreachable(
         tr("`{name}` could not be fetched from any index", name=one.filename),
         code="index-unreachable",

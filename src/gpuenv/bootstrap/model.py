@@ -9,7 +9,7 @@ from gpuenv.model.wheel import Platform
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class ScriptPath:
     """A path that is known only where the script runs.
 
     `beside` is relative to the script itself, `files` to where the script writes the files that it holds.
@@ -19,7 +19,7 @@ class Located:
     path: str
 
 
-Word = str | Located
+Word = str | ScriptPath
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from hashlib import sha256
 from gpuenv.bootstrap.model import (
     Bootstrap,
     HeldFile,
-    Located,
     LockedWheel,
     MicromambaFile,
     ScriptEnvironment,
+    ScriptPath,
     Word,
 )
 from gpuenv.formats.shell import here_document_end
@@ -82,7 +82,7 @@ def _call(environment: ScriptEnvironment) -> str:
 
 def _word(word: Word) -> str:
     """Quote one word; what is below a folder of the script's stays below it."""
-    if isinstance(word, Located):
+    if isinstance(word, ScriptPath):
         return f'"{_BASES[word.base]}"/{quote(word.path)}'
     return quote(word)
 

@@ -80,7 +80,7 @@ def _pip(
 def _compile(
     requires: tuple[str, ...], python: str, platform: Platform, sources: Sources, environ: Mapping[str, str]
 ) -> tuple[LockedWheel, ...] | str:
-    question = resolver.Question(
+    question = resolver.CompileInput(
         (), requires, (), sources, python, platform=platform, interpreter=sys.executable
     )
     given = {name: value for name, value in environ.items() if not _MISLEADING.match(name)}

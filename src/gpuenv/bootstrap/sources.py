@@ -16,7 +16,7 @@ from gpuenv.indexes.mirrors.load import Mirrors, unknown_mirror
 from gpuenv.indexes.mirrors.lookup import correction, find_mirror, mirror_of_url
 from gpuenv.indexes.urls import is_remote
 from gpuenv.model.conda import ChannelListing, CondaChannel
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.conda.choose import FORGE, locate_channel
 from gpuenv.planning.mirrors.choose import named_source
 from gpuenv.planning.options import PlanOptions
@@ -46,7 +46,7 @@ def find_indexes(words: tuple[str, ...], mirrors: Mirrors) -> Iterator[str]:
 
 def find_micromamba(
     options: PlanOptions, mirrors: Mirrors, environ: Mapping[str, str]
-) -> tuple[tuple[str, ...], tuple[MicromambaFile, ...], tuple[Warn, ...]]:
+) -> tuple[tuple[str, ...], tuple[MicromambaFile, ...], tuple[PlanWarning, ...]]:
     """Return where conda-forge is, and the newest micromamba on it as packages that tar unpacks."""
     place = locate_channel(FORGE, options, mirrors)
     channels = tuple(url for url in place.urls if is_remote(url))
@@ -62,7 +62,7 @@ def find_micromamba(
         channel=FORGE,
         problem=problem,
     )
-    return channels, (), (Warn("no-micromamba", text),)
+    return channels, (), (PlanWarning("no-micromamba", text),)
 
 
 def _newest(listing: ChannelListing) -> MicromambaFile | None:

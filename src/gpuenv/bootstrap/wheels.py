@@ -20,12 +20,12 @@ from gpuenv.indexes.listings import read_listings
 from gpuenv.indexes.mirrors.load import Mirrors
 from gpuenv.indexes.mirrors.lookup import mirror_of_url
 from gpuenv.model.access import Access
-from gpuenv.model.errors import Because, Fix, Refused, Unreachable
+from gpuenv.model.errors import Because, Fix, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexSource, Listing
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.listings import configuration_for
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 
 SHIPPED = Path(__file__).with_name("bootstrap_wheels.json")
 
@@ -35,7 +35,7 @@ class Needed:
     """The wheels of a script, and what to tell of the places that they come from."""
 
     wheels: tuple[LockedWheel, ...]
-    warnings: tuple[Warn, ...] = ()
+    warnings: tuple[PlanWarning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,15 +196,17 @@ def _resolved(
         one = resolve(requires, answer.url, environ, access)
         if one.wheels:
             return one.wheels
-        tried = Resolution((), (*tried.problems, *(f"{redact(answer.url)}: {text}" for text in one.problems)))
+        tried = Resolution(
+            (), (*tried.problems, *(f"{redact_credentials(answer.url)}: {text}" for text in one.problems))
+        )
     return tried
 
 
 def _not_to_be_had(
     answers: tuple[_Answer, ...], trusted: tuple[_Answer, ...], tried: Resolution
-) -> Refused | Unreachable:
+) -> Unsatisfiable | Unreachable:
     because = (
-        *(Because(_problem_of(one), redact(one.url)) for one in answers if one not in trusted),
+        *(Because(_problem_of(one), redact_credentials(one.url)) for one in answers if one not in trusted),
         *(Because(text, "uv pip compile") for text in tried.problems),
     )
     fixes = (
@@ -212,7 +214,7 @@ def _not_to_be_had(
         Fix(tr("or put the files beside the script: -o DIR/")),
     )
     if any(one.problem is None for one in answers):
-        return Refused(
+        return Unsatisfiable(
             tr("no index of this script has the packages that gpuenv itself needs"),
             code="gpuenv-needs",
             because=because,
@@ -232,10 +234,12 @@ def _problem_of(answer: _Answer) -> str:
     return tr("has another file in the place of `{name}`", name=answer.contradicted[0])
 
 
-def _told(answers: tuple[_Answer, ...], trusted: tuple[_Answer, ...]) -> Iterator[Warn]:
+def _told(answers: tuple[_Answer, ...], trusted: tuple[_Answer, ...]) -> Iterator[PlanWarning]:
     for one in answers:
         if one not in trusted:
             text = tr(
-                "{index} could not be tested: {problem}", index=redact(one.url), problem=_problem_of(one)
+                "{index} could not be tested: {problem}",
+                index=redact_credentials(one.url),
+                problem=_problem_of(one),
             )
-            yield Warn("index-untested", text)
+            yield PlanWarning("index-untested", text)

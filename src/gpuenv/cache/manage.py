@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpuenv.cache.parts import Filled, Kept, Tally, filled_parts, remove_empty, remove_part
+from gpuenv.cache.parts import Filled, NotRemoved, Tally, filled_parts, remove_empty, remove_part
 from gpuenv.files.cache_use import alone
 from gpuenv.i18n.messages import said, tr
 from gpuenv.installers import uv
@@ -41,7 +41,7 @@ class Cleaned:
 
     removed: tuple[Filled, ...]
     in_use: tuple[Filled, ...]
-    failed: tuple[Kept, ...]
+    failed: tuple[NotRemoved, ...]
 
 
 def cache_place(environ: Mapping[str, str]) -> Path:
@@ -66,7 +66,7 @@ def read_cache(environ: Mapping[str, str]) -> CacheContent:
 
 def clean(content: CacheContent) -> Cleaned:
     """Remove what was read, except what other commands use at the moment."""
-    failed: list[Kept] = []
+    failed: list[NotRemoved] = []
     with alone(content.root) as free:
         removable = [one for one in content.parts if free or not one.part.guarded]
         failed += filter(None, (remove_part(one, content.root) for one in removable))

@@ -71,7 +71,7 @@ class Filled:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class NotRemoved:
     """What was not removed, and why."""
 
     name: str
@@ -118,7 +118,7 @@ def filled_parts(root: Path, tally: Tally, own_of_uv: Path | None) -> tuple[Fill
     return tuple(Filled(part, paths, sum(map(tally.add, paths))) for part, paths in found if paths)
 
 
-def remove_part(filled: Filled, root: Path) -> Kept | None:
+def remove_part(filled: Filled, root: Path) -> NotRemoved | None:
     """Remove a part; return what could not be removed.
 
     Its entries are moved aside first: what an interruption leaves is half of nothing that is read.
@@ -127,7 +127,7 @@ def remove_part(filled: Filled, root: Path) -> Kept | None:
     for folder in filled.part.folders:
         with suppress(OSError):
             (root / folder).rmdir()
-    return Kept(filled.part.name, reasons[0]) if reasons else None
+    return NotRemoved(filled.part.name, reasons[0]) if reasons else None
 
 
 def remove_empty(root: Path) -> None:

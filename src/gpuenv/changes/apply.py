@@ -20,7 +20,7 @@ from gpuenv.environments.in_place import changing_in_place
 from gpuenv.environments.lock import WAIT_S, locked
 from gpuenv.environments.os_errors import telling_os_errors
 from gpuenv.environments.record import Record, write_record
-from gpuenv.environments.run_steps import Running, check_space, new_log, run_steps
+from gpuenv.environments.run_steps import StepEnvironment, check_space, new_log, run_steps
 from gpuenv.environments.wheel_check import check_files
 from gpuenv.formats.json import render_plan_data
 from gpuenv.i18n.messages import tr
@@ -51,7 +51,7 @@ class Provision:
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class ApplyOptions:
     """How to apply: show the installer's output, tell what goes on, prove; where the files of torch lie."""
 
     show: bool = True
@@ -138,7 +138,7 @@ def _install(
     return (*head, *come, *uv.source_options(sources))
 
 
-def apply_change(planned: PlannedChange, environ: Mapping[str, str], how: How) -> Changed:
+def apply_change(planned: PlannedChange, environ: Mapping[str, str], how: ApplyOptions) -> Changed:
     """Make the change, look and prove, then keep it with a new record; undo it where one of them fails.
 
     Raises InstallFailed (everything is as it was before) and UsageError (busy, or changed meanwhile).
@@ -156,7 +156,7 @@ def apply_change(planned: PlannedChange, environ: Mapping[str, str], how: How) -
         check_space(place, planned.fetched)
         log = how.log or new_log(place)
         module = get_manager(installer_of(opened))
-        running = Running(
+        running = StepEnvironment(
             environ=lifted(module.environment(environ, planned.wish.sources), place.path),
             log=log,
             executables=module.executables(),

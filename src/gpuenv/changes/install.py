@@ -13,12 +13,19 @@ from packaging.version import Version
 from gpuenv.changes.conda_packages import check_installable, named, needs_another_torch, shown
 from gpuenv.changes.move_torch import move_torch
 from gpuenv.changes.open_environment import ChangeOptions, Opened, sources_of, with_its_python
-from gpuenv.changes.resolve import PlannedChange, Wish, decide_changes, held_pins, special_names, with_files
+from gpuenv.changes.resolve import (
+    ChangeRequest,
+    PlannedChange,
+    decide_changes,
+    held_pins,
+    special_names,
+    with_files,
+)
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.dry_run import PackageChange
 from gpuenv.installers.uv_compile import Unresolvable
-from gpuenv.model.errors import Because, Fix, Refused
-from gpuenv.model.plan import Plan, Warn
+from gpuenv.model.errors import Because, Fix, Unsatisfiable
+from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.planning.make_plan import make_plan
 from gpuenv.planning.options import PlanOptions
 from gpuenv.resolution.direct_urls import refuse_building
@@ -75,7 +82,7 @@ def _held(
     if contradicted:
         return Conflict(contradicted)
     asked = {**opened.requirements, **named(new)}
-    wish = Wish(
+    wish = ChangeRequest(
         pins=held_pins(opened, special),
         requirements={name: str(one) for name, one in asked.items()},
         sources=sources_of(opened, options, environ),
@@ -88,7 +95,7 @@ def _held(
         if wanted:
             try:
                 wish = _with_builds(opened, wish, tuple(wanted.values()), options, environ)
-            except Refused as error:
+            except Unsatisfiable as error:
                 return Conflict((Because(error.message, "gpuenv plan"), *error.because))
         changes, told = _decided(opened, wish, new, environ)
         if isinstance(changes, Unresolvable):
@@ -101,8 +108,8 @@ def _held(
 
 
 def _decided(
-    opened: Opened, wish: Wish, new: tuple[Requirement, ...], environ: Mapping[str, str]
-) -> tuple[tuple[PackageChange, ...] | Unresolvable, tuple[Warn, ...]]:
+    opened: Opened, wish: ChangeRequest, new: tuple[Requirement, ...], environ: Mapping[str, str]
+) -> tuple[tuple[PackageChange, ...] | Unresolvable, tuple[PlanWarning, ...]]:
     """Return the changes; what is installed does not have to hold together where it never did."""
     changes = decide_changes(opened, wish, environ)
     if not isinstance(changes, Unresolvable):
@@ -117,7 +124,7 @@ def _decided(
         "what is installed contradicts itself already; only what was asked for is kept together: {why}",
         why=baseline.message,
     )
-    return decide_changes(opened, wish, environ, narrow=True), (Warn("contradictory", text),)
+    return decide_changes(opened, wish, environ, narrow=True), (PlanWarning("contradictory", text),)
 
 
 def _contradicted(opened: Opened, new: tuple[Requirement, ...]) -> tuple[Because, ...]:
@@ -150,17 +157,17 @@ def concerns_torch(outcome: Unresolvable) -> bool:
 
 def _with_builds(
     opened: Opened,
-    wish: Wish,
+    wish: ChangeRequest,
     wanted: tuple[Requirement, ...],
     options: ChangeOptions,
     environ: Mapping[str, str],
-) -> Wish:
+) -> ChangeRequest:
     """Return the wish with the builds of these projects that were made for the torch that is there.
 
     Raises Refused where there are none.
     """
     if opened.is_condas and not opened.record.planned("variant"):
-        raise Refused(tr("its torch is not known"), code="torch-unknown")
+        raise Unsatisfiable(tr("its torch is not known"), code="torch-unknown")
     stack = tuple(f"{name}=={Version(version).public}" for name, version in opened.stack.items())
     asked = PlanOptions(
         requirements=(*stack, *map(str, wanted)),
@@ -176,7 +183,7 @@ def _with_builds(
     plan = make_plan(asked, with_its_python(opened, environ), target=str(opened.place.path))
     torch = plan.packages[0].version
     if torch != opened.stack.get("torch"):
-        raise Refused(
+        raise Unsatisfiable(
             tr(
                 "torch {installed} is installed, its builds are known for {planned}",
                 installed=opened.stack.get("torch", "?"), planned=torch,
@@ -186,7 +193,7 @@ def _with_builds(
     return _pinned(wish, plan, {canonicalize_name(one.name) for one in wanted})
 
 
-def _pinned(wish: Wish, plan: Plan, names: set[str]) -> Wish:
+def _pinned(wish: ChangeRequest, plan: Plan, names: set[str]) -> ChangeRequest:
     pins = {canonicalize_name(Requirement(pin).name): pin for pin in plan.pins}
     links = (*plan.sources.find_links, *wish.sources.find_links)
     return replace(
@@ -223,8 +230,8 @@ def _moved(
     why = tuple(one.text for one in conflict.because)
     try:
         return move_torch(opened, free, asked=free, options=options, environ=environ, why=why)
-    except Refused as error:
-        raise Refused(
+    except Unsatisfiable as error:
+        raise Unsatisfiable(
             tr("no torch that runs here goes with {requirements}", requirements=shown(new)),
             code="requirements-conflict",
             because=(*conflict.because, *error.because),
@@ -239,10 +246,10 @@ def _is_of_stack(requirement: Requirement) -> bool:
 
 def _torch_held(
     opened: Opened, new: tuple[Requirement, ...], conflict: Conflict, moved: PlannedChange
-) -> Refused:
+) -> Unsatisfiable:
     torch = moved.moved.packages[0].version if moved.moved else "?"
     words = " ".join(shlex.quote(str(one)) for one in new)
-    return Refused(
+    return Unsatisfiable(
         tr(
             "{requirements} does not go with torch {torch}, which is installed",
             requirements=shown(new),
@@ -261,8 +268,8 @@ def _torch_held(
     )
 
 
-def _refused(opened: Opened, new: tuple[Requirement, ...], conflict: Conflict) -> Refused:
-    return Refused(
+def _refused(opened: Opened, new: tuple[Requirement, ...], conflict: Conflict) -> Unsatisfiable:
+    return Unsatisfiable(
         tr(
             "{requirements} does not go with what is installed in `{name}`",
             requirements=shown(new),

@@ -11,12 +11,12 @@ from packaging.utils import canonicalize_name
 
 from gpuenv.changes.dependents import unneeded_without
 from gpuenv.changes.open_environment import ChangeOptions, Opened, with_its_python
-from gpuenv.changes.resolve import PlannedChange, Wish, decide_changes, held_pins, special_names
+from gpuenv.changes.resolve import ChangeRequest, PlannedChange, decide_changes, held_pins, special_names
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import uv_compile as resolver
 from gpuenv.installers.dry_run import PackageChange
 from gpuenv.installers.uv_compile import Unresolvable
-from gpuenv.model.errors import Because, Fix, GpuenvError, Refused
+from gpuenv.model.errors import Because, Fix, GpuenvError, Unsatisfiable
 from gpuenv.model.plan import Plan
 from gpuenv.planning.make_plan import make_plan
 from gpuenv.planning.options import PlanOptions
@@ -43,7 +43,7 @@ def move_torch(
     superfluous = {*unneeded_without(old, opened.needs, ()), *(old - set(pins))}
     named = {canonicalize_name(one.name): str(one) for one in map(Requirement, requirements)}
     rest = replace(opened, installed=tuple(one for one in opened.installed if one.name not in superfluous))
-    wish = Wish(
+    wish = ChangeRequest(
         pins={**held_pins(rest, ()), **pins},
         requirements={name: text for name, text in named.items() if name not in pins},
         sources=plan.sources,
@@ -54,7 +54,7 @@ def move_torch(
     )
     changes = decide_changes(rest, wish, environ)
     if isinstance(changes, Unresolvable):
-        raise Refused(
+        raise Unsatisfiable(
             tr("what is installed does not go with torch {torch}", torch=plan.packages[0].version),
             code="requirements-conflict",
             because=(Because(changes.message, "uv pip install"),),
@@ -103,13 +103,13 @@ def plan_anew(
 
 
 def _gone(
-    opened: Opened, wish: Wish, superfluous: set[str], coming: set[str], environ: Mapping[str, str]
+    opened: Opened, wish: ChangeRequest, superfluous: set[str], coming: set[str], environ: Mapping[str, str]
 ) -> tuple[str, ...]:
     """Return what only the old torch needed: of CUDA's libraries there would be two sets otherwise."""
     candidates = superfluous - coming - set(opened.requirements)
     if not candidates:
         return ()
-    question = resolver.Question(
+    question = resolver.CompileInput(
         pins=wish.plan.pins if wish.plan else (),
         requirements=tuple(wish.requirements.values()),
         constraints=wish.constraints,

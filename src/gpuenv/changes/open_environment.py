@@ -16,7 +16,7 @@ from gpuenv.changes.dependents import Needs, needs_of
 from gpuenv.environments.check_installed import torch_cuda
 from gpuenv.environments.contents.installed import read_installed
 from gpuenv.environments.record import Record
-from gpuenv.environments.store import Place
+from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import CONDA_MANAGERS
 from gpuenv.installers.conda import commands as conda_calls
@@ -24,7 +24,7 @@ from gpuenv.installers.protocol import environment_python
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.installed import Installed
-from gpuenv.model.plan import Asked, Sources
+from gpuenv.model.plan import OriginalRequest, Sources
 from gpuenv.model.wheel import Platform
 from gpuenv.operations.manage import existing, existing_to_change
 from gpuenv.operations.settle import word_for
@@ -52,11 +52,11 @@ class ChangeOptions:
 class Opened:
     """An environment of gpuenv's as it is now; `asked` is what its record says it was asked for."""
 
-    place: Place
+    place: EnvironmentPaths
     record: Record
     python: Path
     installed: tuple[Installed, ...]
-    asked: Asked
+    asked: OriginalRequest
 
     @property
     def word(self) -> str:
@@ -140,14 +140,14 @@ def open_environment(name: str, environ: Mapping[str, str], *, change: bool = Fa
     return Opened(place, record, python, read_installed(place.path), _asked(record.plan))
 
 
-def _asked(plan: dict[str, Any]) -> Asked:
+def _asked(plan: dict[str, Any]) -> OriginalRequest:
     """Return what a record's plan says was asked for; what older gpuenvs kept has only the requirements."""
     asked = plan.get("asked")
     if not isinstance(asked, dict):
         names = (one.name for text in texts_of(plan.get("pins")) if (one := parse_recorded(text)))
-        return Asked((*names, *requirements_of(plan.get("requirements"))))
+        return OriginalRequest((*names, *requirements_of(plan.get("requirements"))))
     devices = asked.get("devices")
-    return Asked(
+    return OriginalRequest(
         requirements=requirements_of(asked.get("requirements")),
         mirrors=texts_of(asked.get("mirrors")),
         find_links=texts_of(asked.get("find_links")),

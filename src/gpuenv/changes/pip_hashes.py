@@ -18,8 +18,8 @@ from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.installers import pip
 from gpuenv.installers.uv_compile import Resolved, ResolvedFile, Unresolvable
 from gpuenv.model.access import Access
-from gpuenv.model.errors import Because, Fix, GpuenvError, Refused
-from gpuenv.model.plan import CheckedStack, HeldFiles, Plan, Sources, Warn
+from gpuenv.model.errors import Because, Fix, GpuenvError, Unsatisfiable
+from gpuenv.model.plan import CheckedStack, HeldFiles, Plan, PlanWarning, Sources
 from gpuenv.planning.complete_wheelhouses import compile_requirements
 from gpuenv.planning.hashes.fetch import HashFetcher
 from gpuenv.planning.hashes.files import keep_hashes
@@ -34,7 +34,7 @@ class Holding:
     """A plan whose installer gets every file by its hash, as far as hashes can be known."""
 
     plan: Plan
-    warnings: tuple[Warn, ...] = ()
+    warnings: tuple[PlanWarning, ...] = ()
 
 
 def pools(manager: str, sources: Sources) -> bool:
@@ -58,7 +58,7 @@ def with_files_held(plan: Plan, options: PlanOptions, environ: Mapping[str, str]
         if isinstance(outcome, Unresolvable):
             raise _contradictory(outcome)
         held = hold(outcome, plan, environ)
-    except Refused:
+    except Unsatisfiable:
         raise
     except GpuenvError as error:
         return Holding(plan, (_not_held(error),))
@@ -121,8 +121,8 @@ def _digest_of(file: ResolvedFile, environ: Mapping[str, str], access: Access) -
     return digest_of(path, Watch(lambda _: None)) if Path(path).is_file() else None
 
 
-def _contradictory(outcome: Unresolvable) -> Refused:
-    return Refused(
+def _contradictory(outcome: Unresolvable) -> Unsatisfiable:
+    return Unsatisfiable(
         tr("what the first index of each name has does not go together"),
         code="requirements-conflict",
         because=(Because(outcome.message, "uv pip compile"),),
@@ -136,10 +136,10 @@ def _contradictory(outcome: Unresolvable) -> Refused:
     )  # fmt: skip
 
 
-def _not_held(error: GpuenvError) -> Warn:
+def _not_held(error: GpuenvError) -> PlanWarning:
     text = tr(
         "pip takes the newest of all its indexes, whichever has it: what the first index of each name has"
         " could not be resolved ({reason})",
         reason=error.message,
     )
-    return Warn("indexes-pooled", text)
+    return PlanWarning("indexes-pooled", text)

@@ -20,7 +20,7 @@ from gpuenv.installers.dry_run import PackageChange
 from gpuenv.installers.uv_compile import ResolvedFile, Unresolvable
 from gpuenv.model.errors import GpuenvError
 from gpuenv.model.installed import Installed
-from gpuenv.model.plan import Plan, Sources, Warn
+from gpuenv.model.plan import Plan, PlanWarning, Sources
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.planning.resolve_others import planned_file
 from gpuenv.resolution.request import STACK
@@ -28,7 +28,7 @@ from gpuenv.secrets.url_credentials import without_userinfo
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ChangeRequest:
     """What is to hold: `pins` by name (the torch stack above all), `requirements` by name, where from.
 
     `upgrade` are names of which the newest is taken; `plan` is a plan that some of the pins are from.
@@ -48,12 +48,12 @@ class PlannedChange:
     """A change that was decided. `moved` is the plan of another torch, where it is one."""
 
     opened: Opened
-    wish: Wish
+    wish: ChangeRequest
     changes: tuple[PackageChange, ...]
     asked: tuple[str, ...]  # what the environment is asked for from now on
     files: tuple[ResolvedFile, ...] = ()
     moved: Plan | None = None
-    warnings: tuple[Warn, ...] = ()
+    warnings: tuple[PlanWarning, ...] = ()
     why: tuple[str, ...] = ()
     gone: tuple[str, ...] = field(default=())
 
@@ -82,7 +82,7 @@ def _exactly(one: Installed) -> str:
 
 
 def decide_changes(
-    opened: Opened, wish: Wish, environ: Mapping[str, str], *, narrow: bool = False
+    opened: Opened, wish: ChangeRequest, environ: Mapping[str, str], *, narrow: bool = False
 ) -> tuple[PackageChange, ...] | Unresolvable:
     """Return what the wish changes; `narrow`: what is installed and nobody asked for need not hold."""
     there = {} if narrow else {one.name: one.name for one in opened.installed}
@@ -129,7 +129,7 @@ def _looked_up(
     planned: PlannedChange, coming: tuple[str, ...], environ: Mapping[str, str]
 ) -> tuple[ResolvedFile, ...]:
     wish = planned.wish
-    question = resolver.Question(
+    question = resolver.CompileInput(
         pins=coming,
         requirements=(),
         constraints=(),
@@ -152,7 +152,7 @@ def _looked_up(
     return tuple(replace(file, size=file.size or sizes.get(file.url or "")) for file in files)
 
 
-def exact(change: PackageChange, wish: Wish) -> str:
+def exact(change: PackageChange, wish: ChangeRequest) -> str:
     """Return the requirement that is installed for a change: its pin, its address, or its version."""
     pin = wish.pins.get(change.name)
     if pin is not None:

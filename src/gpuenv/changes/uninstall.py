@@ -11,11 +11,11 @@ from packaging.utils import canonicalize_name, is_normalized_name
 from gpuenv.changes.conda_packages import check_removable
 from gpuenv.changes.dependents import dependents, unneeded_without
 from gpuenv.changes.open_environment import Opened
-from gpuenv.changes.resolve import PlannedChange, Wish
+from gpuenv.changes.resolve import ChangeRequest, PlannedChange
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.dry_run import PackageChange
 from gpuenv.model.errors import Because, Fix, UsageError
-from gpuenv.model.plan import Sources, Warn
+from gpuenv.model.plan import PlanWarning, Sources
 from gpuenv.resolution.request import STACK
 
 _PIP = ("pip", "setuptools", "wheel")
@@ -53,7 +53,7 @@ def plan_uninstall(
     sizes = {one.name: one.size for one in opened.installed}
     versions = opened.versions
     changes = tuple(PackageChange(name, versions[name], None, size=sizes[name]) for name in sorted(out))
-    wish = Wish(pins={}, requirements={}, sources=Sources(None, (), ()))
+    wish = ChangeRequest(pins={}, requirements={}, sources=Sources(None, (), ()))
     still = tuple(
         text for text in opened.asked.requirements if canonicalize_name(Requirement(text).name) not in out
     )
@@ -106,5 +106,5 @@ def _torch_needs(needed: dict[str, tuple[str, ...]]) -> UsageError:
     )
 
 
-def _breaks(name: str, others: tuple[str, ...]) -> Warn:
-    return Warn("breaks", tr("{name} is needed by {others}", name=name, others=", ".join(others)))
+def _breaks(name: str, others: tuple[str, ...]) -> PlanWarning:
+    return PlanWarning("breaks", tr("{name} is needed by {others}", name=name, others=", ".join(others)))

@@ -12,11 +12,18 @@ from packaging.version import Version
 from gpuenv.changes.install import because_of
 from gpuenv.changes.move_torch import move_torch
 from gpuenv.changes.open_environment import ChangeOptions, Opened, sources_of
-from gpuenv.changes.resolve import PlannedChange, Wish, decide_changes, held_pins, special_names, with_files
+from gpuenv.changes.resolve import (
+    ChangeRequest,
+    PlannedChange,
+    decide_changes,
+    held_pins,
+    special_names,
+    with_files,
+)
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.uv_compile import Unresolvable
-from gpuenv.model.errors import Fix, Refused, UsageError
-from gpuenv.model.plan import Warn
+from gpuenv.model.errors import Fix, Unsatisfiable, UsageError
+from gpuenv.model.plan import PlanWarning
 from gpuenv.resolution.request import STACK
 
 
@@ -34,7 +41,7 @@ def plan_update(opened: Opened, options: ChangeOptions, environ: Mapping[str, st
             opened, _still_asked(opened), asked=asked, options=options, environ=environ, upgrade=free
         )
         return with_files(replace(moved, warnings=(*moved.warnings, *_notes(opened, moved))), environ)
-    wish = Wish(
+    wish = ChangeRequest(
         pins=pins,
         requirements={name: str(one) for name, one in opened.requirements.items()},
         sources=sources_of(opened, options, environ),
@@ -43,7 +50,7 @@ def plan_update(opened: Opened, options: ChangeOptions, environ: Mapping[str, st
     )
     changes = decide_changes(opened, wish, environ)
     if isinstance(changes, Unresolvable):
-        raise Refused(
+        raise Unsatisfiable(
             tr("what is installed in `{name}` contradicts itself", name=opened.place.name),
             code="requirements-conflict",
             because=because_of(changes),
@@ -70,7 +77,7 @@ def _check_movable(opened: Opened) -> None:
         )
 
 
-def _notes(opened: Opened, moved: PlannedChange) -> tuple[Warn, ...]:
+def _notes(opened: Opened, moved: PlannedChange) -> tuple[PlanWarning, ...]:
     """Say what keeps torch back, and that a newer one is given up for an older."""
     held = [
         text
@@ -83,12 +90,12 @@ def _notes(opened: Opened, moved: PlannedChange) -> tuple[Warn, ...]:
             "it was asked for with {requirements}; `gpuenv install {name} torch` lifts that",
             requirements=", ".join(f"`{one}`" for one in held), name=opened.word,
         )  # fmt: skip
-        notes.append(Warn("torch-asked", text))
+        notes.append(PlanWarning("torch-asked", text))
     there = opened.stack.get("torch")
     planned = moved.moved.packages[0].version if moved.moved else None
     if there and planned and Version(planned) < Version(there):
         text = tr(
             "the best torch for this machine is older than torch {torch}, which is installed", torch=there
         )
-        notes.append(Warn("older-torch", text))
+        notes.append(PlanWarning("older-torch", text))
     return tuple(notes)

@@ -60,7 +60,7 @@ def printable_language(language: str, encodings: Sequence[str | None]) -> str:
     return language
 
 
-class Words(NamedTuple):
+class CommandWords(NamedTuple):
     """The bare arguments that are gpuenv's own, less `--lang` and its word, which is the language."""
 
     own: tuple[str, ...]
@@ -72,18 +72,18 @@ class Words(NamedTuple):
         return tuple(word for word in self.own if not word.startswith("-"))
 
 
-def split_words(arguments: Sequence[str]) -> Words:
+def split_words(arguments: Sequence[str]) -> CommandWords:
     """Tell gpuenv's own arguments from those of a command that it is to run, before they are parsed."""
-    words, rest = Words((), None), iter(arguments)
+    words, rest = CommandWords((), None), iter(arguments)
     for word in rest:
         if word == "--" or (words.positional[:1] == ("run",) and len(words.positional) > 1):
             break
         if word == "--lang":
-            words = Words(words.own, next(rest, None))
+            words = CommandWords(words.own, next(rest, None))
         elif word.startswith("--lang="):
-            words = Words(words.own, word.partition("=")[2])
+            words = CommandWords(words.own, word.partition("=")[2])
         else:
-            words = Words((*words.own, word), words.language)
+            words = CommandWords((*words.own, word), words.language)
     return words
 
 

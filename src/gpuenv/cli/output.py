@@ -18,7 +18,7 @@ from gpuenv.process import interruption
 from gpuenv.untrusted.printable import printable
 
 if TYPE_CHECKING:  # `detect` has no plan, and a machine is read sooner than what describes one
-    from gpuenv.model.plan import Warn
+    from gpuenv.model.plan import PlanWarning
 
 SCHEMA_VERSION = 1
 
@@ -31,7 +31,7 @@ def envelope(
     command: str,
     data: Any,
     *,
-    warnings: tuple[Warn, ...] = (),
+    warnings: tuple[PlanWarning, ...] = (),
     error: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the envelope of design section 2."""
@@ -65,10 +65,10 @@ def error_data(error: GpuenvError) -> dict[str, Any]:
 
 def without_passwords(value: Any) -> Any:
     """Hide what is secret in addresses, in a text or all through a JSON value."""
-    from gpuenv.secrets.url_credentials import redact  # noqa: PLC0415 - `--version` needs none
+    from gpuenv.secrets.url_credentials import redact_credentials  # noqa: PLC0415 - `--version` needs none
 
     if isinstance(value, str):
-        return redact(value)
+        return redact_credentials(value)
     if isinstance(value, dict):
         return {name: without_passwords(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -200,7 +200,7 @@ def confirm(question: str, *, assume: str) -> None:
         raise Declined
 
 
-def print_warnings(warnings: tuple[Warn, ...]) -> None:
+def print_warnings(warnings: tuple[PlanWarning, ...]) -> None:
     """Write warnings to stderr, a line each."""
     for warning in warnings:
         note(tr("warning: {message}", message=warning.message))

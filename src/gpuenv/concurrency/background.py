@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Beside(Generic[T]):
+class BackgroundTask(Generic[T]):
     """One piece of work in a thread of its own; a daemon, so that it keeps no interrupted program alive."""
 
     def __init__(self, work: Callable[[], T]) -> None:

@@ -37,7 +37,7 @@ class CheckText:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CheckVerdict:
     """What is told of one check; `needs`, `cause`, `fix` and `command` only of a problem or a warning."""
 
     id: str
@@ -56,22 +56,22 @@ class Diagnosis:
     """All verdicts in order of dependence; `root` is the first problem, which explains the others."""
 
     environment: str
-    checks: tuple[Verdict, ...]
+    checks: tuple[CheckVerdict, ...]
     about: str = ""  # the torch, the Python and the machine in a line
 
     @property
-    def problems(self) -> tuple[Verdict, ...]:
+    def problems(self) -> tuple[CheckVerdict, ...]:
         """What is wrong, the root first; what lies beside torch explains nothing of it, and comes last."""
         wrong = (one for one in self.checks if one.verdict == "problem")
         return tuple(sorted(wrong, key=lambda one: one.id in _BESIDE_TORCH))
 
     @property
-    def warnings(self) -> tuple[Verdict, ...]:
+    def warnings(self) -> tuple[CheckVerdict, ...]:
         """What may hurt."""
         return tuple(one for one in self.checks if one.verdict == "warning")
 
     @property
-    def root(self) -> Verdict | None:
+    def root(self) -> CheckVerdict | None:
         """The root cause, None where nothing is wrong."""
         return next(iter(self.problems), None)
 
@@ -127,14 +127,14 @@ def _common(findings: Findings) -> dict[str, str]:
     }
 
 
-def _verdict(text: CheckText, outcome: Outcome, common: dict[str, str]) -> Verdict:
-    told = Verdict(text.id, text.group, text.title, outcome.verdict, outcome.read)
+def _verdict(text: CheckText, outcome: Outcome, common: dict[str, str]) -> CheckVerdict:
+    told = CheckVerdict(text.id, text.group, text.title, outcome.verdict, outcome.read)
     if outcome.case is None:
         return told
     facts = {**common, **dict(outcome.facts)}
     case = dict(dict(text.cases)[outcome.case])
     filled = {name: _filled(name, template, facts) for name, template in case.items()}
-    return Verdict(text.id, text.group, text.title, outcome.verdict, outcome.read, **filled)
+    return CheckVerdict(text.id, text.group, text.title, outcome.verdict, outcome.read, **filled)
 
 
 def _filled(name: str, template: str | None, facts: Mapping[str, str]) -> str | None:

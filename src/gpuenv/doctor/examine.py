@@ -21,9 +21,9 @@ from gpuenv.model.machine import Machine
 from gpuenv.operations.only_environment import only_environment
 from gpuenv.operations.verify import VerifyOptions, find_by_name, verify
 from gpuenv.planning.load_knowledge import load_knowledge
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 from gpuenv.untrusted.documents import load_json
-from gpuenv.verification.locate import Located, locate
+from gpuenv.verification.locate import LocatedPython, locate
 from gpuenv.verification.owner import other_owner
 from gpuenv.verification.run import TIMEOUT_S
 
@@ -47,13 +47,13 @@ class Examination:
     `other_owner` is the user whose environment it is, where only its files were read.
     """
 
-    located: Located
+    located: LocatedPython
     findings: Findings
     diagnosis: Diagnosis
     other_owner: str | None = None
 
 
-def locate_environment(env: str | None, environ: Mapping[str, str]) -> Located:
+def locate_environment(env: str | None, environ: Mapping[str, str]) -> LocatedPython:
     """Return the environment that is meant, broken or not; raise UsageError where there is none."""
     return locate(
         env,
@@ -102,7 +102,7 @@ def judge(findings: Findings, environ: Mapping[str, str]) -> Diagnosis:
 def save_findings(findings: Findings, file: Path) -> None:
     """Write findings to a file, to be judged elsewhere; raise UsageError where that can't be done."""
     try:
-        write_closed(file, redact(json.dumps(render_findings(findings), indent=1)) + "\n")
+        write_closed(file, redact_credentials(json.dumps(render_findings(findings), indent=1)) + "\n")
     except OSError as error:
         raise UsageError(
             tr("`{file}` can't be written: {error}", file=file, error=reason_of(error)),

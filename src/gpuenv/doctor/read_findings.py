@@ -32,11 +32,11 @@ from gpuenv.explain.explain import find_matches
 from gpuenv.model.findings import CondaPackage, Findings, Proof
 from gpuenv.model.machine import Machine
 from gpuenv.operations.verify import VerifyResult, planned_of
-from gpuenv.verification.locate import Located
+from gpuenv.verification.locate import LocatedPython
 
 
 def read_findings(
-    located: Located,
+    located: LocatedPython,
     machine: Machine,
     environ: Mapping[str, str],
     *,
@@ -92,7 +92,7 @@ def read_findings(
     )
 
 
-def _conda(located: Located) -> tuple[CondaPackage, ...]:
+def _conda(located: LocatedPython) -> tuple[CondaPackage, ...]:
     if located.root is None:
         return ()
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuenv.doctor.checks.outcome import Word
-from gpuenv.doctor.diagnosis import Diagnosis, Verdict
+from gpuenv.doctor.diagnosis import CheckVerdict, Diagnosis
 from gpuenv.formats.shell import one_line
 from gpuenv.i18n.messages import marked, said, tr
 
@@ -34,7 +34,7 @@ def _sign(verdict: Word, *, signs: bool) -> str:
     return f"{_SIGNS[verdict]} " if signs else tr("{word}: ", word=said(_WORDS[verdict]))
 
 
-def _told(verdict: Verdict, *, signs: bool, full: bool) -> list[str]:
+def _told(verdict: CheckVerdict, *, signs: bool, full: bool) -> list[str]:
     cause = one_line(verdict.cause or said(verdict.title))
     lines = [f"{_sign(verdict.verdict, signs=signs)}{cause} [{verdict.id}]"]
     if full and verdict.needs:

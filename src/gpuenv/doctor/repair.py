@@ -17,18 +17,18 @@ from gpuenv.environments.in_place import changing_in_place
 from gpuenv.environments.lock import busy, locked
 from gpuenv.environments.os_errors import os_error_told
 from gpuenv.environments.record import read_record, write_record
-from gpuenv.environments.run_steps import Running, new_log, run_steps
+from gpuenv.environments.run_steps import StepEnvironment, new_log, run_steps
 from gpuenv.environments.wheel_check import check_files
 from gpuenv.formats.json import render_plan_data
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.installers import get_manager
 from gpuenv.installers.dry_run import PackageChange
-from gpuenv.model.errors import Because, Fix, Refused, UsageError
+from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
 from gpuenv.model.findings import Findings
 from gpuenv.model.plan import Plan, Step
 from gpuenv.model.variant import Variant
-from gpuenv.operations.fetch_stack import StackNotFetchedError, Watcher, fetch_stack, not_fetched
+from gpuenv.operations.fetch_stack import FetchWatcher, StackNotFetchedError, fetch_stack, not_fetched
 from gpuenv.operations.interrupted_change import place_at
 from gpuenv.operations.proof_age import proven
 from gpuenv.operations.settle import lifted, word_for
@@ -97,7 +97,7 @@ def plan_repair(examined: Examination, options: RepairOptions, environ: Mapping[
         steps = repair_steps(found, plan, examined)
         changes = planned_changes(found, steps, plan, examined, environ)
     if not changes:
-        raise Refused(tr("the installer finds nothing to change"), code="nothing-to-change")
+        raise Unsatisfiable(tr("the installer finds nothing to change"), code="nothing-to-change")
     return PlannedRepair(plan, steps, changes, found)
 
 
@@ -116,7 +116,7 @@ def with_files_checked(
     examined: Examination,
     options: RepairOptions,
     environ: Mapping[str, str],
-    watcher: Watcher,
+    watcher: FetchWatcher,
     log: Path,
 ) -> PlannedRepair:
     """Return the repair with the files of torch that it brings on this disk, each checked.
@@ -144,10 +144,10 @@ def _root_of(examined: Examination) -> Path:
     return root
 
 
-def _not_by_packages(diagnosis: Diagnosis, why: NoRepair) -> Refused:
+def _not_by_packages(diagnosis: Diagnosis, why: NoRepair) -> Unsatisfiable:
     root = diagnosis.root
     fixes = (Fix(root.fix, root.command),) if root and root.fix and root.command != _own(diagnosis) else ()
-    return Refused(
+    return Unsatisfiable(
         tr("{cause}: {reason}", cause=root.cause if root else "", reason=why.reason),
         code="not-repairable",
         because=(Because(root.read, root.id),) if root else (),
@@ -174,7 +174,7 @@ def _least(
     environ: Mapping[str, str],
 ) -> Plan:
     """Return the plan of the first attempt that is not refused; raise the first refusal where all are."""
-    refused: list[Refused] = []
+    refused: list[Unsatisfiable] = []
     for attempt in repair.attempts:
         asked = PlanOptions(
             requirements=attempt,
@@ -189,7 +189,7 @@ def _least(
         )
         try:
             return make_plan(asked, _with_its_python(examined, environ), target=str(examined.located.root))
-        except Refused as error:
+        except Unsatisfiable as error:
             refused.append(error)
     raise refused[0]
 
@@ -225,7 +225,7 @@ def apply_repair(
             raise busy(place)
         log = planned.log or new_log(place)
         module = get_manager(planned.plan.manager)
-        running = Running(
+        running = StepEnvironment(
             environ=lifted(module.environment(environ, planned.plan.sources), root),
             log=log,
             executables=module.executables(),

@@ -7,13 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from gpuenv.environments.record import read_record
-from gpuenv.environments.store import Place, Store, is_path, make_directory, unwritable
+from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore, is_path, make_directory, unwritable
 from gpuenv.files.read_limited import read_limited_text
 from gpuenv.files.replace import replace_file
 from gpuenv.untrusted.documents import load_json
 
 
-def remember(place: Place) -> None:
+def remember(place: EnvironmentPaths) -> None:
     """Note an environment that lies outside the store."""
     if not place.is_elsewhere:
         return
@@ -24,16 +24,16 @@ def remember(place: Place) -> None:
         raise unwritable(place.store.elsewhere, error) from None
 
 
-def forget(place: Place) -> None:
+def forget(place: EnvironmentPaths) -> None:
     """Drop the note of an environment."""
     _note(place).unlink(missing_ok=True)
 
 
-def _note(place: Place) -> Path:
+def _note(place: EnvironmentPaths) -> Path:
     return place.store.elsewhere / f"{place.key}.json"
 
 
-def places_elsewhere(store: Store) -> tuple[Place, ...]:
+def places_elsewhere(store: EnvironmentStore) -> tuple[EnvironmentPaths, ...]:
     """Return the noted places that still hold an environment of gpuenv's."""
     places = []
     for note in sorted(store.elsewhere.glob("*.json")) if store.elsewhere.is_dir() else ():
@@ -42,5 +42,5 @@ def places_elsewhere(store: Store) -> tuple[Place, ...]:
             record = read_record(path) if path.is_absolute() else None
             if record is not None:  # a conda tool's has a name; what was made at a path is called by it
                 name = str(path) if is_path(record.name) else record.name
-                places.append(Place(store, name, path))
+                places.append(EnvironmentPaths(store, name, path))
     return tuple(places)

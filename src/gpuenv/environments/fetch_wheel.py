@@ -48,7 +48,7 @@ class NotFetchedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Follow:
+class FetchProgress:
     """How fetching a file is followed: the place it is tried at, the one that failed, another gpuenv."""
 
     begins: Callable[[StackFile, FilePlace], None] = lambda _, __: None
@@ -57,7 +57,7 @@ class Follow:
 
 
 def fetch_file(
-    store: WheelStore, client: HttpClient, file: StackFile, watch: Watch, follow: Follow
+    store: WheelStore, client: HttpClient, file: StackFile, watch: Watch, follow: FetchProgress
 ) -> Fetched:
     """Return the file once it is in the store, whole and of the digest that was listed.
 
@@ -87,7 +87,7 @@ def _fetch(
     place: FilePlace,
     patience: Patience,
     watch: Watch,
-    follow: Follow,
+    follow: FetchProgress,
 ) -> tuple[Path, str]:
     told = plain_digest(place.sha256)
     if not is_remote(place.url):

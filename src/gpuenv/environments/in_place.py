@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gpuenv.environments import ledger, snapshot
-from gpuenv.environments.ledger import Entry
+from gpuenv.environments.ledger import LedgerEntry
 from gpuenv.environments.os_errors import os_error_told
-from gpuenv.environments.store import Place
+from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, InstallFailed
@@ -29,7 +29,7 @@ class ChangeInPlace:
 
 @contextmanager
 def changing_in_place(
-    place: Place, places: tuple[str, ...], touched: Iterable[str]
+    place: EnvironmentPaths, places: tuple[str, ...], touched: Iterable[str]
 ) -> Iterator[ChangeInPlace]:
     """Begin a change to the distributions named, in the directories `places`; undo it unless it is kept.
 
@@ -55,14 +55,14 @@ def changing_in_place(
                 undo(place, entry)
 
 
-def forget_rubbish(place: Place) -> None:
+def forget_rubbish(place: EnvironmentPaths) -> None:
     """Remove what was prepared for a change that never began, or is over; raise OSError."""
     entry = ledger.noted(place)
     if entry is not None and ledger.begun(place) is None:
         ledger.clear(place, entry)
 
 
-def undo(place: Place, entry: Entry) -> None:
+def undo(place: EnvironmentPaths, entry: LedgerEntry) -> None:
     """Undo what is not kept, or was left by a killed gpuenv."""
     try:
         with interruption.held():

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from gpuenv.environments.folders.full_disk import is_full
 from gpuenv.environments.ledger import read_proven, unreadable
-from gpuenv.environments.store import Place, Store, make_own_directory, unwritable
+from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore, make_own_directory, unwritable
 from gpuenv.files.directories import Identity, identity_of, remove_tree
 from gpuenv.files.read_limited import read_regular
 from gpuenv.files.replace import replace_file
@@ -49,7 +49,7 @@ class Journal:
     replaced: Identity | None = None
 
 
-def new_journal(place: Place, *, replaces: bool) -> Journal:
+def new_journal(place: EnvironmentPaths, *, replaces: bool) -> Journal:
     """Begin a journal, with names for what is put aside that nothing else has."""
     token = secrets.token_hex(8)
     beside = place.path.parent
@@ -107,12 +107,12 @@ def _parse_identity(numbers: Any) -> Identity | None:
     return (int(numbers[0]), int(numbers[1])) if numbers is not None else None
 
 
-def journal_file(place: Place) -> Path:
+def journal_file(place: EnvironmentPaths) -> Path:
     """Return where the journal of a place is."""
     return place.store.journals / f"{place.key}.json"
 
 
-def write_journal(place: Place, journal: Journal) -> Journal:
+def write_journal(place: EnvironmentPaths, journal: Journal) -> Journal:
     """Write the journal and return it; raise UsageError where the store can't be written."""
     make_own_directory(place.store.journals)
     try:
@@ -122,7 +122,7 @@ def write_journal(place: Place, journal: Journal) -> Journal:
     return journal
 
 
-def read_journal(place: Place) -> Journal | None:
+def read_journal(place: EnvironmentPaths) -> Journal | None:
     """Return the change under way at a place.
 
     Raises UsageError when its journal can't be read, is another user's, or is of another place.
@@ -136,8 +136,8 @@ def read_journal(place: Place) -> Journal | None:
         raise unreadable(file, place, error) from None
 
 
-def _of(place: Place, journal: Journal) -> Journal:
-    if Place(place.store, place.name, journal.path).key != place.key:
+def _of(place: EnvironmentPaths, journal: Journal) -> Journal:
+    if EnvironmentPaths(place.store, place.name, journal.path).key != place.key:
         raise ValueError(tr("it is named after another path than `{path}`", path=journal.path))
     return journal
 
@@ -149,7 +149,7 @@ def is_half_done(journal: Journal) -> bool:
     return os.path.lexists(journal.old) if journal.old is not None else _is_ours(journal)
 
 
-def pending_places(store: Store) -> tuple[Place, ...]:
+def pending_places(store: EnvironmentStore) -> tuple[EnvironmentPaths, ...]:
     """Return the places at which a change began and did not end."""
     places = []
     for file in sorted(store.journals.glob("*.json")) if store.journals.is_dir() else ():
@@ -157,18 +157,18 @@ def pending_places(store: Store) -> tuple[Place, ...]:
             journal = parse_journal(read_proven(file, _LARGEST).decode("utf-8"))
         except (OSError, ValueError):
             continue
-        place = Place(store, journal.path.name, journal.path)
+        place = EnvironmentPaths(store, journal.path.name, journal.path)
         if journal_file(place) == file:
             places.append(place)
     return tuple(places)
 
 
-def forget(place: Place) -> None:
+def forget(place: EnvironmentPaths) -> None:
     """Delete the journal: the change has ended."""
     journal_file(place).unlink(missing_ok=True)
 
 
-def undo_or_finish(place: Place, journal: Journal) -> None:
+def undo_or_finish(place: EnvironmentPaths, journal: Journal) -> None:
     """Bring the place to what it was before, or, when the change was committed, finish it.
 
     Each step can be repeated, so that this may itself be interrupted. Raises OSError where a file can't be
@@ -239,7 +239,7 @@ def _is_empty(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink() and not any(path.iterdir())
 
 
-def mark(place: Place, journal: Journal) -> Journal:
+def mark(place: EnvironmentPaths, journal: Journal) -> Journal:
     """Put the marker into the environment and say so in the journal."""
     (journal.path / MARKER).write_text(journal.token, encoding="utf-8")
     return write_journal(place, replace(journal, marked=True))

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gpuenv.environments.folders.mounts import keeps_owners
-from gpuenv.environments.store import Place, Store, make_own_directory, unwritable
+from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore, make_own_directory, unwritable
 from gpuenv.files.directories import remove_tree
 from gpuenv.files.read_limited import is_own, read_own, read_regular
 from gpuenv.files.replace import replace_file
@@ -38,7 +38,7 @@ State = Literal["preparing", "begun", "over"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """One change inside an environment.
 
     Only one that has `begun` is finished or undone after a kill: of any other the folder is rubbish. What the
@@ -55,12 +55,12 @@ class Entry:
         return root / f".gpuenv-{self.kind}-{self.token}"
 
 
-def new_entry(kind: Kind) -> Entry:
+def new_entry(kind: Kind) -> LedgerEntry:
     """Begin an entry, with a token that nobody can know beforehand."""
-    return Entry(kind, secrets.token_hex(_TOKEN_LENGTH // 2))
+    return LedgerEntry(kind, secrets.token_hex(_TOKEN_LENGTH // 2))
 
 
-def note(place: Place, entry: Entry) -> Entry:
+def note(place: EnvironmentPaths, entry: LedgerEntry) -> LedgerEntry:
     """Write the entry of an environment and return it; raise UsageError where the store can't be written."""
     folder = make_own_directory(place.store.changes)
     document = {
@@ -78,7 +78,7 @@ def note(place: Place, entry: Entry) -> Entry:
     return entry
 
 
-def noted(place: Place) -> Entry | None:
+def noted(place: EnvironmentPaths) -> LedgerEntry | None:
     """Return the entry of an environment; raise UsageError for one that can't be read, or is not our own."""
     file = _file(place)
     try:
@@ -89,7 +89,7 @@ def noted(place: Place) -> Entry | None:
         raise unreadable(file, place, error) from None
 
 
-def _read(file: Path) -> tuple[str, Entry]:
+def _read(file: Path) -> tuple[str, LedgerEntry]:
     return parse_entry(read_proven(file, _LARGEST).decode("utf-8"))
 
 
@@ -106,13 +106,13 @@ def read_proven(file: Path, limit: int) -> bytes:
         return read_regular(file, limit)
 
 
-def _of(place: Place, path: str, entry: Entry) -> Entry:
+def _of(place: EnvironmentPaths, path: str, entry: LedgerEntry) -> LedgerEntry:
     if path != _real(place):
         raise ValueError(tr("it is named after another path than `{path}`", path=path))
     return entry
 
 
-def parse_entry(text: str) -> tuple[str, Entry]:
+def parse_entry(text: str) -> tuple[str, LedgerEntry]:
     """Parse an entry and the path it is of; raise ValueError for anything that gpuenv would not write.
 
     {"schema_version": 1, "path": "/data/envs/paper", "kind": "repair", "token": "5d1f...", "state": "begun",
@@ -135,10 +135,10 @@ def parse_entry(text: str) -> tuple[str, Entry]:
     )
     if not fits:
         raise ValueError(tr("the entry is not one that gpuenv wrote"))
-    return path, Entry(kind, token, state, data)
+    return path, LedgerEntry(kind, token, state, data)
 
 
-def unreadable(file: Path, place: Place, error: Exception) -> UsageError:
+def unreadable(file: Path, place: EnvironmentPaths, error: Exception) -> UsageError:
     """Say that what gpuenv noted of a change can't be read, or was written by somebody else."""
     return UsageError(
         tr("`{file}` can't be read: {error}", file=file, error=reason_of(error)),
@@ -147,7 +147,7 @@ def unreadable(file: Path, place: Place, error: Exception) -> UsageError:
     )
 
 
-def drop(place: Place, token: str | None = None) -> None:
+def drop(place: EnvironmentPaths, token: str | None = None) -> None:
     """Delete the entry of an environment, only the one with `token` where that is given; raise OSError."""
     if token is not None:
         known = noted(place)
@@ -156,13 +156,13 @@ def drop(place: Place, token: str | None = None) -> None:
     _file(place).unlink(missing_ok=True)
 
 
-def is_left(place: Place) -> bool:
+def is_left(place: EnvironmentPaths) -> bool:
     """Tell whether a change lies in an environment, be it only prepared or over. Raises UsageError."""
     entry = noted(place)
     return entry is not None and os.path.lexists(entry.folder(place.path))
 
 
-def begun(place: Place) -> Entry | None:
+def begun(place: EnvironmentPaths) -> LedgerEntry | None:
     """Return the change that a kill left in an environment; None where all is whole, or was replaced since.
 
     Raises UsageError where the entry, or the folder that it names, is not our own.
@@ -174,7 +174,7 @@ def begun(place: Place) -> Entry | None:
     return entry
 
 
-def clear(place: Place, entry: Entry) -> None:
+def clear(place: EnvironmentPaths, entry: LedgerEntry) -> None:
     """End a change: what was kept for it is removed, then its entry; raise OSError.
 
     A kill on the way leaves rubbish, which goes with the next change.
@@ -182,7 +182,7 @@ def clear(place: Place, entry: Entry) -> None:
     folder = entry.folder(place.path)
     if entry.state == "begun" and os.path.lexists(folder):
         try:
-            note(place, Entry(entry.kind, entry.token, "over"))
+            note(place, LedgerEntry(entry.kind, entry.token, "over"))
         except UsageError:  # the disk is full: at worst rubbish stays, never a change that seems under way
             drop(place)
     if _is_own_folder(folder):
@@ -190,7 +190,7 @@ def clear(place: Place, entry: Entry) -> None:
     drop(place)
 
 
-def noted_paths(store: Store) -> Iterator[Path]:
+def noted_paths(store: EnvironmentStore) -> Iterator[Path]:
     """Yield the environments that the ledger knows of; what is not our own is passed over."""
     for file in sorted(store.changes.glob("*.json")) if store.changes.is_dir() else ():
         with suppress(OSError, ValueError):
@@ -215,10 +215,10 @@ def _is_own_folder(folder: Path) -> bool:
     return stat.S_ISDIR(found.st_mode) and is_own(found)
 
 
-def _real(place: Place) -> str:
+def _real(place: EnvironmentPaths) -> str:
     return os.path.realpath(place.path)
 
 
-def _file(place: Place) -> Path:
-    key = Place(place.store, place.name, Path(_real(place))).key
+def _file(place: EnvironmentPaths) -> Path:
+    key = EnvironmentPaths(place.store, place.name, Path(_real(place))).key
     return place.store.changes / f"{key}.json"

@@ -8,25 +8,25 @@ from pathlib import Path
 
 from gpuenv.environments.external import places_elsewhere
 from gpuenv.environments.record import Record, read_record
-from gpuenv.environments.store import Place, Store, find_place, is_path
+from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore, find_place, is_path
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
     """An environment and its record."""
 
-    place: Place
+    place: EnvironmentPaths
     record: Record
 
 
-def list_environments(store: Store) -> tuple[Environment, ...]:
+def list_environments(store: EnvironmentStore) -> tuple[Environment, ...]:
     """Return the environments of a store by name, then those made at other paths."""
-    inside = (Place(store, path.name, path) for path in _directories(store))
+    inside = (EnvironmentPaths(store, path.name, path) for path in _directories(store))
     found = ((place, read_record(place.path)) for place in (*inside, *places_elsewhere(store)))
     return tuple(Environment(place, record) for place, record in found if record is not None)
 
 
-def _directories(store: Store) -> tuple[Path, ...]:
+def _directories(store: EnvironmentStore) -> tuple[Path, ...]:
     try:
         return tuple(sorted(path for path in store.environments.iterdir() if not path.name.startswith(".")))
     except OSError:
@@ -43,7 +43,7 @@ def find_environment(name: str, environ: Mapping[str, str]) -> Environment | Non
     return Environment(place, record) if record is not None else None
 
 
-def place_of(name: str, environ: Mapping[str, str]) -> Place:
+def place_of(name: str, environ: Mapping[str, str]) -> EnvironmentPaths:
     """Return where an environment is that may have been made: in the store, else where it was noted.
 
     Raises UsageError for a bad name.

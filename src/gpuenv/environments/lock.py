@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 
 from gpuenv.environments.folders.full_disk import CODE as DISK_FULL
 from gpuenv.environments.folders.owners import DATA, check_environment_owner, check_folder
-from gpuenv.environments.store import Place, make_own_directory, unwritable
+from gpuenv.environments.store import EnvironmentPaths, make_own_directory, unwritable
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
 
@@ -22,7 +22,7 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 @contextmanager
 def locked(
-    place: Place, *, wait_s: float = WAIT_S, tell: Callable[[str], None] = lambda _: None
+    place: EnvironmentPaths, *, wait_s: float = WAIT_S, tell: Callable[[str], None] = lambda _: None
 ) -> Iterator[tuple[int, ...]]:
     """Hold the lock of a place; yield descriptors that the installer must keep open.
 
@@ -46,7 +46,7 @@ def locked(
 
 
 @contextmanager
-def locked_to_remove(place: Place, *, wait_s: float = WAIT_S) -> Iterator[None]:
+def locked_to_remove(place: EnvironmentPaths, *, wait_s: float = WAIT_S) -> Iterator[None]:
     """Hold the lock of a place that is to go; on a disk too full for the lock's file, without.
 
     Nobody else has that lock then, or its file were there.
@@ -60,7 +60,7 @@ def locked_to_remove(place: Place, *, wait_s: float = WAIT_S) -> Iterator[None]:
         yield
 
 
-def _acquire(lock: FileLock, place: Place, wait_s: float, tell: Callable[[str], None]) -> None:
+def _acquire(lock: FileLock, place: EnvironmentPaths, wait_s: float, tell: Callable[[str], None]) -> None:
     try:
         with warnings.catch_warnings():  # where there is no flock, a file that is there locks: it says so
             warnings.simplefilter("ignore")
@@ -77,7 +77,7 @@ def _acquire(lock: FileLock, place: Place, wait_s: float, tell: Callable[[str], 
 
 
 @contextmanager
-def _installer_lock(place: Place, wait_s: float) -> Iterator[tuple[int, ...]]:
+def _installer_lock(place: EnvironmentPaths, wait_s: float) -> Iterator[tuple[int, ...]]:
     if os.name != "posix":  # Windows hands on no locks; there an installer ends with its console
         yield ()
         return
@@ -94,7 +94,7 @@ def _installer_lock(place: Place, wait_s: float) -> Iterator[tuple[int, ...]]:
         os.close(descriptor)
 
 
-def _wait_for_installer(descriptor: int, place: Place, until: float) -> None:
+def _wait_for_installer(descriptor: int, place: EnvironmentPaths, until: float) -> None:
     while not _flock(descriptor):
         if time.monotonic() >= until:
             raise busy(place)
@@ -113,7 +113,7 @@ def _flock(descriptor: int) -> bool:
     return True
 
 
-def busy(place: Place) -> UsageError:
+def busy(place: EnvironmentPaths) -> UsageError:
     """Say that another gpuenv is at work on the place."""
     return UsageError(
         tr("another gpuenv is at work on `{name}`", name=place.name),

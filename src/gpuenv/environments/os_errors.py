@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gpuenv.environments.folders.full_disk import CODE, because_of, is_full, ways_out
-from gpuenv.environments.store import Place
+from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, InstallFailed
 
 
 @contextmanager
-def telling_os_errors(place: Place) -> Iterator[None]:
+def telling_os_errors(place: EnvironmentPaths) -> Iterator[None]:
     """Raise InstallFailed for an OSError within."""
     try:
         yield
@@ -40,7 +40,7 @@ def os_error_told(path: Path, error: OSError) -> InstallFailed:
     )
 
 
-def not_undone(place: Place, error: OSError) -> InstallFailed:
+def not_undone(place: EnvironmentPaths, error: OSError) -> InstallFailed:
     """Say that a change could not be undone; its journal stays, so that it is tried again."""
     return InstallFailed(
         tr("`{name}` could not be brought back: {error}", name=place.name, error=reason_of(error)),

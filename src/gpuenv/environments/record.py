@@ -11,7 +11,7 @@ from gpuenv.files.read_limited import read_limited_text
 from gpuenv.files.replace import replace_file
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 from gpuenv.untrusted.documents import load_json
 
 SCHEMA_VERSION = 1
@@ -69,7 +69,7 @@ def render_record(record: Record) -> str:
         "request": record.request,
     }
     # ASCII: paths may hold bytes that are no UTF-8
-    return redact(json.dumps(document, indent=1)) + "\n"
+    return redact_credentials(json.dumps(document, indent=1)) + "\n"
 
 
 def parse_record(text: str) -> Record:

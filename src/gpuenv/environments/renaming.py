@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from gpuenv.environments import external as elsewhere
 from gpuenv.environments import ledger
 from gpuenv.environments.folders.within import Within
-from gpuenv.environments.ledger import Entry
+from gpuenv.environments.ledger import LedgerEntry
 from gpuenv.environments.record import read_record
-from gpuenv.environments.store import Place, Store
+from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore
 from gpuenv.files.read_limited import is_own
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
@@ -39,7 +39,7 @@ class MovedKernel:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class RenameManifest:
     """From where to where an environment goes, and its kernels."""
 
     old: str
@@ -82,15 +82,17 @@ def put_in_place(root: Path, folder: Path) -> None:
         within.check(kept).replace(target)
 
 
-def begin(source: Place, target: Place, entry: Entry, kernels: tuple[MovedKernel, ...]) -> None:
+def begin(
+    source: EnvironmentPaths, target: EnvironmentPaths, entry: LedgerEntry, kernels: tuple[MovedKernel, ...]
+) -> None:
     """Note what is under way, under both paths: from now on it is finished or forgotten."""
-    manifest = Manifest(str(source.path), str(target.path), kernels)
+    manifest = RenameManifest(str(source.path), str(target.path), kernels)
     started = replace(entry, state="begun", data=asdict(manifest))
     ledger.note(target, started)
     ledger.note(source, started)
 
 
-def finish(place: Place, entry: Entry) -> None:
+def finish(place: EnvironmentPaths, entry: LedgerEntry) -> None:
     """Finish or forget a renaming that was begun. The place must be locked.
 
     It may be interrupted at any point and be called again. Raises InstallFailed where it can't be done.
@@ -121,7 +123,7 @@ def finish(place: Place, entry: Entry) -> None:
         ) from error
 
 
-def parse_manifest(data: dict[str, Any]) -> Manifest:
+def parse_manifest(data: dict[str, Any]) -> RenameManifest:
     """Parse what `begin` noted; raise ValueError.
 
     {"old": "/data/envs/paper", "new": "/data/envs/thesis", "kernels": [{"before": "/home/ada/.local/share/
@@ -131,16 +133,16 @@ def parse_manifest(data: dict[str, Any]) -> Manifest:
         kernels = tuple(
             MovedKernel(str(one["before"]), str(one["after"]), str(one["text"])) for one in data["kernels"]
         )
-        return Manifest(str(data["old"]), str(data["new"]), kernels)
+        return RenameManifest(str(data["old"]), str(data["new"]), kernels)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(tr("the manifest of a renaming is garbled")) from error
 
 
-def _at(store: Store, path: str) -> Place:
-    return Place(store, Path(path).name, Path(path))
+def _at(store: EnvironmentStore, path: str) -> EnvironmentPaths:
+    return EnvironmentPaths(store, Path(path).name, Path(path))
 
 
-def _take_along(store: Store, manifest: Manifest) -> None:
+def _take_along(store: EnvironmentStore, manifest: RenameManifest) -> None:
     """Let kernels, notes and logs follow."""
     from gpuenv.environments.contents.kernels import move_kernel  # noqa: PLC0415 - `run` needs none
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from gpuenv.environments.store import Place, make_directory
+from gpuenv.environments.store import EnvironmentPaths, make_directory
 from gpuenv.files.disk_space import check_room
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, InstallFailed
@@ -22,7 +22,7 @@ _SHOWN_LETTERS = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class StepEnvironment:
     """How steps are run: programs that are elsewhere than their names say, variables, log, descriptors."""
 
     environ: Mapping[str, str]
@@ -33,7 +33,7 @@ class Running:
     tell: Callable[[str], None] = lambda _: None
 
 
-def run_steps(steps: tuple[Step, ...], running: Running, after_each: Callable[[], None]) -> None:
+def run_steps(steps: tuple[Step, ...], running: StepEnvironment, after_each: Callable[[], None]) -> None:
     """Run the steps one after the other; raise InstallFailed for the first that fails."""
     for step in steps:
         interruption.check()
@@ -63,19 +63,19 @@ def step_failed(step: Step, done: process.Completed, log: Path) -> InstallFailed
     )
 
 
-def new_log(place: Place, now: datetime | None = None) -> Path:
+def new_log(place: EnvironmentPaths, now: datetime | None = None) -> Path:
     """Return the file that a change to the place is logged in."""
     moment = (now or datetime.now(timezone.utc)).strftime("%Y%m%dT%H%M%SZ")
     return make_directory(place.store.logs) / f"{place.path.name}-{moment}-{place.key[:6]}.log"
 
 
-def remove_logs(place: Place) -> None:
+def remove_logs(place: EnvironmentPaths) -> None:
     """Remove the logs of a place: they go with its environment; what can't be removed stays."""
     for log in place.store.logs.glob(f"*-{place.key[:6]}.log"):
         with suppress(OSError):
             log.unlink()
 
 
-def check_space(place: Place, needed: int) -> None:
+def check_space(place: EnvironmentPaths, needed: int) -> None:
     """Raise InstallFailed when fewer than `needed` bytes are free where the environment goes."""
     check_room(place.path, needed, tr("make room, or set GPUENV_DATA_DIR to a directory on a larger disk"))

@@ -20,9 +20,9 @@ from packaging.utils import canonicalize_name
 
 from gpuenv.environments import ledger
 from gpuenv.environments.folders.within import Within
-from gpuenv.environments.ledger import Entry
+from gpuenv.environments.ledger import LedgerEntry
 from gpuenv.environments.record import FILE_NAME
-from gpuenv.environments.store import Place
+from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.files.read_limited import is_own
 from gpuenv.host.executables import read_text
 from gpuenv.i18n.messages import tr
@@ -37,7 +37,7 @@ _LARGE = 1 << 20  # bytes; smaller files, which something might write into, are 
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class SnapshotManifest:
     """What was kept: the distributions by name, their directories, and what lay in these before.
 
     Once `cleared`, all that is left to do is to move back.
@@ -49,7 +49,7 @@ class Manifest:
     cleared: bool = False
 
 
-def take(place: Place, places: tuple[str, ...], touched: Iterable[str]) -> Entry:
+def take(place: EnvironmentPaths, places: tuple[str, ...], touched: Iterable[str]) -> LedgerEntry:
     """Keep the files of the distributions that will be touched; those not yet there are noted as new.
 
     Raises OSError, and UsageError where the ledger can't be written. The entry begins last: until then
@@ -65,11 +65,11 @@ def take(place: Place, places: tuple[str, ...], touched: Iterable[str]) -> Entry
         target = folder / _FILES / file.relative_to(root)
         target.parent.mkdir(parents=True, exist_ok=True)
         _keep(file, target)
-    manifest = Manifest(names, places, frozenset(_listing(root, places)))
+    manifest = SnapshotManifest(names, places, frozenset(_listing(root, places)))
     return ledger.note(place, replace(entry, state="begun", data=_render(manifest, root)))
 
 
-def _render(manifest: Manifest, root: Path) -> dict[str, Any]:
+def _render(manifest: SnapshotManifest, root: Path) -> dict[str, Any]:
     return {
         "names": list(manifest.names),
         "places": [_relative(place, root) for place in manifest.places],
@@ -102,7 +102,7 @@ def _listing(root: Path, places: tuple[str, ...]) -> Iterator[str]:
             yield from (_relative(os.path.join(folder, name), root) for name in names)  # noqa: PTH118 - many
 
 
-def put_back(place: Place, entry: Entry) -> None:
+def put_back(place: EnvironmentPaths, entry: LedgerEntry) -> None:
     """Bring the touched distributions back to how they were; raise OSError or ValueError where that fails.
 
     It may be interrupted at any point and be called again. Nothing is changed through a link that leads out
@@ -136,7 +136,7 @@ def _kept_in(folder: Path, root: Path) -> tuple[Path, ...]:
     return tuple(kept)
 
 
-def _clear(root: Path, manifest: Manifest) -> None:
+def _clear(root: Path, manifest: SnapshotManifest) -> None:
     """Remove the files of the touched distributions, and what an installer that was killed left of others."""
     own = (path for name in _OWN for path in (root / name, *root.glob(f".{name}-*")))
     strays = _strays(root, manifest)
@@ -148,7 +148,7 @@ def _clear(root: Path, manifest: Manifest) -> None:
         _drop_empty(file.parent, root)
 
 
-def _strays(root: Path, manifest: Manifest) -> tuple[Path, ...]:
+def _strays(root: Path, manifest: SnapshotManifest) -> tuple[Path, ...]:
     """Return what has come since, and no distribution says is its own."""
     come = {one for one in _listing(root, manifest.places) if one not in manifest.before}
     if not come:
@@ -160,7 +160,7 @@ def _strays(root: Path, manifest: Manifest) -> tuple[Path, ...]:
     return tuple(path for one in sorted(come - claimed) if within.holds(path := root / one))
 
 
-def parse_manifest(data: dict[str, Any], root: Path) -> Manifest:
+def parse_manifest(data: dict[str, Any], root: Path) -> SnapshotManifest:
     """Parse what `take` noted; raise ValueError.
 
     {"names": ["torch"], "places": ["lib/python3.12/site-packages"], "before": ["bin/python"],
@@ -174,7 +174,7 @@ def parse_manifest(data: dict[str, Any], root: Path) -> Manifest:
     except (KeyError, TypeError) as error:
         raise ValueError(tr("the manifest of a repair is garbled")) from error
     inside = tuple(place for place in places if _is_inside(Path(place), root))
-    return Manifest(names, inside, before, cleared)
+    return SnapshotManifest(names, inside, before, cleared)
 
 
 def _files_of(root: Path, places: tuple[str, ...], names: Iterable[str]) -> Iterator[Path]:

@@ -27,7 +27,7 @@ _UNWANTED = re.compile(r"[^\w.+-]")
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class EnvironmentStore:
     """The directory in which gpuenv keeps its environments, their locks, journals and logs."""
 
     root: Path
@@ -64,10 +64,10 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EnvironmentPaths:
     """Where one environment is or will be; `name` is what the user calls it."""
 
-    store: Store
+    store: EnvironmentStore
     name: str
     path: Path
 
@@ -83,14 +83,14 @@ class Place:
         return self.path.parent != self.store.environments
 
 
-def find_store(environ: Mapping[str, str]) -> Store:
+def find_store(environ: Mapping[str, str]) -> EnvironmentStore:
     """Return GPUENV_DATA_DIR, else the platform's user data directory."""
     if environ.get("GPUENV_DATA_DIR"):
-        return Store(_named(Path(environ["GPUENV_DATA_DIR"]).absolute()))
+        return EnvironmentStore(_named(Path(environ["GPUENV_DATA_DIR"]).absolute()))
     from platformdirs import user_data_dir  # noqa: PLC0415 - only where no directory was named
 
     try:
-        return Store(Path(user_data_dir("gpuenv", appauthor=False)))
+        return EnvironmentStore(Path(user_data_dir("gpuenv", appauthor=False)))
     except RuntimeError as error:  # a user without a home, as in a container
         raise UsageError(
             tr("there is no home directory to keep environments in: {error}", error=error),
@@ -113,7 +113,7 @@ def _named(root: Path) -> Path:
     return root
 
 
-def find_place(name: str, environ: Mapping[str, str], home: Path | None = None) -> Place:
+def find_place(name: str, environ: Mapping[str, str], home: Path | None = None) -> EnvironmentPaths:
     """Return where `name` is: a path when it has a separator or starts with `.` or `~`, else in the store.
 
     With `home`, the folder in which a conda tool keeps its environments, a name lies there.
@@ -122,10 +122,10 @@ def find_place(name: str, environ: Mapping[str, str], home: Path | None = None) 
     """
     store = find_store(environ)
     if is_path(name):
-        return Place(store, name, _path(name))
+        return EnvironmentPaths(store, name, _path(name))
     name = unicodedata.normalize("NFC", name)
     check_name(name)
-    return Place(store, name, (home or store.environments) / name)
+    return EnvironmentPaths(store, name, (home or store.environments) / name)
 
 
 def is_path(name: str) -> bool:

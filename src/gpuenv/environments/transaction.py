@@ -16,17 +16,17 @@ from gpuenv.environments.journal import Journal
 from gpuenv.environments.lock import locked
 from gpuenv.environments.os_errors import not_undone, os_error_told, telling_os_errors
 from gpuenv.environments.record import FILE_NAME
-from gpuenv.environments.store import Place
+from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.files.directories import identity_of, remove_tree
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, InstallFailed, UsageError
 from gpuenv.process import interruption
 
 
-class Change:
+class Transaction:
     """A change to one environment that is under way; what is not committed is undone."""
 
-    def __init__(self, place: Place, journal: Journal, *, replaces: bool) -> None:
+    def __init__(self, place: EnvironmentPaths, journal: Journal, *, replaces: bool) -> None:
         self.place = place
         self.replaces = replaces  # an environment, not nothing or an empty directory
         self._journal = journal
@@ -73,7 +73,7 @@ class Change:
 
 
 @contextmanager
-def changing(place: Place, *, force: bool) -> Iterator[Change]:
+def changing(place: EnvironmentPaths, *, force: bool) -> Iterator[Transaction]:
     """Begin a change; undo it unless it was committed. The place must be locked and recovered.
 
     Signals are held: they end what waits, never a roll-back.
@@ -90,7 +90,7 @@ def changing(place: Place, *, force: bool) -> Iterator[Change]:
             change.roll_back()
 
 
-def check_free(place: Place, *, force: bool) -> None:
+def check_free(place: EnvironmentPaths, *, force: bool) -> None:
     """Raise UsageError unless an environment may be made at the place; an empty directory is free."""
     if _is_free(place.path):
         return
@@ -125,14 +125,14 @@ def is_environment(path: Path) -> bool:
     )
 
 
-def _begin(place: Place) -> Change:
+def _begin(place: EnvironmentPaths) -> Transaction:
     place.path.parent.mkdir(parents=True, exist_ok=True)
     there, replaces = os.path.lexists(place.path), is_environment(place.path)
     journal = journals.write_journal(place, journals.new_journal(place, replaces=there))
-    return Change(place, journal, replaces=replaces)
+    return Transaction(place, journal, replaces=replaces)
 
 
-def is_pending(place: Place) -> bool:
+def is_pending(place: EnvironmentPaths) -> bool:
     """Tell whether a change at the place is under way, or was left by a killed gpuenv.
 
     Raises UsageError where what tells of it is not our own.
@@ -140,7 +140,7 @@ def is_pending(place: Place) -> bool:
     return journals.read_journal(place) is not None or ledger.is_left(place)
 
 
-def is_half_done(place: Place) -> bool:
+def is_half_done(place: EnvironmentPaths) -> bool:
     """Tell whether what lies there now is neither what was before a change nor what it was to become.
 
     Looking at it tells nothing then. Raises UsageError where what tells of a change is not our own.
@@ -149,7 +149,7 @@ def is_half_done(place: Place) -> bool:
     return (journal is not None and journals.is_half_done(journal)) or ledger.begun(place) is not None
 
 
-def recover(place: Place) -> bool:
+def recover(place: EnvironmentPaths) -> bool:
     """Finish or undo a change that a killed gpuenv left behind; tell whether there was one.
 
     The place must be locked, and the command one that changes this very environment.
@@ -174,7 +174,7 @@ def recover(place: Place) -> bool:
         return found
 
 
-def is_at_work(place: Place) -> bool:
+def is_at_work(place: EnvironmentPaths) -> bool:
     """Tell whether another gpuenv is at work on the place."""
     try:
         with locked(place, wait_s=0):
@@ -183,7 +183,7 @@ def is_at_work(place: Place) -> bool:
         return error.code == "environment-busy"
 
 
-def recover_to_remove(place: Place) -> bool:
+def recover_to_remove(place: EnvironmentPaths) -> bool:
     """Do the same for a place that is removed next: what was being changed inside it is not brought back.
 
     That would need room, which may be just what is missing.
@@ -202,7 +202,7 @@ def recover_to_remove(place: Place) -> bool:
     return left is not None
 
 
-def is_left_inside(place: Place) -> bool:
+def is_left_inside(place: EnvironmentPaths) -> bool:
     """Tell whether a killed gpuenv has left a change inside an environment: it is one, whatever it lacks."""
     try:
         return ledger.begun(place) is not None
@@ -210,7 +210,7 @@ def is_left_inside(place: Place) -> bool:
         return False
 
 
-def remove(place: Place) -> None:
+def remove(place: EnvironmentPaths) -> None:
     """Remove an environment; a crash on the way leaves all of it or, after the next command, nothing.
 
     On a disk with no room for a journal it is removed where it lies; after a crash it is listed still, to be

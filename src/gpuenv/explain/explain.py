@@ -11,9 +11,9 @@ from typing import Any
 from gpuenv import matrices
 from gpuenv.i18n.messages import spoken, tr
 from gpuenv.model.errors import UsageError
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.signatures.catalogue import Language, Signature, parse_signature
-from gpuenv.signatures.match import Examined, Match, examine
+from gpuenv.signatures.match import Examined, SignatureMatch, examine
 
 _REPAIRED = 3  # matches, the first ones, that a plan is made for
 
@@ -22,9 +22,9 @@ _REPAIRED = 3  # matches, the first ones, that a plan is made for
 class Explained:
     """What a text tells; `commands` repair the matches of these ids on this machine."""
 
-    matches: tuple[Match, ...]
+    matches: tuple[SignatureMatch, ...]
     commands: Mapping[str, str] = field(default_factory=dict)
-    warnings: tuple[Warn, ...] = ()
+    warnings: tuple[PlanWarning, ...] = ()
 
 
 def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
@@ -36,7 +36,7 @@ def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
     examined = _examine(text)
     matches = examined.matches
     commands: dict[str, str] = {}
-    warnings: dict[Warn, None] = {} if examined.whole else {_not_whole(): None}
+    warnings: dict[PlanWarning, None] = {} if examined.whole else {_not_whole(): None}
     for match in matches[:_REPAIRED]:
         made = _repair(match, environ)
         if isinstance(made, str):
@@ -46,7 +46,7 @@ def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
     return Explained(matches, commands, tuple(warnings))
 
 
-def find_matches(text: str) -> tuple[Match, ...]:
+def find_matches(text: str) -> tuple[SignatureMatch, ...]:
     """Return what the errors in a text mean, the root first; raise UsageError as `explain_text` does."""
     return _examine(text).matches
 
@@ -55,9 +55,9 @@ def _examine(text: str) -> Examined:
     return examine(text, load_signatures("zh" if spoken() == "zh" else "en"), time.process_time)
 
 
-def _not_whole() -> Warn:
+def _not_whole() -> PlanWarning:
     message = tr("some lines were not examined, as the search took too long: give the lines around the error")
-    return Warn("not-all-examined", message)
+    return PlanWarning("not-all-examined", message)
 
 
 @cache
@@ -71,7 +71,7 @@ def load_signatures(language: Language = "en") -> tuple[Signature, ...]:
         ) from error
 
 
-def _repair(match: Match, environ: Mapping[str, str]) -> str | Warn | None:
+def _repair(match: SignatureMatch, environ: Mapping[str, str]) -> str | PlanWarning | None:
     if not match.wants:
         return None
     from gpuenv.explain.repair_plan import repair, requirements_of  # noqa: PLC0415 - planning is much
@@ -80,7 +80,7 @@ def _repair(match: Match, environ: Mapping[str, str]) -> str | Warn | None:
     return repair(wanted, dict(match.facts), environ) if wanted else None
 
 
-def match_data(match: Match, command: str | None = None) -> dict[str, Any]:
+def match_data(match: SignatureMatch, command: str | None = None) -> dict[str, Any]:
     """Return a match as JSON has it."""
     return {
         "id": match.id,

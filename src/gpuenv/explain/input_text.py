@@ -14,7 +14,7 @@ from gpuenv.files.read_limited import read_start
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 
 TAIL = 16 << 20  # bytes that are read: the end, where the error is
 _BLOCK = 1 << 20
@@ -28,7 +28,7 @@ class Given:
     """A text and, where its beginning was left out, a warning that says so."""
 
     text: str
-    warnings: tuple[Warn, ...] = ()
+    warnings: tuple[PlanWarning, ...] = ()
 
 
 def read_given(words: tuple[str, ...], stdin: BinaryIO | None) -> Given:
@@ -95,7 +95,7 @@ def _told(content: bytes, start: bytes, *, skipped: bool) -> Given:
     if not skipped:
         return Given(text)
     message = tr("only the last {size} MB were read; lines are counted from there", size=len(content) >> 20)
-    return Given(text, (Warn("only-the-end", message),))
+    return Given(text, (PlanWarning("only-the-end", message),))
 
 
 def _decode(content: bytes) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from gpuenv.explain.explain import find_matches, match_data
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, GpuenvError, InstallFailed, VerificationFailed
-from gpuenv.signatures.match import Match
+from gpuenv.signatures.match import SignatureMatch
 
 _TOLD_BEFORE = frozenset({"disk-full"})  # codes of what says itself what it means
 _LOG = 256 << 10  # bytes of a log's end
@@ -23,7 +23,7 @@ def with_cause(error: GpuenvError) -> GpuenvError:
     return error if match is None else _told(error, match)
 
 
-def _likely(error: GpuenvError) -> Iterator[Match]:
+def _likely(error: GpuenvError) -> Iterator[SignatureMatch]:
     """Yield what the error may mean: by what it says, then by the log, which also tells what did no harm."""
     data = error.data or {}
     said = (*(because.text for because in error.because), *_strings(data.get("messages")))
@@ -59,7 +59,7 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(item)
 
 
-def _told(error: GpuenvError, match: Match) -> GpuenvError:
+def _told(error: GpuenvError, match: SignatureMatch) -> GpuenvError:
     detail = f" ({match.detail})" if match.detail else ""
     cause = Because(tr("this means: {cause}", cause=match.cause + detail), f"gpuenv explain: {match.id}")
     error.because = (*error.because, cause)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from gpuenv.i18n.messages import marked, said, tr
 from gpuenv.signatures.catalogue import ErrorClass
-from gpuenv.signatures.match import Match
+from gpuenv.signatures.match import SignatureMatch
 
 _ALSO = 2  # matches behind the first that are told
 _IN_THE_CODE = ("code", "data")
@@ -20,7 +20,7 @@ _KINDS: dict[ErrorClass, str] = {
 
 
 def render_explanation(
-    matches: tuple[Match, ...], commands: Mapping[str, str], *, verbose: bool = False
+    matches: tuple[SignatureMatch, ...], commands: Mapping[str, str], *, verbose: bool = False
 ) -> str:
     """Return the root and how to repair it, then what was seen besides; with `verbose` all of it."""
     if not matches:
@@ -34,7 +34,7 @@ def render_explanation(
     return "\n".join(lines)
 
 
-def _first(match: Match, commands: Mapping[str, str], *, verbose: bool) -> Iterator[str]:
+def _first(match: SignatureMatch, commands: Mapping[str, str], *, verbose: bool) -> Iterator[str]:
     yield tr("{kind}: {cause}", kind=said(_KINDS[match.kind]), cause=match.cause)
     if match.detail:
         yield f"  {match.detail}"
@@ -50,7 +50,7 @@ def _first(match: Match, commands: Mapping[str, str], *, verbose: bool) -> Itera
         yield tr("  {id}, {kind}, {source}", id=match.id, kind=match.kind, source=match.source)
 
 
-def _fix(match: Match, commands: Mapping[str, str]) -> Iterator[str]:
+def _fix(match: SignatureMatch, commands: Mapping[str, str]) -> Iterator[str]:
     yield tr("  fix: {fix}", fix=match.fix)
     if match.id in commands:
         yield tr("  run: `{command}`", command=commands[match.id])

@@ -12,20 +12,20 @@ from packaging.utils import canonicalize_name
 from gpuenv.environments.store import find_place
 from gpuenv.formats.shell import render_command
 from gpuenv.i18n.messages import tr
-from gpuenv.model.errors import GpuenvError, Refused
-from gpuenv.model.plan import Plan, Warn
+from gpuenv.model.errors import GpuenvError, Unsatisfiable
+from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.model.wheel import Platform
 from gpuenv.planning.make_plan import make_plan
 from gpuenv.planning.options import PlanOptions
 from gpuenv.resolution.request import STACK
 from gpuenv.resolution.target import platform_of
-from gpuenv.signatures.match import Match
+from gpuenv.signatures.match import SignatureMatch
 
 _OFFLINE = "--offline"
 _NAMES = 100  # tried for one that is free
 
 
-def requirements_of(match: Match) -> tuple[str, ...]:
+def requirements_of(match: SignatureMatch) -> tuple[str, ...]:
     """Return what a plan that removes the cause is asked for; nothing where no plan does.
 
     What the text names is taken for the torch stack alone: other names in it may be anybody's.
@@ -44,7 +44,9 @@ def _filled(template: str, facts: Mapping[str, str]) -> str | None:
     return text if trusted and not requirement.url else None
 
 
-def repair(wanted: tuple[str, ...], facts: Mapping[str, str], environ: Mapping[str, str]) -> str | Warn:
+def repair(
+    wanted: tuple[str, ...], facts: Mapping[str, str], environ: Mapping[str, str]
+) -> str | PlanWarning:
     """Return the command that makes an environment on this machine, or why there is none.
 
     On a machine without an NVIDIA GPU the text may come from another one: where it names that one's compute
@@ -55,17 +57,17 @@ def repair(wanted: tuple[str, ...], facts: Mapping[str, str], environ: Mapping[s
         if not plan.machines[0].without_gpu:
             return _creating(wanted, plan, environ)
         return _for_another(wanted, facts, environ)
-    except Refused as refusal:
+    except Unsatisfiable as refusal:
         return _from_refusal(refusal, environ)
     except GpuenvError as error:
-        return Warn("no-plan", tr("no plan was made: {error}", error=error.message))
+        return PlanWarning("no-plan", tr("no plan was made: {error}", error=error.message))
 
 
 def _plan(options: PlanOptions, environ: Mapping[str, str]) -> Plan:
     """Decide from what is known offline; where that does not do, ask the indexes."""
     try:
         return make_plan(replace(options, offline=True), environ, target=".venv")
-    except Refused:
+    except Unsatisfiable:
         raise
     except GpuenvError:  # what else is required was never fetched here
         return make_plan(options, environ, target=".venv")
@@ -93,23 +95,25 @@ def _holds(exact: tuple[str, ...], plan: Plan, environ: Mapping[str, str]) -> bo
     return (again.variant, again.pins) == (plan.variant, plan.pins)
 
 
-def _for_another(wanted: tuple[str, ...], facts: Mapping[str, str], environ: Mapping[str, str]) -> str | Warn:
+def _for_another(
+    wanted: tuple[str, ...], facts: Mapping[str, str], environ: Mapping[str, str]
+) -> str | PlanWarning:
     capability = facts.get("capability")
     if not capability:
         message = tr("there is no NVIDIA GPU here: where the error came up, gpuenv explain makes a plan too")
-        return Warn("no-gpu-here", message)
+        return PlanWarning("no-gpu-here", message)
     plan = _plan(PlanOptions(requirements=wanted, gpus=(capability,)), environ)
     return render_command(("gpuenv", "plan", *_exact(wanted, plan), "--gpu", capability), _platform(plan))
 
 
-def _from_refusal(refusal: Refused, environ: Mapping[str, str]) -> str | Warn:
+def _from_refusal(refusal: Unsatisfiable, environ: Mapping[str, str]) -> str | PlanWarning:
     """Return the first way out that was found, as it would be typed."""
     for fix in refusal.fixes:
         words = shlex.split(fix.command or "")
         if words[:3] == ["gpuenv", "create", "NAME"]:
             words[2] = _free("torch", environ)
             return shlex.join(word for word in words if word != _OFFLINE)
-    return Warn("no-plan", tr("no plan repairs it here: {error}", error=refusal.message))
+    return PlanWarning("no-plan", tr("no plan repairs it here: {error}", error=refusal.message))
 
 
 def _free_name(plan: Plan, environ: Mapping[str, str]) -> str:

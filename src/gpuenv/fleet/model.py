@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.machine import Machine
-from gpuenv.model.plan import Advice, Plan, Warn
+from gpuenv.model.plan import Advice, Plan, PlanWarning
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class FleetPlan:
         return tuple(self.machines[number].name for number in group.numbers)
 
     @property
-    def warnings(self) -> tuple[Warn, ...]:
+    def warnings(self) -> tuple[PlanWarning, ...]:
         """The warnings of all plans, each with its group where there are several."""
         if len(self.groups) == 1:
             return self.groups[0].plan.warnings

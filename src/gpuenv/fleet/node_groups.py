@@ -16,7 +16,7 @@ from gpuenv.installers import CONDA_MANAGERS
 from gpuenv.locks.lock_plan import lock_if_possible
 from gpuenv.model.errors import UsageError
 from gpuenv.model.locked import Locked
-from gpuenv.model.plan import Plan, Warn
+from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.planning.make_plan import make_plan
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.redact import without_secrets
@@ -51,7 +51,7 @@ class NodeGroups:
     fleet: FleetPlan | None = None
 
     @property
-    def warnings(self) -> tuple[Warn, ...]:
+    def warnings(self) -> tuple[PlanWarning, ...]:
         """The warnings of all plans, told once."""
         return tuple(dict.fromkeys(warn for group in self.groups for warn in group.plan.warnings))
 

@@ -20,7 +20,7 @@ from gpuenv.planning.detect import hardware_knowledge
 from gpuenv.signatures.log_pages import readable_lines
 from gpuenv.verification.report import ChildOutcome, Report, render_report
 from gpuenv.verification.run import stop_of
-from gpuenv.verification.verdict import Planned, Verdict, describe_verdict, expect, judge
+from gpuenv.verification.verdict import Planned, VerificationVerdict, describe_verdict, expect, judge
 
 _SCHEMA_VERSION = 1
 _LONGEST_LOG = 20_000  # letters
@@ -50,7 +50,7 @@ class NodeVerified:
     """What the tests on a machine proved, held against its plan."""
 
     report: Report
-    verdict: Verdict
+    verdict: VerificationVerdict
     environment: str
 
     @property

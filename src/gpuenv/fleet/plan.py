@@ -6,28 +6,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ParamSpec, TypeVar
 
-from gpuenv.fleet.grouping.advice import Fleet, advise, listed
+from gpuenv.fleet.grouping.advice import PartedMachines, advise, listed
 from gpuenv.fleet.grouping.groups import Split, Together, split
-from gpuenv.fleet.grouping.machine_classes import Kind, Member, fold, picked
-from gpuenv.fleet.grouping.questions import Asker
+from gpuenv.fleet.grouping.machine_classes import MachineClass, Member, equivalence_classes, picked
+from gpuenv.fleet.grouping.questions import GroupResolver
 from gpuenv.fleet.model import FleetGroup, FleetMachine, FleetPlan
 from gpuenv.fleet.saved_machines import read_machines
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.jetson_boards import with_board_told
 from gpuenv.knowledge.knowledge import Knowledge
-from gpuenv.model.errors import Because, Fix, GpuenvError, Refused, Unreachable, UsageError
+from gpuenv.model.errors import Because, Fix, GpuenvError, Unreachable, Unsatisfiable, UsageError
 from gpuenv.model.machine import Machine
 from gpuenv.model.plan import Advice, Plan
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.wheel import PLATFORMS, Platform
 from gpuenv.planning.conda.choose import WHEELS
 from gpuenv.planning.load_knowledge import load_knowledge
-from gpuenv.planning.make_plan import Installer, Wish, choose_installer, plan_of, wish_of
+from gpuenv.planning.make_plan import Installer, PlanRequest, choose_installer, plan_of, plan_request
 from gpuenv.planning.options import PlanOptions
-from gpuenv.planning.pages.listings import Listed, list_files
+from gpuenv.planning.pages.listings import PlanListings, list_files
 from gpuenv.planning.pythons import offer_pythons
 from gpuenv.resolution.report.refusal import explain_failures, no_such_release, refuse
-from gpuenv.resolution.resolve import Decision, Question, ask, decide
+from gpuenv.resolution.resolve import Decision, ResolutionInput, build_input, decide
 from gpuenv.resolution.rules import requested as request_rule
 from gpuenv.resolution.target import Target, choose_target, platform_of
 
@@ -83,7 +83,7 @@ def check_one_group(options: PlanOptions, environ: Mapping[str, str]) -> None:
     fleet = plan_fleet(options, environ, target="")
     if len(fleet.groups) == 1 and not fleet.unserved:
         return
-    raise Refused(
+    raise Unsatisfiable(
         tr("no one environment works on all of these machines"),
         code="several-groups",
         because=(
@@ -168,13 +168,13 @@ class _Workshop:
     def part(self, platform: Platform, machines: Mapping[int, FleetMachine]) -> _Part:
         """Part the machines of one platform; the pages of the indexes are read once for all of them."""
         there = {number: one.machine for number, one in machines.items() if one.machine}
-        wish = wish_of(self.options, self.installer, next(iter(there.values())))
+        wish = plan_request(self.options, self.installer, next(iter(there.values())))
         targets, problems = _targets(there, wish)
         if not targets:
             return _Part(problems=problems)
         question, listed = self._question(targets, wish)
-        kinds = fold(self._members(targets, wish), question)
-        asker = Asker.of(question)
+        kinds = equivalence_classes(self._members(targets, wish), question)
+        asker = GroupResolver.of(question)
         parted = split(kinds, asker)
         made = [self._group(group, kinds, asker, listed, wish) for group in parted.groups]
         groups = tuple(
@@ -186,11 +186,16 @@ class _Workshop:
             if not isinstance(refused, Plan):
                 problems |= dict.fromkeys(numbers, refused)
         names = {number: one.name for number, one in machines.items()}
-        together = advise(Fleet(kinds, names, asker, parted))
+        together = advise(PartedMachines(kinds, names, asker, parted))
         return _Part(groups, {**problems, **_why_unserved(kinds, parted, asker)}, together)
 
     def _group(
-        self, group: Together, kinds: tuple[Kind, ...], asker: Asker, listed: Listed, wish: Wish
+        self,
+        group: Together,
+        kinds: tuple[MachineClass, ...],
+        asker: GroupResolver,
+        listed: PlanListings,
+        wish: PlanRequest,
     ) -> tuple[tuple[int, ...], Plan | str]:
         """Return the numbers of a group's machines and its plan.
 
@@ -203,22 +208,24 @@ class _Workshop:
             question = question.with_target(replace(question.target, machines=question.target.machines * 2))
         try:
             return numbers, plan_of(question, listed, wish, self.environ, target=self.target)
-        except (Refused, Unreachable) as error:
+        except (Unsatisfiable, Unreachable) as error:
             if isinstance(error, Unreachable) and error.code != "index-unread":
                 raise
             return numbers, _in_short(error.message, tuple(because.text for because in error.because))
 
-    def _question(self, targets: Mapping[int, Target], wish: Wish) -> tuple[Question, Listed]:
+    def _question(
+        self, targets: Mapping[int, Target], wish: PlanRequest
+    ) -> tuple[ResolutionInput, PlanListings]:
         first, *others = _unlike(tuple(targets.values()))
         listed = list_files(
             wish.options, wish.request, first, self.knowledge, self.environ, others=tuple(others)
         )
-        question = ask(wish.request, first, self.knowledge, listed.listings, ())
+        question = build_input(wish.request, first, self.knowledge, listed.listings, ())
         if all(listing.problem for listing in listed.listings if listing.project == "torch"):
             raise refuse(question, Decision((), ()))
         return question, listed
 
-    def _members(self, targets: Mapping[int, Target], wish: Wish) -> tuple[Member, ...]:
+    def _members(self, targets: Mapping[int, Target], wish: PlanRequest) -> tuple[Member, ...]:
         """Join each machine with its Pythons; managers are asked once for machines that have the same."""
         offers: dict[object, tuple[PythonOffer, ...]] = {}
         found = []
@@ -231,7 +238,7 @@ class _Workshop:
         return tuple(found)
 
 
-def _targets(machines: Mapping[int, Machine], wish: Wish) -> tuple[dict[int, Target], dict[int, str]]:
+def _targets(machines: Mapping[int, Machine], wish: PlanRequest) -> tuple[dict[int, Target], dict[int, str]]:
     """Return what counts of each machine, and what is wrong with those that can't be used as they are."""
     targets: dict[int, Target] = {}
     problems: dict[int, str] = {}
@@ -262,7 +269,7 @@ def _unlike(targets: tuple[Target, ...]) -> tuple[Target, ...]:
     )
 
 
-def _why_unserved(kinds: tuple[Kind, ...], parted: Split, asker: Asker) -> dict[int, str]:
+def _why_unserved(kinds: tuple[MachineClass, ...], parted: Split, asker: GroupResolver) -> dict[int, str]:
     """Say why nothing works on some machines."""
     question = asker.question
     asked = tuple(case for case in question.cases if not request_rule.check(case, question.request))

@@ -26,14 +26,14 @@ from gpuenv.formats.shell import one_line
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.locks.lock_plan import lock_if_possible
-from gpuenv.model.errors import Because, GpuenvError, InstallFailed, Refused, UsageError
+from gpuenv.model.errors import Because, GpuenvError, InstallFailed, Unsatisfiable, UsageError
 from gpuenv.model.locked import Locked
 from gpuenv.model.machine import Machine, System
 from gpuenv.model.plan import Plan
 from gpuenv.operations.verify import VerifyOptions
-from gpuenv.planning.make_plan import choose_installer, wish_of
+from gpuenv.planning.make_plan import choose_installer, plan_request
 from gpuenv.planning.options import PlanOptions
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 from gpuenv.verification.verdict import describe_failure
 
 _CREATED: Mapping[str, OutcomeState] = {
@@ -53,14 +53,14 @@ Read = Callable[[HostOutcome, Mapping[str, Any]], HostOutcome]
 def check_options(options: PlanOptions, environ: Mapping[str, str]) -> None:
     """Raise UsageError for what is wrong with the options of a plan, before any host is asked."""
     options = _on_nodes(options)
-    wish_of(options, choose_installer(options, environ), Machine(System("linux", "x86_64")))
+    plan_request(options, choose_installer(options, environ), Machine(System("linux", "x86_64")))
 
 
 def _on_nodes(options: PlanOptions) -> PlanOptions:
     return replace(options, manager="pip", on_nodes=True)
 
 
-class Watcher(Protocol):
+class FleetWatcher(Protocol):
     """Follows the work host by host; it may be called from several threads, one at a time."""
 
     def begin(self, action: Action, hosts: int) -> None:
@@ -82,7 +82,7 @@ class Fleet:
     An interruption between or within the steps leaves what was known by then.
     """
 
-    def __init__(self, engine: Engine, watcher: Watcher, environ: Mapping[str, str]) -> None:
+    def __init__(self, engine: Engine, watcher: FleetWatcher, environ: Mapping[str, str]) -> None:
         self._engine = engine
         self._watcher = watcher
         self._environ = environ
@@ -126,7 +126,7 @@ class Fleet:
         for place, group in enumerate(self.plan.groups if self.plan else (), 1):
             try:
                 made = lock_if_possible(group.plan, _on_nodes(options), self._environ)
-            except (Refused, UsageError) as error:
+            except (Unsatisfiable, UsageError) as error:
                 self._drop(place, error)
                 groups.append(group)
                 continue
@@ -218,7 +218,7 @@ def _taken(before: HostOutcome, result: HostResult, read: Read) -> HostOutcome:
 
 
 def _said(message: str) -> str:
-    return one_line(redact(message))[:_LONGEST] or tr("no reason was given")
+    return one_line(redact_credentials(message))[:_LONGEST] or tr("no reason was given")
 
 
 def _detected(before: HostOutcome, answer: Mapping[str, Any]) -> HostOutcome:
@@ -260,7 +260,7 @@ def _judged(before: HostOutcome, told: NodeVerified) -> HostOutcome:
 
 def _failed(before: HostOutcome, state: OutcomeState, failure: NodeFailure) -> HostOutcome:
     """Say why a host could not; what an installer failed with goes through `explain`."""
-    after = replace(before, state=state, log=redact(failure.log))
+    after = replace(before, state=state, log=redact_credentials(failure.log))
     error = InstallFailed(
         failure.message,
         code=failure.code,
@@ -280,7 +280,7 @@ def _with_error(after: HostOutcome, error: GpuenvError) -> HostOutcome:
     return replace(
         after,
         code=error.code,
-        problem=one_line(redact(error.message)),
-        because=tuple(one_line(redact(because.text)) for because in error.because),
+        problem=one_line(redact_credentials(error.message)),
+        because=tuple(one_line(redact_credentials(because.text)) for because in error.because),
         fixes=tuple(fix.text + (f": `{fix.command}`" if fix.command else "") for fix in error.fixes),
     )

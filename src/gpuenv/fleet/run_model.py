@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 from gpuenv.fleet.model import FleetPlan
 from gpuenv.model.machine import Machine
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 
 Action = Literal["detect", "create", "verify"]
 # `done`: the program ran there and printed its answer, whether or not what it did succeeded.
@@ -110,7 +110,7 @@ class FleetRun:
     fleet: FleetPlan | None = None
     check: bool = False
     interrupted: bool = False
-    warnings: tuple[Warn, ...] = ()
+    warnings: tuple[PlanWarning, ...] = ()
 
     @property
     def changed(self) -> int:

@@ -19,7 +19,7 @@ _NO_WORD = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FileOrigin:
     """A PEP 503 index, a folder on this machine, or a file's own address: no password is in it.
 
     A page of wheels has no name by which tools could be sent to it; so what lies there goes by its address.
@@ -34,21 +34,21 @@ class Place:
         return _NO_WORD.sub("-", self.url.rpartition("://")[2].lower()).strip("-") or "wheels"
 
 
-def place_of(file: LockedFile, sources: Sources) -> Place | None:
+def place_of(file: LockedFile, sources: Sources) -> FileOrigin | None:
     """Return where `file` lies; None where the installer's own indexes list it."""
     pages = {page.rstrip("/") for page in sources.find_links}
     folder = file.url.rpartition("/")[0]
     index = (file.index or folder).rstrip("/")
     if not _is_remote(index):
-        return Place("folder", index)
+        return FileOrigin("folder", index)
     if f"{index}/{file.name}" in pages:
-        return Place("index", without_userinfo(index))
+        return FileOrigin("index", without_userinfo(index))
     if index in pages or folder in pages:
-        return Place("file", without_userinfo(urldefrag(file.url).url))
+        return FileOrigin("file", without_userinfo(urldefrag(file.url).url))
     return None
 
 
-def places_of(locked: Locked) -> dict[str, Place]:
+def places_of(locked: Locked) -> dict[str, FileOrigin]:
     """Return by name where those files lie that the installer's own indexes do not list."""
     found = ((file.name, place_of(file, locked.sources)) for file in locked.files)
     asked = addressed(locked)

@@ -13,7 +13,7 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 
 from gpuenv.formats import toml
 from gpuenv.formats.environment_yml import name_of, variables_of
-from gpuenv.formats.file_indexes import Place, addressed, places_of
+from gpuenv.formats.file_indexes import FileOrigin, addressed, places_of
 from gpuenv.formats.pixi_specs import channels_of, conda_dependencies, names_of
 from gpuenv.formats.text import summary
 from gpuenv.i18n.messages import tr
@@ -151,7 +151,7 @@ def _chosen(locked: Locked) -> tuple[LockedFile, ...]:
     return tuple(file for file in locked.files if file.name in asked - brought)
 
 
-def _wheel(file: LockedFile, place: Place | None, urls: dict[str, str]) -> str | dict[str, str]:
+def _wheel(file: LockedFile, place: FileOrigin | None, urls: dict[str, str]) -> str | dict[str, str]:
     if file.name in urls:
         return {"url": urls[file.name]}
     if place is not None and place.kind == "file":
@@ -162,7 +162,7 @@ def _wheel(file: LockedFile, place: Place | None, urls: dict[str, str]) -> str |
     return version
 
 
-def _options(sources: Sources, places: dict[str, Place]) -> dict[str, Any]:
+def _options(sources: Sources, places: dict[str, FileOrigin]) -> dict[str, Any]:
     """Return the user's own indexes; of several the first that has a package serves it."""
     folders = dict.fromkeys(place.url for place in places.values() if place.kind == "folder")
     extra = tuple(without_userinfo(url) for url in sources.extra_index_urls)

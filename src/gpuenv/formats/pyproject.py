@@ -8,7 +8,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from gpuenv.formats import toml
-from gpuenv.formats.file_indexes import Place, addressed, places_of
+from gpuenv.formats.file_indexes import FileOrigin, addressed, places_of
 from gpuenv.formats.text import summary
 from gpuenv.i18n.messages import tr
 from gpuenv.model.locked import Locked, LockedFile
@@ -52,7 +52,7 @@ def _comment(plan: Plan) -> tuple[str, ...]:
     return (tr("made by gpuenv for"), *summary(plan), made)
 
 
-def _project(locked: Locked, places: dict[str, Place]) -> dict[str, Any]:
+def _project(locked: Locked, places: dict[str, FileOrigin]) -> dict[str, Any]:
     return {
         "name": _NAME,
         "version": "0",
@@ -61,7 +61,7 @@ def _project(locked: Locked, places: dict[str, Place]) -> dict[str, Any]:
     }
 
 
-def _dependencies(locked: Locked, places: dict[str, Place]) -> tuple[str, ...]:
+def _dependencies(locked: Locked, places: dict[str, FileOrigin]) -> tuple[str, ...]:
     """Return what was asked for, and what has a place of its own."""
     plan = locked.plan
     pins = _pinned(plan)
@@ -73,7 +73,7 @@ def _dependencies(locked: Locked, places: dict[str, Place]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*stack, *asked, *plan.constraints, *others)))
 
 
-def _placed(pin: str, file: LockedFile | None, place: Place | None) -> str:
+def _placed(pin: str, file: LockedFile | None, place: FileOrigin | None) -> str:
     """Return a pin, or the file by its address, and its hash if it is known, where no index lists it."""
     if file is None or place is None or place.kind != "file":
         return pin
@@ -104,9 +104,9 @@ def _own_indexes(sources: Sources) -> list[dict[str, Any]]:
     return extra + default
 
 
-def _index_names(places: dict[str, Place]) -> dict[Place, str]:
+def _index_names(places: dict[str, FileOrigin]) -> dict[FileOrigin, str]:
     """Return a name for each place that can have one."""
-    names: dict[Place, str] = {}
+    names: dict[FileOrigin, str] = {}
     for place in places.values():
         if place not in names and place.kind != "file":
             taken = place.word in names.values()
@@ -114,14 +114,14 @@ def _index_names(places: dict[str, Place]) -> dict[Place, str]:
     return names
 
 
-def _explicit(names: dict[Place, str]) -> list[dict[str, Any]]:
+def _explicit(names: dict[FileOrigin, str]) -> list[dict[str, Any]]:
     """Nothing but what is sent to them is taken from these."""
     return [
         {"name": name, "url": place.url, **_flat(place), "explicit": True} for place, name in names.items()
     ]
 
 
-def _flat(place: Place) -> dict[str, str]:
+def _flat(place: FileOrigin) -> dict[str, str]:
     return {"format": "flat"} if place.kind == "folder" else {}
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from gpuenv.concurrency.background import Beside
+from gpuenv.concurrency.background import BackgroundTask
 from gpuenv.host import problems
-from gpuenv.host.executables import Tree
+from gpuenv.host.executables import FileTree
 from gpuenv.host.merge import Facts, KnowledgeSource, join
 from gpuenv.host.nvidia.hardware import Hardware, find_hardware
 from gpuenv.host.nvidia.tegra import detect_tegra
@@ -37,7 +37,7 @@ def detect_machine(
     nvidia-smi's. A field that no source tells is None; what is broken stands in `problems`.
     """
     system = detect_system(environ, root)
-    software = Beside(lambda: _detect_software(environ, root))
+    software = BackgroundTask(lambda: _detect_software(environ, root))
     # nvidia-smi takes its time; it is waited for here, where Ctrl-C arrives
     hardware = find_hardware(environ, root, system[0], timeout_s)
     return machine_of(system, hardware, software.result, environ, knowledge, root)
@@ -49,7 +49,7 @@ def machine_of(
     software: Callable[[], Software],
     environ: Mapping[str, str],
     knowledge: KnowledgeSource,
-    root: Tree,
+    root: FileTree,
 ) -> Machine:
     """Put together what was found on a machine; `software` is called when the hardware has been joined."""
     system, system_facts = described
@@ -78,6 +78,6 @@ def _detect_software(environ: Mapping[str, str], root: Path) -> Software:
     return detect_toolkit(environ, root), detect_managers(environ, root), pythons
 
 
-def _tegra_problems(root: Tree, arch: str) -> tuple[Problem, ...]:
+def _tegra_problems(root: FileTree, arch: str) -> tuple[Problem, ...]:
     tegra = detect_tegra(root) if arch == "aarch64" else None
     return (problems.tegra_board(tegra),) if tegra and tegra.own_wheels else ()

@@ -9,19 +9,19 @@ from typing import BinaryIO, Literal, Protocol
 from gpuenv.process.surroundings import find_executable, find_executables, is_executable, path_directories
 
 __all__ = [
-    "Tree", "find_executable", "find_executables", "home_directory", "is_executable", "is_there",
+    "FileTree", "find_executable", "find_executables", "home_directory", "is_executable", "is_there",
     "path_directories", "read_text",
 ]  # fmt: skip
 
 
-class Tree(Protocol):
+class FileTree(Protocol):
     """A path among a machine's files: pathlib's own, or what a machine elsewhere told (`host.remote`)."""
 
     @property
     def name(self) -> str:
         """Its last part."""
 
-    def __truediv__(self, part: str, /) -> Tree: ...
+    def __truediv__(self, part: str, /) -> FileTree: ...
 
     def is_file(self) -> bool:
         """Whether it is a file, which may be read."""
@@ -29,17 +29,17 @@ class Tree(Protocol):
     def exists(self) -> bool:
         """Whether anything is there."""
 
-    def iterdir(self) -> Iterable[Tree]:
+    def iterdir(self) -> Iterable[FileTree]:
         """Return what is in a folder; raise OSError."""
 
-    def readlink(self) -> Tree:
+    def readlink(self) -> FileTree:
         """Return where a link leads to; raise OSError."""
 
     def open(self, mode: Literal["rb"]) -> BinaryIO:
         """Open a file; raise OSError."""
 
 
-def is_there(path: Tree) -> bool:
+def is_there(path: FileTree) -> bool:
     """Tell whether a file exists; one that may not be looked at counts as none."""
     try:
         return path.exists()
@@ -53,7 +53,7 @@ def home_directory(environ: Mapping[str, str]) -> Path | None:
     return Path(home) if home else None
 
 
-def read_text(path: Tree, limit: int = 65536) -> str | None:
+def read_text(path: FileTree, limit: int = 65536) -> str | None:
     """Return the start of a file as text, None where it can't be read; a pipe would never end."""
     try:
         if not path.is_file():

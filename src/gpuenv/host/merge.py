@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 from gpuenv.host import problems
 from gpuenv.host.nvidia.hardware import Hardware
 from gpuenv.host.nvidia.pci import SOURCE as PCI_SOURCE
-from gpuenv.host.nvidia.reading import GpuReading, Reading
+from gpuenv.host.nvidia.reading import GpuReading, SourceReading
 from gpuenv.host.nvidia.visible_devices import VARIABLE, parse_visible
 from gpuenv.i18n.messages import tr
 from gpuenv.model.capability import ComputeCapability
@@ -114,7 +114,7 @@ def _pci_id(reading: GpuReading, hardware: Hardware, source: str) -> tuple[str |
 
 
 def _capability(
-    gpu: GpuReading, nvml: Reading | None, knowledge: KnowledgeSource, source: str
+    gpu: GpuReading, nvml: SourceReading | None, knowledge: KnowledgeSource, source: str
 ) -> tuple[ComputeCapability | None, str, bool]:
     """Take the capability from the driver, else from the matrix; at last, whether the name is ambiguous."""
     if gpu.compute_capability:
@@ -131,7 +131,7 @@ def _capability(
     return None, "", by_name is not None
 
 
-def _same_gpu(gpu: GpuReading, nvml: Reading | None) -> GpuReading | None:
+def _same_gpu(gpu: GpuReading, nvml: SourceReading | None) -> GpuReading | None:
     """Find the GPU in NVML's answer: by UUID, which never lies, else by index and name."""
     candidates = nvml.gpus if nvml else ()
     if gpu.uuid:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuenv.host.executables import Tree, is_there, read_text
+from gpuenv.host.executables import FileTree, is_there, read_text
 from gpuenv.i18n.messages import tr
 from gpuenv.model.machine import System
 from gpuenv.process import subprocesses as process
@@ -51,7 +51,7 @@ def detect_system(environ: Mapping[str, str], root: Path) -> tuple[System, Facts
     return describe_system(Calls(sys.platform, arch, arch_source, libc, loader, musl), environ, root)
 
 
-def describe_system(calls: Calls, environ: Mapping[str, str], root: Tree) -> tuple[System, Facts]:
+def describe_system(calls: Calls, environ: Mapping[str, str], root: FileTree) -> tuple[System, Facts]:
     """Tell what system a machine has from its calls, variables and files, and where each fact was read."""
     os_name = _SYSTEMS.get(calls.platform, calls.platform)
     arch, arch_source = parse_architecture_name(calls.architecture), calls.architecture_source
@@ -131,7 +131,7 @@ def _libc(calls: Calls) -> tuple[str | None, str | None, str]:
         return "musl", None, calls.loader
 
 
-def _wsl(root: Tree) -> tuple[bool, str]:
+def _wsl(root: FileTree) -> tuple[bool, str]:
     for place in ("proc/sys/kernel/osrelease", "proc/version"):
         text = read_text(root / place)
         if text is not None:
@@ -139,7 +139,7 @@ def _wsl(root: Tree) -> tuple[bool, str]:
     return False, ""
 
 
-def _container(environ: Mapping[str, str], root: Tree) -> tuple[str | None, str]:
+def _container(environ: Mapping[str, str], root: FileTree) -> tuple[str | None, str]:
     for marker, name in (
         ("run/.containerenv", "podman"),
         (".dockerenv", "docker"),

@@ -29,7 +29,7 @@ _DIGEST_BYTES = sha256().digest_size
 class CachingAdapter(CacheControlAdapter):
     """Answers from the cache, asks, and keeps the answer; offline, answers from the cache alone."""
 
-    def __init__(self, store: Store, *, offline: bool) -> None:
+    def __init__(self, store: DiskCache, *, offline: bool) -> None:
         super().__init__(store, heuristic=_Freshness(), max_retries=retries())
         self.controller = CacheController(store, status_codes=_CACHED_STATUSES)
         self._offline = offline
@@ -93,7 +93,7 @@ class _Freshness(BaseHeuristic):
         return response
 
 
-class Store(FileCache):
+class DiskCache(FileCache):
     """A cache on disk that never fails a request; each entry carries its digest.
 
     `forever` keeps what is stale, to revalidate it and for offline use. No locks: entries are moved into

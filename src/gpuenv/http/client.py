@@ -22,8 +22,8 @@ from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
 
 from gpuenv import __version__
-from gpuenv.http.cache import CachingAdapter, Store, discard, retries
-from gpuenv.http.errors import HttpProblem, Limits, limits_of, reason_of, timed_out
+from gpuenv.http.cache import CachingAdapter, DiskCache, discard, retries
+from gpuenv.http.errors import FetchLimits, HttpProblem, limits_of, reason_of, timed_out
 from gpuenv.http.sessions import Session
 from gpuenv.http.size_cache import SizeStore
 from gpuenv.i18n.messages import tr
@@ -42,7 +42,7 @@ _SIZES_AT_A_TIME = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HttpPage:
     """What an address answered; `url` is the final one, after redirects."""
 
     url: str
@@ -86,7 +86,7 @@ class HttpClient:
         environ: Mapping[str, str],
         *,
         access: Access = ANYBODY,
-        limits: Limits | None = None,
+        limits: FetchLimits | None = None,
         offline: bool = False,
         fresh: bool = False,
     ) -> None:
@@ -105,7 +105,7 @@ class HttpClient:
         of_environ = environ.get("SSL_CERT_FILE") or environ.get("SSL_CERT_DIR")
         self._ca_bundle = access.ca_bundle or of_environ or True
         self.cache = cache_directory(environ)
-        self._store = Store(self.cache / "http")
+        self._store = DiskCache(self.cache / "http")
         self._sizes = SizeStore(self.cache / "sizes.json")
         self._idle: deque[requests.Session] = deque()
 
@@ -120,7 +120,7 @@ class HttpClient:
         while self._idle:
             self._idle.pop().close()
 
-    def begin_page(self, url: str, accept: str) -> Pending[Page]:
+    def begin_page(self, url: str, accept: str) -> Pending[HttpPage]:
         """Start to read a page; `result()` returns it or raises HttpProblem."""
         return Pending(lambda: self._page(url, accept), self.limits.whole_s)
 
@@ -132,13 +132,13 @@ class HttpClient:
         """Drop a page from the cache: it answered, but not with what was asked for."""
         self._store.drop(url)
 
-    def _page(self, url: str, accept: str) -> Page:
+    def _page(self, url: str, accept: str) -> HttpPage:
         with self._asked("GET", url, {"Accept": accept}) as response:
             body = _read(response, self.limits)
         if response.status_code != requests.codes.ok:
             raise HttpProblem(_refused(response, url), response.status_code)
         content_type = response.headers.get("Content-Type", "")
-        return Page(response.url or url, _decode(body, content_type), content_type, response.status_code)
+        return HttpPage(response.url or url, _decode(body, content_type), content_type, response.status_code)
 
     def _size(self, url: str, turn: threading.Semaphore | None) -> int | None:
         key = without_userinfo(url.partition("#")[0])
@@ -221,7 +221,7 @@ def _refused(response: requests.Response, url: str) -> str:
     return tr("leads to {host}, which answered {status}", host=place, status=response.status_code)
 
 
-def fetch_page(client: HttpClient, url: str, accept: str) -> Page:
+def fetch_page(client: HttpClient, url: str, accept: str) -> HttpPage:
     """Read one page; raise HttpProblem for anything but 200."""
     return client.begin_page(url, accept).result()
 
@@ -250,7 +250,7 @@ def cache_directory(environ: Mapping[str, str]) -> Path:
     return cache_root(environ)
 
 
-def _read(response: requests.Response, limits: Limits) -> bytes:
+def _read(response: requests.Response, limits: FetchLimits) -> bytes:
     ends = time.monotonic() + limits.whole_s
     body = bytearray()
     for chunk in response.iter_content(_CHUNK):

@@ -19,7 +19,7 @@ MISSING = (404, 410)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FetchLimits:
     """What one page may cost: seconds, bytes, redirects. `whole_s` bounds it all, name look-up included."""
 
     connect_s: float = 3.0
@@ -29,13 +29,13 @@ class Limits:
     redirects: int = 5
 
 
-def limits_of(environ: Mapping[str, str]) -> Limits:
+def limits_of(environ: Mapping[str, str]) -> FetchLimits:
     """Return the limits, with GPUENV_HTTP_TIMEOUT (seconds without a byte) where it is a positive number."""
     try:
         read_s = float(environ.get(_NAMED_BY, ""))
     except ValueError:
-        return Limits()
-    return replace(Limits(), read_s=read_s) if 0 < read_s <= _LONGEST_S else Limits()
+        return FetchLimits()
+    return replace(FetchLimits(), read_s=read_s) if 0 < read_s <= _LONGEST_S else FetchLimits()
 
 
 class HttpProblem(Exception):  # noqa: N818 - not an error of ours: what the far side did
@@ -61,7 +61,7 @@ def timed_out(seconds: float) -> str:
     return tr("timed out after {seconds} s", seconds=f"{seconds:g}")
 
 
-def reason_of(error: BaseException, limits: Limits) -> str:
+def reason_of(error: BaseException, limits: FetchLimits) -> str:
     """Say in a few words what stopped a request."""
     causes = tuple(_causes(error))
     kinds: tuple[tuple[type[BaseException], str], ...] = (

@@ -10,7 +10,7 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from gpuenv.http.client import HttpClient
-from gpuenv.http.errors import HttpProblem, Limits, reason_of
+from gpuenv.http.errors import FetchLimits, HttpProblem, reason_of
 from gpuenv.i18n.messages import tr
 
 SAMPLE_BYTES = 2 << 20
@@ -50,7 +50,7 @@ def read_sample(client: HttpClient, url: str, *, count: int = SAMPLE_BYTES, limi
 @dataclass(frozen=True, slots=True)
 class _Asked:
     session: requests.Session
-    limits: Limits
+    limits: FetchLimits
     url: str
 
     def part(self, wanted: str, count: int, limit_s: float) -> Sample:

@@ -13,8 +13,8 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from gpuenv.http.client import HttpClient
-from gpuenv.http.errors import HttpProblem, Limits, reason_of
-from gpuenv.http.timeouts import Pace, Patience
+from gpuenv.http.errors import FetchLimits, HttpProblem, reason_of
+from gpuenv.http.timeouts import MinimumRate, Patience
 from gpuenv.i18n.messages import tr
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Validators:
 class Stream:
     """An answer: what it says of itself, and its bytes as they come. `url` is the final one."""
 
-    def __init__(self, response: requests.Response, limits: Limits, patience: Patience) -> None:
+    def __init__(self, response: requests.Response, limits: FetchLimits, patience: Patience) -> None:
         self.url = response.url
         self.unchanged = response.status_code == requests.codes.not_modified
         self.validators = Validators(response.headers.get("ETag"), response.headers.get("Last-Modified"))
@@ -50,7 +50,7 @@ class Stream:
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the bytes as they come; raise HttpProblem where the server breaks off or is too slow."""
-        pace = Pace(self._patience)
+        pace = MinimumRate(self._patience)
         read = getattr(self._response.raw, "read1", self._response.raw.read)  # as soon as there is any
         while True:
             try:

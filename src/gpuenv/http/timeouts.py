@@ -49,7 +49,7 @@ class StoppedError(Exception):
     """Whoever asked for the file has told us to stop."""
 
 
-class Pace:
+class MinimumRate:
     """Whether enough comes in each stretch of time."""
 
     def __init__(self, patience: Patience) -> None:

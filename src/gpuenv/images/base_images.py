@@ -11,7 +11,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.capability import Architecture
 from gpuenv.model.driver import DriverVersion
-from gpuenv.model.errors import Because, Fix, Refused, UsageError
+from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
 from gpuenv.model.image import BaseImage
 from gpuenv.model.variant import CudaVersion, parse_cuda_version
 from gpuenv.resolution.rules import driver
@@ -117,9 +117,11 @@ def _is_twin(image: BaseImage, build: BaseImage) -> bool:
     return image.flavour == "cuda-runtime" and alike
 
 
-def _no_image(asked: str, python: str, cuda: CudaVersion | None, images: tuple[BaseImage, ...]) -> Refused:
+def _no_image(
+    asked: str, python: str, cuda: CudaVersion | None, images: tuple[BaseImage, ...]
+) -> Unsatisfiable:
     if cuda is None and asked in CUDA_BASES:
-        return Refused(
+        return Unsatisfiable(
             tr("a CPU build has no use for `--base {base}`", base=asked),
             code="no-image",
             fixes=(Fix(tr("leave it out")),),
@@ -131,7 +133,7 @@ def _no_image(asked: str, python: str, cuda: CudaVersion | None, images: tuple[B
     if releases and not pythons:
         fixes.append(Fix(tr("or another CUDA: --cuda {cuda}", cuda=list(releases)[-1])))
     wanted = tr("CUDA {cuda} and Python {python}", cuda=cuda, python=python) if cuda else f"Python {python}"
-    return Refused(
+    return Unsatisfiable(
         tr("no image of `--base {base}` has {wanted}", base=asked, wanted=wanted),
         code="no-image",
         because=(Because(tr("{count} such images are known", count=len(offered)), "matrix images.json"),),

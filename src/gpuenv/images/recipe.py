@@ -19,13 +19,13 @@ from gpuenv.model.capability import parse_architecture
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.image import BaseImage, ImageRecipe
 from gpuenv.model.locked import Locked
-from gpuenv.model.plan import Plan, Warn
+from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.model.variant import Variant
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.planning.make_plan import make_plan
 from gpuenv.planning.options import Container, PlanOptions
 from gpuenv.resolution.target import Target, choose_target
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 
 _INSTALLER = "pip"  # what the images bring
 _IGNORE_FILE = ".dockerignore"
@@ -118,22 +118,22 @@ def _refuse_windows(platform: str | None) -> None:
         )
 
 
-def _warnings(locked: Locked, build: BaseImage, options: PlanOptions) -> Iterator[Warn]:
+def _warnings(locked: Locked, build: BaseImage, options: PlanOptions) -> Iterator[PlanWarning]:
     plan = locked.plan
     if plan.variant == "cpu" and options.cuda != "cpu":
-        yield Warn(
+        yield PlanWarning(
             "cpu-image",
             tr("a CPU build, as this machine has no GPU: say what it is for, such as --gpu 8.6"),
         )
     sources = [file.filename for file in locked.files if not file.is_wheel]
     if sources and build.flavour == SLIM:
-        yield Warn(
+        yield PlanWarning(
             "image-compiles",
             tr("{files}: if a compiler is wanted, add --base cuda-devel", files=", ".join(sources)),
         )
     if plan.sources.access.ca_bundle:
         text = tr("the image is built without the certificates in {file}", file=plan.sources.access.ca_bundle)
-        yield Warn("ca-bundle-left-out", text)
+        yield PlanWarning("ca-bundle-left-out", text)
 
 
 def _asked(options: PlanOptions) -> str:
@@ -142,4 +142,4 @@ def _asked(options: PlanOptions) -> str:
     words += [word for pair in options.as_typed for word in pair if word]
     if options.environment_file:
         words += ["-f", str(options.environment_file)]
-    return redact(shlex.join(words))
+    return redact_credentials(shlex.join(words))

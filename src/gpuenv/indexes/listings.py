@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from packaging.utils import NormalizedName
 
-from gpuenv.http import HttpClient, HttpProblem, Page, Pending
+from gpuenv.http import HttpClient, HttpPage, HttpProblem, Pending
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.link import LinkPage
@@ -30,7 +30,7 @@ class _Asked:
     source: IndexSource
     projects: tuple[NormalizedName, ...]
     address: str
-    page: Pending[Page]
+    page: Pending[HttpPage]
 
 
 class _Pages:
@@ -38,9 +38,9 @@ class _Pages:
 
     def __init__(self, client: HttpClient) -> None:
         self._client = client
-        self._begun: dict[str, Pending[Page]] = {}
+        self._begun: dict[str, Pending[HttpPage]] = {}
 
-    def begin(self, address: str) -> Pending[Page]:
+    def begin(self, address: str) -> Pending[HttpPage]:
         if address not in self._begun:
             self._begun[address] = self._client.begin_page(address, _ACCEPT)
         return self._begun[address]
@@ -91,7 +91,7 @@ def read_names(
     return frozenset(pair for pair, page in pages.items() if _has_links(page))
 
 
-def _has_links(page: Pending[Page]) -> bool:
+def _has_links(page: Pending[HttpPage]) -> bool:
     try:
         links = _parse(page.result())
     except (HttpProblem, ValueError):
@@ -166,12 +166,12 @@ def _is_whole(request: _Asked) -> bool:
     )
 
 
-def _parse(page: Page) -> LinkPage:
+def _parse(page: HttpPage) -> LinkPage:
     kind = page.content_type.strip().lower()
     return (parse_json if kind.startswith(_JSON) else parse_html)(page.text, page.url)
 
 
-def _listing(request: _Asked, project: NormalizedName, page: Page, links: LinkPage) -> Listing:
+def _listing(request: _Asked, project: NormalizedName, page: HttpPage, links: LinkPage) -> Listing:
     found = select_wheels(links.links, project, page.url)
     garbled = links.garbled if project == request.projects[0] else ()
     return Listing(

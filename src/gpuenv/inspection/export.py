@@ -23,7 +23,7 @@ from gpuenv.model.errors import Fix, GpuenvError, UsageError
 from gpuenv.model.installed import Installed
 from gpuenv.model.machine import Machine
 from gpuenv.model.machine_json import parse_machine
-from gpuenv.model.plan import Plan, PlannedPackage, Sources, Warn
+from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning, Sources
 from gpuenv.planning.detect import detect
 from gpuenv.planning.make_plan import with_steps
 from gpuenv.planning.resolve_others import planned_file
@@ -165,7 +165,7 @@ def _described(
     sources: Sources,
     options: ChangeOptions,
     environ: Mapping[str, str],
-) -> tuple[dict[str, PlannedPackage], tuple[Warn, ...]]:
+) -> tuple[dict[str, PlannedPackage], tuple[PlanWarning, ...]]:
     """Return what is known of the files of all that is installed: from the record, else from the indexes."""
     rows = opened.record.plan.get("packages")
     known = (
@@ -190,12 +190,12 @@ def _looked_up(
     sources: Sources,
     options: ChangeOptions,
     environ: Mapping[str, str],
-) -> tuple[dict[str, PlannedPackage], tuple[Warn, ...]]:
+) -> tuple[dict[str, PlannedPackage], tuple[PlanWarning, ...]]:
     left = dict(unknown)
     for _ in range(_ROUNDS):
         if not left:
             return {}, ()
-        question = resolver.Question(
+        question = resolver.CompileInput(
             pins=tuple(f"{one.name}=={one.version}" for one in left.values()),
             requirements=(),
             constraints=(),
@@ -209,7 +209,9 @@ def _looked_up(
             outcome = resolver.compile_requirements(question, environ)
         except GpuenvError as error:
             return {}, (
-                Warn("not-looked-up", tr("addresses and hashes are missing: {why}", why=error.message)),
+                PlanWarning(
+                    "not-looked-up", tr("addresses and hashes are missing: {why}", why=error.message)
+                ),
             )
         if isinstance(outcome, resolver.Resolved):
             return {file.name: planned_file(file) for file in outcome.files}, ()
@@ -248,7 +250,7 @@ def _text(row: dict[str, Any], key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _on_this_machine(installed: tuple[Installed, ...]) -> tuple[Warn, ...]:
+def _on_this_machine(installed: tuple[Installed, ...]) -> tuple[PlanWarning, ...]:
     """Say what was installed from a folder: nobody else has that."""
     local = [one.name for one in installed if one.direct and one.url is None]
     if not local:
@@ -257,7 +259,7 @@ def _on_this_machine(installed: tuple[Installed, ...]) -> tuple[Warn, ...]:
         "{names}: installed from a folder of this machine; elsewhere an index may have another",
         names=", ".join(local),
     )
-    return (Warn("from-a-folder", text),)
+    return (PlanWarning("from-a-folder", text),)
 
 
 def _in_conda(plan: Plan, opened: Opened, machine: Machine, *, mixed: bool) -> Plan:

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import cast
 
 from gpuenv.i18n.messages import tr
-from gpuenv.installers.protocol import CondaManager, Manager, Wanted
+from gpuenv.installers.protocol import CondaManager, InstallRequest, Manager
 from gpuenv.model.errors import Fix, UsageError
 
 __all__ = [
@@ -15,8 +15,8 @@ __all__ = [
     "MANAGERS",
     "WHEEL_MANAGERS",
     "CondaManager",
+    "InstallRequest",
     "Manager",
-    "Wanted",
     "get_conda_manager",
     "get_manager",
 ]

@@ -9,7 +9,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.indexes.configuration.active_environment import without_active_hold
 from gpuenv.installers.protocol import (
     MISLEADING,
-    Wanted,
+    InstallRequest,
     checked_arguments,
     held_arguments,
     installed_offers,
@@ -39,7 +39,7 @@ _REPLACING = ("PIP_FORCE_REINSTALL", "PIP_IGNORE_INSTALLED", "PIP_UPGRADE")
 _FIRST_WITH_NEW_PIP = (3, 10)
 
 
-def steps(wanted: Wanted) -> tuple[Step, ...]:
+def steps(wanted: InstallRequest) -> tuple[Step, ...]:
     """Return the commands that make the environment; isolated, so that no `venv.py` beside one is run."""
     options = source_options(wanted.sources)
     install = (wanted.target_python, "-I", "-m", "pip", "install")
@@ -55,14 +55,16 @@ def steps(wanted: Wanted) -> tuple[Step, ...]:
     )
 
 
-def _held_step(wanted: Wanted, install: tuple[str, ...], options: tuple[str, ...]) -> tuple[Step, ...]:
+def _held_step(
+    wanted: InstallRequest, install: tuple[str, ...], options: tuple[str, ...]
+) -> tuple[Step, ...]:
     if wanted.held is None:
         return ()
     why = tr("install the rest by hash, from the first index that has each name")
     return (Step((*install, *held_arguments(wanted.held), *options), why),)
 
 
-def _is_complete(wanted: Wanted) -> bool:
+def _is_complete(wanted: InstallRequest) -> bool:
     return wanted.held is not None and wanted.held.complete
 
 
@@ -72,7 +74,7 @@ def checked_step(checked: CheckedStack, python: str, *, anew: bool = False) -> S
     return Step((*head, *checked_arguments(checked)), why_checked())
 
 
-def _upgrade(wanted: Wanted, install: tuple[str, ...], options: tuple[str, ...]) -> tuple[Step, ...]:
+def _upgrade(wanted: InstallRequest, install: tuple[str, ...], options: tuple[str, ...]) -> tuple[Step, ...]:
     if (
         wanted.sources.no_index
         or wanted.sources.offline
@@ -85,7 +87,7 @@ def _upgrade(wanted: Wanted, install: tuple[str, ...], options: tuple[str, ...])
     return (Step((*install, "--upgrade", "pip", *options), why),)
 
 
-def _interpreter(wanted: Wanted) -> tuple[str, ...]:
+def _interpreter(wanted: InstallRequest) -> tuple[str, ...]:
     if wanted.python_path:
         return (wanted.python_path,)
     return ("py", f"-{wanted.python}") if wanted.system == "windows" else (f"python{wanted.python}",)

@@ -16,7 +16,7 @@ from gpuenv.model.python import PythonOffer
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class InstallRequest:
     """What a manager is told to make.
 
     `python` is MAJOR.MINOR (`3.13t`: free-threaded), `python_path` the interpreter to use where one is there.
@@ -98,7 +98,7 @@ class Manager(Protocol):
 
     NAME: str
 
-    def steps(self, wanted: Wanted) -> tuple[Step, ...]:
+    def steps(self, wanted: InstallRequest) -> tuple[Step, ...]:
         """Return the commands that, pasted into a shell, do what `create` does."""
 
     def executables(self) -> Mapping[str, str]:

@@ -16,7 +16,7 @@ from gpuenv.installers.conda import commands as conda_calls
 from gpuenv.installers.conda import rattler_calls
 from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.failure import CondaFailure, FailureWords, parse_failure_words
-from gpuenv.installers.conda.rattler_calls import Follower, RattlerError, Session
+from gpuenv.installers.conda.rattler_calls import InstallProgress, RattlerError, Session
 from gpuenv.installers.conda.rattler_failure import parse_rattler_failure
 from gpuenv.installers.conda.solve import Solved, check_pins, failure_told
 from gpuenv.installers.conda.tool import Calling, CondaTool
@@ -105,7 +105,7 @@ def solve_somewhere(wanted: CondaWanted, calling: Calling, *, offline: bool = Fa
     return Solved(wanted, records, fetch, missed)
 
 
-def install(solved: Solved, calling: Calling, follower: Follower, *, offline: bool = False) -> None:
+def install(solved: Solved, calling: Calling, follower: InstallProgress, *, offline: bool = False) -> None:
     """Fetch the packages and link them into the prefix, an empty directory or none.
 
     Ctrl-C ends it at once; what is then in the prefix is whoever calls's to remove. Raises Unreachable where

@@ -16,7 +16,7 @@ from gpuenv.indexes.configuration.active_environment import without_active_hold
 from gpuenv.indexes.configuration.uv_settings import uv_variables
 from gpuenv.installers.protocol import (
     MISLEADING,
-    Wanted,
+    InstallRequest,
     checked_arguments,
     installed_offers,
     sort_offers,
@@ -41,7 +41,7 @@ _MISLEADING = (*MISLEADING, "UV_TORCH_BACKEND", "UV_SYSTEM_PYTHON", "UV_VENV_CLE
 _TIMEOUT_S = "120"  # uv's own 30 s is short for files of gigabytes on a slow mirror
 
 
-def steps(wanted: Wanted) -> tuple[Step, ...]:
+def steps(wanted: InstallRequest) -> tuple[Step, ...]:
     """Return the commands that make the environment."""
     python = wanted.python_path or wanted.release or wanted.python
     return (
@@ -53,7 +53,7 @@ def steps(wanted: Wanted) -> tuple[Step, ...]:
     )
 
 
-def install_steps(wanted: Wanted, environment: str) -> tuple[Step, ...]:
+def install_steps(wanted: InstallRequest, environment: str) -> tuple[Step, ...]:
     """Return the commands that install into an environment, what was checked first."""
     checked = (checked_step(wanted.checked, environment),) if wanted.checked else ()
     return (*checked, install_step(wanted, environment))
@@ -65,7 +65,7 @@ def checked_step(checked: CheckedStack, environment: str, *, anew: bool = False)
     return Step((*head, *checked_arguments(checked)), why_checked())
 
 
-def install_step(wanted: Wanted, environment: str) -> Step:
+def install_step(wanted: InstallRequest, environment: str) -> Step:
     """Return the command that installs into an environment, given by its path or its interpreter's.
 
     A lock's hashes say which file is meant, on whichever index it lies.

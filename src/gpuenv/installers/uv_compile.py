@@ -93,7 +93,7 @@ class Unresolvable:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class CompileInput:
     """What to resolve; `platform` None is this machine, `glibc` is MAJOR.MINOR.
 
     uv needs an `interpreter` of any version; None leaves it to find one on the PATH. `wheels_only` are not
@@ -118,11 +118,11 @@ class Question:
     no_deps: bool = False
 
 
-Compile = Callable[[Question, Mapping[str, str]], Resolved | Unresolvable]
+Compile = Callable[[CompileInput, Mapping[str, str]], Resolved | Unresolvable]
 
 
 def compile_requirements(
-    question: Question, environ: Mapping[str, str], *, uv: str | None = None, limit_s: float = LIMIT_S
+    question: CompileInput, environ: Mapping[str, str], *, uv: str | None = None, limit_s: float = LIMIT_S
 ) -> Resolved | Unresolvable:
     """Resolve the requirements beside the pins; nothing that a requirement names by address is built.
 
@@ -132,7 +132,7 @@ def compile_requirements(
 
 
 def without_building(
-    question: Question, environ: Mapping[str, str], compile_one: Compile
+    question: CompileInput, environ: Mapping[str, str], compile_one: Compile
 ) -> Resolved | Unresolvable:
     """Resolve without what would have to be built from an address, a folder or a version control.
 
@@ -162,7 +162,7 @@ def _leaving_out(requirements: tuple[str, ...], outcome: Resolved | Unresolvable
 
 
 def _compile(
-    question: Question, environ: Mapping[str, str], uv: str | None, limit_s: float
+    question: CompileInput, environ: Mapping[str, str], uv: str | None, limit_s: float
 ) -> Resolved | Unresolvable:
     asked = "\n".join((*question.pins, *question.requirements, *question.constraints)) + "\n"
     answer = process.run(
@@ -176,12 +176,12 @@ def _compile(
     return parse_failure(answer.stderr or answer.error or tr("uv ran out of time"))
 
 
-def compile_arguments(question: Question) -> tuple[str, ...]:
+def compile_arguments(question: CompileInput) -> tuple[str, ...]:
     """Return the arguments of `uv pip compile`; the requirements come on stdin."""
     return ("pip", "compile", "-", "--format", "pylock.toml", *resolving_arguments(question))
 
 
-def resolving_arguments(question: Question) -> tuple[str, ...]:
+def resolving_arguments(question: CompileInput) -> tuple[str, ...]:
     """Return the arguments that say what to resolve for, whatever the format of the answer."""
     platform = uv_platform(question.platform, question.glibc)
     return (

@@ -13,7 +13,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.installers import uv as uv_manager
 from gpuenv.installers.uv_compile import (
     LIMIT_S,
-    Question,
+    CompileInput,
     Resolved,
     ResolvedFile,
     Unresolvable,
@@ -26,7 +26,7 @@ from gpuenv.process.guardian import temporary_folder
 
 
 def compile_preferring(
-    question: Question, preferred: tuple[str, ...], environ: Mapping[str, str], *, uv: str | None = None
+    question: CompileInput, preferred: tuple[str, ...], environ: Mapping[str, str], *, uv: str | None = None
 ) -> Resolved | Unresolvable:
     """Resolve the requirements, taking each of the releases `preferred` (`numpy==1.19.5`) that fits.
 
@@ -36,7 +36,7 @@ def compile_preferring(
 
 
 def _compile(
-    question: Question, preferred: tuple[str, ...], environ: Mapping[str, str], uv: str | None
+    question: CompileInput, preferred: tuple[str, ...], environ: Mapping[str, str], uv: str | None
 ) -> Resolved | Unresolvable:
     asked = "\n".join((*question.pins, *question.requirements, *question.constraints)) + "\n"
     with temporary_folder("gpuenv-") as folder:

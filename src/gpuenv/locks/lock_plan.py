@@ -26,11 +26,11 @@ from gpuenv.indexes.mirrors.lookup import host_of
 from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.installers import uv_compile as resolver
 from gpuenv.locks.official_urls import OfficialPlaces
-from gpuenv.model.errors import Because, Fix, GpuenvError, Refused, UsageError
+from gpuenv.model.errors import Because, Fix, GpuenvError, Unsatisfiable, UsageError
 from gpuenv.model.locked import Locked, LockedFile
-from gpuenv.model.plan import Plan, PlannedPackage, Sources, Warn
+from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning, Sources
 from gpuenv.model.variant import Variant
-from gpuenv.planning.hashes.fetch import Follower, HashFetcher, Unwatched
+from gpuenv.planning.hashes.fetch import HashFetcher, HashProgress, Unwatched
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.planning.make_plan import resolver_question
 from gpuenv.planning.mirrors.labels import mirror_at
@@ -52,7 +52,7 @@ class Hashing:
     """Whether every file needs a hash, and who follows what is fetched for one that no page tells."""
 
     required: bool = True
-    follower: Follower | None = None
+    follower: HashProgress | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def lock_if_possible(
         if error.code not in _PASSED_OVER:
             raise
         text = tr("without hashes, and without what the requirements depend on: {why}", why=error.message)
-        return replace(plan, warnings=(*plan.warnings, Warn("not-locked", text)))
+        return replace(plan, warnings=(*plan.warnings, PlanWarning("not-locked", text)))
 
 
 # what is installed
@@ -138,8 +138,8 @@ def _complete(
     return (*stack, *others)
 
 
-def _conflict(outcome: resolver.Unresolvable) -> Refused:
-    return Refused(
+def _conflict(outcome: resolver.Unresolvable) -> Unsatisfiable:
+    return Unsatisfiable(
         tr("what torch depends on can't be had together"),
         code="requirements-conflict",
         because=(Because(outcome.message, "uv pip compile"),),
@@ -284,8 +284,8 @@ def _place(package: PlannedPackage, official: Official, mirrors: Mirrors) -> tup
     return canonical_file(package, official, mirrors.all)
 
 
-def _refusal(package: PlannedPackage, text: str, code: str) -> Refused:
-    return Refused(
+def _refusal(package: PlannedPackage, text: str, code: str) -> Unsatisfiable:
+    return Unsatisfiable(
         text,
         code=code,
         because=(Because(tr("it comes from {place}", place=package.index or package.url), package.name),),
@@ -318,11 +318,11 @@ def _needs(plan: Plan, environ: Mapping[str, str]) -> tuple[str | None, tuple[st
     return (str(least) if least else None), architectures
 
 
-def _warnings(files: tuple[LockedFile, ...]) -> Iterator[Warn]:
+def _warnings(files: tuple[LockedFile, ...]) -> Iterator[PlanWarning]:
     local = [file.filename for file in files if not is_remote(file.url)]
     if local:
         text = tr("{files}: on this machine alone; the lock is of no use elsewhere", files=", ".join(local))
-        yield Warn("lock-local", text)
+        yield PlanWarning("lock-local", text)
     for file in files:
         if not file.is_wheel:
-            yield Warn("lock-sdist", tr("{file} is built where it is installed", file=file.filename))
+            yield PlanWarning("lock-sdist", tr("{file} is built where it is installed", file=file.filename))

@@ -45,7 +45,7 @@ _OLD_MANYLINUX = {
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class LockNeeds:
     """What a lock of gpuenv's own says of the machine it is for: see `render.pylock.own_table`."""
 
     variant: str | None = None
@@ -71,13 +71,13 @@ def parse_lock(document: Mapping[str, Any]) -> Pylock:
         raise ValueError(tr("it is no lock: {error}", error=error)) from None
 
 
-def needs_of(lock: Pylock) -> Needs:
+def needs_of(lock: Pylock) -> LockNeeds:
     """Return what `[tool.gpuenv]` says, as far as it can be understood; a lock of others has none."""
     own = (lock.tool or {}).get(_OWN)
     if not isinstance(own, Mapping):
-        return Needs()
+        return LockNeeds()
     variant, platform, listed = own.get("variant"), own.get("platform"), own.get("architectures")
-    return Needs(
+    return LockNeeds(
         variant if isinstance(variant, str) and Variant(variant).is_known else None,
         next((one for one in PLATFORMS if one == platform), None),
         tuple(one for one in listed if _is_architecture(one)) if isinstance(listed, list) else (),

@@ -18,10 +18,10 @@ from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.locks.files import Indexes, is_listed, line_of, listing_of, only_locked, with_index
 from gpuenv.locks.parse_pylock import UnfitError, select_files
 from gpuenv.locks.read import Lock, bad_lock, read_lock, with_needs
-from gpuenv.model.errors import Because, Fix, Refused, UsageError
+from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
 from gpuenv.model.index import IndexConfiguration, Listing
 from gpuenv.model.locked import LockedFile
-from gpuenv.model.plan import Plan, Warn
+from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import Variant
 from gpuenv.planning.hashes.files import keep_hashes
@@ -34,10 +34,10 @@ from gpuenv.planning.pythons import offer_pythons
 from gpuenv.planning.recorded_request import asked_of
 from gpuenv.planning.redact import without_passwords
 from gpuenv.planning.resolve_others import planned_file
-from gpuenv.resolution.plan_builder import assemble
+from gpuenv.resolution.plan_builder import build_plan
 from gpuenv.resolution.report.refusal import refuse
 from gpuenv.resolution.request import STACK, Request, parse_cuda_option, parse_python
-from gpuenv.resolution.resolve import Decision, Question, ask, decide
+from gpuenv.resolution.resolve import Decision, ResolutionInput, build_input, decide
 from gpuenv.resolution.rules.python import admitted
 from gpuenv.resolution.target import Target, choose_target
 
@@ -59,13 +59,13 @@ def plan_from_lock(path: Path, options: PlanOptions, environ: Mapping[str, str],
     stack = _stack(lock, files)
     request = _request(stack, python, variant, options)
     listings, configuration = _listed(lock, stack, request, place, knowledge, options, environ)
-    question = ask(request, place, knowledge, listings, (python,))
+    question = build_input(request, place, knowledge, listings, (python,))
     decision = decide(question)
     if not decision.choices:
         raise _refused(lock, question, decision)
     others = tuple(sorted((file for file in files if file not in stack), key=lambda file: file.name))
     resolved = tuple(planned_file(file) for file in others)
-    plan = assemble(question, decision, decision.choices[0], configuration, resolved)
+    plan = build_plan(question, decision, decision.choices[0], configuration, resolved)
     plan = _hashed(plan, (*stack, *others), replace(indexes, own=_own(configuration)), environ)
     plan = replace(
         plan,
@@ -123,7 +123,7 @@ def _selected(
             else marked("it is for Python {python}, of which {manager} can provide none")
         )
         problems = [tr(told, **facts)]
-    raise Refused(
+    raise Unsatisfiable(
         tr("`{lock}` does not fit this machine", lock=lock.path),
         code="lock-unfit",
         because=tuple(Because(text, str(lock.path)) for text in dict.fromkeys(problems)),
@@ -216,13 +216,13 @@ def _listed(
 # what is said
 
 
-def _refused(lock: Lock, question: Question, decision: Decision) -> Refused:
+def _refused(lock: Lock, question: ResolutionInput, decision: Decision) -> Unsatisfiable:
     """Say why the lock's torch does not work here; there is no other that could be chosen."""
     because, fixes = _other_kind(question)
     if not because:
         error = refuse(question, decision)
         because, fixes = error.because, tuple(Fix(fix.text) for fix in error.fixes)
-    return Refused(
+    return Unsatisfiable(
         tr("the torch of `{lock}` does not work on this machine", lock=lock.path),
         code="lock-unfit",
         because=because,
@@ -230,7 +230,7 @@ def _refused(lock: Lock, question: Question, decision: Decision) -> Refused:
     )
 
 
-def _other_kind(question: Question) -> tuple[tuple[Because, ...], tuple[Fix, ...]]:
+def _other_kind(question: ResolutionInput) -> tuple[tuple[Because, ...], tuple[Fix, ...]]:
     """Say that the build is for the CPU and the machine has a GPU, or the other way round."""
     case = next((one for one in question.cases if one.found), None)
     gpus = question.target.gpus
@@ -262,7 +262,7 @@ def _hashed(plan: Plan, files: tuple[LockedFile, ...], indexes: Indexes, environ
     versions = {str(canonicalize_name(file.name)): file.version for file in files}
     bad = (text for text in plan.constraints if not _holds(Requirement(text), versions))
     told = marked("the lock does not keep to `{constraint}`, which avoids a known problem")
-    warnings = tuple(Warn("lock-known-bad", tr(told, constraint=text)) for text in bad)
+    warnings = tuple(PlanWarning("lock-known-bad", tr(told, constraint=text)) for text in bad)
     return replace(
         plan,
         hashed=str(keep_hashes("\n".join(lines) + "\n", environ)),

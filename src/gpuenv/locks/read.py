@@ -10,7 +10,7 @@ from gpuenv.files.read_text import read_text
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
-from gpuenv.locks.parse_pylock import Needs, needs_of, parse_lock
+from gpuenv.locks.parse_pylock import LockNeeds, needs_of, parse_lock
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.variant import Variant
 from gpuenv.resolution.request import COMPANIONS
@@ -28,7 +28,7 @@ class Lock:
 
     path: Path
     document: Pylock
-    needs: Needs
+    needs: LockNeeds
 
     @property
     def folder(self) -> str:

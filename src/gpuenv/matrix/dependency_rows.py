@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from gpuenv.knowledge.dependencies import ANY
-from gpuenv.matrix_checks.refresh_targets import Target
+from gpuenv.matrix_checks.refresh_targets import WheelTarget
 from gpuenv.model.wheel import Platform, WheelFile
 from gpuenv.wheels.metadata import WheelMetadata, requirements_on
 
@@ -29,7 +29,7 @@ class Sizes:
     unpacked: int
 
 
-def build_row(target: Target, torch: Row, metadata: WheelMetadata, sizes: Sizes) -> Row:
+def build_row(target: WheelTarget, torch: Row, metadata: WheelMetadata, sizes: Sizes) -> Row:
     """Make the row of a build of torch: what it asks for on its platform, and its size.
 
     `torch` is its row of torch.json, or as much of one as tells its variant and source.

@@ -19,7 +19,7 @@ _PREFERRED = ("cp312", "cp311", "cp310")  # a wheel of a Python that most projec
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class UnsizedRequirement:
     """A requirement of a build or of a wheel on a platform, of which no row tells the size."""
 
     requirement: Requirement
@@ -40,27 +40,27 @@ class DependencyTarget:
     extras: tuple[str, ...]
 
 
-def unknown_of(rows: Iterable[Row], known: Iterable[Row]) -> tuple[Wanted, ...]:
+def unknown_of(rows: Iterable[Row], known: Iterable[Row]) -> tuple[UnsizedRequirement, ...]:
     """Return what the rows ask for that no known row of a wheel answers, each once."""
     files: dict[str, list[Row]] = {}
     for row in known:
         if row["kind"] == "file":
             files.setdefault(row["project"], []).append(row)
-    wanted: dict[tuple[str, Platform], Wanted] = {}
+    wanted: dict[tuple[str, Platform], UnsizedRequirement] = {}
     for one in _asked(rows):
         if one.project != TORCH and not _is_known(one, files.get(one.project, [])):
             wanted.setdefault((str(one.requirement), one.platform), one)
     return tuple(wanted.values())
 
 
-def _asked(rows: Iterable[Row]) -> Iterator[Wanted]:
+def _asked(rows: Iterable[Row]) -> Iterator[UnsizedRequirement]:
     for row in rows:
         platform: Platform = "linux-64" if row["platform"] == ANY else row["platform"]
         for text in row["requires"]:
-            yield Wanted(Requirement(text), platform)
+            yield UnsizedRequirement(Requirement(text), platform)
 
 
-def _is_known(one: Wanted, rows: Iterable[Row]) -> bool:
+def _is_known(one: UnsizedRequirement, rows: Iterable[Row]) -> bool:
     return any(
         row["platform"] in (one.platform, ANY)
         and one.requirement.specifier.contains(row["version"], prereleases=True)
@@ -68,7 +68,9 @@ def _is_known(one: Wanted, rows: Iterable[Row]) -> bool:
     )
 
 
-def find_wheels(wanted: Iterable[Wanted], listings: Iterable[Listing]) -> tuple[DependencyTarget, ...]:
+def find_wheels(
+    wanted: Iterable[UnsizedRequirement], listings: Iterable[Listing]
+) -> tuple[DependencyTarget, ...]:
     """Return the newest wheel that answers each; what nobody lists is left out."""
     by_project: dict[NormalizedName, list[WheelFile]] = {}
     for listing in listings:
@@ -87,7 +89,7 @@ def find_wheels(wanted: Iterable[Wanted], listings: Iterable[Listing]) -> tuple[
     )
 
 
-def _choose(one: Wanted, files: Iterable[WheelFile]) -> WheelFile | None:
+def _choose(one: UnsizedRequirement, files: Iterable[WheelFile]) -> WheelFile | None:
     fitting = [
         file
         for file in files

@@ -13,7 +13,7 @@ from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.link import file_name
 from gpuenv.indexes.urls import is_remote, local_path
-from gpuenv.matrix.page.runs_on import Generation, drivers_for, generations_for
+from gpuenv.matrix.page.runs_on import SupportedGeneration, drivers_for, generations_for
 from gpuenv.matrix.read_wheel import parse_wheel_name, read_wheel
 from gpuenv.matrix_checks.refresh_targets import PROJECTS
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unreachable, UsageError
@@ -21,7 +21,7 @@ from gpuenv.model.wheel import WheelFile
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.planning.pages.listings import choose_sources
 from gpuenv.resolution.gpu_coverage import DriverNeed
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 from gpuenv.wheels.archive import WheelProblem, open_local_wheel, open_wheel
 from gpuenv.wheels.metadata import WheelFacts
 
@@ -32,7 +32,7 @@ class Inspection:
 
     place: str
     facts: WheelFacts
-    generations: tuple[Generation, ...]
+    generations: tuple[SupportedGeneration, ...]
     drivers: tuple[DriverNeed, ...]
     received: int
 
@@ -52,7 +52,11 @@ def inspect_wheel(place: str, environ: Mapping[str, str], *, thorough: bool = Fa
                 facts, received = read_wheel(archive, file, thorough=thorough), 0
     knowledge = load_knowledge(environ)
     return Inspection(
-        redact(place), facts, generations_for(facts, knowledge), drivers_for(facts, knowledge), received
+        redact_credentials(place),
+        facts,
+        generations_for(facts, knowledge),
+        drivers_for(facts, knowledge),
+        received,
     )
 
 
@@ -62,7 +66,11 @@ def _named(place: str) -> WheelFile:
         file = parse_wheel_name(name, place)
     except ValueError as error:
         raise UsageError(
-            tr("`{place}` is no wheel by its name: {error}", place=redact(place), error=reason_of(error)),
+            tr(
+                "`{place}` is no wheel by its name: {error}",
+                place=redact_credentials(place),
+                error=reason_of(error),
+            ),
             code="no-wheel-name",
             fixes=(Fix(tr("give a wheel that is there, or its address")),),
         ) from None
@@ -93,7 +101,7 @@ def _explained(place: str) -> Iterator[None]:
         raise _unreadable(place, problem) from None
     except HttpProblem as problem:
         raise Unreachable(
-            tr("`{place}` can't be read: {reason}", place=redact(place), reason=problem.reason),
+            tr("`{place}` can't be read: {reason}", place=redact_credentials(place), reason=problem.reason),
             code="wheel-unreachable",
             fixes=(Fix(tr("see whether its server answers, or download the wheel and inspect the file")),),
         ) from None
@@ -106,7 +114,7 @@ def _explained(place: str) -> Iterator[None]:
 
 
 def _unreadable(place: str, problem: WheelProblem) -> GpuenvError:
-    message = tr("`{place}` {reason}", place=redact(place), reason=problem.reason)
+    message = tr("`{place}` {reason}", place=redact_credentials(place), reason=problem.reason)
     if problem.fault == "no-ranges":
         return Unreachable(
             message,

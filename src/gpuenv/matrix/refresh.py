@@ -22,11 +22,11 @@ from gpuenv.matrix.dependency_rows import Sizes, build_row
 from gpuenv.matrix.read_wheel import facts_of_name, read_wheel
 from gpuenv.matrix.refresh_dependencies import read_dependencies, sizes_of
 from gpuenv.matrix.refresh_rows import NotEnoughError, release_row, torch_row
-from gpuenv.matrix_checks.refresh_targets import PROJECTS, TORCH, Target, find_targets, parse_only
+from gpuenv.matrix_checks.refresh_targets import PROJECTS, TORCH, WheelTarget, find_targets, parse_only
 from gpuenv.matrix_checks.serialise import merge_rows
 from gpuenv.model.errors import Because, Fix, Unreachable, UsageError
 from gpuenv.model.index import Listing
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.download_size import load_dependencies
 from gpuenv.planning.matrix_overlay import (
     Overlay,
@@ -38,7 +38,7 @@ from gpuenv.planning.matrix_overlay import (
     set_aside_garbled,
 )
 from gpuenv.planning.pages.listings import choose_sources
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 from gpuenv.wheels.archive import WheelProblem, open_local_wheel, open_wheel
 from gpuenv.wheels.metadata import WheelFacts, WheelMetadata, parse_metadata
 
@@ -66,7 +66,7 @@ class RefreshOptions:
 class Read:
     """One wheel: the row that came of it, or why none did."""
 
-    target: Target
+    target: WheelTarget
     row: Row | None
     problem: str | None
     received: int
@@ -77,9 +77,9 @@ class Refreshed:
     """What a refresh did; `targets` were to be read, `received` counts bytes of wheels, not of pages."""
 
     directory: Path
-    targets: tuple[Target, ...]
+    targets: tuple[WheelTarget, ...]
     read: tuple[Read, ...]
-    warnings: tuple[Warn, ...]
+    warnings: tuple[PlanWarning, ...]
 
     @property
     def received(self) -> int:
@@ -87,7 +87,7 @@ class Refreshed:
         return sum(item.received for item in self.read)
 
 
-class Watcher(Protocol):
+class RefreshWatcher(Protocol):
     """Is told how far a refresh has come."""
 
     def begin(self, count: int) -> None:
@@ -113,7 +113,7 @@ class _Tables:
             self.found[table] = (*self.found.get(table, ()), *rows)
 
 
-def refresh(options: RefreshOptions, environ: Mapping[str, str], watcher: Watcher) -> Refreshed:
+def refresh(options: RefreshOptions, environ: Mapping[str, str], watcher: RefreshWatcher) -> Refreshed:
     """Read what the indexes list and the matrices do not know; save each row as it comes.
 
     Raises UsageError for bad options and for a folder that can't be written, Unreachable where no index or no
@@ -184,22 +184,24 @@ def _refuse_silence(listings: tuple[Listing, ...]) -> None:
     raise Unreachable(
         tr("no index could be read"),
         code="no-index",
-        because=tuple(Because(_unlisted(item).message, redact(item.source.origin)) for item in listings),
+        because=tuple(
+            Because(_unlisted(item).message, redact_credentials(item.source.origin)) for item in listings
+        ),
         fixes=(Fix(tr("name one: `--index https://mirror.example/simple`")),),
     )
 
 
-def _unlisted(listing: Listing) -> Warn:
-    message = tr("{page} {problem}", page=redact(listing.page), problem=listing.problem)
-    return Warn("index-unreadable", message)
+def _unlisted(listing: Listing) -> PlanWarning:
+    message = tr("{page} {problem}", page=redact_credentials(listing.page), problem=listing.problem)
+    return PlanWarning("index-unreadable", message)
 
 
 def _read_all(
-    targets: tuple[Target, ...],
+    targets: tuple[WheelTarget, ...],
     tables: _Tables,
     options: RefreshOptions,
     client: HttpClient,
-    watcher: Watcher,
+    watcher: RefreshWatcher,
 ) -> tuple[Read, ...]:
     jobs = [_job(target, client, thorough=options.thorough) for target in targets]
     limit_s = _THOROUGH_S if options.thorough else _WHEEL_S
@@ -224,7 +226,7 @@ def _refuse_failure(read: list[Read]) -> None:
         tr("none of {count} wheels could be read", count=len(read)),
         code="no-wheel",
         because=tuple(
-            Because(f"{item.target.file.filename} {item.problem}", redact(item.target.file.url))
+            Because(f"{item.target.file.filename} {item.problem}", redact_credentials(item.target.file.url))
             for item in read
         ),
     )
@@ -237,7 +239,7 @@ class _Answer:
     sizes: Sizes | None = None
 
 
-def _job(target: Target, client: HttpClient, *, thorough: bool) -> Callable[[], _Answer]:
+def _job(target: WheelTarget, client: HttpClient, *, thorough: bool) -> Callable[[], _Answer]:
     def work() -> _Answer:
         url = target.file.url
         ranges = ByteRanges(client, url, length=target.file.size) if is_remote(url) else None
@@ -263,7 +265,7 @@ def _metadata_beside(url: str, client: HttpClient) -> WheelMetadata | None:
         return None
 
 
-def _keep(target: Target, answer: _Answer | HttpProblem, tables: _Tables, date: str) -> Read:
+def _keep(target: WheelTarget, answer: _Answer | HttpProblem, tables: _Tables, date: str) -> Read:
     if isinstance(answer, HttpProblem):
         return Read(target, None, answer.reason, 0)
     try:
@@ -288,7 +290,7 @@ def _pair(tables: _Tables, written: tuple[Row, ...]) -> None:
     tables.add("torch", tuple(with_companions(tables.rows["torch"], pairs)))
 
 
-def _floorless(read: tuple[Read, ...], loaded: Overlay) -> tuple[Warn, ...]:
+def _floorless(read: tuple[Read, ...], loaded: Overlay) -> tuple[PlanWarning, ...]:
     """Tell of CUDA versions without a driver floor: no plan uses their builds before cuda.json has one."""
     cuda = loaded.tables["cuda"]
     known = {row["cuda"] for row in cuda if row["kind"] == "release"}
@@ -296,6 +298,6 @@ def _floorless(read: tuple[Read, ...], loaded: Overlay) -> tuple[Warn, ...]:
     found = {item.row["cuda"] for item in read if item.row and item.row.get("cuda")}
     missing = sorted(one for one in found if one not in known and one.partition(".")[0] not in majors)
     return tuple(
-        Warn("no-driver-floor", tr("the least driver for CUDA {cuda} is not in cuda.json", cuda=one))
+        PlanWarning("no-driver-floor", tr("the least driver for CUDA {cuda} is not in cuda.json", cuda=one))
         for one in missing
     )

@@ -9,7 +9,7 @@ from typing import Any
 from packaging.version import Version
 
 from gpuenv.i18n.messages import marked, said, tr
-from gpuenv.matrix_checks.refresh_targets import Target
+from gpuenv.matrix_checks.refresh_targets import WheelTarget
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import IndexKind, WheelFile
 from gpuenv.wheels.metadata import WheelFacts, required_cuda, specifier_of
@@ -32,7 +32,7 @@ class Borrowed:
     label: str
 
 
-def cite(target: Target, date: str) -> str:
+def cite(target: WheelTarget, date: str) -> str:
     """Say which file was read, and when: a file on an index can be replaced, its digest can't lie."""
     return cite_file(target.file, target.index, date)
 
@@ -43,7 +43,7 @@ def cite_file(file: WheelFile, index: IndexKind, date: str) -> str:
     return f"{place}, sha256 {file.sha256}" if file.sha256 else place
 
 
-def torch_row(target: Target, facts: WheelFacts, known: Iterable[Row], date: str) -> Row:
+def torch_row(target: WheelTarget, facts: WheelFacts, known: Iterable[Row], date: str) -> Row:
     """Make a row of torch.json; raise NotEnoughError where not even the variant is known.
 
     `known` are the rows there are: what the wheel did not tell is taken from the nearest, and the row says
@@ -80,7 +80,7 @@ def torch_row(target: Target, facts: WheelFacts, known: Iterable[Row], date: str
     }
 
 
-def release_row(target: Target, facts: WheelFacts, known: Iterable[Row], date: str) -> Row:
+def release_row(target: WheelTarget, facts: WheelFacts, known: Iterable[Row], date: str) -> Row:
     """Make a release row of companions.json."""
     cuda = facts.variant.cuda if facts.variant else None
     requires = specifier_of(facts.metadata, "torch", target.platform)
@@ -126,13 +126,13 @@ def _cudnn(facts: WheelFacts, variant: Variant, before: Row, borrowed: Borrowed 
     return facts.cudnn or (str(known) if known else None)
 
 
-def _same(target: Target, variant: Variant, rows: tuple[Row, ...]) -> Row:
+def _same(target: WheelTarget, variant: Variant, rows: tuple[Row, ...]) -> Row:
     key = (str(target.version), str(variant), target.platform, target.index)
     found = (row for row in rows if (row["torch"], row["variant"], row["platform"], row["index"]) == key)
     return next(found, {})
 
 
-def _borrow(target: Target, variant: Variant, rows: tuple[Row, ...]) -> Borrowed | None:
+def _borrow(target: WheelTarget, variant: Variant, rows: tuple[Row, ...]) -> Borrowed | None:
     """Take the list of the nearest release for the same CUDA and platform, older ones first."""
     alike = [row for row in rows if row["variant"] == str(variant) and row["platform"] == target.platform]
     if not alike:
@@ -147,7 +147,7 @@ def _nearness(version: Version, wanted: Version) -> tuple[bool, Any]:
     return older, version if older else tuple(-part for part in version.release)
 
 
-def _cuda_match(target: Target, known: Iterable[Row]) -> str | None:
+def _cuda_match(target: WheelTarget, known: Iterable[Row]) -> str | None:
     """Tell how closely its CUDA must be torch's: as for the release before it."""
     releases = [row for row in known if row.get("kind") == "release" and row["project"] == target.project]
     if not releases:

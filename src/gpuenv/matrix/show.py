@@ -42,14 +42,14 @@ def show_matrix(table: str, environ: Mapping[str, str] | None = None) -> tuple[M
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class MatrixProblems:
     """What is wrong with the matrices, and what is worth knowing of them where nothing is."""
 
     faults: tuple[MatrixFault, ...]
     notes: tuple[MatrixNote, ...]
 
 
-def check_matrix(environ: Mapping[str, str] | None = None, against: Path | None = None) -> Checked:
+def check_matrix(environ: Mapping[str, str] | None = None, against: Path | None = None) -> MatrixProblems:
     """Read every table, the overlay's rows over it, and return what is wrong with them, and notes.
 
     A file that can't be read is a fault too, and so are a row of the overlay that has to be passed over, a
@@ -67,7 +67,7 @@ def check_matrix(environ: Mapping[str, str] | None = None, against: Path | None 
         tables = dict(overlay.tables)
         faults += (MatrixFault("overlay", warning.code, warning.message) for warning in overlay.warnings)
     faults += check_matrices(tables)
-    return Checked(tuple(faults), () if faults else note_matrices(tables))
+    return MatrixProblems(tuple(faults), () if faults else note_matrices(tables))
 
 
 def _read_all(directory: Path, faults: list[MatrixFault]) -> dict[str, tuple[Row, ...]]:

@@ -16,7 +16,7 @@ from gpuenv.matrix.page.machine import Here
 from gpuenv.matrix.page.render import PageParts, render_matrix_page
 from gpuenv.model.errors import Because, Fix, GpuenvError, UsageError
 from gpuenv.model.machine import Machine
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.detect import detect
 from gpuenv.planning.load_knowledge import load_knowledge, overlay_warnings
 from gpuenv.resolution.target import choose_target
@@ -29,7 +29,7 @@ class WrittenPage:
     path: Path
     size: int  # bytes
     machine: Machine | None
-    warnings: tuple[Warn, ...]
+    warnings: tuple[PlanWarning, ...]
 
 
 def write_matrix_page(path: Path, environ: Mapping[str, str]) -> WrittenPage:

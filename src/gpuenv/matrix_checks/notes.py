@@ -10,7 +10,7 @@ from packaging.version import Version
 from gpuenv.i18n.messages import marked, tr
 from gpuenv.knowledge.knowledge import CompanionRelease, Knowledge, parse_knowledge
 from gpuenv.matrix_checks.keys import MatrixNote, row_key
-from gpuenv.matrix_checks.published_files import Listed, listed_files
+from gpuenv.matrix_checks.published_files import PublishedWheel, listed_files
 from gpuenv.model.capability import ComputeCapability, parse_compute_capability
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import TorchBuild
@@ -93,7 +93,7 @@ def _loads(own: Variant, torch: Variant, match: str | None) -> bool:
     return match is None or fits_variant(own, torch, loose=loose)
 
 
-def _unseen_builds(knowledge: Knowledge, files: Sequence[Listed]) -> Iterator[MatrixNote]:
+def _unseen_builds(knowledge: Knowledge, files: Sequence[PublishedWheel]) -> Iterator[MatrixNote]:
     seen = {
         (Version(one.release.base_version), platform, one.row["index"], one.file.variant)
         for one in files
@@ -111,8 +111,8 @@ def _unseen_builds(knowledge: Knowledge, files: Sequence[Listed]) -> Iterator[Ma
         yield MatrixNote("torch", str(torch), message, "unseen-build")
 
 
-def _unseen_companions(knowledge: Knowledge, files: Sequence[Listed]) -> Iterator[MatrixNote]:
-    shelf: dict[tuple[str, Version], list[Listed]] = {}
+def _unseen_companions(knowledge: Knowledge, files: Sequence[PublishedWheel]) -> Iterator[MatrixNote]:
+    shelf: dict[tuple[str, Version], list[PublishedWheel]] = {}
     for one in files:
         shelf.setdefault((str(one.file.name), one.release), []).append(one)
     builds: dict[Version, list[TorchBuild]] = {}
@@ -133,7 +133,7 @@ def _unseen_companions(knowledge: Knowledge, files: Sequence[Listed]) -> Iterato
                 yield MatrixNote("companions", f"pair {torch} {project}", message, "unseen-companion")
 
 
-def _goes(release: CompanionRelease, one: Listed, build: TorchBuild, knowledge: Knowledge) -> bool:
+def _goes(release: CompanionRelease, one: PublishedWheel, build: TorchBuild, knowledge: Knowledge) -> bool:
     if build.platform not in one.platforms:
         return False
     if release.cuda_match is None or len(one.platforms) > 1:

@@ -26,7 +26,7 @@ _DIGEST = re.compile(r"\bsha256 ([0-9a-f]{64})\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class PublishedWheel:
     """A row of wheels.json and its file; `platforms` are those of gpuenv's that it is for."""
 
     row: Row
@@ -39,19 +39,19 @@ class Listed:
         return release_of(self.file.version)
 
 
-def listed_files(wheels: Rows) -> tuple[Listed, ...]:
+def listed_files(wheels: Rows) -> tuple[PublishedWheel, ...]:
     """Read the rows of wheels.json; the variant of a file of PyPI's is not told by its name."""
     return tuple(_listed(row) for row in wheels)
 
 
-def _listed(row: Row) -> Listed:
+def _listed(row: Row) -> PublishedWheel:
     file = _parse(row["filename"])
     local = file.version.local or row.get("subdir")
     if row["index"] == "pytorch" and local:
         file = WheelFile(file.name, file.version, file.tags, file.filename, "", Variant(local))
     platform = platform_of(file)
     everywhere = any(tag.platform == "any" for tag in file.tags)
-    return Listed(row, file, PLATFORMS if everywhere else (platform,) if platform else ())
+    return PublishedWheel(row, file, PLATFORMS if everywhere else (platform,) if platform else ())
 
 
 def _parse(filename: str) -> WheelFile:
@@ -97,7 +97,7 @@ def _key_of_row(row: Row) -> _BuildKey:
     return Version(row["torch"]), row["platform"], row["index"], variant
 
 
-def _keys(one: Listed) -> Iterator[_BuildKey]:
+def _keys(one: PublishedWheel) -> Iterator[_BuildKey]:
     """The builds of torch.json that a file is of; a post release is of the release that it mends."""
     known = one.file.variant is not None or one.row["index"] == "pypi"
     if one.file.name == TORCH and known:

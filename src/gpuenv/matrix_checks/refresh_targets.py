@@ -28,7 +28,7 @@ _ENDINGS: Mapping[Platform, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class WheelTarget:
     """A wheel to read, and what the names of its siblings tell.
 
     The wheels of one release, variant and platform differ by Python alone, so one speaks for all. `variant`
@@ -68,7 +68,7 @@ def _parse_only(text: str) -> Requirement:
 
 def find_targets(
     listings: Iterable[Listing], only: Sequence[Requirement], known: Iterable[Row], *, reread: bool
-) -> tuple[Target, ...]:
+) -> tuple[WheelTarget, ...]:
     """Return what is to be read of these listings, newest release first.
 
     `known` are the rows of torch.json and companions.json. With `reread`, what is known counts only where it
@@ -86,29 +86,29 @@ def is_read_from(source: str, file: WheelFile) -> bool:
     return file.filename in source and (file.sha256 is None or file.sha256 in source)
 
 
-def _is_unread(target: Target, sources: Mapping[tuple[str, ...], str], *, reread: bool) -> bool:
+def _is_unread(target: WheelTarget, sources: Mapping[tuple[str, ...], str], *, reread: bool) -> bool:
     source = sources.get(_key(target))
     return source is None or (reread and not is_read_from(source, target.file))
 
 
-def _newest_first(target: Target) -> tuple[bool, Version, str, str]:
+def _newest_first(target: WheelTarget) -> tuple[bool, Version, str, str]:
     return target.project == TORCH, target.version, target.platform, str(target.variant)
 
 
-def _is_wanted(target: Target, only: Sequence[Requirement]) -> bool:
+def _is_wanted(target: WheelTarget, only: Sequence[Requirement]) -> bool:
     return not only or any(
         canonicalize_name(item.name) == target.project and item.specifier.contains(target.version)
         for item in only
     )
 
 
-def _key(target: Target) -> tuple[str, ...]:
+def _key(target: WheelTarget) -> tuple[str, ...]:
     if target.project != TORCH:
         return target.project, str(target.version)
     return TORCH, str(target.version), target.platform, target.index, _variant_in_key(target)
 
 
-def _variant_in_key(target: Target) -> str:
+def _variant_in_key(target: WheelTarget) -> str:
     return "" if target.index == "pypi" else str(target.variant)
 
 
@@ -121,13 +121,13 @@ def _key_of_row(row: Row) -> tuple[str, ...]:
     return TORCH, row["torch"], row["platform"], row["index"], variant
 
 
-def _targets(listings: Iterable[Listing]) -> Iterator[Target]:
+def _targets(listings: Iterable[Listing]) -> Iterator[WheelTarget]:
     groups: dict[tuple[Any, ...], dict[str, WheelFile]] = {}
     for listing in listings:
         for file in listing.files:
             for key in _groups_of(file):
                 groups.setdefault(key, {}).setdefault(file.filename, file)  # the first source speaks
-    companions: dict[tuple[str, Version], Target] = {}
+    companions: dict[tuple[str, Version], WheelTarget] = {}
     for key, files in groups.items():
         target = _target(key, tuple(files.values()))
         if target.project == TORCH:
@@ -145,24 +145,24 @@ def _groups_of(file: WheelFile) -> Iterator[tuple[Any, ...]]:
         yield str(file.name), Version(file.version.public), platform, index, file.variant
 
 
-def _keep_best(companions: dict[tuple[str, Version], Target], target: Target) -> None:
+def _keep_best(companions: dict[tuple[str, Version], WheelTarget], target: WheelTarget) -> None:
     """Keep the wheel that speaks for a companion's release: PyPI's for linux-64, if there is one."""
     key = target.project, target.version
     if key not in companions or _companion_rank(target) < _companion_rank(companions[key]):
         companions[key] = target
 
 
-def _companion_rank(target: Target) -> tuple[bool, int, bool]:
+def _companion_rank(target: WheelTarget) -> tuple[bool, int, bool]:
     cpu = target.variant is not None and target.variant.is_cpu
     return target.index != "pypi", PLATFORMS.index(target.platform), cpu
 
 
-def _target(key: tuple[Any, ...], files: tuple[WheelFile, ...]) -> Target:
+def _target(key: tuple[Any, ...], files: tuple[WheelFile, ...]) -> WheelTarget:
     kept = [file for file in files if not file.yanked] or list(files)
     pythons = {python for file in files for python in pythons_of(file)}
     tags = {file.filename.removesuffix(".whl").rpartition("-")[2] for file in files}
     project, version, platform, index, variant = key
-    return Target(
+    return WheelTarget(
         project,
         version,
         platform,

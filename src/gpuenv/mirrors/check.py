@@ -9,26 +9,40 @@ from functools import partial
 
 from packaging.utils import NormalizedName, canonicalize_name
 
-from gpuenv.http import HttpClient, Limits
+from gpuenv.http import FetchLimits, HttpClient
 from gpuenv.http.errors import limits_of
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.indexes.mirrors.lookup import mirror_of_url
-from gpuenv.indexes.mirrors.measurements import Checked, Memory, Speed, address_of, read_memory, remember
-from gpuenv.indexes.mirrors.probe import Pace, Probe, probe_mirrors
-from gpuenv.indexes.mirrors.verdict import Reading, Verdict, by_rank, judge, lengths_agreed, not_asked
-from gpuenv.indexes.mirrors.wanted_files import Wanted, file_to_read
+from gpuenv.indexes.mirrors.measurements import (
+    MeasuredMirror,
+    Memory,
+    Speed,
+    address_of,
+    read_memory,
+    remember,
+)
+from gpuenv.indexes.mirrors.probe import Probe, ProbeLimits, probe_mirrors
+from gpuenv.indexes.mirrors.verdict import (
+    MirrorStatus,
+    ProbeResult,
+    by_rank,
+    judge,
+    lengths_agreed,
+    not_asked,
+)
+from gpuenv.indexes.mirrors.wanted_files import WantedFiles, file_to_read
 from gpuenv.indexes.urls import is_remote
 from gpuenv.mirrors.choose_files import sought_files
-from gpuenv.model.errors import Because, Fix, Refused, Unreachable
+from gpuenv.model.errors import Because, Fix, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexSource
 from gpuenv.model.mirror import Mirror, PypiPart, TorchPart
 from gpuenv.model.variant import Variant
 from gpuenv.planning.mirrors.choose import Circumstances, named_source, pypi_source, torch_sources
 from gpuenv.planning.pages.listings import choose_sources
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 
-_PACE = Pace()
+_PACE = ProbeLimits()
 _CONNECT_S = 5.0
 _OFFICIAL = "official"
 _OWN = "own"
@@ -49,7 +63,7 @@ class CheckOptions:
 class CheckedMirrors:
     """The verdicts, the best first; `files` is what was looked for, `remembered` who was not asked again."""
 
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[MirrorStatus, ...]
     files: tuple[str, ...]
     remembered: frozenset[str]
 
@@ -96,7 +110,7 @@ def _at(url: str, mirrors: Mirrors) -> Mirror:
     """The mirror of an address as it is given, with what is known of the one that it is on."""
     source = named_source(url, "--mirror", "mirror")
     known = mirror_of_url(url, mirrors.all)
-    made = Mirror(redact(source.url), redact(source.url), _OWN, "alive", "--mirror")
+    made = Mirror(redact_credentials(source.url), redact_credentials(source.url), _OWN, "alive", "--mirror")
     if known is not None:
         made = replace(made, status=known.status, hosts=known.hosts, missing_status=known.missing_status)
     if source.kind == "flat":
@@ -108,7 +122,7 @@ def _at(url: str, mirrors: Mirrors) -> Mirror:
     return replace(made, torch=TorchPart(address, "pep503", hashes=False))
 
 
-def _known(mirrors: tuple[Mirror, ...], wanted: Wanted, memory: Memory) -> dict[str, Verdict]:
+def _known(mirrors: tuple[Mirror, ...], wanted: WantedFiles, memory: Memory) -> dict[str, MirrorStatus]:
     """What was found out today of those that were well; the others may have been mended."""
     found = {mirror.name: memory.verdict_of(mirror, wanted.label) for mirror in mirrors}
     return {name: verdict for name, verdict in found.items() if verdict and verdict.bytes_per_s}
@@ -116,15 +130,15 @@ def _known(mirrors: tuple[Mirror, ...], wanted: Wanted, memory: Memory) -> dict[
 
 def _measured(
     mirrors: tuple[Mirror, ...],
-    wanted: Wanted,
+    wanted: WantedFiles,
     everything: Mirrors,
     environ: Mapping[str, str],
     follow: Follow,
-) -> dict[str, Verdict]:
+) -> dict[str, MirrorStatus]:
     configuration, _ = choose_sources((), environ)
     around = Circumstances(everything, configuration, wanted.variants, environ)
     probes = [_probe(mirror, wanted, around) for mirror in mirrors]
-    readings: dict[int, Reading] = {}
+    readings: dict[int, ProbeResult] = {}
     with HttpClient(environ, access=configuration.access, limits=_limits(environ), fresh=True) as client:
         for place, reading in probe_mirrors(probes, client, _PACE):
             readings[place] = reading
@@ -134,16 +148,18 @@ def _measured(
     verdicts = (judge(mirrors[place], reading, wanted, lengths) for place, reading in readings.items())
     now = time.time()
     return {
-        one.name: replace(one, measured_at=now, problem=redact(one.problem) if one.problem else None)
+        one.name: replace(
+            one, measured_at=now, problem=redact_credentials(one.problem) if one.problem else None
+        )
         for one in verdicts
     }
 
 
-def _limits(environ: Mapping[str, str]) -> Limits:
+def _limits(environ: Mapping[str, str]) -> FetchLimits:
     return replace(limits_of(environ), connect_s=_CONNECT_S, whole_s=_PACE.whole_s)
 
 
-def _probe(mirror: Mirror, wanted: Wanted, around: Circumstances) -> Probe:
+def _probe(mirror: Mirror, wanted: WantedFiles, around: Circumstances) -> Probe:
     """Torch's pages in the folder of the newest release, those of all the files in the others."""
     origin = tr("mirror {name}", name=mirror.name)
     projects = tuple(dict.fromkeys((_TORCH, *(one.project for group in wanted.groups for one in group))))
@@ -171,11 +187,14 @@ def _pages(
 
 
 def _remember(
-    mirrors: tuple[Mirror, ...], measured: Mapping[str, Verdict], wanted: Wanted, environ: Mapping[str, str]
+    mirrors: tuple[Mirror, ...],
+    measured: Mapping[str, MirrorStatus],
+    wanted: WantedFiles,
+    environ: Mapping[str, str],
 ) -> None:
     found = [(address_of(mirror), measured[mirror.name]) for mirror in mirrors]
     speeds = [Speed(one.name, address, one.measured_at or 0, one.bytes_per_s or 0) for address, one in found]
-    remember(environ, speeds, [Checked(address, wanted.label, one) for address, one in found])
+    remember(environ, speeds, [MeasuredMirror(address, wanted.label, one) for address, one in found])
 
 
 def _what_to_do(checked: CheckedMirrors) -> Fix:
@@ -200,7 +219,7 @@ def raise_unless_served(checked: CheckedMirrors, options: CheckOptions, data: di
             data=data,
         )
     if options.asked_for is not None and not checked.holding:
-        raise Refused(
+        raise Unsatisfiable(
             tr("no mirror that answers has {file} whole", file=", ".join(checked.files)),
             code="mirrors-without-file",
             because=because,

@@ -11,7 +11,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.i18n.messages import tr
-from gpuenv.indexes.mirrors.wanted_files import Sought, Wanted, is_for
+from gpuenv.indexes.mirrors.wanted_files import ProbeTarget, WantedFiles, is_for
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import Fix, GpuenvError, UsageError
 from gpuenv.model.index import Listing
@@ -27,7 +27,7 @@ from gpuenv.planning.pages.shipped_listing import known_files
 from gpuenv.planning.pythons import offer_pythons
 from gpuenv.resolution.candidate import release_of
 from gpuenv.resolution.request import STACK, Request, parse_requirements
-from gpuenv.resolution.resolve import Choice, ask, decide
+from gpuenv.resolution.resolve import Solution, build_input, decide
 from gpuenv.resolution.rules.python import admitted, runs_on
 from gpuenv.resolution.target import Target, choose_target, platform_of
 
@@ -64,16 +64,16 @@ class _Around:
         names = tuple(canonicalize_name(project) for project in projects)
         return known_files(names, self.target, self.knowledge, self.official, self.environ)
 
-    def choices(self, *requirements: str) -> Sequence[Choice]:
+    def choices(self, *requirements: str) -> Sequence[Solution]:
         """The builds that a plan would choose, the best first; none where none can be made."""
         if not self.usable:
             return ()
         request = Request(parse_requirements(requirements))
         listings = self.known(_TORCH, *request.companions)
-        return decide(ask(request, self.target, self.knowledge, listings, self.pythons())).choices
+        return decide(build_input(request, self.target, self.knowledge, listings, self.pythons())).choices
 
 
-def sought_files(named: str | None, official: Mirror, environ: Mapping[str, str]) -> Wanted:
+def sought_files(named: str | None, official: Mirror, environ: Mapping[str, str]) -> WantedFiles:
     """Return what to look for, decided offline; raise UsageError for a `named` that is no exact version.
 
     Where this machine can't be planned for, it is the newest torch, in the variant that most releases have.
@@ -119,7 +119,9 @@ def _bare_target(machines: tuple[Machine, ...]) -> Target:
         return Target(machines, (), "linux-64")
 
 
-def _groups(choices: Sequence[Choice], project: NormalizedName | None) -> tuple[tuple[Sought, ...], ...]:
+def _groups(
+    choices: Sequence[Solution], project: NormalizedName | None
+) -> tuple[tuple[ProbeTarget, ...], ...]:
     """The files of the best build: the PyTorch index's, and PyPI's where that has the same."""
     if not choices:
         return ()
@@ -134,13 +136,13 @@ def _groups(choices: Sequence[Choice], project: NormalizedName | None) -> tuple[
     return tuple(group for group in found if group)
 
 
-def _instead(choices: Sequence[Choice]) -> tuple[Sought, ...]:
+def _instead(choices: Sequence[Solution]) -> tuple[ProbeTarget, ...]:
     """The files of the best of PyPI's own builds."""
     own = next((one for one in choices if one.case.kind == "pypi"), None)
     return _files(own, None) if own else ()
 
 
-def _files(choice: Choice, project: NormalizedName | None) -> tuple[Sought, ...]:
+def _files(choice: Solution, project: NormalizedName | None) -> tuple[ProbeTarget, ...]:
     files = [found.file for found in choice.files if project in (None, found.file.name)]
     return tuple(_sought(file, _kind_of(file, choice.case.kind)) for file in files)
 
@@ -150,12 +152,14 @@ def _kind_of(file: WheelFile, kind: IndexKind) -> IndexKind:
     return "pypi" if file.variant is None else kind
 
 
-def _sought(file: WheelFile, kind: IndexKind) -> Sought:
+def _sought(file: WheelFile, kind: IndexKind) -> ProbeTarget:
     variant = None if kind == "pypi" else file.variant
-    return Sought(kind, file.name, release_of(file.version), variant, file.filename, file.tags, file.sha256)
+    return ProbeTarget(
+        kind, file.name, release_of(file.version), variant, file.filename, file.tags, file.sha256
+    )
 
 
-def _of_named(asked: _Named, around: _Around) -> tuple[tuple[Sought, ...], ...]:
+def _of_named(asked: _Named, around: _Around) -> tuple[tuple[ProbeTarget, ...], ...]:
     """The file of that name: for this machine's plan, else for its platform and the newest Python."""
     release = release_of(asked.version)
     if asked.variant is None and (
@@ -171,7 +175,9 @@ def _of_named(asked: _Named, around: _Around) -> tuple[tuple[Sought, ...], ...]:
     ]
     if not files:
         kind: IndexKind = "pytorch" if asked.variant else "pypi"
-        return ((Sought(kind, asked.project, release, asked.variant, f"{asked.project}-{asked.version}"),),)
+        return (
+            (ProbeTarget(kind, asked.project, release, asked.variant, f"{asked.project}-{asked.version}"),),
+        )
     offers = admitted(around.pythons(), None)
     kind, file = min(files, key=lambda found: _python_place(found[1], offers))
     return ((_sought(file, kind),),)
@@ -181,7 +187,7 @@ def _python_place(file: WheelFile, offers: tuple[PythonOffer, ...]) -> int:
     return next((place for place, offer in enumerate(offers) if runs_on(file, offer)), len(offers))
 
 
-def _of_newest(around: _Around) -> tuple[tuple[Sought, ...], ...]:
+def _of_newest(around: _Around) -> tuple[tuple[ProbeTarget, ...], ...]:
     """The newest torch, in the variant that most releases were built for."""
     builds = _official_builds(around)
     newest = max(build.torch for build in builds)
@@ -200,9 +206,11 @@ def _official_builds(around: _Around) -> tuple[TorchBuild, ...]:
     )
 
 
-def _wanted(groups: tuple[tuple[Sought, ...], ...], instead: tuple[Sought, ...], around: _Around) -> Wanted:
+def _wanted(
+    groups: tuple[tuple[ProbeTarget, ...], ...], instead: tuple[ProbeTarget, ...], around: _Around
+) -> WantedFiles:
     builds = around.knowledge.builds_of(around.target.platform)
-    return Wanted(
+    return WantedFiles(
         groups=groups,
         platform=around.target.platform,
         instead=() if instead in groups else instead,
@@ -218,7 +226,9 @@ def _newest(builds: tuple[TorchBuild, ...]) -> Iterator[tuple[IndexKind, Version
             yield kind, max(releases)
 
 
-def _variants(groups: tuple[tuple[Sought, ...], ...], builds: tuple[TorchBuild, ...]) -> tuple[Variant, ...]:
+def _variants(
+    groups: tuple[tuple[ProbeTarget, ...], ...], builds: tuple[TorchBuild, ...]
+) -> tuple[Variant, ...]:
     """The variants to look into: those of the files, and one of the newest torch, to tell what is stale."""
     own = dict.fromkeys(one.variant for group in groups for one in group if one.variant)
     newest = max(build.torch for build in builds)

@@ -8,11 +8,11 @@ from typing import Any
 
 from gpuenv.files.read_limited import read_limited_text
 from gpuenv.i18n.messages import tr
-from gpuenv.indexes.configuration.locations import Places, Scope
+from gpuenv.indexes.configuration.locations import ConfigurationFolders, Scope
 from gpuenv.mirrors.settings import FORMATS
 from gpuenv.model.mirror import Tool
-from gpuenv.model.plan import Warn
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.model.plan import PlanWarning
+from gpuenv.secrets.url_credentials import redact_credentials
 
 _PIP_VARIABLES = ("PIP_INDEX_URL", "PIP_NO_INDEX", "PIP_CONFIG_FILE")
 _UV_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_CONFIG_FILE", "UV_NO_CONFIG")
@@ -22,24 +22,26 @@ _VARIABLES: Mapping[Tool, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def what_wins(tool: Tool, file: Path, scope: Scope, places: Places) -> Iterator[Warn]:
+def precedence_warnings(
+    tool: Tool, file: Path, scope: Scope, places: ConfigurationFolders
+) -> Iterator[PlanWarning]:
     """Tell what goes before a file that is written: variables, and files that are nearer."""
     for variable in _VARIABLES[tool]:
         if value := places.environ.get(variable):
-            yield Warn(
+            yield PlanWarning(
                 "setting-overridden",
                 tr(
                     "the variable {variable} ({value}) goes before {file}",
-                    variable=variable, value=redact(value), file=file,
+                    variable=variable, value=redact_credentials(value), file=file,
                 ),
             )  # fmt: skip
     for path in _nearer(tool, file, scope, places):
         text = _text_of(path)
         if text is not None and _says(tool, path, text):
-            yield Warn("setting-overridden", tr("{nearer} goes before {file}", nearer=path, file=file))
+            yield PlanWarning("setting-overridden", tr("{nearer} goes before {file}", nearer=path, file=file))
 
 
-def _nearer(tool: Tool, file: Path, scope: Scope, places: Places) -> Iterator[Path]:
+def _nearer(tool: Tool, file: Path, scope: Scope, places: ConfigurationFolders) -> Iterator[Path]:
     match tool:
         case "pip":
             files = places.pip_files()

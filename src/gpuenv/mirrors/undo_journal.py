@@ -23,7 +23,7 @@ _LARGEST = 16 << 20  # bytes: it holds a file of at most 4 MB
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SavedFile:
     """One changed file: what it held (`original`, None: it was not there), and what was written.
 
     `written` is the digest of the bytes that gpuenv wrote last; `files` are the keys it owns, each with
@@ -40,7 +40,7 @@ class Kept:
     folders: tuple[Path, ...]
 
 
-def load_all(directory: Path) -> tuple[Kept, ...]:
+def load_all(directory: Path) -> tuple[SavedFile, ...]:
     """Return all entries, sorted by path; UsageError for one that can't be read."""
     if not directory.is_dir():
         return ()
@@ -48,13 +48,13 @@ def load_all(directory: Path) -> tuple[Kept, ...]:
     return tuple(sorted(entries, key=lambda one: str(one.path)))
 
 
-def load(directory: Path, path: Path) -> Kept | None:
+def load(directory: Path, path: Path) -> SavedFile | None:
     """Return the entry of a file, None if gpuenv never changed it."""
     file = _file(directory, path)
     return _load(file) if file.exists() else None
 
 
-def keep(directory: Path, kept: Kept) -> None:
+def keep(directory: Path, kept: SavedFile) -> None:
     """Write an entry; it is whole on disk before this returns."""
     original = None if kept.original is None else base64.b64encode(kept.original).decode("ascii")
     document = {
@@ -81,7 +81,7 @@ def _file(directory: Path, path: Path) -> Path:
     return directory / f"{sha256(str(path).encode('utf-8', 'surrogateescape')).hexdigest()[:24]}.json"
 
 
-def _load(file: Path) -> Kept:
+def _load(file: Path) -> SavedFile:
     try:
         return _checked(parse_kept(load_json(_own_text(file))), file)
     except (ValueError, RecursionError) as error:
@@ -101,13 +101,13 @@ def _own_text(file: Path) -> str:
         raise ValueError(reason_of(error)) from None
 
 
-def _checked(kept: Kept, file: Path) -> Kept:
+def _checked(kept: SavedFile, file: Path) -> SavedFile:
     if _file(file.parent, kept.path) != file:
         raise ValueError(tr("it is named after another path than `{path}`", path=kept.path))
     return kept
 
 
-def parse_kept(document: object) -> Kept:
+def parse_kept(document: object) -> SavedFile:
     """Read an entry; ValueError for anything else.
 
     {"schema_version": 1, "path": "/home/ada/.config/pip/pip.conf", "tool": "pip", "mirror": "tuna",
@@ -121,7 +121,7 @@ def parse_kept(document: object) -> Kept:
             raise ValueError(tr("another version of gpuenv wrote it"))
         original = document["original"]
         tool = _tool(document["tool"])
-        return Kept(
+        return SavedFile(
             path=_path(document["path"]),
             tool=tool,
             mirror=_text(document["mirror"]),

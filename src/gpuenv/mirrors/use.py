@@ -25,24 +25,24 @@ from gpuenv.files.config_files import (
 )
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import said, tr
-from gpuenv.indexes.configuration.locations import Places, Scope
+from gpuenv.indexes.configuration.locations import ConfigurationFolders, Scope
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.indexes.mirrors.lookup import correction, mirror_of_url
 from gpuenv.indexes.urls import is_remote
 from gpuenv.mirrors import undo_journal as journal
-from gpuenv.mirrors.precedence import what_wins
+from gpuenv.mirrors.precedence import precedence_warnings
 from gpuenv.mirrors.settings import FORMATS, TOOLS, carries, put_back, wanted_settings
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.mirror import Mirror, PypiPart, Tool
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.process.surroundings import find_executable
-from gpuenv.secrets.url_credentials import has_userinfo, redact
+from gpuenv.secrets.url_credentials import has_userinfo, redact_credentials
 
 _FOLDER = "settings"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ConfigurationChange:
     """One file: what it holds and what it would; None where there is none."""
 
     tool: Tool
@@ -57,7 +57,7 @@ class Change:
     def diff(self) -> str:
         """The change as a unified diff, without the passwords in addresses: a terminal is looked at."""
         before, after = (
-            redact((side or b"").decode("utf-8", "replace")).splitlines(keepends=True)
+            redact_credentials((side or b"").decode("utf-8", "replace")).splitlines(keepends=True)
             for side in (self.before, self.after)
         )
         lines = difflib.unified_diff(before, after, fromfile=str(self.path), tofile=str(self.path))
@@ -69,8 +69,8 @@ class Changes:
     """What would be done, in all files, and what a reader should know of it."""
 
     mirror: str
-    changes: tuple[Change, ...]
-    warnings: tuple[Warn, ...]
+    changes: tuple[ConfigurationChange, ...]
+    warnings: tuple[PlanWarning, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def plan_use(name: str, options: UseOptions, environ: Mapping[str, str]) -> Chan
     mirrors = load_mirrors(environ)
     mirror = _mirror(name, options, mirrors)
     places = _places(environ)
-    changes: list[Change] = []
+    changes: list[ConfigurationChange] = []
     there = tuple(tool for tool in TOOLS if carries(mirror, tool) and _is_there(tool, options.scope, places))
     for tool in options.tools or there:
         path = _file(tool, options.scope, places)
@@ -96,7 +96,9 @@ def plan_use(name: str, options: UseOptions, environ: Mapping[str, str]) -> Chan
             changes.append(replace(change, private=options.scope == "user" and _brings_secret(change)))
         elif options.tools:
             raise _no_such_file(tool, options.scope)
-    warnings = [warn for one in changes for warn in what_wins(one.tool, one.path, options.scope, places)]
+    warnings = [
+        warn for one in changes for warn in precedence_warnings(one.tool, one.path, options.scope, places)
+    ]
     return Changes(mirror.name, tuple(one for one in changes if one.before != one.after), tuple(warnings))
 
 
@@ -106,7 +108,7 @@ def apply_use(planned: Changes, environ: Mapping[str, str]) -> None:
     for change in planned.changes:
         check_writable(change.path)
         _check_unchanged(change)
-    done: list[tuple[Change, journal.Kept | None]] = []
+    done: list[tuple[ConfigurationChange, journal.SavedFile | None]] = []
     try:
         for change in planned.changes:
             done.append((change, journal.load(directory, change.path)))
@@ -118,7 +120,7 @@ def apply_use(planned: Changes, environ: Mapping[str, str]) -> None:
         raise
 
 
-def _undo(directory: Path, change: Change, earlier: journal.Kept | None) -> None:
+def _undo(directory: Path, change: ConfigurationChange, earlier: journal.SavedFile | None) -> None:
     """Take back a change that others of the same command could not follow."""
     if read_bytes(change.path) == change.after:
         if change.before is None:
@@ -131,7 +133,7 @@ def _undo(directory: Path, change: Change, earlier: journal.Kept | None) -> None
         journal.keep(directory, earlier)
 
 
-def _check_unchanged(change: Change) -> None:
+def _check_unchanged(change: ConfigurationChange) -> None:
     if read_bytes(change.path) != change.before:
         raise UsageError(
             tr("`{file}` changed while it was looked at", file=change.path),
@@ -214,7 +216,7 @@ def _refuse_plain_http(mirror: Mirror, options: UseOptions) -> None:
         )
 
 
-def _places(environ: Mapping[str, str]) -> Places:
+def _places(environ: Mapping[str, str]) -> ConfigurationFolders:
     try:
         home = Path.home()
     except RuntimeError:
@@ -224,10 +226,10 @@ def _places(environ: Mapping[str, str]) -> Places:
             fixes=(Fix(tr("set HOME, or give --scope environment")),),
         ) from None
     active = environ.get("VIRTUAL_ENV") or environ.get("CONDA_PREFIX")
-    return Places(environ, home, Path("/"), Path(active or sys.prefix), sys.platform)
+    return ConfigurationFolders(environ, home, Path("/"), Path(active or sys.prefix), sys.platform)
 
 
-def _is_there(tool: Tool, scope: Scope, places: Places) -> bool:
+def _is_there(tool: Tool, scope: Scope, places: ConfigurationFolders) -> bool:
     """Whether a tool is used here: pip and uv come with Python and gpuenv, conda need not be there."""
     if tool != "conda":
         return True
@@ -236,7 +238,7 @@ def _is_there(tool: Tool, scope: Scope, places: Places) -> bool:
     return bool(path or named) or places.conda_file(scope).exists()
 
 
-def _file(tool: Tool, scope: Scope, places: Places) -> Path | None:
+def _file(tool: Tool, scope: Scope, places: ConfigurationFolders) -> Path | None:
     match tool:
         case "pip":
             return places.pip_file(scope)
@@ -254,7 +256,7 @@ def _no_such_file(tool: Tool, scope: Scope) -> UsageError:
     )
 
 
-def _change(tool: Tool, path: Path, mirror: Mirror, mirrors: Mirrors) -> Change:
+def _change(tool: Tool, path: Path, mirror: Mirror, mirrors: Mirrors) -> ConfigurationChange:
     before = read_bytes(path)
     text = decoded(path, before)
     form = FORMATS[tool]
@@ -265,10 +267,12 @@ def _change(tool: Tool, path: Path, mirror: Mirror, mirrors: Mirrors) -> Change:
     except ValueError as error:
         raise _garbled(path, tool, error) from None
     settings = tuple((key, present.get(key), value) for key, value in wanted.items())
-    return Change(tool, path, before, before if after == text else after.encode("utf-8"), settings)
+    return ConfigurationChange(
+        tool, path, before, before if after == text else after.encode("utf-8"), settings
+    )
 
 
-def _brings_secret(change: Change) -> bool:
+def _brings_secret(change: ConfigurationChange) -> bool:
     """Tell whether a password comes into a file: who could read the file could read it too."""
     before, after = ((side or b"").decode("utf-8", "replace") for side in (change.before, change.after))
     return has_userinfo(after) and not has_userinfo(before)
@@ -283,13 +287,13 @@ def _garbled(path: Path, tool: str, error: ValueError) -> UsageError:
     )
 
 
-def _kept(change: Change, mirror: str, earlier: journal.Kept | None) -> journal.Kept:
+def _kept(change: ConfigurationChange, mirror: str, earlier: journal.SavedFile | None) -> journal.SavedFile:
     """What to keep: the oldest original counts, and of each key the value before the first change."""
     oldest = {key: before for key, before, _ in earlier.settings} if earlier else {}
     newest = {key: after for key, _, after in earlier.settings} if earlier else {}
     newest |= {key: after for key, _, after in change.settings}
     first = {key: before for key, before, _ in change.settings} | oldest
-    return journal.Kept(
+    return journal.SavedFile(
         path=change.path,
         tool=change.tool,
         mirror=mirror,
@@ -301,14 +305,14 @@ def _kept(change: Change, mirror: str, earlier: journal.Kept | None) -> journal.
     )
 
 
-def _back(kept: journal.Kept) -> Change:
+def _back(kept: journal.SavedFile) -> ConfigurationChange:
     """What brings a file back: its former bytes if nobody touched it since, else its own keys alone."""
     now = read_bytes(kept.path)
     tool = kept.tool
     if now == kept.original or (now is not None and digest(now) == kept.written):
-        return Change(tool, kept.path, now, kept.original)
+        return ConfigurationChange(tool, kept.path, now, kept.original)
     if now is None:  # removed by hand: there is nothing of ours left in it
-        return Change(tool, kept.path, None, None)
+        return ConfigurationChange(tool, kept.path, None, None)
     text = decoded(kept.path, now)
     form = FORMATS[tool]
     try:
@@ -316,7 +320,7 @@ def _back(kept: journal.Kept) -> Change:
         after = form.write_settings(text, back) if back else text
     except ValueError as error:
         raise _garbled(kept.path, tool, error) from None
-    return Change(tool, kept.path, now, after.encode("utf-8"), left=left)
+    return ConfigurationChange(tool, kept.path, now, after.encode("utf-8"), left=left)
 
 
 def _directory(environ: Mapping[str, str]) -> Path:

@@ -69,7 +69,7 @@ class UsageError(GpuenvError):
     exit_code = 2
 
 
-class Refused(GpuenvError):  # noqa: N818 - the field's word
+class Unsatisfiable(GpuenvError):  # noqa: N818 - the field's word
     """Nothing satisfies the request on this machine, or the machine's driver is broken."""
 
     exit_code = 3

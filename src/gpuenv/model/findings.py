@@ -137,7 +137,7 @@ class GpuState:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class KernelFindings:
     """The kernel, its modules, and the driver's libraries.
 
     `modules` are the loaded ones of graphics drivers, `nvidia` is the text of /proc/driver/nvidia/version,
@@ -159,7 +159,7 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class MachineLimits:
     """Room and limits: bytes free, bytes of shared memory, open files, what the CPU can do."""
 
     shared_memory: int | None = None
@@ -240,8 +240,8 @@ class Findings:
     nodes: tuple[Node, ...] = ()
     pci: tuple[PciDevice, ...] = ()
     states: tuple[GpuState, ...] = ()
-    kernel: Kernel = Kernel()
-    limits: Limits = Limits()
+    kernel: KernelFindings = KernelFindings()
+    limits: MachineLimits = MachineLimits()
     windows: WindowsFacts | None = None
     indexes: tuple[ConfiguredIndex, ...] = ()
     lost_certificates: tuple[tuple[str, str], ...] = ()  # variable and the file that it names, not there

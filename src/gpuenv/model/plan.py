@@ -129,7 +129,7 @@ CUDA_ON_CPU = "cuda-build-on-cpu"  # the code of a warning
 
 
 @dataclass(frozen=True, slots=True)
-class Warn:
+class PlanWarning:
     """Something the plan's reader should know; `code` is kebab-case."""
 
     code: str
@@ -174,7 +174,7 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OriginalRequest:
     """What a plan was asked for, so that its environment can be changed later in the same sense.
 
     `requirements` are all of them, those of the torch stack too; `mirrors`, `find_links` (folders absolute),
@@ -219,13 +219,13 @@ class Plan:
     why: tuple[Because, ...]
     rejected: tuple[Rejection, ...]
     advice: tuple[Advice, ...]
-    warnings: tuple[Warn, ...]
+    warnings: tuple[PlanWarning, ...]
     stack: tuple[StackFile, ...] = ()
     conda: CondaPlan | None = None
     hashed: str | None = None
     python_release: str | None = None
     compatibility: tuple[Because, ...] = ()
-    asked: Asked | None = None
+    asked: OriginalRequest | None = None
     download: Download | None = None
     checked: CheckedStack | None = None
     held: HeldFiles | None = None

@@ -12,8 +12,8 @@ from typing import Any
 
 from .journal import changing, is_pending, recover
 from .locks import locked
-from .making import Making, Wanted
-from .places import Place, find_place, identity_of, is_environment, names_in, read_regular
+from .making import CreateRequest, NodeCreation
+from .places import NodeEnvironmentPaths, find_place, identity_of, is_environment, names_in, read_regular
 from .problems import NodeError, bad_request
 from .pythons import choose_python
 
@@ -38,18 +38,18 @@ def create(request: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
             return _answer(place, state, changed=False)
         python = choose_python(wanted.python, environ)
         with changing(place) as change:
-            making = Making(wanted, place, environ, descriptors)
+            making = NodeCreation(wanted, place, environ, descriptors)
             making.make(python, change.mark)
             making.record(_installed_of(wanted, place, making.log))
             change.commit()
         return _answer(place, state, changed=True)
 
 
-def _answer(place: Place, state: str, *, changed: bool) -> dict[str, Any]:
+def _answer(place: NodeEnvironmentPaths, state: str, *, changed: bool) -> dict[str, Any]:
     return {"ok": True, "changed": changed, "state": state, "environment": place.path}
 
 
-def _would(wanted: Wanted, place: Place, environ: Mapping[str, str]) -> str:
+def _would(wanted: CreateRequest, place: NodeEnvironmentPaths, environ: Mapping[str, str]) -> str:
     # what a killed program left is undone under the lock, which looking does not take
     state = "made" if is_pending(place) else _state_of(wanted, place)
     if state != "unchanged":
@@ -60,7 +60,7 @@ def _would(wanted: Wanted, place: Place, environ: Mapping[str, str]) -> str:
 # the request
 
 
-def _wanted(request: Mapping[str, Any]) -> Wanted:
+def _wanted(request: Mapping[str, Any]) -> CreateRequest:
     for name, kind in _KINDS:
         if not isinstance(request.get(name), kind):
             raise bad_request(f"`{name}` is missing or of the wrong kind")
@@ -72,7 +72,7 @@ def _wanted(request: Mapping[str, Any]) -> Wanted:
         raise bad_request("`record` has no plan")
     fields = {name: request[name] for name, _ in _KINDS}
     names = tuple(sorted(map(normalized, request["names"])))
-    return Wanted(**dict(fields, names=names, force=request.get("force") is True))
+    return CreateRequest(**dict(fields, names=names, force=request.get("force") is True))
 
 
 def _wait_s(request: Mapping[str, Any]) -> float:
@@ -85,7 +85,7 @@ def _wait_s(request: Mapping[str, Any]) -> float:
 # what is there
 
 
-def _state_of(wanted: Wanted, place: Place) -> str:
+def _state_of(wanted: CreateRequest, place: NodeEnvironmentPaths) -> str:
     """Return what making the environment would come to; raise NodeError where it may not be made."""
     if not os.path.lexists(place.path) or _is_empty(place.path):
         return "made"
@@ -100,12 +100,12 @@ def _state_of(wanted: Wanted, place: Place) -> str:
     return "replaced"
 
 
-def _not_ours(place: Place) -> NodeError:
+def _not_ours(place: NodeEnvironmentPaths) -> NodeError:
     message = f"gpuenv did not make the environment `{place.name}`: choose another name, or --force"
     return NodeError("environment-exists", message)
 
 
-def _of_another_plan(place: Place) -> NodeError:
+def _of_another_plan(place: NodeEnvironmentPaths) -> NodeError:
     message = f"another plan made the environment `{place.name}`: choose another name, or --force"
     return NodeError("environment-exists", message)
 
@@ -114,7 +114,7 @@ def _is_empty(path: str) -> bool:
     return identity_of(path) is not None and not os.listdir(path)
 
 
-def recorded_plan(place: Place) -> dict[str, Any] | None:
+def recorded_plan(place: NodeEnvironmentPaths) -> dict[str, Any] | None:
     """Return the plan that gpuenv.json keeps of an environment, None where there is none to read."""
     try:
         plan = json.loads(read_regular(place.record, _LARGEST_RECORD).decode("utf-8"))["plan"]
@@ -123,7 +123,7 @@ def recorded_plan(place: Place) -> dict[str, Any] | None:
     return plan if isinstance(plan, dict) else None
 
 
-def _is_whole(place: Place, plan: Mapping[str, Any]) -> bool:
+def _is_whole(place: NodeEnvironmentPaths, plan: Mapping[str, Any]) -> bool:
     """Whether all that was installed is still there, in its version, with its interpreter.
 
     Raises NodeError where another machine made it with an interpreter that is not on this one: the two
@@ -141,7 +141,7 @@ def _is_whole(place: Place, plan: Mapping[str, Any]) -> bool:
     return works
 
 
-def _installed_of(wanted: Wanted, place: Place, log: str) -> dict[str, str]:
+def _installed_of(wanted: CreateRequest, place: NodeEnvironmentPaths, log: str) -> dict[str, str]:
     """Return the versions of what was wanted; raise NodeError where some of it is not there."""
     there = installed(place.path)
     missing = [name for name in wanted.names if name not in there]

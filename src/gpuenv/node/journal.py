@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
-from .places import Place, identity_of, read_regular, replace_file, unwritable
+from .places import NodeEnvironmentPaths, identity_of, read_regular, replace_file, unwritable
 from .problems import NodeError, refused_by_system
 
 _SCHEMA_VERSION = 1
@@ -24,7 +24,7 @@ _LARGEST = 1 << 20  # bytes
 MARKER = ".gpuenv-building"
 
 
-class Journal(NamedTuple):
+class NodeJournal(NamedTuple):
     """One change under way; only a directory with our identity, or with our marker in it, is removed."""
 
     path: str
@@ -37,16 +37,16 @@ class Journal(NamedTuple):
     replaced: tuple[int, int] | None = None  # the identity of what lies under `old` meanwhile
 
 
-class Change:
+class NodeTransaction:
     """A change that is under way; what is not committed is undone."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: NodeEnvironmentPaths) -> None:
         self.place = place
         token = secrets.token_hex(8)
         beside = os.path.join(os.path.dirname(place.path), "." + os.path.basename(place.path))
         os.makedirs(os.path.dirname(place.path), exist_ok=True)
         old = beside + ".gpuenv-old-" + token if os.path.lexists(place.path) else None
-        journal = Journal(place.path, old, beside + ".gpuenv-new-" + token, token)
+        journal = NodeJournal(place.path, old, beside + ".gpuenv-new-" + token, token)
         replaced = identity_of(place.path) if old is not None else None
         self._journal = _written(place, journal._replace(replaced=replaced))
 
@@ -79,10 +79,10 @@ class Change:
 
 
 @contextmanager
-def changing(place: Place) -> Iterator[Change]:
+def changing(place: NodeEnvironmentPaths) -> Iterator[NodeTransaction]:
     """Begin a change; undo it unless it was committed. The place must be locked, recovered and free."""
     try:
-        change = Change(place)
+        change = NodeTransaction(place)
         try:
             change.make_directory()
             yield change
@@ -92,7 +92,7 @@ def changing(place: Place) -> Iterator[Change]:
         raise refused_by_system(error, place.path) from error
 
 
-def recover(place: Place) -> None:
+def recover(place: NodeEnvironmentPaths) -> None:
     """Finish or undo a change that a killed program left behind; the place must be locked."""
     file = _file(place)
     for half in glob.glob(glob.escape(os.path.join(os.path.dirname(file), f".{place.key}.json-")) + "*"):
@@ -111,12 +111,12 @@ def recover(place: Place) -> None:
             raise _not_undone(place, error) from error
 
 
-def is_pending(place: Place) -> bool:
+def is_pending(place: NodeEnvironmentPaths) -> bool:
     """Tell whether a change at the place is under way, or was left by a killed program."""
     return os.path.lexists(os.path.join(place.store, "journals", place.key + ".json"))
 
 
-def parse_journal(text: str) -> Journal:
+def parse_journal(text: str) -> NodeJournal:
     """Parse a journal; raise ValueError for anything that gpuenv would not have written.
 
     {"schema_version": 1, "path": "/data/envs/paper", "old": "/data/envs/.paper.gpuenv-old-5d1f",
@@ -136,24 +136,26 @@ def parse_journal(text: str) -> Journal:
     if not fits:
         raise ValueError("the journal is not one that gpuenv wrote")
     marked = document["marked"] is True
-    return Journal(path, old, trash, str(document["token"]), document["state"], identity, marked, replaced)
+    return NodeJournal(
+        path, old, trash, str(document["token"]), document["state"], identity, marked, replaced
+    )
 
 
 def _parse_identity(numbers: Any) -> tuple[int, int] | None:
     return (int(numbers[0]), int(numbers[1])) if numbers is not None else None
 
 
-def _of(place: Place, journal: Journal) -> Journal:
+def _of(place: NodeEnvironmentPaths, journal: NodeJournal) -> NodeJournal:
     if place._replace(path=journal.path).key != place.key:
         raise ValueError(f"it is named after another path than `{journal.path}`")
     return journal
 
 
-def _file(place: Place) -> str:
+def _file(place: NodeEnvironmentPaths) -> str:
     return os.path.join(place.own_folder("journals"), place.key + ".json")
 
 
-def _written(place: Place, journal: Journal) -> Journal:
+def _written(place: NodeEnvironmentPaths, journal: NodeJournal) -> NodeJournal:
     document = dict(journal._asdict(), schema_version=_SCHEMA_VERSION)
     file = _file(place)
     try:
@@ -163,7 +165,7 @@ def _written(place: Place, journal: Journal) -> Journal:
     return journal
 
 
-def _undo_or_finish(place: Place, journal: Journal) -> None:
+def _undo_or_finish(place: NodeEnvironmentPaths, journal: NodeJournal) -> None:
     """Each step can be repeated, so that this may itself be interrupted."""
     if journal.state == "building":
         _undo(journal)
@@ -177,7 +179,7 @@ def _undo_or_finish(place: Place, journal: Journal) -> None:
         os.unlink(_file(place))
 
 
-def _undo(journal: Journal) -> None:
+def _undo(journal: NodeJournal) -> None:
     moved_aside = journal.old is not None and os.path.lexists(journal.old)
     if journal.old is not None and not moved_aside:
         return  # what was there is still there, or back already
@@ -196,7 +198,7 @@ def _undo(journal: Journal) -> None:
     os.rename(journal.old, journal.path)
 
 
-def _is_ours(journal: Journal) -> bool:
+def _is_ours(journal: NodeJournal) -> bool:
     if journal.identity is None or identity_of(journal.path) is None:
         return False
     if journal.marked:
@@ -211,7 +213,7 @@ def _marker_of(path: str) -> str | None:
         return None
 
 
-def _not_undone(place: Place, error: OSError) -> NodeError:
+def _not_undone(place: NodeEnvironmentPaths, error: OSError) -> NodeError:
     message = "`{}` could not be brought back: {}; the next run tries again"
     return NodeError("roll-back-failed", message.format(place.name, error.strerror or error), (str(error),))
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .places import Place, unwritable
+from .places import NodeEnvironmentPaths, unwritable
 from .problems import NodeError
 
 _EVERY_S = 0.1
@@ -21,7 +21,7 @@ _TAKEN = (errno.EAGAIN, errno.EACCES)
 
 
 @contextmanager
-def locked(place: Place, wait_s: float) -> Iterator[tuple[int, ...]]:
+def locked(place: NodeEnvironmentPaths, wait_s: float) -> Iterator[tuple[int, ...]]:
     """Hold the lock of a place; yield descriptors that the installer must inherit.
 
     Through them it holds a second lock, so that nobody touches the place before the orphan of a killed
@@ -48,7 +48,7 @@ def _open(path: str) -> int:
         raise unwritable(os.path.dirname(path), error) from None
 
 
-def _wait(descriptor: int, place: Place, until: float, needed: bool) -> None:
+def _wait(descriptor: int, place: NodeEnvironmentPaths, until: float, needed: bool) -> None:
     told = False
     while not _lock(descriptor, place, needed):
         if time.monotonic() >= until:
@@ -60,7 +60,7 @@ def _wait(descriptor: int, place: Place, until: float, needed: bool) -> None:
         time.sleep(_EVERY_S)
 
 
-def _lock(descriptor: int, place: Place, needed: bool) -> bool:
+def _lock(descriptor: int, place: NodeEnvironmentPaths, needed: bool) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

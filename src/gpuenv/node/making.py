@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
-from .places import Place, replace_file, unwritable
+from .places import NodeEnvironmentPaths, replace_file, unwritable
 from .problems import NodeError, step_failed
 from .pythons import find_uv
 from .running import closed, run, run_logged, without_misleading
@@ -32,7 +32,7 @@ def _as_read(size: int) -> str:
     return f"{size / 1e9:.1f} GB" if size >= _MANY else f"{size / 1e6:.1f} MB"
 
 
-class Wanted(NamedTuple):
+class CreateRequest(NamedTuple):
     """What is asked for: `requirements` is the text of a requirements file, `fingerprint` names its files.
 
     `python` is MAJOR.MINOR. `hashed` tells that every file is named with its hash. `names` are the packages
@@ -49,11 +49,15 @@ class Wanted(NamedTuple):
     force: bool
 
 
-class Making:
+class NodeCreation:
     """The work on one environment; `log` is the file that has all that the installer printed."""
 
     def __init__(
-        self, wanted: Wanted, place: Place, environ: Mapping[str, str], keep_open: tuple[int, ...]
+        self,
+        wanted: CreateRequest,
+        place: NodeEnvironmentPaths,
+        environ: Mapping[str, str],
+        keep_open: tuple[int, ...],
     ) -> None:
         self.log = _new_log(place)
         self._wanted, self._place, self._keep_open = wanted, place, keep_open
@@ -145,13 +149,13 @@ def _tell(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _new_log(place: Place) -> str:
+def _new_log(place: NodeEnvironmentPaths) -> str:
     moment = datetime.now(timezone.utc)
     name = f"{os.path.basename(place.path)}-{moment:%Y%m%dT%H%M%SZ}-{place.key[:6]}.log"
     return os.path.join(place.folder("logs"), name)
 
 
-def _remember(place: Place) -> None:
+def _remember(place: NodeEnvironmentPaths) -> None:
     if not place.is_elsewhere:
         return
     folder = place.folder("elsewhere")

@@ -22,7 +22,7 @@ RECORD = "gpuenv.json"
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
-class Place(NamedTuple):
+class NodeEnvironmentPaths(NamedTuple):
     """Where one environment is or will be; `store` is gpuenv's folder, `name` what people call it."""
 
     store: str
@@ -84,12 +84,12 @@ def unwritable(path: str, error: OSError) -> NodeError:
     return NodeError("data-dir-unwritable", message, (str(error),))
 
 
-def find_place(request: Mapping[str, Any], environ: Mapping[str, str]) -> Place:
+def find_place(request: Mapping[str, Any], environ: Mapping[str, str]) -> NodeEnvironmentPaths:
     """Return the place that a request names: by `name` in the store, or by `target`, a path."""
     name, target = request.get("name"), request.get("target")
     if isinstance(target, str) and target:
         path = _path(target)
-        return Place(_store(environ), path, path)
+        return NodeEnvironmentPaths(_store(environ), path, path)
     if not isinstance(name, str) or not name:
         raise bad_request("it names no environment")
     name = unicodedata.normalize("NFC", name)
@@ -97,7 +97,7 @@ def find_place(request: Mapping[str, Any], environ: Mapping[str, str]) -> Place:
     if problem:
         raise _bad_name(name, problem)
     store = _store(environ)
-    return Place(store, name, os.path.join(store, "envs", name))
+    return NodeEnvironmentPaths(store, name, os.path.join(store, "envs", name))
 
 
 def _store(environ: Mapping[str, str]) -> str:

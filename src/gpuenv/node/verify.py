@@ -12,7 +12,7 @@ from typing import Any
 
 from .create import recorded_plan
 from .journal import is_pending
-from .places import Place, find_place
+from .places import NodeEnvironmentPaths, find_place
 from .problems import NodeError, bad_request
 from .running import run
 
@@ -44,7 +44,7 @@ def verify(request: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
 
 
 def _run(
-    place: Place, arguments: list[str], limit_s: float, folder: str, environ: Mapping[str, str]
+    place: NodeEnvironmentPaths, arguments: list[str], limit_s: float, folder: str, environ: Mapping[str, str]
 ) -> dict[str, Any]:
     child, result = os.path.join(folder, _CHILD), os.path.join(folder, "result.json")
     with open(child, "wb") as sink:
@@ -58,7 +58,7 @@ def _run(
     return {"report": _read(result), "ended": dict(how, limit_s=limit_s), "printed": printed}
 
 
-def _planned(place: Place) -> dict[str, Any]:
+def _planned(place: NodeEnvironmentPaths) -> dict[str, Any]:
     """Return what the environment's plan said of torch: gpuenv holds the result against it."""
     plan = recorded_plan(place) or {}
     packages = plan.get("packages")

@@ -15,8 +15,8 @@ from gpuenv.environments.external import remember
 from gpuenv.environments.lock import WAIT_S, locked
 from gpuenv.environments.os_errors import os_error_told
 from gpuenv.environments.record import Record, write_record
-from gpuenv.environments.run_steps import Running, check_space, new_log, run_steps
-from gpuenv.environments.store import Place, find_place
+from gpuenv.environments.run_steps import StepEnvironment, check_space, new_log, run_steps
+from gpuenv.environments.store import EnvironmentPaths, find_place
 from gpuenv.environments.wheel_check import check_files
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import get_manager
@@ -24,7 +24,7 @@ from gpuenv.installers.conda import commands as conda_calls
 from gpuenv.installers.protocol import environment_python
 from gpuenv.model.errors import InstallFailed
 from gpuenv.model.plan import Plan
-from gpuenv.operations.create_conda import Making, environments_home, make_conda_environment
+from gpuenv.operations.create_conda import CondaCreation, environments_home, make_conda_environment
 from gpuenv.operations.proof_age import proven
 from gpuenv.operations.settle import settle
 from gpuenv.operations.unverified import proof_interrupted
@@ -68,7 +68,7 @@ class Options:
     request: str | None = None  # the digest of what was asked for, to be kept in the record
 
 
-def check_name(name: str, *, environ: Mapping[str, str], force: bool, manager: str = "") -> Place:
+def check_name(name: str, *, environ: Mapping[str, str], force: bool, manager: str = "") -> EnvironmentPaths:
     """Return where the environment would go; raise UsageError early where `create` would refuse."""
     place = find_place(name, environ, environments_home(manager, environ))
     if not apply.is_pending(place):
@@ -76,7 +76,7 @@ def check_name(name: str, *, environ: Mapping[str, str], force: bool, manager: s
     return place
 
 
-def begin_log(place: Place) -> Path:
+def begin_log(place: EnvironmentPaths) -> Path:
     """Return an empty log for what is fetched before `create`; raise UsageError where none can be kept."""
     log = new_log(place)
     try:
@@ -110,16 +110,16 @@ def create(
         log = options.log or new_log(place)
         running = _running(plan, environ, options, log, descriptors)
         with apply.changing(place, force=options.force) as change:
-            making = Making(running, options.progress, change.mark)
+            making = CondaCreation(running, options.progress, change.mark)
             record = _record(place, plan, plan_data, options.request)
             return _build(place, plan, record, change, making, verify)
 
 
 def _running(
     plan: Plan, environ: Mapping[str, str], options: Options, log: Path, descriptors: tuple[int, ...]
-) -> Running:
+) -> StepEnvironment:
     if plan.conda is not None:
-        return Running(
+        return StepEnvironment(
             environ=environ,
             log=log,
             executables={},
@@ -129,7 +129,7 @@ def _running(
         )
     manager = get_manager(plan.manager)
     executables = manager.executables() if options.executables is None else options.executables
-    return Running(
+    return StepEnvironment(
         environ=manager.environment(environ, plan.sources),
         log=log,
         executables=executables,
@@ -140,11 +140,11 @@ def _running(
 
 
 def _build(
-    place: Place,
+    place: EnvironmentPaths,
     plan: Plan,
     record: Record,
-    change: apply.Change,
-    making: Making,
+    change: apply.Transaction,
+    making: CondaCreation,
     verify: Verify | None,
 ) -> CreateResult:
     if plan.download is None:  # what it brings was weighed before it was offered
@@ -180,7 +180,7 @@ def _build(
     return CreateResult(place.name, place.path, python, log, verified, restored)
 
 
-def _interpreter(place: Place, plan: Plan, log: Path) -> Path:
+def _interpreter(place: EnvironmentPaths, plan: Plan, log: Path) -> Path:
     system = "windows" if os.name == "nt" else "linux"
     find = environment_python if plan.conda is None else conda_calls.environment_python
     python = Path(find(str(place.path), system))
@@ -193,7 +193,7 @@ def _interpreter(place: Place, plan: Plan, log: Path) -> Path:
     return python
 
 
-def _record(place: Place, plan: Plan, plan_data: dict[str, Any], request: str | None) -> Record:
+def _record(place: EnvironmentPaths, plan: Plan, plan_data: dict[str, Any], request: str | None) -> Record:
     machines = plan_data.get("machines") or [None]
     return Record(place.name, _now(), plan.manager, plan_data, machines[0], request=request)
 

@@ -9,8 +9,8 @@ from typing import cast
 
 from gpuenv.environments.conda.create import CondaRunning, create_environment
 from gpuenv.environments.conda.create_rattler import create_with_rattler
-from gpuenv.environments.run_steps import Running, run_steps
-from gpuenv.environments.store import Place
+from gpuenv.environments.run_steps import StepEnvironment, run_steps
+from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.files.cache_use import hold
 from gpuenv.files.disk_space import check_room, first_writable
 from gpuenv.http import cache_directory
@@ -29,10 +29,10 @@ from gpuenv.planning.mirrors.labels import mirror_at
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
+class CondaCreation:
     """How it is made: where logged and told, what follows the download, who marks what is begun."""
 
-    running: Running
+    running: StepEnvironment
     progress: Callable[[int, int], None]
     mark: Callable[[], None]
 
@@ -50,7 +50,9 @@ def environments_home(manager: str, environ: Mapping[str, str]) -> Path | None:
     return first_writable(info.environments)
 
 
-def make_conda_environment(plan: Plan, part: CondaPlan, place: Place, making: Making) -> None:
+def make_conda_environment(
+    plan: Plan, part: CondaPlan, place: EnvironmentPaths, making: CondaCreation
+) -> None:
     """Make the environment of a plan at a place; raise what the tool's failure means."""
     wanted = conda_wanted(part, str(place.path))
     if plan.manager == rattler.NAME:
@@ -62,7 +64,7 @@ def make_conda_environment(plan: Plan, part: CondaPlan, place: Place, making: Ma
         _install_wheels(plan, making)
 
 
-def _make_with_tool(plan: Plan, wanted: CondaWanted, making: Making) -> None:
+def _make_with_tool(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> None:
     running = making.running
     calling = _calling(running.environ, plan.sources.access.ca_bundle, running.tell)
     calling = replace(calling, shards=_have_shards(wanted, load_mirrors(running.environ)))
@@ -82,7 +84,7 @@ def _make_with_tool(plan: Plan, wanted: CondaWanted, making: Making) -> None:
     create_environment(found, solved, following, plan.machines[0].system.os)
 
 
-def _make_with_rattler(plan: Plan, wanted: CondaWanted, making: Making) -> None:
+def _make_with_rattler(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> None:
     running = making.running
     calling = _calling(running.environ, plan.sources.access.ca_bundle, running.tell)
     running.tell(tr("choosing packages from {channels}", channels=_names(wanted)))
@@ -122,7 +124,7 @@ def _calling(
     return Calling(environ, cache_directory(environ), ca_bundle=ca_bundle, tell=tell)
 
 
-def _install_wheels(plan: Plan, making: Making) -> None:
+def _install_wheels(plan: Plan, making: CondaCreation) -> None:
     """Run uv ourselves, so that a failure is told as pip's part, and nothing is left of it either."""
     running = replace(
         making.running,

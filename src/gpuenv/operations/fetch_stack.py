@@ -13,7 +13,7 @@ from typing import Protocol
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
-from gpuenv.environments.fetch_wheel import Fetched, Follow, Missed, NotFetchedError, fetch_file
+from gpuenv.environments.fetch_wheel import Fetched, FetchProgress, Missed, NotFetchedError, fetch_file
 from gpuenv.environments.os_errors import os_error_told
 from gpuenv.environments.wheel_cache import WheelStore, is_plain, plain_digest
 from gpuenv.http import HttpClient, HttpProblem
@@ -29,21 +29,21 @@ from gpuenv.model.plan import (
     FilePlace,
     Plan,
     PlannedPackage,
+    PlanWarning,
     Sources,
     StackFile,
-    Warn,
 )
 from gpuenv.planning.hashes.files import keep_hashes
 from gpuenv.planning.make_plan import with_steps
 from gpuenv.planning.mirrors.labels import is_mirror, label_of
 from gpuenv.planning.options import PlanOptions
 from gpuenv.process.surroundings import writable_cache
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 
 _AT_A_TIME = 3  # mirrors ban those who take more
 
 
-class Watcher(Protocol):
+class FetchWatcher(Protocol):
     """Who follows the fetching; called from several threads."""
 
     def begin(self, files: int, size: int | None) -> None:
@@ -92,7 +92,7 @@ def fetch_stack(
     options: PlanOptions,
     mirrors: Mirrors,
     environ: Mapping[str, str],
-    watcher: Watcher,
+    watcher: FetchWatcher,
     *,
     target: str,
 ) -> Provided:
@@ -148,7 +148,7 @@ def _fetch_all(
     options: PlanOptions,
     mirrors: Mirrors,
     environ: Mapping[str, str],
-    watcher: Watcher,
+    watcher: FetchWatcher,
 ) -> tuple[Fetched, ...]:
     def fetch(file: StackFile) -> Fetched | None:
         try:
@@ -176,7 +176,7 @@ def _fetch_all(
     return tuple(one for number in range(len(wanted)) if (one := fetched[number]) is not None)
 
 
-def _follow(watcher: Watcher, mirrors: Mirrors) -> Follow:
+def _follow(watcher: FetchWatcher, mirrors: Mirrors) -> FetchProgress:
     def begins(file: StackFile, place: FilePlace) -> None:
         watcher.file(file.filename, label_of(place.index, mirrors))
 
@@ -186,7 +186,7 @@ def _follow(watcher: Watcher, mirrors: Mirrors) -> Follow:
     def waits(file: StackFile) -> None:
         watcher.tell(tr("another gpuenv is fetching {file}; waiting for it", file=file.filename))
 
-    return Follow(begins, missed, waits)
+    return FetchProgress(begins, missed, waits)
 
 
 def missed_text(file: StackFile, missed: Missed, mirrors: Mirrors) -> str:
@@ -202,7 +202,8 @@ def missed_text(file: StackFile, missed: Missed, mirrors: Mirrors) -> str:
 def not_fetched(error: StackNotFetchedError, mirrors: Mirrors) -> InstallFailed:
     """Return the error of a command that can't turn to another plan."""
     because = tuple(
-        Because(missed_text(error.file, missed, mirrors), redact(missed.place.url)) for missed in error.missed
+        Because(missed_text(error.file, missed, mirrors), redact_credentials(missed.place.url))
+        for missed in error.missed
     )
     fixes = (
         Fix(tr("see which mirrors have it"), "gpuenv mirrors check"),
@@ -222,7 +223,7 @@ def _told(plan: Plan, fetched: tuple[Fetched, ...], mirrors: Mirrors) -> Plan:
     """Return the plan with the places that the files really came from."""
     by_name = {one.file.filename: one for one in fetched}
     warnings = tuple(
-        Warn("mirror-file-passed-over", _passed_over(one, missed, mirrors))
+        PlanWarning("mirror-file-passed-over", _passed_over(one, missed, mirrors))
         for one in fetched
         for missed in one.missed
     )
@@ -244,8 +245,8 @@ def _had(package: PlannedPackage, fetched: Fetched | None) -> PlannedPackage:
     place = fetched.place
     return replace(
         package,
-        index=redact(place.index),
-        url=redact(place.url),
+        index=redact_credentials(place.index),
+        url=redact_credentials(place.url),
         sha256=fetched.sha256,
         size=fetched.path.stat().st_size,
     )

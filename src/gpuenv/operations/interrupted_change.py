@@ -10,22 +10,22 @@ from pathlib import Path
 from gpuenv.environments import transaction as apply
 from gpuenv.environments.listing import place_of
 from gpuenv.environments.lock import busy, locked
-from gpuenv.environments.store import Place, find_store, is_path
+from gpuenv.environments.store import EnvironmentPaths, find_store, is_path
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, UsageError, VerificationFailed
 from gpuenv.verification.locate import environment_of
 
 
-def place_at(root: Path, environ: Mapping[str, str]) -> Place:
+def place_at(root: Path, environ: Mapping[str, str]) -> EnvironmentPaths:
     """Return the place of an environment by its directory: as the other commands know it."""
     store = find_store(environ)
     real = Path(os.path.realpath(root))
     if os.path.realpath(store.environments) == str(real.parent):
-        return Place(store, real.name, store.environments / real.name)
-    return Place(store, str(real), real)
+        return EnvironmentPaths(store, real.name, store.environments / real.name)
+    return EnvironmentPaths(store, str(real), real)
 
 
-def place_meant(env: str, environ: Mapping[str, str]) -> Place | None:
+def place_meant(env: str, environ: Mapping[str, str]) -> EnvironmentPaths | None:
     """Return the place that ENV names: a name, a directory or a Python; what lies there may be gone."""
     try:
         if not is_path(env):
@@ -43,7 +43,7 @@ def place_meant(env: str, environ: Mapping[str, str]) -> Place | None:
         return None
 
 
-def refuse_half_changed(place: Place) -> None:
+def refuse_half_changed(place: EnvironmentPaths) -> None:
     """Raise VerificationFailed (exit 6) where a place is half changed, UsageError `environment-busy`."""
     if not apply.is_half_done(place):
         return
@@ -58,13 +58,13 @@ def refuse_half_changed(place: Place) -> None:
     )
 
 
-def mending(place: Place) -> Fix:
+def mending(place: EnvironmentPaths) -> Fix:
     """Return the command that mends it."""
     command = f"gpuenv doctor {shlex.quote(place.name)} --fix"
     return Fix(tr("undo or finish it: what was there comes back"), command)
 
 
-def mend(place: Place) -> bool:
+def mend(place: EnvironmentPaths) -> bool:
     """Undo or finish what a killed gpuenv left; tell whether there was something.
 
     Raises UsageError where another gpuenv is at work on it, or where what is there is not our own;

@@ -12,7 +12,7 @@ from gpuenv.model.index import Listing
 from gpuenv.own_metadata import PROJECT
 from gpuenv.planning.pages.listings import read_installer_configuration
 from gpuenv.planning.pages.project_pages import Pages
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def ask_indexes(environ: Mapping[str, str], *, offline: bool) -> tuple[OnIndex, 
     if configuration.no_index:
         return ()
     listings = Pages(configuration, environ, offline).listings(PROJECT)
-    return tuple(OnIndex(redact(one.source.url), _newest(one), one.problem) for one in listings)
+    return tuple(OnIndex(redact_credentials(one.source.url), _newest(one), one.problem) for one in listings)
 
 
 def newest(indexes: tuple[OnIndex, ...]) -> OnIndex | None:

@@ -21,11 +21,11 @@ from gpuenv.environments.listing import Environment, find_environment, list_envi
 from gpuenv.environments.lock import WAIT_S, locked, locked_to_remove
 from gpuenv.environments.record import read_record
 from gpuenv.environments.run_steps import remove_logs
-from gpuenv.environments.store import Place, find_store, is_path
+from gpuenv.environments.store import EnvironmentPaths, find_store, is_path
 from gpuenv.host.software.conda_environments import find_conda_environments
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError, VerificationFailed
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.operations.interrupted_change import mending, refuse_half_changed
 from gpuenv.process.surroundings import cache_root
 
@@ -37,15 +37,15 @@ def list_all(environ: Mapping[str, str]) -> tuple[Environment, ...]:
     return tuple(one for one in list_environments(store) if one.place.path not in hidden)
 
 
-def _hides(place: Place) -> bool:
+def _hides(place: EnvironmentPaths) -> bool:
     journal = read_journal(place)
     return (journal is not None and is_half_done(journal)) or apply.is_at_work(place)
 
 
-def list_interrupted(environ: Mapping[str, str]) -> tuple[Place, ...]:
+def list_interrupted(environ: Mapping[str, str]) -> tuple[EnvironmentPaths, ...]:
     """Return where a killed gpuenv left a change that is neither whole nor undone."""
     store = find_store(environ)
-    inside = (Place(store, path.name, path) for path in noted_paths(store))
+    inside = (EnvironmentPaths(store, path.name, path) for path in noted_paths(store))
     noted = {os.path.realpath(one.place.path): one.place for one in list_environments(store)}
     places = {
         place.path: place
@@ -54,22 +54,22 @@ def list_interrupted(environ: Mapping[str, str]) -> tuple[Place, ...]:
     return tuple(one for one in places.values() if _is_pending(one) and not apply.is_at_work(one))
 
 
-def _is_pending(place: Place) -> bool:
+def _is_pending(place: EnvironmentPaths) -> bool:
     try:
         return apply.is_pending(place)
     except UsageError:  # not our own: who changes the environment is told
         return False
 
 
-def interrupted(place: Place) -> Warn:
+def interrupted(place: EnvironmentPaths) -> PlanWarning:
     """Return what to tell of a change that was left: looking changes nothing, so that it stays."""
     text = tr(
         "a change of `{name}` was interrupted: `{command}`", name=place.name, command=mending(place).command
     )
-    return Warn("change-interrupted", text)
+    return PlanWarning("change-interrupted", text)
 
 
-def refuse_interrupted(place: Place) -> None:
+def refuse_interrupted(place: EnvironmentPaths) -> None:
     """Raise UsageError where a change is under way, or was interrupted: what lies there is half of each."""
     try:
         refuse_half_changed(place)
@@ -115,14 +115,14 @@ def render_environment(environment: Environment) -> dict[str, Any]:
     }
 
 
-def unreadable(environment: Environment) -> Warn | None:
+def unreadable(environment: Environment) -> PlanWarning | None:
     """Return what to tell of an environment whose record can't be read."""
     name, problem = environment.place.name, environment.record.problem
     if problem is None:
         return None
     text = tr("what gpuenv noted of `{name}` can't be read: {problem}", name=name, problem=problem)
     hint = tr("it runs as it is; `gpuenv create {name} --force` makes it anew", name=shlex.quote(name))
-    return Warn("record-unreadable", f"{text}; {hint}")
+    return PlanWarning("record-unreadable", f"{text}; {hint}")
 
 
 def foreign(name: str, environ: Mapping[str, str], root: Path = Path("/")) -> Path | None:
@@ -136,7 +136,7 @@ def foreign(name: str, environ: Mapping[str, str], root: Path = Path("/")) -> Pa
     return next(named, path if is_conda_environment(path) else None)
 
 
-def check_removable(name: str, environ: Mapping[str, str]) -> Place:
+def check_removable(name: str, environ: Mapping[str, str]) -> EnvironmentPaths:
     """Return what `remove` would remove; raise UsageError early where it would refuse."""
     place = place_of(name, environ)
     if not apply.is_pending(place):
@@ -161,7 +161,7 @@ def _refuse_foreign(name: str, environ: Mapping[str, str]) -> None:
         )
 
 
-def remove(name: str, environ: Mapping[str, str], *, wait_s: float = WAIT_S) -> Place:
+def remove(name: str, environ: Mapping[str, str], *, wait_s: float = WAIT_S) -> EnvironmentPaths:
     """Remove an environment that gpuenv made, or what a killed gpuenv left of one.
 
     Raises UsageError for an unknown or busy one, InstallFailed where the system refuses.

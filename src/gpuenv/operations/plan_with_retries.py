@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from gpuenv import matrices
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors
-from gpuenv.model.errors import Because, GpuenvError, InstallFailed, Refused, Unreachable
-from gpuenv.model.plan import Plan, Warn
+from gpuenv.model.errors import Because, GpuenvError, InstallFailed, Unreachable, Unsatisfiable
+from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.operations.fetch_stack import StackNotFetchedError, not_fetched
 from gpuenv.planning.make_plan import make_plan
 from gpuenv.planning.mirrors.labels import is_mirror, label_of, mirror_at
@@ -20,7 +20,7 @@ _MOST = 30  # plans; there are fewer mirrors
 
 
 @dataclass(frozen=True, slots=True)
-class Blame:
+class MirrorFailure:
     """A mirror that failed: what it did wrong, and by what names a plan is made without it.
 
     The first of `keys` excludes as little as may be enough.
@@ -31,7 +31,7 @@ class Blame:
     keys: tuple[frozenset[str], ...]
 
 
-class Trials:
+class Fallback:
     """The plans of one command; each mirror is given up at most once."""
 
     def __init__(
@@ -50,12 +50,12 @@ class Trials:
         self._environ = environ
         self._target = target
         self._tell = tell
-        self._blamed: list[Blame] = []
+        self._blamed: list[MirrorFailure] = []
 
     @property
-    def warnings(self) -> tuple[Warn, ...]:
+    def warnings(self) -> tuple[PlanWarning, ...]:
         """What was wrong with the mirrors that were given up."""
-        return tuple(Warn("mirror-given-up", _fault_text(one)) for one in self._blamed)
+        return tuple(PlanWarning("mirror-given-up", _fault_text(one)) for one in self._blamed)
 
     def plan(self) -> Plan:
         """Return the first plan; raise what `make_plan` raises where no mirror is left to do without."""
@@ -81,7 +81,7 @@ class Trials:
                 if self._blame(worse, None) is None or len(self._blamed) >= _MOST:
                     raise self._with_trials(told) from None
                 error, failed = worse, None
-            except Refused:
+            except Unsatisfiable:
                 raise self._with_trials(told) from None
             else:
                 if plan is None:
@@ -98,7 +98,7 @@ class Trials:
             return plan_from_lock(options.from_lock, options, self._environ, target=self._target)
         return make_plan(options, self._environ, target=self._target)
 
-    def _another(self, blame: Blame, failed: Plan | None) -> Plan | None:
+    def _another(self, blame: MirrorFailure, failed: Plan | None) -> Plan | None:
         """Return a plan that reads other places, None where there is none."""
         for keys in blame.keys:
             options = replace(self.options, excluding=self.options.excluding | keys)
@@ -110,7 +110,7 @@ class Trials:
                 return plan
         return None
 
-    def _blame(self, error: GpuenvError | StackNotFetchedError, failed: Plan | None) -> Blame | None:
+    def _blame(self, error: GpuenvError | StackNotFetchedError, failed: Plan | None) -> MirrorFailure | None:
         if isinstance(error, StackNotFetchedError):
             return self._blame_of_files(error)
         faults = map(parse_installer_fault, matrices.load("installer-faults"))
@@ -128,18 +128,18 @@ class Trials:
             return fault.url or f"https://{fault.host}"
         return failed.sources.index_url if failed else None
 
-    def _blame_of_files(self, error: StackNotFetchedError) -> Blame | None:
+    def _blame_of_files(self, error: StackNotFetchedError) -> MirrorFailure | None:
         urls = tuple(missed.place.index for missed in error.missed)
         problem = f"{error.file.filename} {error.missed[0].reason}"
         labels = ", ".join(dict.fromkeys(label_of(url, self._mirrors) for url in urls))
         keys = frozenset(key for url in urls for key in self._names(url))
-        return Blame(labels, problem, (keys,)) if keys - self.options.excluding else None
+        return MirrorFailure(labels, problem, (keys,)) if keys - self.options.excluding else None
 
-    def _new(self, problem: str, url: str, keys: tuple[frozenset[str], ...]) -> Blame | None:
+    def _new(self, problem: str, url: str, keys: tuple[frozenset[str], ...]) -> MirrorFailure | None:
         label = label_of(url, self._mirrors)
         if any(one.mirror == label and one.problem == problem for one in self._blamed):
             return None
-        return Blame(
+        return MirrorFailure(
             label, problem, (*keys, frozenset((*self._names(url), *(one for key in keys for one in key))))
         )
 
@@ -150,7 +150,7 @@ class Trials:
     def _is_mirror(self, url: str) -> bool:
         return is_mirror(url, self.options, self._mirrors)
 
-    def _instead(self, blame: Blame, plan: Plan) -> str:
+    def _instead(self, blame: MirrorFailure, plan: Plan) -> str:
         indexes = (plan.sources.index_url, *(item.index for item in plan.packages))
         used = (label_of(one, self._mirrors) for one in indexes if one)
         return tr(
@@ -167,5 +167,5 @@ class Trials:
         return error
 
 
-def _fault_text(blame: Blame) -> str:
+def _fault_text(blame: MirrorFailure) -> str:
     return tr("mirror {mirror}: {problem}", mirror=blame.mirror, problem=blame.problem)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpuenv.files.read_limited import read_limited
 from gpuenv.planning.options import PlanOptions
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 
 _LARGEST = 64 << 20  # bytes
 
@@ -21,7 +21,7 @@ def request_digest(options: PlanOptions) -> str:
         "options": options.as_typed,
         "files": [_content(file) for file in files if file is not None],
     }
-    return sha256(redact(json.dumps(request)).encode()).hexdigest()
+    return sha256(redact_credentials(json.dumps(request)).encode()).hexdigest()
 
 
 def _content(file: Path) -> tuple[str, str | None]:

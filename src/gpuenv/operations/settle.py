@@ -8,20 +8,22 @@ from pathlib import Path
 
 from gpuenv.environments.contents.constraints_file import hold_stack, without_hold
 from gpuenv.environments.contents.seed_pip import seed_pip
-from gpuenv.environments.store import Place, is_path
+from gpuenv.environments.store import EnvironmentPaths, is_path
 from gpuenv.i18n.messages import tr
 from gpuenv.model.plan import Plan
 from gpuenv.planning.own_constraints import own_pip_constraints
 
 
-def settle(place: Place, plan: Plan, environ: Mapping[str, str], tell: Callable[[str], None]) -> None:
+def settle(
+    place: EnvironmentPaths, plan: Plan, environ: Mapping[str, str], tell: Callable[[str], None]
+) -> None:
     """Bring pip along, and hold the torch stack; raise OSError where that can't be written."""
     if not seed_pip(place.path, plan.python, plan.sources, environ):
         tell(tr("it has no pip: neither its Python nor an index brings one"))
     hold_stack(place.path, word_for(place))
 
 
-def word_for(place: Place) -> str:
+def word_for(place: EnvironmentPaths) -> str:
     """Return what a command line calls an environment, in whatever folder it is typed."""
     return shlex.quote(str(place.path) if is_path(place.name) else place.name)
 

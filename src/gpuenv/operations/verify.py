@@ -14,18 +14,18 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import VerificationFailed
 from gpuenv.model.machine import Machine
 from gpuenv.model.machine_json import parse_machine
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.operations.interrupted_change import place_meant
 from gpuenv.operations.manage import foreign, refuse_interrupted
 from gpuenv.operations.only_environment import only_environment
 from gpuenv.operations.proof_age import proven
-from gpuenv.verification.locate import Located, Lookup, locate
+from gpuenv.verification.locate import LocatedPython, Lookup, locate
 from gpuenv.verification.owner import refuse_other_owner
 from gpuenv.verification.report import ChildOutcome, Report, Stop, read_outcome, render_report
 from gpuenv.verification.run import TIMEOUT_S, run_verification
 from gpuenv.verification.verdict import (
     Planned,
-    Verdict,
+    VerificationVerdict,
     describe_failure,
     describe_verdict,
     expect,
@@ -33,7 +33,7 @@ from gpuenv.verification.verdict import (
     judge_architectures,
 )
 
-Remember = Callable[[Located, dict[str, Any], bool], Warn | None]
+Remember = Callable[[LocatedPython, dict[str, Any], bool], PlanWarning | None]
 """Keeps the data of a verification, and whether it held, with its environment; a warning where it can't."""
 
 
@@ -55,10 +55,10 @@ class VerifyOptions:
 class VerifyResult:
     """What verify found; `lines` are for people."""
 
-    located: Located
+    located: LocatedPython
     report: Report
-    verdict: Verdict
-    warnings: tuple[Warn, ...] = ()
+    verdict: VerificationVerdict
+    warnings: tuple[PlanWarning, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -81,7 +81,7 @@ class VerifyResult:
         return None if self.ok else describe_failure(self.verdict, self.located.label, self.data)
 
 
-def record_verification(located: Located, data: dict[str, Any], ok: bool) -> Warn | None:
+def record_verification(located: LocatedPython, data: dict[str, Any], ok: bool) -> PlanWarning | None:
     """Write a verification into gpuenv.json, where gpuenv made the environment."""
     record = read_record(located.root) if located.root else None
     if record is None or record.problem or located.root is None:
@@ -92,7 +92,7 @@ def record_verification(located: Located, data: dict[str, Any], ok: bool) -> War
         text = tr(
             "the result could not be kept in `{path}`: {error}", path=located.root, error=reason_of(error)
         )
-        return Warn("not-recorded", text)
+        return PlanWarning("not-recorded", text)
     return None
 
 

@@ -10,7 +10,9 @@ from gpuenv.model.plan import Plan
 from gpuenv.operations.verify import VerifyOptions, VerifyResult, verify
 
 
-def prove(python: Path, plan: Plan, environ: Mapping[str, str], devices: tuple[int, ...]) -> VerifyResult:
+def verify_created(
+    python: Path, plan: Plan, environ: Mapping[str, str], devices: tuple[int, ...]
+) -> VerifyResult:
     """Run verify on the environment of `python`, on these GPUs as nvidia-smi counts (none: on all)."""
     machine = plan.machines[0]
     chosen = tuple(gpu for gpu in machine.gpus if gpu.index in devices)

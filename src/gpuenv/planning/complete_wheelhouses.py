@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpuenv.indexes.urls import is_remote
 from gpuenv.installers import uv_compile as resolver
-from gpuenv.installers.uv_compile import Question, Resolved, Unresolvable
+from gpuenv.installers.uv_compile import CompileInput, Resolved, Unresolvable
 from gpuenv.model.errors import GpuenvError
 from gpuenv.model.plan import Plan
 
@@ -16,7 +16,7 @@ _IMPATIENT = {"UV_HTTP_TIMEOUT": "5", "UV_HTTP_RETRIES": "0"}
 
 
 def compile_requirements(
-    question: Question, environ: Mapping[str, str], unread: GpuenvError | None = None
+    question: CompileInput, environ: Mapping[str, str], unread: GpuenvError | None = None
 ) -> Resolved | Unresolvable:
     """Resolve; where wheelhouses alone satisfy the question, an index that does not answer is let be.
 
@@ -38,7 +38,7 @@ def compile_requirements(
         return alone
 
 
-def _from_wheelhouses(question: Question, environ: Mapping[str, str]) -> Resolved | None:
+def _from_wheelhouses(question: CompileInput, environ: Mapping[str, str]) -> Resolved | None:
     folders = tuple(link for link in question.sources.find_links if not is_remote(link))
     if not folders:
         return None

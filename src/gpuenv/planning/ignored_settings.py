@@ -9,7 +9,7 @@ from typing import Any
 
 from gpuenv.host.executables import read_text
 from gpuenv.i18n.messages import tr
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.untrusted.documents import load_toml
 
 _DECIDING = (
@@ -18,7 +18,7 @@ _DECIDING = (
 )  # fmt: skip
 
 
-def warn_of_folder(environ: Mapping[str, str]) -> tuple[Warn, ...]:
+def warn_of_folder(environ: Mapping[str, str]) -> tuple[PlanWarning, ...]:
     """Warn of the nearest uv.toml or `[tool.uv]` with settings that would change a plan, were they obeyed."""
     if environ.get("UV_NO_CONFIG") or environ.get("UV_CONFIG_FILE"):
         return ()  # uv itself would not look there
@@ -31,7 +31,7 @@ def warn_of_folder(environ: Mapping[str, str]) -> tuple[Warn, ...]:
         " --mirror or GPUENV_MIRROR, to use all of it set UV_CONFIG_FILE to a uv.toml",
         file=file,
     )
-    return (Warn("folder-configuration-ignored", text),)
+    return (PlanWarning("folder-configuration-ignored", text),)
 
 
 def _settings_in(folder: Path) -> Path | None:

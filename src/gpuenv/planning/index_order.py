@@ -15,10 +15,10 @@ from gpuenv.model.errors import Because, Fix, Unreachable
 from gpuenv.model.index import IndexConfiguration, IndexSource, Listing
 from gpuenv.model.mirror import Mirror
 from gpuenv.planning.mirrors.choose import DEFAULT
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 
 if TYPE_CHECKING:
-    from gpuenv.planning.pages.listings import Listed
+    from gpuenv.planning.pages.listings import PlanListings
 
 
 def served_by(
@@ -45,7 +45,7 @@ def _unless_default(index: IndexSource | None, configuration: IndexConfiguration
 
 
 def unread_private(
-    wanted: Iterable[Requirement], listed: Listed, known: tuple[Mirror, ...]
+    wanted: Iterable[Requirement], listed: PlanListings, known: tuple[Mirror, ...]
 ) -> Unreachable | None:
     """Return the error for a private extra index that could not be read, from which packages may come.
 
@@ -67,7 +67,7 @@ def _unread(index: IndexSource, page: Listing, names: str) -> Unreachable:
         tr(
             "{index} could not be read, so it is not known whether {packages} come from there: of several"
             " indexes the first that has a name serves it",
-            index=redact(index.url),
+            index=redact_credentials(index.url),
             packages=names,
         ),
         code="index-unread",

@@ -17,7 +17,7 @@ from gpuenv.indexes.mirrors.lookup import mirror_at, mirror_of_url
 from gpuenv.indexes.urls import guess_source, is_remote
 from gpuenv.model.index import IndexConfiguration, Listing
 from gpuenv.model.mirror import Mirror
-from gpuenv.model.plan import Plan, Warn
+from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.planning.pages.shipped_listing import known_digests
 from gpuenv.resolution.report.index_shadows import (
     Shadow,
@@ -85,7 +85,7 @@ def warn_of_indexes(
     environ: Mapping[str, str],
     *,
     offline: bool = False,
-) -> tuple[Warn, ...]:
+) -> tuple[PlanWarning, ...]:
     """Warn of what the user's configured indexes and folders could put in the place of the torch stack."""
     stack = plan.packages[: len(plan.pins)]
     read = {one.source.url for one in listings}
@@ -103,7 +103,7 @@ def warn_of_indexes(
 
 def _warn_of_lone_hashes(
     plan: Plan, listings: tuple[Listing, ...], configured: IndexConfiguration
-) -> tuple[Warn, ...]:
+) -> tuple[PlanWarning, ...]:
     if configured == IndexConfiguration(None, (), ()):  # then what ships need not be read
         return ()
     return warn_of_lone_hashes(plan, listings, configured, known_digests())

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from gpuenv import matrices
 from gpuenv.knowledge.knowledge import Knowledge, parse_knowledge
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.matrix_overlay import Overlay, load_tables
 
 _TABLES = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries", "ecosystem")
@@ -19,7 +19,7 @@ def load_knowledge(environ: Mapping[str, str] | None = None) -> Knowledge:
     return _parsed(load_tables(environ))
 
 
-def overlay_warnings(environ: Mapping[str, str]) -> tuple[Warn, ...]:
+def overlay_warnings(environ: Mapping[str, str]) -> tuple[PlanWarning, ...]:
     """Tell what of the overlay had to be passed over."""
     return load_tables(environ).warnings
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from gpuenv.concurrency.background import Beside
+from gpuenv.concurrency.background import BackgroundTask
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.indexes.mirrors.notes import (
@@ -21,12 +21,12 @@ from gpuenv.indexes.mirrors.notes import (
 from gpuenv.installers import CONDA_MANAGERS, EMBEDDED, get_conda_manager, get_manager, uv
 from gpuenv.installers import uv_compile as resolver
 from gpuenv.installers.conda import commands as conda_calls
-from gpuenv.installers.protocol import Wanted
+from gpuenv.installers.protocol import InstallRequest
 from gpuenv.model.conda import CondaChannel, CondaPlan, CondaWanted
-from gpuenv.model.errors import Because, Fix, Refused, Unreachable
+from gpuenv.model.errors import Because, Fix, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.machine import Machine
-from gpuenv.model.plan import Plan, PlannedPackage, Warn
+from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
 from gpuenv.planning import complete_wheelhouses as wheelhouses
 from gpuenv.planning.conda.choose import WHEELS, choose_channel, choose_manager, locate_asked
 from gpuenv.planning.conda.environment_yml import read_environment_file, with_file
@@ -39,7 +39,7 @@ from gpuenv.planning.machines import choose_machines, is_described, is_here
 from gpuenv.planning.optional_requirements import with_numpy
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.direct_urls import by_address
-from gpuenv.planning.pages.listings import Listed, configuration_for, list_files, with_sizes
+from gpuenv.planning.pages.listings import PlanListings, configuration_for, list_files, with_sizes
 from gpuenv.planning.pages.project_pages import Pages
 from gpuenv.planning.pages.torch_bound import with_bound_pages
 from gpuenv.planning.pythons import offer_pythons
@@ -51,12 +51,12 @@ from gpuenv.resolution.conda.environment_yml import EnvironmentFile
 from gpuenv.resolution.conda.plan_part import wheels_beside, with_conda_python
 from gpuenv.resolution.digests import CONTRADICTED
 from gpuenv.resolution.direct_urls import refuse_building
-from gpuenv.resolution.plan_builder import assemble
+from gpuenv.resolution.plan_builder import build_plan
 from gpuenv.resolution.report.refusal import refuse
 from gpuenv.resolution.request import Request, parse_cuda_option, parse_python
-from gpuenv.resolution.resolve import Choice, Decision, Question, ask, decide
+from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, build_input, decide
 from gpuenv.resolution.target import Target, choose_target
-from gpuenv.secrets.url_credentials import has_userinfo, redact
+from gpuenv.secrets.url_credentials import has_userinfo, redact_credentials
 
 
 def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) -> Plan:
@@ -67,20 +67,20 @@ def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) 
     installer = choose_installer(options, environ)
     knowledge = load_knowledge(environ)
     machines = choose_machines(options, environ, knowledge)
-    wish = wish_of(options, installer, machines[0])
+    wish = plan_request(options, installer, machines[0])
     options, request = wish.options, wish.request
     place = choose_target(machines, options.devices, cpu=wish.cpu)
     # the manager tells its Pythons while the indexes answer
-    pythons = Beside(lambda: offer_pythons(options, request.manager, place, knowledge, environ))
+    pythons = BackgroundTask(lambda: offer_pythons(options, request.manager, place, knowledge, environ))
     if installer.channel != WHEELS:
-        from gpuenv.planning.conda.plan import Asked, plan_from_channel  # noqa: PLC0415 - for conda alone
+        from gpuenv.planning.conda.plan import ChannelQuery, plan_from_channel  # noqa: PLC0415 - for conda alone
 
-        asked = Asked(request, place, installer.channel, pythons.result(), wish.file.specs)
+        asked = ChannelQuery(request, place, installer.channel, pythons.result(), wish.file.specs)
         configuration = configuration_for(options, environ)
         plan = plan_from_channel(asked, options, configuration, knowledge, installer.mirrors, environ)
         return finished(in_conda(plan, wish), wish, environ, target)
     listed = list_files(options, request, place, knowledge, environ)
-    question = ask(request, place, knowledge, listed.listings, pythons.result())
+    question = build_input(request, place, knowledge, listed.listings, pythons.result())
     return plan_of(question, listed, wish, environ, target=target)
 
 
@@ -101,13 +101,13 @@ def choose_installer(options: PlanOptions, environ: Mapping[str, str]) -> Instal
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PlanRequest:
     """What is wished for, with what the user's environment.yml adds to it; `told` are warnings about that."""
 
     options: PlanOptions
     request: Request
     file: EnvironmentFile
-    told: tuple[Warn, ...]
+    told: tuple[PlanWarning, ...]
     mirrors: Mirrors
 
     @property
@@ -116,7 +116,7 @@ class Wish:
         return self.request.variant is not None and self.request.variant.is_cpu
 
 
-def wish_of(options: PlanOptions, installer: Installer, machine: Machine) -> Wish:
+def plan_request(options: PlanOptions, installer: Installer, machine: Machine) -> PlanRequest:
     """Return what is wished for; the selectors in an environment.yml are about machines like `host`."""
     manager = installer.manager
     if manager == EMBEDDED:
@@ -127,11 +127,16 @@ def wish_of(options: PlanOptions, installer: Installer, machine: Machine) -> Wis
     if options.only_binary:
         refuse_building(map(str, asked.requirements))
     request = _request(options, asked, manager)
-    return Wish(options, request, file, (*told, *asked.told), installer.mirrors)
+    return PlanRequest(options, request, file, (*told, *asked.told), installer.mirrors)
 
 
 def plan_of(
-    question: Question, listed: Listed, wish: Wish, environ: Mapping[str, str], *, target: str
+    question: ResolutionInput,
+    listed: PlanListings,
+    wish: PlanRequest,
+    environ: Mapping[str, str],
+    *,
+    target: str,
 ) -> Plan:
     """Return the plan of wheels that answers the question; may raise Refused or Unreachable."""
     tried = bool(listed.stood_in or listed.silent)
@@ -149,7 +154,7 @@ def plan_of(
     return completed(plan, question, decision, listed, wish, environ, target=target)
 
 
-def _contradicted(listed: Listed) -> tuple[Because, ...]:
+def _contradicted(listed: PlanListings) -> tuple[Because, ...]:
     """Name the pages whose files were left out for what is known of them."""
     told = (warning for warning in listed.warnings if warning.code == CONTRADICTED)
     return tuple(Because(warning.message, "matrix wheels.json") for warning in told)
@@ -163,10 +168,10 @@ def _cpu_index(mirrors: Mirrors) -> str | None:
 
 def completed(
     plan: Plan,
-    question: Question,
+    question: ResolutionInput,
     decision: Decision,
-    listed: Listed,
-    wish: Wish,
+    listed: PlanListings,
+    wish: PlanRequest,
     environ: Mapping[str, str],
     *,
     target: str,
@@ -179,7 +184,7 @@ def completed(
     return finished(plan, wish, environ, target)
 
 
-def finished(plan: Plan, wish: Wish, environ: Mapping[str, str], target: str) -> Plan:
+def finished(plan: Plan, wish: PlanRequest, environ: Mapping[str, str], target: str) -> Plan:
     """Return a plan with what there is to tell of the wish, and with its steps."""
     described = is_described(wish.options)  # then nobody has looked for a Python
     told = tuple(one for one in plan.warnings if not (described and one.code == "python-download"))
@@ -202,7 +207,7 @@ def _what_came(request: Request, plan: Plan) -> tuple[Requirement, ...]:
     return request.typed(*came).requirements
 
 
-def in_conda(plan: Plan, wish: Wish) -> Plan:
+def in_conda(plan: Plan, wish: PlanRequest) -> Plan:
     """Return the plan with the places of its channels, those of the user's file behind its own."""
     if plan.conda is None:
         return plan
@@ -235,12 +240,16 @@ def _request(options: PlanOptions, asked: Gathered, manager: str) -> Request:
 
 
 def _decided(
-    question: Question, decision: Decision, listed: Listed, options: PlanOptions, environ: Mapping[str, str]
+    question: ResolutionInput,
+    decision: Decision,
+    listed: PlanListings,
+    options: PlanOptions,
+    environ: Mapping[str, str],
 ) -> Plan:
     """Return the plan with the first index that serves all that it needs."""
     configurations = listed.configurations
     if not question.request.to_resolve:
-        return assemble(question, decision, decision.choices[0], configurations[0], ())
+        return build_plan(question, decision, decision.choices[0], configurations[0], ())
     first, *others = configurations
     known = load_mirrors(environ).all
     unread = None if options.offline else unread_private(question.request.to_resolve, listed, known)
@@ -254,25 +263,25 @@ def _decided(
     return replace(plan, warnings=(*plan.warnings, passed_over))
 
 
-def _passed_over(configuration: IndexConfiguration, error: Unreachable) -> Warn:
+def _passed_over(configuration: IndexConfiguration, error: Unreachable) -> PlanWarning:
     """Tell of an index from which the other packages could not be had."""
     index = configuration.index_url
     place = (index.name or index.url) if index else tr("the installer's default")
     text = tr("the index `{place}` was passed over: {problem}", place=place, problem=error.message)
     details = "; ".join(because.text for because in error.because)
-    return Warn("index-passed-over", f"{text} ({details})" if details else text)
+    return PlanWarning("index-passed-over", f"{text} ({details})" if details else text)
 
 
 def _jointly(
-    question: Question,
+    question: ResolutionInput,
     decision: Decision,
     configuration: IndexConfiguration,
     options: PlanOptions,
     environ: Mapping[str, str],
     unread: Unreachable | None,
 ) -> Plan:
-    def plan_for(choice: Choice, resolved: tuple[PlannedPackage, ...]) -> Plan:
-        return assemble(question, decision, choice, configuration, resolved)
+    def plan_for(choice: Solution, resolved: tuple[PlannedPackage, ...]) -> Plan:
+        return build_plan(question, decision, choice, configuration, resolved)
 
     def compile_plan(plan: Plan, wheels_only: tuple[str, ...]) -> resolver.Resolved | resolver.Unresolvable:
         named = by_address(plan, load_mirrors(environ))
@@ -282,7 +291,7 @@ def _jointly(
     pages = Pages(configuration, environ, offline=options.offline)
     try:
         return resolve_jointly(decision.choices, plan_for, compile_plan, pages.has_wheels_of)
-    except (Refused, Unreachable) as error:
+    except (Unsatisfiable, Unreachable) as error:
         if options.offline:
             error.fixes = (_online(), *error.fixes)
         raise
@@ -293,7 +302,7 @@ def _online() -> Fix:
     return Fix(text)
 
 
-def _told_of_mirrors(plan: Plan, question: Question, decision: Decision, listed: Listed) -> Plan:
+def _told_of_mirrors(plan: Plan, question: ResolutionInput, decision: Decision, listed: PlanListings) -> Plan:
     """Say why torch comes from where it does, and what the official index would have given."""
     choice = _choice_of(plan, decision)
     official = _from_official(question, listed)
@@ -308,7 +317,7 @@ def _told_of_mirrors(plan: Plan, question: Question, decision: Decision, listed:
     )
 
 
-def _choice_of(plan: Plan, decision: Decision) -> Choice:
+def _choice_of(plan: Plan, decision: Decision) -> Solution:
     """The choice that a plan was made from: another than the first where other requirements forced it."""
     torch = plan.packages[0]
     return next(
@@ -316,26 +325,28 @@ def _choice_of(plan: Plan, decision: Decision) -> Choice:
     )
 
 
-def _from_official(question: Question, listed: Listed) -> Choice | None:
+def _from_official(question: ResolutionInput, listed: PlanListings) -> Solution | None:
     if not listed.official:
         return None
     beside = tuple(one for one in question.listings if one.project in question.request.bound)
     listings = (*listed.official, *beside)
-    asked = ask(question.request, question.target, question.knowledge, listings, question.pythons)
+    asked = build_input(question.request, question.target, question.knowledge, listings, question.pythons)
     choices = decide(asked).choices
     return choices[0] if choices else None
 
 
-def _warned(plan: Plan, listed: Listed, options: PlanOptions, environ: Mapping[str, str]) -> Plan:
-    unread = tuple(Warn("configuration-unreadable", text) for text in listed.configurations[0].warnings)
+def _warned(plan: Plan, listed: PlanListings, options: PlanOptions, environ: Mapping[str, str]) -> Plan:
+    unread = tuple(
+        PlanWarning("configuration-unreadable", text) for text in listed.configurations[0].warnings
+    )
     shadows = warn_of_indexes(plan, listed.listings, listed.configured, environ, offline=options.offline)
     return replace(plan, warnings=(*plan.warnings, *listed.warnings, *unread, *shadows))
 
 
-def resolver_question(plan: Plan, target: Target, options: PlanOptions) -> resolver.Question:
+def resolver_question(plan: Plan, target: Target, options: PlanOptions) -> resolver.CompileInput:
     """Return what is to be resolved for a plan: all that it asks for, with its torch stack fixed."""
     here = is_here(options, plan.machines)
-    return resolver.Question(
+    return resolver.CompileInput(
         pins=plan.pins,
         requirements=plan.requirements,
         constraints=plan.constraints,
@@ -356,7 +367,7 @@ def _oldest_glibc(target: Target) -> str | None:
 
 def with_steps(plan: Plan, target: str) -> Plan:
     """Return the plan with the commands that make the environment at `target`."""
-    wanted = Wanted(
+    wanted = InstallRequest(
         pins=plan.pins,
         requirements=plan.requirements,
         constraints=plan.constraints,
@@ -373,7 +384,7 @@ def with_steps(plan: Plan, target: str) -> Plan:
     if plan.conda is None:
         return replace(plan, steps=get_manager(plan.manager).steps(wanted))
     steps = get_conda_manager(plan.manager).steps(conda_wanted(_by_address(plan.conda), target))
-    steps = tuple(replace(step, why=redact(step.why)) for step in steps)
+    steps = tuple(replace(step, why=redact_credentials(step.why)) for step in steps)
     if has_pip_part(plan):
         steps += uv.install_steps(wanted, conda_calls.environment_python(target, wanted.system))
     return replace(plan, steps=steps)

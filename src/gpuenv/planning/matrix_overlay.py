@@ -18,7 +18,7 @@ from gpuenv.files.closed import make_closed
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, UsageError
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, tuple[Row, ...]]
@@ -32,7 +32,7 @@ class Overlay:
     """The sound rows of a folder of matrices by table, and what was passed over."""
 
     tables: Tables
-    warnings: tuple[Warn, ...] = ()
+    warnings: tuple[PlanWarning, ...] = ()
 
 
 def overlay_directory(environ: Mapping[str, str]) -> Path:
@@ -43,7 +43,7 @@ def overlay_directory(environ: Mapping[str, str]) -> Path:
 def read_overlay(directory: Path) -> Overlay:
     """Read the matrices of a folder; a garbled file or row is a warning and is passed over."""
     tables: dict[str, tuple[Row, ...]] = {}
-    warnings: list[Warn] = []
+    warnings: list[PlanWarning] = []
     for table in _LAID_OVER:
         try:
             rows = matrices.read(directory, table)
@@ -64,8 +64,8 @@ def _sound(table: str, rows: tuple[Any, ...]) -> tuple[tuple[Row, ...], tuple[st
     return sound, tuple(f"{fault.row_key}: {fault.message}" for fault in faults)
 
 
-def _ignored(path: Path, reason: str) -> Warn:
-    return Warn(
+def _ignored(path: Path, reason: str) -> PlanWarning:
+    return PlanWarning(
         "overlay-ignored",
         tr("`{path}` is passed over where it can't be read: {reason}", path=path, reason=reason),
     )

@@ -15,10 +15,10 @@ from gpuenv.indexes.listings import read_listings
 from gpuenv.model.index import IndexConfiguration, Listing
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.project_pages import Pages
-from gpuenv.resolution.collect import collect_shelf
+from gpuenv.resolution.collect import collect_companions
 from gpuenv.resolution.constraints import constraints_of
 from gpuenv.resolution.request import NUMPY
-from gpuenv.resolution.resolve import Choice, Question
+from gpuenv.resolution.resolve import ResolutionInput, Solution
 from gpuenv.resolution.rules import python
 from gpuenv.resolution.rules.phrases import pages
 
@@ -26,12 +26,12 @@ _PROJECT = canonicalize_name(NUMPY)
 
 
 def with_numpy(
-    question: Question,
-    choice: Choice,
+    question: ResolutionInput,
+    choice: Solution,
     configuration: IndexConfiguration,
     options: PlanOptions,
     environ: Mapping[str, str],
-) -> Question:
+) -> ResolutionInput:
     """Return the question with numpy asked for where it can be had, else with why it is left out.
 
     uv need not resolve it: it forces no other torch. A plan that is only shown trusts an index of PyPI's kind
@@ -62,7 +62,7 @@ def _in_wheelhouses(configuration: IndexConfiguration, environ: Mapping[str, str
         return read_listings(folders, (_PROJECT,), client)
 
 
-def _is_trusted(question: Question, choice: Choice, configuration: IndexConfiguration) -> bool:
+def _is_trusted(question: ResolutionInput, choice: Solution, configuration: IndexConfiguration) -> bool:
     """Whether numpy may be taken to be on the index that everything else comes from."""
     from_folder = choice.torch.listing.source.kind == "directory"
     if configuration.no_index or (question.request.offline and from_folder):
@@ -73,21 +73,21 @@ def _is_trusted(question: Question, choice: Choice, configuration: IndexConfigur
     return not general or not all(one.problem for one in general)
 
 
-def _serves(listings: tuple[Listing, ...], asked: Question, choice: Choice) -> bool:
+def _serves(listings: tuple[Listing, ...], asked: ResolutionInput, choice: Solution) -> bool:
     """Whether one of the files fits the machines, the Python, and what is known to go wrong."""
     wanted = SpecifierSet()
     for text, _ in constraints_of(asked, choice):
         requirement = Requirement(text)
         if requirement.name == NUMPY:
             wanted &= requirement.specifier
-    shelf = collect_shelf(listings, asked.target, (NUMPY,))
+    shelf = collect_companions(listings, asked.target, (NUMPY,))
     return any(
         wanted.contains(item.release) and python.runs_on(item.file, choice.python)
         for item in shelf.all_of(NUMPY)
     )
 
 
-def _why_not(listings: tuple[Listing, ...], choice: Choice) -> str:
+def _why_not(listings: tuple[Listing, ...], choice: Solution) -> str:
     down = next((one for one in listings if one.problem), None)
     if down is not None:
         return tr("{page} could not be read ({problem})", page=down.page, problem=down.problem)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpuenv.indexes.configuration.active_environment import own_constraints, without_active_hold
-from gpuenv.indexes.configuration.locations import Places
+from gpuenv.indexes.configuration.locations import ConfigurationFolders
 from gpuenv.indexes.configuration.pip_constraints import configured_constraints
 
 
@@ -16,6 +16,6 @@ def own_pip_constraints(environ: Mapping[str, str], root: Path) -> tuple[str, ..
     """Return the constraints that the user's own pip is configured with, none of gpuenv's environments'."""
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
     configured = configured_constraints(
-        Places(without_active_hold(environ), home, Path("/"), root, sys.platform)
+        ConfigurationFolders(without_active_hold(environ), home, Path("/"), root, sys.platform)
     )
     return own_constraints(" ".join(configured))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from packaging.requirements import Requirement
 
 from gpuenv.indexes.urls import is_remote, local_path
-from gpuenv.model.plan import Asked
+from gpuenv.model.plan import OriginalRequest
 from gpuenv.planning.options import PlanOptions
-from gpuenv.secrets.url_credentials import redact, without_userinfo
+from gpuenv.secrets.url_credentials import redact_credentials, without_userinfo
 
 
-def asked_of(options: PlanOptions, requirements: tuple[Requirement, ...]) -> Asked:
+def asked_of(options: PlanOptions, requirements: tuple[Requirement, ...]) -> OriginalRequest:
     """Return what a plan was asked for, without passwords: those are looked up again when they are needed."""
-    return Asked(
-        requirements=tuple(redact(str(one)) for one in requirements),
+    return OriginalRequest(
+        requirements=tuple(redact_credentials(str(one)) for one in requirements),
         mirrors=tuple(map(without_userinfo, options.mirrors)),
         find_links=tuple(map(_lasting, options.find_links)),
         cuda=options.cuda,

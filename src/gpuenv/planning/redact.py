@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
 from gpuenv.model.plan import Plan
-from gpuenv.secrets.url_credentials import has_userinfo, redact, without_userinfo
+from gpuenv.secrets.url_credentials import has_userinfo, redact_credentials, without_userinfo
 
 T = TypeVar("T")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>]+")
@@ -18,11 +18,11 @@ def without_passwords(plan: Plan) -> Plan:
     """Hide passwords in all that is told of a plan; its steps and sources keep them: they are to be run."""
     return replace(
         plan,
-        packages=_changed(plan.packages, redact),
-        why=_changed(plan.why, redact),
-        rejected=_changed(plan.rejected, redact),
-        advice=_changed(plan.advice, redact),
-        warnings=_changed(plan.warnings, redact),
+        packages=_changed(plan.packages, redact_credentials),
+        why=_changed(plan.why, redact_credentials),
+        rejected=_changed(plan.rejected, redact_credentials),
+        advice=_changed(plan.advice, redact_credentials),
+        warnings=_changed(plan.warnings, redact_credentials),
     )
 
 

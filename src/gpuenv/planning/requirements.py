@@ -15,10 +15,10 @@ from gpuenv.files.read_text import read_text
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, UsageError
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.options import PlanOptions
 from gpuenv.resolution.request import OPTIONAL, parse_named, parse_requirements
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 
 _LARGEST = 8 << 20  # bytes
 _MOST_FILES = 200
@@ -49,7 +49,7 @@ class Gathered:
     """
 
     requirements: tuple[Requirement, ...]
-    told: tuple[Warn, ...]
+    told: tuple[PlanWarning, ...]
     optional: tuple[str, ...] = ()
 
 
@@ -60,7 +60,7 @@ def gather_requirements(options: PlanOptions) -> Gathered:
     return Gathered(parse_requirements(read.requirements), told, optional)
 
 
-def with_files_read(options: PlanOptions) -> tuple[PlanOptions, tuple[Warn, ...]]:
+def with_files_read(options: PlanOptions) -> tuple[PlanOptions, tuple[PlanWarning, ...]]:
     """Return the options with the lines of the requirements files in their place, and what to tell of them.
 
     Raises UsageError for unreadable files.
@@ -72,13 +72,13 @@ def with_files_read(options: PlanOptions) -> tuple[PlanOptions, tuple[Warn, ...]
     return replace(options, requirements=tuple(lines), requirement_files=()), tuple(told)
 
 
-def _passed_over(path: Path, line: str) -> Warn:
+def _passed_over(path: Path, line: str) -> PlanWarning:
     text = tr(
         "{file}: `{line}` is passed over: gpuenv decides itself where the files come from",
         file=path,
-        line=redact(line),
+        line=redact_credentials(line),
     )
-    return Warn("requirements-file", text)
+    return PlanWarning("requirements-file", text)
 
 
 def read_requirements(path: Path) -> RequirementsFile:

@@ -10,11 +10,11 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.uv_compile import Resolved, ResolvedFile, Unresolvable
-from gpuenv.model.errors import Because, Fix, Refused
+from gpuenv.model.errors import Because, Fix, Unsatisfiable
 from gpuenv.model.locked import LockedFile
-from gpuenv.model.plan import Plan, PlannedPackage, Rejection, Warn
+from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning, Rejection
 from gpuenv.resolution.direct_urls import warn_of_building, warn_of_unresolved
-from gpuenv.resolution.resolve import Choice
+from gpuenv.resolution.resolve import Solution
 from gpuenv.resolution.rules.platform_tags import fits_name
 from gpuenv.resolution.target import Target
 
@@ -25,21 +25,21 @@ _STACK_NAMES = ("torch", "torchvision", "torchaudio", "torchtext", "torchdata")
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class FailedSolution:
     """A choice with which the other requirements can't be resolved."""
 
-    choice: Choice
+    choice: Solution
     outcome: Unresolvable
 
 
-PlanFor = Callable[[Choice, tuple[PlannedPackage, ...]], Plan]
+PlanFor = Callable[[Solution, tuple[PlannedPackage, ...]], Plan]
 # resolves a plan; of the projects named, none may be built
 Compile = Callable[[Plan, tuple[str, ...]], Resolved | Unresolvable]
 HasWheels = Callable[[ResolvedFile], bool]
 
 
 def resolve_jointly(
-    choices: Sequence[Choice], plan_for: PlanFor, compile_plan: Compile, has_wheels: HasWheels
+    choices: Sequence[Solution], plan_for: PlanFor, compile_plan: Compile, has_wheels: HasWheels
 ) -> Plan:
     """Return the plan of the first choice with which everything can be resolved.
 
@@ -47,7 +47,7 @@ def resolve_jointly(
     whether there are wheels of it for some Python: then that of the next Python is taken.
     Raises Refused when none is left, or none can help.
     """
-    failures: list[Failed] = []
+    failures: list[FailedSolution] = []
     for choice in _worth_trying(choices, failures):
         outcome = compile_plan(plan_for(choice, ()), ())
         if isinstance(outcome, Resolved):
@@ -57,7 +57,7 @@ def resolve_jointly(
                 search = _WheelSearch(built, plan_for, compile_plan, has_wheels)
                 plan = search.find(choice, choices) or _warned(plan, built)
             return _with_failures(plan, failures)
-        failures.append(Failed(choice, outcome))
+        failures.append(FailedSolution(choice, outcome))
         if not _may_help(failures):
             break
     raise _refuse(failures)
@@ -83,9 +83,9 @@ def _built_for_want_of_a_wheel(outcome: Resolved, has_wheels: HasWheels) -> tupl
     return tuple(file for file in outcome.files if file.sdist and has_wheels(file))
 
 
-def _of_other_pythons(choice: Choice, choices: Sequence[Choice]) -> tuple[Choice, ...]:
+def _of_other_pythons(choice: Solution, choices: Sequence[Solution]) -> tuple[Solution, ...]:
     """Return one choice of the same torch for each other Python, the preferred first."""
-    others: dict[str, Choice] = {}
+    others: dict[str, Solution] = {}
     for one in choices:
         if one.case.torch == choice.case.torch and one.python.short != choice.python.short:
             others.setdefault(one.python.short, one)
@@ -101,7 +101,7 @@ class _WheelSearch:
     compile_plan: Compile
     has_wheels: HasWheels
 
-    def find(self, choice: Choice, choices: Sequence[Choice]) -> Plan | None:
+    def find(self, choice: Solution, choices: Sequence[Solution]) -> Plan | None:
         """Return a plan with wheels of the same releases for the next Python, else of older ones for this."""
         same = tuple(f"{file.name}=={file.version}" for file in self.built)
         for other in _of_other_pythons(choice, choices):
@@ -112,7 +112,7 @@ class _WheelSearch:
                 return replace(found, why=(*found.why, because))
         return self._resolve(choice, ())
 
-    def _resolve(self, choice: Choice, pins: tuple[str, ...]) -> Plan | None:
+    def _resolve(self, choice: Solution, pins: tuple[str, ...]) -> Plan | None:
         """Return the plan, with the releases that have wheels pinned: an installer would build newer ones."""
         plan = self.plan_for(choice, ())
         names = tuple(file.name for file in self.built)
@@ -130,14 +130,14 @@ def _warned(plan: Plan, built: tuple[ResolvedFile, ...]) -> Plan:
         packages=_named(built),
         python=plan.python,
     )
-    return replace(plan, warnings=(*plan.warnings, Warn("no-wheel", text)))
+    return replace(plan, warnings=(*plan.warnings, PlanWarning("no-wheel", text)))
 
 
 def _named(files: tuple[ResolvedFile, ...]) -> str:
     return ", ".join(f"{file.name} {file.version}" for file in files)
 
 
-def _worth_trying(choices: Sequence[Choice], failures: list[Failed]) -> Iterator[Choice]:
+def _worth_trying(choices: Sequence[Solution], failures: list[FailedSolution]) -> Iterator[Solution]:
     """Yield one choice a torch release and Python, as long as no demand that was learned rules it out."""
     seen = set()
     for choice in choices:
@@ -150,7 +150,7 @@ def _worth_trying(choices: Sequence[Choice], failures: list[Failed]) -> Iterator
         yield choice
 
 
-def _may_help(failures: list[Failed]) -> bool:
+def _may_help(failures: list[FailedSolution]) -> bool:
     """Whether another torch or Python may help; each build may fetch gigabytes and take minutes to fail."""
     last = failures[-1].outcome
     if last.unbuilt is not None:
@@ -167,14 +167,14 @@ def _may_depend_on_torch(outcome: Unresolvable) -> bool:
     return not words.isdisjoint((*_STACK_NAMES, "python"))
 
 
-def _is_ruled_out(choice: Choice, failed: Failed) -> bool:
+def _is_ruled_out(choice: Solution, failed: FailedSolution) -> bool:
     """Whether a choice would fail as another did: what can't be built fails so with any torch."""
     if failed.outcome.unbuilt is not None:
         return choice.python.short == failed.choice.python.short
     return not _meets(choice, failed)
 
 
-def _meets(choice: Choice, failed: Failed) -> bool:
+def _meets(choice: Solution, failed: FailedSolution) -> bool:
     """Whether the choice meets what other packages demand of torch, as far as a failure told it."""
     demands = (_parse(demand.needs) for demand in failed.outcome.demands_on(("torch",)))
     return all(demand is None or demand.specifier.contains(choice.case.torch) for demand in demands)
@@ -221,19 +221,19 @@ def planned_file(file: ResolvedFile | LockedFile) -> PlannedPackage:
     )
 
 
-def _with_failures(plan: Plan, failures: list[Failed]) -> Plan:
+def _with_failures(plan: Plan, failures: list[FailedSolution]) -> Plan:
     rejected = tuple(_rejection(failed) for failed in failures)
     return replace(plan, rejected=rejected + plan.rejected)
 
 
-def _rejection(failed: Failed) -> Rejection:
+def _rejection(failed: FailedSolution) -> Rejection:
     case = failed.choice.case
     return Rejection(
         "torch", str(case.torch), str(case.variant), "request", _reason(failed), "uv pip compile"
     )
 
 
-def _reason(failed: Failed) -> str:
+def _reason(failed: FailedSolution) -> str:
     if failed.outcome.unbuilt is not None:
         return _cannot_be_built(failed)
     demands = failed.outcome.demands_on(_STACK_NAMES) or failed.outcome.demands
@@ -244,7 +244,7 @@ def _reason(failed: Failed) -> str:
     return failed.outcome.message
 
 
-def _cannot_be_built(failed: Failed) -> str:
+def _cannot_be_built(failed: FailedSolution) -> str:
     return tr(
         "`{package}` has no wheel for Python {python}, and to build it fails",
         package=failed.outcome.unbuilt,
@@ -252,12 +252,12 @@ def _cannot_be_built(failed: Failed) -> str:
     )
 
 
-def _refuse_unbuilt(failures: list[Failed]) -> Refused:
+def _refuse_unbuilt(failures: list[FailedSolution]) -> Unsatisfiable:
     """Refuse what can't be built; uv's words about the last try are told."""
     package = failures[-1].outcome.unbuilt
     tried = (failed for failed in failures if failed.outcome.unbuilt is not None)
     texts = (*map(_cannot_be_built, tried), failures[-1].outcome.message)
-    return Refused(
+    return Unsatisfiable(
         tr("`{package}` can't be had on this machine", package=package),
         code="build-failed",
         because=tuple(Because(text, "uv pip compile") for text in dict.fromkeys(texts)),
@@ -266,14 +266,14 @@ def _refuse_unbuilt(failures: list[Failed]) -> Refused:
     )
 
 
-def _refuse(failures: list[Failed]) -> Refused:
+def _refuse(failures: list[FailedSolution]) -> Unsatisfiable:
     if failures and failures[-1].outcome.unbuilt is not None:
         return _refuse_unbuilt(failures)
     texts = dict.fromkeys(
         tr("with torch {torch}: {reason}", torch=failed.choice.case.torch, reason=_reason(failed))
         for failed in failures[:3]
     )
-    return Refused(
+    return Unsatisfiable(
         tr("no torch that runs here goes with the other requirements"),
         code="requirements-conflict",
         because=tuple(Because(text, "uv pip compile") for text in texts),

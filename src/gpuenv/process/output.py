@@ -25,7 +25,7 @@ _QUIET_S = (
 _MOST_S = 3.0  # nor is one that is written to all the time, after this long
 
 
-class Kept:
+class TruncatedText:
     """The beginning and the end of a text, up to `limit` bytes; the middle is thrown away and counted."""
 
     def __init__(self, limit: int, write: Callable[[bytes], object] | None = None) -> None:
@@ -82,7 +82,7 @@ class Redacting:
         return redact_bytes(self._held)
 
 
-class Reader:
+class PipeReader:
     """A thread that reads a pipe to its end, whoever holds it; after `stop` it throws away what comes."""
 
     def __init__(self, pipe: IO[bytes], take: Callable[[bytes], None]) -> None:
@@ -133,7 +133,7 @@ class Reader:
             self._stopped = True
 
 
-def drain(readers: Sequence[Reader]) -> None:
+def drain(readers: Sequence[PipeReader]) -> None:
     """Wait for what an ended process has printed to be read, not for what else holds its pipes."""
     begun = time.monotonic()
     for reader in readers:

@@ -23,9 +23,9 @@ from gpuenv.files import cache_use
 from gpuenv.files.closed import append_closed
 from gpuenv.files.temporary import substitute
 from gpuenv.process import guardian, interruption
-from gpuenv.process.output import Kept, Reader, Redacting, drain, feed
+from gpuenv.process.output import PipeReader, Redacting, TruncatedText, drain, feed
 from gpuenv.process.surroundings import anchored, empty_folder, program_path
-from gpuenv.secrets.url_credentials import has_userinfo, redact, redact_bytes
+from gpuenv.secrets.url_credentials import has_userinfo, redact_bytes, redact_credentials
 
 LARGEST = 32 << 20  # bytes of what a process prints that are kept: the beginning and the end
 _GRACE_S = 5.0
@@ -97,8 +97,11 @@ class _Printed:
         assert child.stdout is not None  # noqa: S101 - pipes were asked for
         assert child.stderr is not None  # noqa: S101
         self._child = child
-        self.kept = Kept(limit or LARGEST), Kept(limit or LARGEST)
-        self.readers = Reader(child.stdout, self.kept[0].take), Reader(child.stderr, self.kept[1].take)
+        self.kept = TruncatedText(limit or LARGEST), TruncatedText(limit or LARGEST)
+        self.readers = (
+            PipeReader(child.stdout, self.kept[0].take),
+            PipeReader(child.stderr, self.kept[1].take),
+        )
 
     def completed(self, *, timed_out: bool = False) -> Completed:
         stdout, stderr = (_decode(kept.all()) for kept in self.kept)
@@ -128,10 +131,10 @@ def stream(
             child, shown = _start_shown(argv, given, cwd, keep_open, on_terminal=show and sys.stderr.isatty())
         except OSError as error:
             return Completed(None, "", "", error=str(error))
-        kept = Kept(LARGEST, _writer(sink))
+        kept = TruncatedText(LARGEST, _writer(sink))
         passing = _passing_on() if show else None
         redacting = Redacting()
-        reader = Reader(shown, lambda block: _pass_on(redacting.take(block), kept, passing))
+        reader = PipeReader(shown, lambda block: _pass_on(redacting.take(block), kept, passing))
         try:
             _wait(child, (reader,))
         finally:
@@ -188,7 +191,7 @@ def _own_temporary(environ: Mapping[str, str] | None) -> Iterator[Mapping[str, s
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class BackgroundProcess:
     """A process that runs beside others; what it reads and prints are files."""
 
     _child: subprocess.Popen[bytes]
@@ -206,15 +209,15 @@ class Aside:
             _end(self._child)
 
 
-def start_aside(
+def start_background(
     argv: Sequence[str], *, stdin: Path, stdout: Path, stderr: Path, environ: Mapping[str, str]
-) -> Aside:
+) -> BackgroundProcess:
     """Start `argv` and return at once; raises OSError when it can't be started."""
     with stdin.open("rb") as given, stdout.open("wb") as out, stderr.open("wb") as err:
-        return Aside(_start(argv, environ, None, given.fileno(), out.fileno(), err.fileno()))
+        return BackgroundProcess(_start(argv, environ, None, given.fileno(), out.fileno(), err.fileno()))
 
 
-def _interrupt(child: subprocess.Popen[bytes], readers: Sequence[Reader]) -> None:
+def _interrupt(child: subprocess.Popen[bytes], readers: Sequence[PipeReader]) -> None:
     """Pass Ctrl-C on, and wait a while; on Windows the console has passed it on already."""
     if os.name == "posix":
         _signal_group(child, signal.SIGINT)
@@ -228,7 +231,7 @@ def _note(log: Path, argv: Sequence[str], *printed: bytes) -> None:
 
 
 def _shown(argv: Sequence[str]) -> bytes:
-    shown = redact(" ".join(argv))
+    shown = redact_credentials(" ".join(argv))
     return f"$ {shown}\n".encode(errors="surrogateescape")
 
 
@@ -329,7 +332,7 @@ def _passing_on() -> Callable[[bytes], None]:
     return show
 
 
-def _pass_on(block: bytes, kept: Kept, show: Callable[[bytes], None] | None) -> None:
+def _pass_on(block: bytes, kept: TruncatedText, show: Callable[[bytes], None] | None) -> None:
     kept.take(block)
     if show is not None:
         show(block)
@@ -375,7 +378,9 @@ def _concealed(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[tuple[s
     return (*hidden.argv, *more), {**environ, **dict(hidden.variables)}
 
 
-def _wait(child: subprocess.Popen[bytes], readers: Sequence[Reader], timeout_s: float | None = None) -> bool:
+def _wait(
+    child: subprocess.Popen[bytes], readers: Sequence[PipeReader], timeout_s: float | None = None
+) -> bool:
     """Wait until the child has ended, whoever holds its pipes; tell whether it has within the seconds."""
     until = None if timeout_s is None else time.monotonic() + timeout_s
     pause = 0.0005
@@ -411,7 +416,7 @@ def _has_ended(child: subprocess.Popen[bytes]) -> bool:
 _KEEPS_NUMBER = hasattr(os, "waitid")
 
 
-def _end(child: subprocess.Popen[bytes], readers: Sequence[Reader] = ()) -> None:
+def _end(child: subprocess.Popen[bytes], readers: Sequence[PipeReader] = ()) -> None:
     """End the child if it goes on, politely first so that an installer can clean up, and all it has begun.
 
     What it has printed is read to the end, as far as nobody else keeps on writing. A second Ctrl-C, which is
@@ -434,7 +439,7 @@ def _end(child: subprocess.Popen[bytes], readers: Sequence[Reader] = ()) -> None
         child.poll()
 
 
-def _give_time(child: subprocess.Popen[bytes], readers: Sequence[Reader]) -> None:
+def _give_time(child: subprocess.Popen[bytes], readers: Sequence[PipeReader]) -> None:
     until = time.monotonic() + _GRACE_S
     while not _has_ended(child) and time.monotonic() < until:
         if interruption.is_pending():

@@ -19,7 +19,7 @@ from gpuenv.environments.listing import Environment
 from gpuenv.environments.lock import WAIT_S, locked
 from gpuenv.environments.os_errors import telling_os_errors
 from gpuenv.environments.record import Record
-from gpuenv.environments.store import Place, is_path
+from gpuenv.environments.store import EnvironmentPaths, is_path
 from gpuenv.files.directories import remove_tree
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, InstallFailed
@@ -27,7 +27,7 @@ from gpuenv.model.machine import Machine
 from gpuenv.operations.unverified import proof_interrupted
 from gpuenv.operations.verify import VerifyOptions, VerifyResult, verify
 from gpuenv.process import interruption
-from gpuenv.relocation.copy_tree import Tree, check_copied_room, copy_tree, read_tree
+from gpuenv.relocation.copy_tree import CopiedTree, check_copied_room, copy_tree, read_tree
 from gpuenv.relocation.relocate import both_locked, check_new, moved_files, new_place, source_environment
 
 
@@ -36,12 +36,12 @@ class PlannedClone:
     """What is to be copied, and where to."""
 
     source: Environment
-    place: Place
-    tree: Tree
+    place: EnvironmentPaths
+    tree: CopiedTree
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class CloneOptions:
     """How to copy: tell what goes on, show the bytes copied and all of them, wait for locks."""
 
     tell: Callable[[str], None] = lambda _: None
@@ -67,12 +67,12 @@ def _by_conda(path: str, name: str) -> Fix:
     )
 
 
-def clone(planned: PlannedClone, how: How | None = None) -> Path:
+def clone(planned: PlannedClone, how: CloneOptions | None = None) -> Path:
     """Make the copy and return its Python; whatever ends it before it is whole leaves nothing.
 
     Raises UsageError (busy, or taken meanwhile) and InstallFailed.
     """
-    how = how or How()
+    how = how or CloneOptions()
     source, place = planned.source.place, planned.place
     with interruption.heeded(), both_locked((place,), source, wait_s=how.wait_s, tell=how.tell):
         check_new(place)
@@ -96,14 +96,14 @@ def _fresh(record: Record) -> Record:
     return replace(record, created=now, verified=None, verify=None, proof=None, request=None)
 
 
-def _drop_kernels(source: Place, place: Place) -> None:
+def _drop_kernels(source: EnvironmentPaths, place: EnvironmentPaths) -> None:
     """Kernels that lie in the environment itself are registered for the original."""
     for kernel in kernels_of(source.path):
         if kernel.is_relative_to(source.path):
             remove_kernel(place.path / kernel.relative_to(source.path), place.path)
 
 
-def _check_same(source: Place, place: Place) -> None:
+def _check_same(source: EnvironmentPaths, place: EnvironmentPaths) -> None:
     """Raise InstallFailed where a pip was at work on the original meanwhile."""
     before, after = installed_versions(source.path), installed_versions(place.path)
     different = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
@@ -116,7 +116,9 @@ def _check_same(source: Place, place: Place) -> None:
         )
 
 
-def prove_clone(place: Place, python: Path, environ: Mapping[str, str], machine: Machine) -> VerifyResult:
+def prove_clone(
+    place: EnvironmentPaths, python: Path, environ: Mapping[str, str], machine: Machine
+) -> VerifyResult:
     """Verify the copy and record the result; raise ProofInterrupted on Ctrl-C: the copy stays."""
     try:
         with locked(place):

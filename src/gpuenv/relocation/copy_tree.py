@@ -31,7 +31,7 @@ _NOT_SO = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class CopiedTree:
     """What is to be copied: files and links, and folders, by their paths within; bytes in all."""
 
     files: tuple[str, ...]
@@ -39,7 +39,7 @@ class Tree:
     size: int
 
 
-def read_tree(root: Path) -> Tree:
+def read_tree(root: Path) -> CopiedTree:
     """Look through an environment; raise OSError. Sockets and the like are left out."""
     files, folders, size = [], [], 0
     for path, is_folder, found in _entries(root, ""):
@@ -48,7 +48,7 @@ def read_tree(root: Path) -> Tree:
         elif stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode):
             files.append(path)
             size += found.st_size
-    return Tree(tuple(files), tuple(folders), size)
+    return CopiedTree(tuple(files), tuple(folders), size)
 
 
 def _entries(root: Path, folder: str) -> Iterator[tuple[str, bool, os.stat_result]]:
@@ -63,7 +63,7 @@ def _entries(root: Path, folder: str) -> Iterator[tuple[str, bool, os.stat_resul
                 yield from _entries(root, path)
 
 
-def check_copied_room(tree: Tree, target: Path) -> None:
+def check_copied_room(tree: CopiedTree, target: Path) -> None:
     """Raise InstallFailed `disk-full` where the copy does not fit."""
     free = free_bytes(target)
     if free is None or tree.size <= free:
@@ -76,7 +76,7 @@ def check_copied_room(tree: Tree, target: Path) -> None:
     )
 
 
-def copy_tree(source: Path, tree: Tree, target: Path, progress: Callable[[int, int], None]) -> None:
+def copy_tree(source: Path, tree: CopiedTree, target: Path, progress: Callable[[int, int], None]) -> None:
     """Copy the tree into the directory `target`, which is empty; raise OSError.
 
     `progress` is called with the bytes copied and all of them.

@@ -17,7 +17,7 @@ from gpuenv.environments.listing import Environment, place_of
 from gpuenv.environments.lock import locked
 from gpuenv.environments.record import FILE_NAME, LARGEST, Record, parse_record, render_record
 from gpuenv.environments.rewrite_paths import Move, replaced
-from gpuenv.environments.store import Place
+from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.files.read_limited import read_regular
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
@@ -67,7 +67,7 @@ def _of_conda(path: Path, fix: Fix) -> UsageError:
     )
 
 
-def new_place(name: str, source: Place, environ: Mapping[str, str]) -> Place:
+def new_place(name: str, source: EnvironmentPaths, environ: Mapping[str, str]) -> EnvironmentPaths:
     """Return where the new name is; raise UsageError where nothing can or may be made."""
     place = place_of(name, environ)
     if _UNSAFE.search(str(place.path)):
@@ -99,7 +99,7 @@ def new_place(name: str, source: Place, environ: Mapping[str, str]) -> Place:
     return place
 
 
-def check_new(place: Place) -> None:
+def check_new(place: EnvironmentPaths) -> None:
     """Raise UsageError where something lies already; an empty directory is free."""
     try:
         apply.check_free(place, force=False)
@@ -113,7 +113,11 @@ def check_new(place: Place) -> None:
 
 @contextmanager
 def both_locked(
-    changed: tuple[Place, ...], other: Place, *, wait_s: float, tell: Callable[[str], None]
+    changed: tuple[EnvironmentPaths, ...],
+    other: EnvironmentPaths,
+    *,
+    wait_s: float,
+    tell: Callable[[str], None],
 ) -> Iterator[None]:
     """Hold the locks of places, always in the same order.
 
@@ -129,14 +133,14 @@ def both_locked(
         yield
 
 
-def move_between(old: Place, new: Place) -> Move:
+def move_between(old: EnvironmentPaths, new: EnvironmentPaths) -> Move:
     """Return the move; scripts may name the environment by its path with links followed as well."""
     real = os.path.realpath(old.path)
     return Move(tuple(dict.fromkeys((str(old.path), real))), str(new.path), (old.path.name, new.path.name))
 
 
 def moved_files(
-    root: Path, old: Place, new: Place, change: Callable[[Record], Record]
+    root: Path, old: EnvironmentPaths, new: EnvironmentPaths, change: Callable[[Record], Record]
 ) -> tuple[Rewritten, ...]:
     """Return what changes in the environment that lies at `root` now, its record last; raise OSError."""
     move = move_between(old, new)
@@ -153,7 +157,7 @@ def moved_files(
     )
 
 
-def _constraints(root: Path, old: Place, new: Place) -> tuple[Rewritten, ...]:
+def _constraints(root: Path, old: EnvironmentPaths, new: EnvironmentPaths) -> tuple[Rewritten, ...]:
     """Return the constraints with the new name in what they say; pins that were lifted stay so."""
     try:
         before = read_regular(root / CONSTRAINTS)

@@ -22,11 +22,11 @@ from gpuenv.environments.lock import WAIT_S
 from gpuenv.environments.os_errors import telling_os_errors
 from gpuenv.environments.renaming import MovedKernel
 from gpuenv.environments.rewrite_paths import moved_path
-from gpuenv.environments.store import Place, is_path
+from gpuenv.environments.store import EnvironmentPaths, is_path
 from gpuenv.files.disk_space import existing_part
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, UsageError
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.operations.settle import word_for
 from gpuenv.process import interruption
 from gpuenv.process.surroundings import cache_root
@@ -44,11 +44,11 @@ from gpuenv.relocation.relocate import (
 class Renamed:
     """What came of it: where the environment was and is, and the folders of its kernels."""
 
-    old: Place
-    new: Place
+    old: EnvironmentPaths
+    new: EnvironmentPaths
     python: Path
     kernels: tuple[Path, ...] = ()
-    warnings: tuple[Warn, ...] = ()
+    warnings: tuple[PlanWarning, ...] = ()
 
 
 def rename(
@@ -90,13 +90,13 @@ def _by_conda(path: str, new: str) -> Fix:
     return Fix(tr("let conda rename it"), f"conda rename -p {shlex.quote(path)} {shlex.quote(new)}")
 
 
-def _check_one_disk(source: Place, target: Place) -> None:
+def _check_one_disk(source: EnvironmentPaths, target: EnvironmentPaths) -> None:
     if source.path.stat().st_dev == existing_part(target.path).stat().st_dev:
         return
     raise _other_disk(source, target)
 
 
-def _other_disk(source: Place, target: Place) -> UsageError:
+def _other_disk(source: EnvironmentPaths, target: EnvironmentPaths) -> UsageError:
     return UsageError(
         tr("`{path}` is on another file system than `{other}`", path=target.path, other=source.path),
         code="other-file-system",
@@ -108,7 +108,7 @@ def _other_disk(source: Place, target: Place) -> UsageError:
     )
 
 
-def _prepare(source: Place, target: Place) -> tuple[MovedKernel, ...]:
+def _prepare(source: EnvironmentPaths, target: EnvironmentPaths) -> tuple[MovedKernel, ...]:
     """Write all that will change, before anything does; return the kernels. Raises OSError."""
     root, entry = source.path, ledger.note(source, ledger.new_entry("renaming"))
     try:
@@ -126,7 +126,7 @@ def _prepare(source: Place, target: Place) -> tuple[MovedKernel, ...]:
     return kernels
 
 
-def _kernels(source: Place, target: Place) -> tuple[MovedKernel, ...]:
+def _kernels(source: EnvironmentPaths, target: EnvironmentPaths) -> tuple[MovedKernel, ...]:
     name = kernel_name(target.path.name, target.key[:8] if is_path(target.name) else "")
     move = move_between(source, target)
     moved = []
@@ -141,7 +141,7 @@ def _kernels(source: Place, target: Place) -> tuple[MovedKernel, ...]:
     return tuple(moved)
 
 
-def _move(source: Place, target: Place) -> None:
+def _move(source: EnvironmentPaths, target: EnvironmentPaths) -> None:
     try:
         target.path.parent.mkdir(parents=True, exist_ok=True)
         elsewhere.remember(target)
@@ -155,18 +155,18 @@ def _move(source: Place, target: Place) -> None:
         raise
 
 
-def _end(place: Place) -> None:
+def _end(place: EnvironmentPaths) -> None:
     entry = ledger.begun(place)
     if entry is not None:
         renaming.finish(place, entry)
 
 
 def _warnings(
-    source: Place, target: Place, stale: tuple[Path, ...], environ: Mapping[str, str]
-) -> tuple[Warn, ...]:
+    source: EnvironmentPaths, target: EnvironmentPaths, stale: tuple[Path, ...], environ: Mapping[str, str]
+) -> tuple[PlanWarning, ...]:
     name = word_for(target)
     warnings = [
-        Warn(
+        PlanWarning(
             "kernel-left",
             tr("the kernel in {path} could not be changed: `gpuenv kernel {name}`", path=folder, name=name),
         )
@@ -174,5 +174,5 @@ def _warnings(
     ]
     if environ.get("VIRTUAL_ENV") == str(source.path):
         text = tr("it is active in this shell by its old path: `gpuenv activate {name}`", name=name)
-        warnings.append(Warn("active-by-old-path", text))
+        warnings.append(PlanWarning("active-by-old-path", text))
     return tuple(warnings)

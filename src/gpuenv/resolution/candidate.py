@@ -13,7 +13,7 @@ from gpuenv.model.wheel import IndexKind, TorchBuild, WheelFile
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class IndexedFile:
     """A file and the listing that it stands on; `release` is its version without the local part."""
 
     file: WheelFile
@@ -29,7 +29,7 @@ def release_of(version: Version) -> Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Candidate:
     """A torch build: what the matrix knows of it (`row`) and the files that indexes list (`found`).
 
     `kind` tells whose build it is: PyPI's own, the PyTorch index's of that variant, or a conda channel's.
@@ -39,7 +39,7 @@ class Case:
     variant: Variant
     kind: IndexKind
     row: TorchBuild | None
-    found: tuple[Found, ...]
+    found: tuple[IndexedFile, ...]
 
     @property
     def cuda(self) -> CudaVersion | None:

@@ -10,18 +10,20 @@ from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.index import Listing
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import IndexKind, WheelFile
-from gpuenv.resolution.candidate import Case, Found, release_of
+from gpuenv.resolution.candidate import Candidate, IndexedFile, release_of
 from gpuenv.resolution.request import COMPANIONS
-from gpuenv.resolution.rules.companion import Shelf
+from gpuenv.resolution.rules.companion import AvailableCompanions
 from gpuenv.resolution.rules.platform_tags import fitting, for_platform
 from gpuenv.resolution.target import Target
 
 _Key = tuple[Version, Variant, IndexKind]
 
 
-def collect_cases(listings: tuple[Listing, ...], target: Target, knowledge: Knowledge) -> tuple[Case, ...]:
+def collect_candidates(
+    listings: tuple[Listing, ...], target: Target, knowledge: Knowledge
+) -> tuple[Candidate, ...]:
     """Return every build for the target's platform, each with the files that are listed of it."""
-    files: dict[_Key, list[Found]] = defaultdict(list)
+    files: dict[_Key, list[IndexedFile]] = defaultdict(list)
     for row in knowledge.builds_of(target.platform):
         files[row.torch, row.variant, row.index] = []
     for item in _found(listings, "torch", target):
@@ -30,24 +32,28 @@ def collect_cases(listings: tuple[Listing, ...], target: Target, knowledge: Know
             key = (item.release, variant, _kind(item.file, item.listing))
             files[key].append(item)
     return tuple(
-        Case(torch, variant, kind, knowledge.find_build(torch, variant, target.platform, kind), tuple(found))
+        Candidate(
+            torch, variant, kind, knowledge.find_build(torch, variant, target.platform, kind), tuple(found)
+        )
         for (torch, variant, kind), found in files.items()
     )
 
 
-def collect_shelf(listings: tuple[Listing, ...], target: Target, bound: tuple[str, ...] = ()) -> Shelf:
+def collect_companions(
+    listings: tuple[Listing, ...], target: Target, bound: tuple[str, ...] = ()
+) -> AvailableCompanions:
     """Return the files of the companions, and of projects bound to torch, that fit the target's systems."""
-    places: dict[tuple[str, Version], list[Found]] = defaultdict(list)
+    places: dict[tuple[str, Version], list[IndexedFile]] = defaultdict(list)
     for project in (*COMPANIONS, *bound):
         for item in fitting(_found(listings, project, target), target):
             places[project, item.release].append(item)
     down = {str(listing.project): listing for listing in reversed(listings) if listing.problem}
-    return Shelf({key: tuple(items) for key, items in places.items()}, down)
+    return AvailableCompanions({key: tuple(items) for key, items in places.items()}, down)
 
 
-def _found(listings: tuple[Listing, ...], project: str, target: Target) -> tuple[Found, ...]:
+def _found(listings: tuple[Listing, ...], project: str, target: Target) -> tuple[IndexedFile, ...]:
     return tuple(
-        Found(file, listing, order, release_of(file.version))
+        IndexedFile(file, listing, order, release_of(file.version))
         for order, listing in enumerate(listings)
         if listing.project == project
         for file in listing.files
@@ -55,7 +61,7 @@ def _found(listings: tuple[Listing, ...], project: str, target: Target) -> tuple
     )
 
 
-def _variant(item: Found, target: Target, knowledge: Knowledge) -> Variant | None:
+def _variant(item: IndexedFile, target: Target, knowledge: Knowledge) -> Variant | None:
     if item.file.version.local and item.file.variant is None:
         return None  # somebody's own build
     return item.file.variant or knowledge.pypi_variant(item.release, target.platform)

@@ -8,8 +8,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from gpuenv.knowledge.knowledge import KnownBad
-from gpuenv.resolution.candidate import Found
-from gpuenv.resolution.resolve import Choice, Question
+from gpuenv.resolution.candidate import IndexedFile
+from gpuenv.resolution.resolve import ResolutionInput, Solution
 from gpuenv.resolution.rules import known_bad
 
 Constraint = tuple[str, KnownBad]
@@ -28,7 +28,7 @@ _BY_PYPI_ALONE = "setuptools"
 _BROUGHT_BY_OTHERS = "numpy"  # by half of all that goes with torch
 
 
-def constraints_of(question: Question, choice: Choice) -> tuple[Constraint, ...]:
+def constraints_of(question: ResolutionInput, choice: Solution) -> tuple[Constraint, ...]:
     """Return the workarounds of known-bad combinations that concern what will be installed."""
     names = {str(item.file.name) for item in choice.files}
     names |= {name for item in choice.files for name in _brought_by(item, choice)}
@@ -40,7 +40,7 @@ def constraints_of(question: Question, choice: Choice) -> tuple[Constraint, ...]
     return _tightest(known_bad.constraints(choice.known_bad, frozenset(names)))
 
 
-def _brought_by(item: Found, choice: Choice) -> list[str]:
+def _brought_by(item: IndexedFile, choice: Solution) -> list[str]:
     return [
         brought
         for project, releases, brought in _BROUGHT

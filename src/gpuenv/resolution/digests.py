@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.index import IndexSource, Listing
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.model.wheel import WheelFile
 
 CONTRADICTED = "digest-contradicted"  # the code of a warning
@@ -72,13 +72,13 @@ def _with_digest(file: WheelFile, known: Mapping[str, str]) -> WheelFile:
     return replace(file, sha256=known.get(file.filename)) if _lacks(file) else file
 
 
-def warn_of_contradictions(contradictions: Iterable[Contradiction]) -> tuple[Warn, ...]:
+def warn_of_contradictions(contradictions: Iterable[Contradiction]) -> tuple[PlanWarning, ...]:
     """Name each place whose page contradicts what is known, with the files it is passed over for."""
     files: dict[str, list[str]] = {}
     for one in contradictions:
         files.setdefault(one.source.name or one.source.url, []).append(one.filename)
     return tuple(
-        Warn(
+        PlanWarning(
             CONTRADICTED,
             tr(
                 "`{place}` lists {file} with another hash than is known; {count} of its files were ignored",

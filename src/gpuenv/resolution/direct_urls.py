@@ -10,8 +10,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
-from gpuenv.model.plan import Warn
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.model.plan import PlanWarning
+from gpuenv.secrets.url_credentials import redact_credentials
 
 NOT_RESOLVED = "not-resolved"
 _VARIABLE = "${"
@@ -57,17 +57,20 @@ def refuse_building(requirements: Iterable[str]) -> None:
     """Raise UsageError where something would have to be built, and nothing may be."""
     for text in part_by_address(requirements).built:
         raise UsageError(
-            tr("`{requirement}` has to be built, which --only-binary forbids", requirement=redact(text)),
+            tr(
+                "`{requirement}` has to be built, which --only-binary forbids",
+                requirement=redact_credentials(text),
+            ),
             code="needs-building",
             fixes=(Fix(tr("name a wheel or a release of it, or leave --only-binary out")),),
         )
 
 
-def warn_of_unresolved(requirements: tuple[str, ...]) -> tuple[Warn, ...]:
+def warn_of_unresolved(requirements: tuple[str, ...]) -> tuple[PlanWarning, ...]:
     """Warn of requirements that a plan leaves out of its resolution: to read them would run their code."""
     filled = set(part_by_address(requirements).filled)
-    run = ", ".join(redact(one) for one in requirements if one not in filled)
-    sent = ", ".join(redact(one) for one in requirements if one in filled)
+    run = ", ".join(redact_credentials(one) for one in requirements if one not in filled)
+    sent = ", ".join(redact_credentials(one) for one in requirements if one in filled)
     texts = (
         run
         and tr(
@@ -82,10 +85,10 @@ def warn_of_unresolved(requirements: tuple[str, ...]) -> tuple[Warn, ...]:
             requirements=sent,
         ),
     )
-    return tuple(Warn(NOT_RESOLVED, text) for text in texts if text)
+    return tuple(PlanWarning(NOT_RESOLVED, text) for text in texts if text)
 
 
-def warn_of_building(names: tuple[str, ...]) -> tuple[Warn, ...]:
+def warn_of_building(names: tuple[str, ...]) -> tuple[PlanWarning, ...]:
     """Warn of packages of an index that have no wheel: their metadata was built, which runs their code."""
     if not names:
         return ()
@@ -94,4 +97,4 @@ def warn_of_building(names: tuple[str, ...]) -> tuple[Warn, ...]:
         " (--only-binary refuses that)",
         packages=", ".join(names),
     )
-    return (Warn("built-for-metadata", text),)
+    return (PlanWarning("built-for-metadata", text),)

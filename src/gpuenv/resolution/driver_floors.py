@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.driver import DriverVersion
-from gpuenv.resolution.resolve import Choice, Question, decide
+from gpuenv.resolution.resolve import ResolutionInput, Solution, decide
 from gpuenv.resolution.rules import driver
 from gpuenv.resolution.target import Target, driver_os
 
 
-def least_driver_for(question: Question) -> DriverVersion | None:
+def least_driver_for(question: ResolutionInput) -> DriverVersion | None:
     """Return the least driver with which the request can be served, None where no newer driver helps.
 
     Old generations of GPUs get no drivers of new branches; what is returned was decided with, and holds.
@@ -23,7 +23,7 @@ def least_driver_for(question: Question) -> DriverVersion | None:
     return next((floor for floor in possible if _helps(floor, question)), None)
 
 
-def least_driver_of(choice: Choice, target: Target, knowledge: Knowledge) -> DriverVersion | None:
+def least_driver_of(choice: Solution, target: Target, knowledge: Knowledge) -> DriverVersion | None:
     """Return the least driver that the chosen build needs: the release's own where PTX is to be compiled."""
     cuda = choice.case.cuda
     if cuda is None:
@@ -45,7 +45,7 @@ def has_drivers_of(floor: DriverVersion, target: Target, knowledge: Knowledge) -
     )
 
 
-def _helps(floor: DriverVersion, question: Question) -> bool:
+def _helps(floor: DriverVersion, question: ResolutionInput) -> bool:
     drivers = [gpu.machine.driver.version for gpu in question.target.gpus if gpu.machine.driver]
     if not any(version < floor for version in drivers):
         return False

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpuenv.model.index import Listing
 from gpuenv.model.plan import FilePlace, StackFile
 from gpuenv.model.wheel import WheelFile
-from gpuenv.resolution.candidate import Found
+from gpuenv.resolution.candidate import IndexedFile
 
 
 def alternatives(file: WheelFile, listings: tuple[Listing, ...]) -> tuple[WheelFile, ...]:
@@ -15,7 +15,7 @@ def alternatives(file: WheelFile, listings: tuple[Listing, ...]) -> tuple[WheelF
     return tuple(other for _, other in _alike(file, listings))
 
 
-def stack_of(files: tuple[Found, ...], listings: tuple[Listing, ...]) -> tuple[StackFile, ...]:
+def stack_of(files: tuple[IndexedFile, ...], listings: tuple[Listing, ...]) -> tuple[StackFile, ...]:
     """Return where the chosen files can be had, the chosen place first; those that no page lists left out."""
     return tuple(
         StackFile(
@@ -28,7 +28,7 @@ def stack_of(files: tuple[Found, ...], listings: tuple[Listing, ...]) -> tuple[S
     )
 
 
-def _places(found: Found, listings: tuple[Listing, ...]) -> tuple[FilePlace, ...]:
+def _places(found: IndexedFile, listings: tuple[Listing, ...]) -> tuple[FilePlace, ...]:
     """What one page says of its file says nothing of another's: that has its own digest, or a known one."""
     pairs = ((found.listing, found.file), *_alike(found.file, listings))
     return tuple(

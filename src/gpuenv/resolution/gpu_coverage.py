@@ -15,7 +15,7 @@ from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.machine import Driver, Gpu, Machine, System
 from gpuenv.model.variant import CudaVersion
 from gpuenv.model.wheel import Platform, TorchBuild, WheelFile
-from gpuenv.resolution.candidate import Case, Failure, Found
+from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
 from gpuenv.resolution.rules import bundled_libraries as library
 from gpuenv.resolution.rules import driver
 from gpuenv.resolution.rules import gpu_code as kernels
@@ -35,7 +35,7 @@ _BY_LIBRARY: dict[str, Coverage] = {"cuda": "library-before", library.UNKNOWN_GE
 
 
 @dataclass(frozen=True, slots=True)
-class Generation:
+class GpuGeneration:
     """A GPU generation: its compute capabilities, those of integrated devices (Tegra) apart."""
 
     name: str
@@ -101,7 +101,7 @@ def _last_driver(capability: ComputeCapability, os: DriverOs, knowledge: Knowled
     return Driver(version, knowledge.driver_cuda(version, os))
 
 
-def find_generations(knowledge: Knowledge) -> tuple[Generation, ...]:
+def find_generations(knowledge: Knowledge) -> tuple[GpuGeneration, ...]:
     """Return the GPU generations, oldest first; rows of one name are one generation."""
     rows: dict[str, list[tuple[ComputeCapability, ArchitectureSupport]]] = {}
     for capability, support in sorted(knowledge.generations.items(), key=lambda item: item[0]):
@@ -112,12 +112,12 @@ def find_generations(knowledge: Knowledge) -> tuple[Generation, ...]:
 
 def _generation(
     name: str, members: list[tuple[ComputeCapability, ArchitectureSupport]], knowledge: Knowledge
-) -> Generation:
+) -> GpuGeneration:
     supports = [support for _, support in members]
     last_cuda = [support.last_cuda for support in supports]
     branches = [support.last_driver_branch for support in supports]
     integrated = {one: knowledge.is_integrated(one, None) for one, _ in members}
-    return Generation(
+    return GpuGeneration(
         name,
         tuple(one for one, apart in integrated.items() if not apart),
         tuple(one for one, apart in integrated.items() if apart),
@@ -167,12 +167,12 @@ def failures_on(build: TorchBuild, target: Target, knowledge: Knowledge) -> tupl
     )
 
 
-def case_of(build: TorchBuild) -> Case:
+def case_of(build: TorchBuild) -> Candidate:
     """Return the build as the rules judge it, with one file of which nothing counts but its platform tags."""
     tags = frozenset(Tag("py3", "none", tag) for tag in build.tags)
     file = WheelFile(canonicalize_name("torch"), build.torch, tags, "", "", build.variant)
-    found = Found(file, _NOT_LISTED, 0, build.torch)
-    return Case(build.torch, build.variant, build.index, build, (found,))
+    found = IndexedFile(file, _NOT_LISTED, 0, build.torch)
+    return Candidate(build.torch, build.variant, build.index, build, (found,))
 
 
 _NOT_LISTED = Listing(IndexSource("snapshot", "", "matrix torch.json"), canonicalize_name("torch"), (), "")

@@ -12,7 +12,7 @@ from packaging.version import InvalidVersion, Version
 
 from gpuenv.model.plan import PlannedPackage
 from gpuenv.model.python import PythonOffer
-from gpuenv.resolution.candidate import Case, Found
+from gpuenv.resolution.candidate import Candidate, IndexedFile
 from gpuenv.resolution.markers import marker_environment
 from gpuenv.resolution.request import Request
 from gpuenv.resolution.rules.python import full_version
@@ -37,8 +37,8 @@ class Situation:
 
 
 def situation_of(
-    case: Case,
-    companions: tuple[Found, ...],
+    case: Candidate,
+    companions: tuple[IndexedFile, ...],
     python: PythonOffer,
     target: Target,
     request: Request,
@@ -84,7 +84,7 @@ def _version(text: str) -> Version | None:
         return None
 
 
-def _of_build(case: Case) -> dict[str, tuple[Version, ...]]:
+def _of_build(case: Candidate) -> dict[str, tuple[Version, ...]]:
     facts: dict[str, tuple[Version, ...]] = {}
     if case.cuda:
         facts["cuda"] = (Version(str(case.cuda)),)

@@ -10,25 +10,25 @@ from gpuenv.model.index import IndexConfiguration, Listing
 from gpuenv.model.plan import Plan, PlannedPackage, Rejection, Sources
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.wheel import Evidence, WheelFile
-from gpuenv.resolution.candidate import Found, release_of
+from gpuenv.resolution.candidate import IndexedFile, release_of
 from gpuenv.resolution.constraints import constraints_of
 from gpuenv.resolution.file_locations import stack_of
 from gpuenv.resolution.report.advice import give_advice
-from gpuenv.resolution.report.rationale import compatibility, reasons
+from gpuenv.resolution.report.rationale import compatibility, rationale
 from gpuenv.resolution.report.refusal import asked_for, rejections
-from gpuenv.resolution.report.warnings import warn
+from gpuenv.resolution.report.warnings import collect_warnings
 from gpuenv.resolution.report.workarounds import warn_of_known_bad, workarounds
 from gpuenv.resolution.request import Request
-from gpuenv.resolution.resolve import Choice, Decision, Question
+from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution
 from gpuenv.resolution.rules import companion
 from gpuenv.resolution.rules import torch_bound as bound
 from gpuenv.resolution.rules.python import counts_patches
 
 
-def assemble(
-    question: Question,
+def build_plan(
+    question: ResolutionInput,
     decision: Decision,
-    choice: Choice,
+    choice: Solution,
     configuration: IndexConfiguration,
     resolved: tuple[PlannedPackage, ...] = (),
 ) -> Plan:
@@ -52,10 +52,10 @@ def assemble(
         constraints=tuple(text for text, _ in constraints),
         sources=sources,
         steps=(),
-        why=reasons(question, choice) + workarounds(question, decision, choice, constraints),
+        why=rationale(question, choice) + workarounds(question, decision, choice, constraints),
         rejected=_better_but_rejected(decision, choice),
         advice=give_advice(question, decision, choice),
-        warnings=(*warn(question, choice), *warn_of_known_bad(question, choice, resolved)),
+        warnings=(*collect_warnings(question, choice), *warn_of_known_bad(question, choice, resolved)),
         stack=stack_of(choice.files, question.listings),
         compatibility=compatibility(question, choice),
     )
@@ -68,7 +68,7 @@ def _release_to_name(python: PythonOffer, request: Request) -> str | None:
     return python.version if counts_patches(request.python) else None
 
 
-def _with_hashes(choice: Choice, resolved: tuple[PlannedPackage, ...]) -> Choice:
+def _with_hashes(choice: Solution, resolved: tuple[PlannedPackage, ...]) -> Solution:
     """Return the choice with the hashes that a resolver told of files whose pages tell none."""
     told = {package.url: package.sha256 for package in resolved if package.url and package.sha256}
     companions = tuple(
@@ -80,13 +80,13 @@ def _with_hashes(choice: Choice, resolved: tuple[PlannedPackage, ...]) -> Choice
     return replace(choice, companions=companions)
 
 
-def _unpinned(request: Request, choice: Choice) -> tuple[str, ...]:
+def _unpinned(request: Request, choice: Solution) -> tuple[str, ...]:
     """Return the user's other requirements, less the projects bound to torch: those are pinned."""
     pinned = {item.file.name for item in choice.files}
     return tuple(str(item) for item in request.others if canonicalize_name(item.name) not in pinned)
 
 
-def planned(item: Found, choice: Choice, question: Question) -> PlannedPackage:
+def planned(item: IndexedFile, choice: Solution, question: ResolutionInput) -> PlannedPackage:
     """Return the file as the plan names it."""
     file = item.file
     return PlannedPackage(
@@ -102,7 +102,7 @@ def planned(item: Found, choice: Choice, question: Question) -> PlannedPackage:
     )
 
 
-def _variant(item: Found, choice: Choice, question: Question) -> str | None:
+def _variant(item: IndexedFile, choice: Solution, question: ResolutionInput) -> str | None:
     """The variant of a file: a companion's may be another than torch's, or none without CUDA code."""
     if item is choice.torch:
         return str(choice.case.variant)
@@ -110,7 +110,7 @@ def _variant(item: Found, choice: Choice, question: Question) -> str | None:
     return str(found) if found else None
 
 
-def _evidence(item: Found, choice: Choice, question: Question) -> Evidence:
+def _evidence(item: IndexedFile, choice: Solution, question: ResolutionInput) -> Evidence:
     row = choice.case.row
     pair = question.knowledge.companions(choice.case.torch, str(item.file.name))
     if item.file.assumed or (pair is not None and pair.evidence == "assumed"):
@@ -119,7 +119,7 @@ def _evidence(item: Found, choice: Choice, question: Question) -> Evidence:
     return "wheel" if measured and row is not None and row.evidence == "wheel" else "matrix"
 
 
-def sources_of(choice: Choice, configuration: IndexConfiguration) -> Sources:
+def sources_of(choice: Solution, configuration: IndexConfiguration) -> Sources:
     """Return where the installer looks: the pages that list the torch stack, and what the user configured."""
     pages = [
         item.listing.page
@@ -156,7 +156,7 @@ def _default_index(listing: Listing, configuration: IndexConfiguration) -> bool:
     return source.kind == "pypi" and configuration.index_url is None
 
 
-def pins_of(choice: Choice, sources: Sources, question: Question) -> tuple[str, ...]:
+def pins_of(choice: Solution, sources: Sources, question: ResolutionInput) -> tuple[str, ...]:
     """Return exact pins with the extras asked for.
 
     `===` stands where a file of the same release with a local version would outrank the chosen one.
@@ -176,7 +176,7 @@ def pins_of(choice: Choice, sources: Sources, question: Question) -> tuple[str, 
     )
 
 
-def _pin(item: Found, consulted: list[Listing], extras: tuple[str, ...]) -> str:
+def _pin(item: IndexedFile, consulted: list[Listing], extras: tuple[str, ...]) -> str:
     file = item.file
     rivals = (
         other.version
@@ -194,5 +194,5 @@ def _by_address(file: WheelFile) -> str:
     return f"{file.name} @ {file.url}" + (f"#sha256={file.sha256}" if file.sha256 else "")
 
 
-def _better_but_rejected(decision: Decision, choice: Choice) -> tuple[Rejection, ...]:
+def _better_but_rejected(decision: Decision, choice: Solution) -> tuple[Rejection, ...]:
     return rejections(asked_for(decision.rejected_down_to(choice.case.torch)))

@@ -20,8 +20,8 @@ from gpuenv.model.index import Listing
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import CudaVersion
 from gpuenv.resolution.applicable_requirements import by_python
-from gpuenv.resolution.candidate import Case, Failure, Found
-from gpuenv.resolution.collect import collect_cases, collect_shelf
+from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
+from gpuenv.resolution.collect import collect_candidates, collect_companions
 from gpuenv.resolution.known_bad_facts import situation_of
 from gpuenv.resolution.request import Request
 from gpuenv.resolution.rules import availability as reach
@@ -35,7 +35,7 @@ from gpuenv.resolution.target import Target, TargetGpu
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ResolutionInput:
     """All that a decision depends on. `cases` and `shelf` are what the listings and the matrix give.
 
     For what is said of a plan: `no_numpy` is why numpy is left out where nobody typed it, `cpu_index` the
@@ -47,42 +47,42 @@ class Question:
     knowledge: Knowledge
     listings: tuple[Listing, ...]
     pythons: tuple[PythonOffer, ...]
-    cases: tuple[Case, ...]
-    shelf: companion.Shelf
+    cases: tuple[Candidate, ...]
+    shelf: companion.AvailableCompanions
     no_numpy: str | None = None
     cpu_index: str | None = None
 
-    def with_listings(self, more: tuple[Listing, ...]) -> Question:
+    def with_listings(self, more: tuple[Listing, ...]) -> ResolutionInput:
         """Return the question with further pages of the projects bound to torch."""
         listings = (*self.listings, *more)
         return replace(
-            self, listings=listings, shelf=collect_shelf(listings, self.target, self.request.bound)
+            self, listings=listings, shelf=collect_companions(listings, self.target, self.request.bound)
         )
 
-    def with_request(self, request: Request) -> Question:
+    def with_request(self, request: Request) -> ResolutionInput:
         """Return the question with another request."""
         return replace(self, request=request)
 
-    def with_target(self, target: Target) -> Question:
+    def with_target(self, target: Target) -> ResolutionInput:
         """Return the question for another target of the same platform."""
         return replace(self, target=target)
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Solution:
     """A build that passes every rule, with its Python and companions."""
 
-    case: Case
+    case: Candidate
     python: PythonOffer
-    torch: Found
-    companions: tuple[Found, ...]
+    torch: IndexedFile
+    companions: tuple[IndexedFile, ...]
     native: bool
     through_ptx: tuple[TargetGpu, ...]
     known_bad: tuple[KnownBad, ...]
     left_out: tuple[Failure, ...] = ()  # why an optional companion does not come along
 
     @property
-    def files(self) -> tuple[Found, ...]:
+    def files(self) -> tuple[IndexedFile, ...]:
         """The files of the torch stack, torch's first."""
         return (self.torch, *self.companions)
 
@@ -93,10 +93,10 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RejectedCandidate:
     """A build that fails, with all that is wrong with it."""
 
-    case: Case
+    case: Candidate
     failures: tuple[Failure, ...]
 
 
@@ -108,25 +108,25 @@ class Decision:
     less than `len(choices)`.
     """
 
-    choices: Sequence[Choice]
-    rejected: Sequence[Judged]
+    choices: Sequence[Solution]
+    rejected: Sequence[RejectedCandidate]
 
-    def with_build(self, case: Case) -> tuple[Choice, ...]:
+    def with_build(self, case: Candidate) -> tuple[Solution, ...]:
         """Return the choices of a build that has been judged: one of them has been looked at."""
         choices = self.choices.so_far if isinstance(self.choices, _AsJudged) else self.choices
         return tuple(choice for choice in choices if choice.case is case)
 
-    def rejected_down_to(self, torch: Version) -> tuple[Judged, ...]:
+    def rejected_down_to(self, torch: Version) -> tuple[RejectedCandidate, ...]:
         """Return the rejected builds of a release of torch and of newer ones."""
         return tuple(takewhile(lambda judged: judged.case.torch >= torch, self.rejected))
 
-    def rejected_above(self, torch: Version) -> tuple[Judged, ...]:
+    def rejected_above(self, torch: Version) -> tuple[RejectedCandidate, ...]:
         """Return the rejected builds of newer releases of torch."""
         return tuple(takewhile(lambda judged: judged.case.torch > torch, self.rejected))
 
 
 _T = TypeVar("_T")
-_Block = tuple[Sequence[Choice], Sequence[Judged]]
+_Block = tuple[Sequence[Solution], Sequence[RejectedCandidate]]
 
 
 class _Judging:
@@ -134,8 +134,8 @@ class _Judging:
 
     def __init__(self, blocks: Iterable[_Block]) -> None:
         self._blocks = iter(blocks)
-        self.choices: list[Choice] = []
-        self.rejected: list[Judged] = []
+        self.choices: list[Solution] = []
+        self.rejected: list[RejectedCandidate] = []
 
     def judge_more(self) -> bool:
         """Judge the next block; whether there was one."""
@@ -181,20 +181,20 @@ class _AsJudged(Sequence[_T], Generic[_T]):
         return self._items[index]
 
 
-def ask(
+def build_input(
     request: Request,
     target: Target,
     knowledge: Knowledge,
     listings: tuple[Listing, ...],
     pythons: tuple[PythonOffer, ...],
-) -> Question:
+) -> ResolutionInput:
     """Put the question together; the listings are sorted into builds once."""
-    cases = collect_cases(listings, target, knowledge)
-    shelf = collect_shelf(listings, target, request.bound)
-    return Question(request, target, knowledge, listings, pythons, cases, shelf)
+    cases = collect_candidates(listings, target, knowledge)
+    shelf = collect_companions(listings, target, request.bound)
+    return ResolutionInput(request, target, knowledge, listings, pythons, cases, shelf)
 
 
-def decide(question: Question) -> Decision:
+def decide(question: ResolutionInput) -> Decision:
     """Judge the builds of the kind in question.
 
     Where there is no GPU and no CPU build, builds for CUDA that are listed are in question: they run on the
@@ -212,12 +212,12 @@ def decide(question: Question) -> Decision:
     return replace(decision, choices=listed)
 
 
-def _lacks_companions_alone(judged: Judged) -> bool:
+def _lacks_companions_alone(judged: RejectedCandidate) -> bool:
     rules = {failure.rule for failure in judged.failures}
     return judged.case.variant.is_cpu and rules == {"companion"}
 
 
-def _decide(question: Question) -> Decision:
+def _decide(question: ResolutionInput) -> Decision:
     offers = python.admitted(question.pythons, question.request.python)
     parts = [
         (question.with_request(request), pythons)
@@ -227,7 +227,7 @@ def _decide(question: Question) -> Decision:
     return Decision(_AsJudged(judging, judging.choices), _AsJudged(judging, judging.rejected))
 
 
-def _blocks(question: Question) -> Iterator[list[Case]]:
+def _blocks(question: ResolutionInput) -> Iterator[list[Candidate]]:
     """The builds in question by release, newest first; all at once where a torch lies in a wheelhouse.
 
     That one may go before newer ones: see `_in_order_of_preference`.
@@ -238,28 +238,28 @@ def _blocks(question: Question) -> Iterator[list[Case]]:
     if any(_is_local(item) for case in cases for item in case.found):
         yield cases
         return
-    blocks: dict[Version, list[Case]] = defaultdict(list)
+    blocks: dict[Version, list[Candidate]] = defaultdict(list)
     for case in cases:
         blocks[case.torch].append(case)
     for torch in sorted(blocks, reverse=True):
         yield blocks[torch]
 
 
-_Part = tuple[Question, tuple[PythonOffer, ...]]
+_Part = tuple[ResolutionInput, tuple[PythonOffer, ...]]
 
 
 def _judge_cases(
-    cases: list[Case], question: Question, offers: tuple[PythonOffer, ...], parts: list[_Part]
+    cases: list[Candidate], question: ResolutionInput, offers: tuple[PythonOffer, ...], parts: list[_Part]
 ) -> _Block:
-    choices: list[Choice] = []
-    rejected: list[Judged] = []
+    choices: list[Solution] = []
+    rejected: list[RejectedCandidate] = []
     for case in cases:
         outcomes = [_judge(case, part, pythons) for part, pythons in parts]
         good = [choice for found, _ in outcomes for choice in found]
         choices += good
         if not good:
             failures = dict.fromkeys(failure for _, found in outcomes for failure in found)
-            rejected.append(Judged(case, tuple(failures)))
+            rejected.append(RejectedCandidate(case, tuple(failures)))
     rejected.sort(key=lambda judged: (judged.case.torch, judged.case.cuda or _NO_CUDA), reverse=True)
     return _in_order_of_preference(choices, offers, offline=question.request.offline), rejected
 
@@ -268,13 +268,13 @@ _NO_CUDA = CudaVersion(0, 0)
 
 
 def _judge(
-    case: Case, question: Question, offers: tuple[PythonOffer, ...]
-) -> tuple[list[Choice], tuple[Failure, ...]]:
+    case: Candidate, question: ResolutionInput, offers: tuple[PythonOffer, ...]
+) -> tuple[list[Solution], tuple[Failure, ...]]:
     failures = _judge_build(case, question) + _judge_files(case, question, offers)
     return ([], failures) if failures else _judge_together(case, question, offers)
 
 
-def _judge_build(case: Case, question: Question) -> tuple[Failure, ...]:
+def _judge_build(case: Candidate, question: ResolutionInput) -> tuple[Failure, ...]:
     target, knowledge = question.target, question.knowledge
     return (
         request_rule.check(case, question.request)
@@ -284,7 +284,9 @@ def _judge_build(case: Case, question: Question) -> tuple[Failure, ...]:
     )
 
 
-def _judge_files(case: Case, question: Question, offers: tuple[PythonOffer, ...]) -> tuple[Failure, ...]:
+def _judge_files(
+    case: Candidate, question: ResolutionInput, offers: tuple[PythonOffer, ...]
+) -> tuple[Failure, ...]:
     fitting = platform.fitting(case.found, question.target)
     return (
         reach.check(case, tuple(item for item in question.listings if item.project == "torch"))
@@ -294,7 +296,10 @@ def _judge_files(case: Case, question: Question, offers: tuple[PythonOffer, ...]
 
 
 def _judge_python(
-    case: Case, question: Question, fitting: tuple[Found, ...], offers: tuple[PythonOffer, ...]
+    case: Candidate,
+    question: ResolutionInput,
+    fitting: tuple[IndexedFile, ...],
+    offers: tuple[PythonOffer, ...],
 ) -> tuple[Failure, ...]:
     request = question.request
     if not offers:
@@ -306,8 +311,8 @@ def _judge_python(
 
 
 def _judge_together(
-    case: Case, question: Question, offers: tuple[PythonOffer, ...]
-) -> tuple[list[Choice], tuple[Failure, ...]]:
+    case: Candidate, question: ResolutionInput, offers: tuple[PythonOffer, ...]
+) -> tuple[list[Solution], tuple[Failure, ...]]:
     """Judge the build together with each Python and its companions; return what works, else why not."""
     matches = companion.match(case, question.request, question.target, question.knowledge, question.shelf)
     if isinstance(matches, Failure):
@@ -316,7 +321,7 @@ def _judge_together(
     if isinstance(bound, Failure):
         return [], (bound,)
     matches += bound
-    good: list[Choice] = []
+    good: list[Solution] = []
     failures: dict[Failure, None] = {}
     target, knowledge, cuda = question.target, question.knowledge, case.cuda
     native = cuda is None or all(driver.is_native(cuda, gpu.machine, knowledge) for gpu in target.gpus)
@@ -334,7 +339,7 @@ def _judge_together(
         if isinstance(outcome, _Completed):
             left_out = companion.left_out(beside, case, offer)
             good.append(
-                Choice(
+                Solution(
                     case, offer, torch, outcome.companions, native, through_ptx, outcome.known_bad, left_out
                 )
             )
@@ -343,7 +348,9 @@ def _judge_together(
     return good, companion.merged(tuple(failures))
 
 
-def _match_bound(case: Case, question: Question) -> tuple[companion.Match, ...] | Failure:
+def _match_bound(
+    case: Candidate, question: ResolutionInput
+) -> tuple[companion.CompanionMatch, ...] | Failure:
     if not question.request.bound:
         return ()
     return bound_rule.match(case, question.request, question.target, question.knowledge, question.shelf)
@@ -353,12 +360,15 @@ def _match_bound(case: Case, question: Question) -> tuple[companion.Match, ...] 
 class _Completed:
     """What a build and a Python are completed with."""
 
-    companions: tuple[Found, ...]
+    companions: tuple[IndexedFile, ...]
     known_bad: tuple[KnownBad, ...]
 
 
 def _complete(
-    case: Case, matches: tuple[companion.Match, ...], offer: PythonOffer, question: Question
+    case: Candidate,
+    matches: tuple[companion.CompanionMatch, ...],
+    offer: PythonOffer,
+    question: ResolutionInput,
 ) -> _Completed | tuple[Failure, ...]:
     companions = companion.pick(matches, case, offer)
     if isinstance(companions, Failure):
@@ -368,13 +378,13 @@ def _complete(
     return known_bad.check(case, rows, situation) or _Completed(companions, rows)
 
 
-def _file_preference(item: Found) -> tuple[object, ...]:
+def _file_preference(item: IndexedFile) -> tuple[object, ...]:
     return (item.file.assumed, item.order, item.file.filename)
 
 
 def _in_order_of_preference(
-    choices: list[Choice], offers: tuple[PythonOffer, ...], *, offline: bool
-) -> tuple[Choice, ...]:
+    choices: list[Solution], offers: tuple[PythonOffer, ...], *, offline: bool
+) -> tuple[Solution, ...]:
     """Sort: newest torch, with what is optional, listed before assumed, native, newest CUDA, Python, index.
 
     Of the Pythons, those with which nothing is known to go wrong come first. Where a torch is here, in a
@@ -395,9 +405,9 @@ def _in_order_of_preference(
     return tuple(ordered)
 
 
-def _lies_here(choice: Choice) -> bool:
+def _lies_here(choice: Solution) -> bool:
     return _is_local(choice.torch)
 
 
-def _is_local(item: Found) -> bool:
+def _is_local(item: IndexedFile) -> bool:
     return item.listing.source.kind == "directory"

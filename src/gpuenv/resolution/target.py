@@ -9,7 +9,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import DriverOs, Knowledge
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.driver import DriverVersion
-from gpuenv.model.errors import Because, Fix, Refused, UsageError
+from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
 from gpuenv.model.machine import Driver, Gpu, Machine
 from gpuenv.model.wheel import Platform
 
@@ -129,7 +129,7 @@ def platform_of(machine: Machine) -> Platform:
     system = machine.system
     name = _PLATFORMS.get((system.os, system.arch))
     if name is None:
-        raise Refused(
+        raise Unsatisfiable(
             tr("there are no CUDA builds of torch for {os} on {arch}", os=system.os, arch=system.arch),
             code="platform-unsupported",
             because=(
@@ -194,7 +194,7 @@ def _refuse_broken(machine: Machine) -> None:
     if not problems and machine.gpus:
         return
     problem = problems[0].message if problems else tr("a driver is loaded, but it shows no GPU")
-    raise Refused(
+    raise Unsatisfiable(
         tr("this machine's NVIDIA driver or GPU can't be used as it is: {problem}", problem=problem),
         code=problems[0].code if problems else "no-devices",
         because=tuple(Because(item.message, machine.source_of("problems")) for item in problems),
@@ -205,16 +205,16 @@ def _refuse_broken(machine: Machine) -> None:
     )
 
 
-def _capability_unknown(machine: Machine, gpu: Gpu, chosen: tuple[Gpu, ...]) -> Refused:
+def _capability_unknown(machine: Machine, gpu: Gpu, chosen: tuple[Gpu, ...]) -> Unsatisfiable:
     broken = tuple(problem for problem in machine.problems if problem.code in _ABOUT_ONE_GPU)
     if gpu.name is None and broken:
-        return Refused(
+        return Unsatisfiable(
             tr("GPU {index} does not tell what it is", index=gpu.index),
             code=broken[0].code,
             because=tuple(Because(problem.message, machine.source_of("problems")) for problem in broken),
             fixes=_without(chosen),
         )
-    return Refused(
+    return Unsatisfiable(
         tr("the compute capability of GPU {index} ({name}) is not known", index=gpu.index, name=gpu.name),
         code="capability-unknown",
         because=(

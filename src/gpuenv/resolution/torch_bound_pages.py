@@ -13,10 +13,10 @@ from gpuenv.knowledge.ecosystem import KnownWheels, WheelSet, minor_of
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.index import IndexSource
 from gpuenv.model.python import PythonOffer
-from gpuenv.resolution.candidate import Case
+from gpuenv.resolution.candidate import Candidate
 from gpuenv.resolution.markers import marker_environment
 from gpuenv.resolution.request import Request, admits
-from gpuenv.resolution.resolve import Question, decide
+from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.rules.python import full_version
 from gpuenv.resolution.rules.torch_bound import ORIGIN, page_for, unfit
 from gpuenv.resolution.target import Target
@@ -52,7 +52,7 @@ def _always_counts(item: Requirement, target: Target, pythons: tuple[PythonOffer
     return all(item.marker.evaluate(marker_environment(target.platform, version)) for version in versions)
 
 
-def pages_to_read(question: Question) -> tuple[IndexSource, ...]:
+def pages_to_read(question: ResolutionInput) -> tuple[IndexSource, ...]:
     """Return the pages for the newest torch that may have wheels of all bound projects, and is not yet read.
 
     Nothing is returned where a choice with all of them stands before it, no page is left, or one of them does
@@ -77,7 +77,7 @@ def pages_to_read(question: Question) -> tuple[IndexSource, ...]:
     return ()
 
 
-def unbound(question: Question) -> Question:
+def unbound(question: ResolutionInput) -> ResolutionInput:
     """Return the question without the projects that are bound to torch."""
     request = question.request
     for name in request.bound:
@@ -85,7 +85,7 @@ def unbound(question: Question) -> Question:
     return question.with_request(request)
 
 
-def loosened(question: Question) -> Iterator[Question]:
+def loosened(question: ResolutionInput) -> Iterator[ResolutionInput]:
     """Yield the questions that fixes ask: pins given up, a newer driver, each kind of GPU alone."""
     target = question.target
     yield _freed(question)
@@ -96,14 +96,14 @@ def loosened(question: Question) -> Iterator[Question]:
             yield question.with_target(target.only((gpu,)))
 
 
-def _freed(question: Question) -> Question:
+def _freed(question: ResolutionInput) -> ResolutionInput:
     request = replace(question.request, variant=None, python=None)
     for name in ("torch", *request.companions, *request.asked_bound):
         request = request.with_requirement(name)
     return question.with_request(request)
 
 
-def _pages_of(case: Case, question: Question) -> tuple[IndexSource, ...]:
+def _pages_of(case: Candidate, question: ResolutionInput) -> tuple[IndexSource, ...]:
     """Return the pages that may list wheels for a build; none where one of the projects can have none."""
     ecosystem = question.knowledge.ecosystem
     found: dict[IndexSource, None] = {}
@@ -116,7 +116,7 @@ def _pages_of(case: Case, question: Question) -> tuple[IndexSource, ...]:
     return tuple(found)
 
 
-def _pages_of_set(wheels: WheelSet, name: str, case: Case, question: Question) -> tuple[str, ...]:
+def _pages_of_set(wheels: WheelSet, name: str, case: Candidate, question: ResolutionInput) -> tuple[str, ...]:
     known = tuple(
         one
         for one in question.knowledge.ecosystem.wheels(wheels.name, question.target.platform)
@@ -131,7 +131,7 @@ def _pages_of_set(wheels: WheelSet, name: str, case: Case, question: Question) -
     return (page_for(wheels, case),) if known or may_be_new else ()
 
 
-def is_for(known: KnownWheels, wheels: WheelSet, case: Case) -> bool:
+def is_for(known: KnownWheels, wheels: WheelSet, case: Candidate) -> bool:
     """Whether wheels that are known of are for a build of torch."""
     loose = wheels.match == "major" and known.by is None
     return known.torch == minor_of(case.torch) and fits_cuda(known.variant, case.variant, loose=loose)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpuenv.knowledge.knowledge import Knowledge
-from gpuenv.resolution.candidate import Case
-from gpuenv.resolution.collect import collect_cases
+from gpuenv.resolution.candidate import Candidate
+from gpuenv.resolution.collect import collect_candidates
 from gpuenv.resolution.request import Request
 from gpuenv.resolution.rules import bundled_libraries as library
 from gpuenv.resolution.rules import driver
@@ -15,21 +15,21 @@ from gpuenv.resolution.target import Target
 
 def builds_worth_asking(
     request: Request, target: Target, knowledge: Knowledge, others: tuple[Target, ...] = ()
-) -> tuple[Case, ...]:
+) -> tuple[Candidate, ...]:
     """Return the PyTorch index's builds that the request admits and that would run, newest torch first.
 
     With `others`, targets of the same platform, they would run on one of them at least.
     """
     cases = [
         case
-        for case in collect_cases((), target, knowledge)
+        for case in collect_candidates((), target, knowledge)
         if case.kind == "pytorch"
         and any(_would_run(case, request, one, knowledge) for one in (target, *others))
     ]
     return tuple(sorted(cases, key=lambda case: (case.torch, case.cuda is not None, case.cuda), reverse=True))
 
 
-def _would_run(case: Case, request: Request, target: Target, knowledge: Knowledge) -> bool:
+def _would_run(case: Candidate, request: Request, target: Target, knowledge: Knowledge) -> bool:
     return request_rule.in_question(case, request, target) and not (
         request_rule.check(case, request)
         or driver.check(case, target, knowledge)

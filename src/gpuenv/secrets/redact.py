@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 
 
 def redacted(value: Any, homes: tuple[str, ...], user: str | None) -> Any:
@@ -18,7 +18,7 @@ def redacted(value: Any, homes: tuple[str, ...], user: str | None) -> Any:
 
 
 def _text(text: str, homes: tuple[str, ...], user: str | None) -> str:
-    text = redact(text)
+    text = redact_credentials(text)
     for home in sorted((home.rstrip("/\\") for home in homes), key=len, reverse=True):
         if home:
             text = re.sub(rf"{re.escape(home)}(?![^/\\:;,\s'\"])", "~", text)

@@ -33,7 +33,7 @@ _SSH_PASSWORD = re.compile(r"(?<=ssh://)([^:/?#@\s\"']*):[^/?#\s\"']*@")
 _HIDDEN = "****"
 
 
-def redact(text: str) -> str:
+def redact_credentials(text: str) -> str:
     """Hide names, passwords, tokens and signatures in each address, header and variable in a text."""
     if "/" in text:
         text = _TOKEN.sub(rf"\1/t/{_HIDDEN}", _USERINFO.sub(f"{_HIDDEN}@", text))
@@ -45,7 +45,7 @@ def redact(text: str) -> str:
 
 def redact_bytes(data: bytes) -> bytes:
     """Hide what is secret in what a program printed, whatever its encoding."""
-    return redact(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    return redact_credentials(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 def without_userinfo(text: str) -> str:

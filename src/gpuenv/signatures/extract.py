@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from gpuenv.model.capability import parse_compute_capability
 from gpuenv.signatures.catalogue import compile_regex
-from gpuenv.signatures.log_pages import Words
+from gpuenv.signatures.log_pages import JoinedPage
 
 Facts = tuple[tuple[str, str], ...]  # name and value, each name once
 
@@ -17,7 +17,7 @@ _SAID = "said"  # the group that goes on to the end of its line
 _LONGEST = 300  # letters of a value
 
 
-def read_facts(match: re.Match[str], words: Words, reads: tuple[str, ...]) -> Facts:
+def read_facts(match: re.Match[str], words: JoinedPage, reads: tuple[str, ...]) -> Facts:
     """Return the named groups of a match, and those that `reads` find nearest around it."""
     facts = _named(match, words)
     end = match.end() + _AROUND
@@ -37,7 +37,7 @@ def _last(regex: str, text: str, start: int, end: int) -> re.Match[str] | None:
     return found
 
 
-def _named(match: re.Match[str], words: Words) -> dict[str, str]:
+def _named(match: re.Match[str], words: JoinedPage) -> dict[str, str]:
     told = match.groupdict()
     if told.get(_SAID):
         told[_SAID] = words.text[match.start(_SAID) : words.end_of_line(match.start(_SAID))]

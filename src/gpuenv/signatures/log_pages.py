@@ -53,7 +53,7 @@ def readable_lines(text: str) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class LogPage:
     """A part of a log: `line` is the number of its first line, `text` has no escape codes any more."""
 
     line: int
@@ -72,7 +72,7 @@ class Vocabulary:
         return way.whole <= self.words and all(map(self.has, way.parts))
 
 
-def vocabulary_of(page: Page) -> Vocabulary:
+def vocabulary_of(page: LogPage) -> Vocabulary:
     """Return each word of a page once."""
     plain = page.text if page.text.isascii() else page.text.lower()
     words = frozenset(plain.encode(errors="replace").translate(_TO_WORDS).split())
@@ -89,7 +89,7 @@ def _shortened(word: Word) -> Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class JoinedPage:
     """A page as one line; `starts` are the places in it where the page's lines begin."""
 
     text: str
@@ -107,13 +107,13 @@ class Words:
         return self.starts[following] - 1 if following < len(self.starts) else len(self.text)
 
 
-def pages(text: str) -> Iterator[Page]:
+def pages(text: str) -> Iterator[LogPage]:
     """Cut a log into pages, between lines where it can be done."""
     start, line = 0, 1
     while start < len(text):
         end = _end_of_line(text, start, start + PAGE)
         part = text[start:end]
-        yield Page(line, _ESCAPES.sub("", part) if "\x1b" in part else part)
+        yield LogPage(line, _ESCAPES.sub("", part) if "\x1b" in part else part)
         if end == len(text):
             return
         again = _end_of_line(text, start + 1, end - OVERLAP)
@@ -129,7 +129,7 @@ def _end_of_line(text: str, least: int, most: int) -> int:
     return most if found < 0 else found + 1
 
 
-def words_of(page: Page) -> Words:
+def words_of(page: LogPage) -> JoinedPage:
     r"""Return a page as one line: each run of blanks, boxes and line ends is one blank.
 
     A progress bar (`50%\r100%`) counts as lines of its own.
@@ -145,7 +145,7 @@ def words_of(page: Page) -> Words:
         starts.append(length)
         length += len(words) + 1
     text = " ".join([words for _, words in lines])
-    return Words(text, _lower(text), tuple(starts), tuple(lines))
+    return JoinedPage(text, _lower(text), tuple(starts), tuple(lines))
 
 
 def _words(line: str) -> str:

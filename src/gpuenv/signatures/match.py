@@ -16,7 +16,7 @@ from typing import Literal
 from gpuenv.i18n.messages import tr
 from gpuenv.signatures.catalogue import ErrorClass, Pattern, Replan, Signature, Way
 from gpuenv.signatures.extract import Facts, read_facts
-from gpuenv.signatures.log_pages import Page, Vocabulary, Words, pages, vocabulary_of, words_of
+from gpuenv.signatures.log_pages import JoinedPage, LogPage, Vocabulary, pages, vocabulary_of, words_of
 from gpuenv.signatures.unquote import as_written
 
 Confidence = Literal["high", "medium", "low"]
@@ -43,7 +43,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class SignatureMatch:
     """What a text tells, where it stands, and the facts in it; `detail` says the facts in a sentence.
 
     `wants` are templates, to be filled with the facts, of what a plan that removes the cause is asked for.
@@ -69,7 +69,7 @@ class Match:
 class Examined:
     """What was found in a text, and whether all of it could be looked through."""
 
-    matches: tuple[Match, ...]
+    matches: tuple[SignatureMatch, ...]
     whole: bool = True
 
 
@@ -106,7 +106,7 @@ class _Found:
         return self.hits[-1].line
 
 
-def explain(text: str, signatures: Iterable[Signature]) -> tuple[Match, ...]:
+def explain(text: str, signatures: Iterable[Signature]) -> tuple[SignatureMatch, ...]:
     """Return what the errors in a text mean: the root first, then what follows; nothing where unknown."""
     return examine(text, signatures, lambda: 0.0).matches
 
@@ -132,7 +132,7 @@ def examine(text: str, signatures: Iterable[Signature], spent: Callable[[], floa
 
 
 def _on_page(
-    page: Page, sought: list[Signature], budget: _Budget
+    page: LogPage, sought: list[Signature], budget: _Budget
 ) -> tuple[list[tuple[Signature, _Hit]], int]:
     """Return what a page tells, and in how many places it was looked for."""
     vocabulary = vocabulary_of(page)
@@ -164,7 +164,7 @@ def _to_try(patterns: tuple[Pattern, ...], vocabulary: Vocabulary) -> list[tuple
 
 
 def _find(
-    pattern: Pattern, ways: list[Way], words: Words, count: Callable[[str], int], budget: _Budget
+    pattern: Pattern, ways: list[Way], words: JoinedPage, count: Callable[[str], int], budget: _Budget
 ) -> re.Match[str] | None:
     """Return the last match on a page, whose words `count` counts."""
     found: re.Match[str] | None = None
@@ -196,7 +196,7 @@ def _places(word: str, lower: str) -> Iterator[int]:
         yield place
 
 
-def _hit(match: re.Match[str], words: Words, reads: tuple[str, ...]) -> _Hit:
+def _hit(match: re.Match[str], words: JoinedPage, reads: tuple[str, ...]) -> _Hit:
     lines = words.lines_of(match.start(), match.end())
     told = tuple(Line(number, text[:_WIDEST]) for number, text in lines[-_LINES:])
     return _Hit(lines[-1][0], told, read_facts(match, words, reads))
@@ -243,10 +243,10 @@ def _only_warns(found: _Found) -> bool:
     return found.signature.kind == "deprecation" and warns
 
 
-def _match(found: _Found) -> Match:
+def _match(found: _Found) -> SignatureMatch:
     signature, last = found.signature, found.hits[-1]
     lines = {line.number: line for hit in found.hits[-_LINES:] for line in hit.lines}
-    return Match(
+    return SignatureMatch(
         id=signature.id,
         kind=signature.kind,
         broader=found.broader,

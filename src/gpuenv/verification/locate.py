@@ -27,7 +27,7 @@ _WINDOWS_PYTHONS = ("Scripts/python.exe", "python.exe")
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class LocatedPython:
     """An environment's Python, an absolute path; `root` is None for an interpreter that is in no environment.
 
     The path is never resolved: in a virtual environment it is a link, and resolved would be another Python.
@@ -51,7 +51,7 @@ def locate(
     own: Path = Path(sys.prefix),
     broken: bool = False,
     windows: bool = os.name == "nt",
-) -> Located:
+) -> LocatedPython:
     """Return the Python of ENV: a name, a directory or a Python; left out, the active environment's.
 
     Where none is active it is what `choose` returns, else the Python on PATH; never that of `own`, in which
@@ -71,7 +71,7 @@ def locate(
         return _locate_python(path)
     _refuse_closed(path)
     if broken and _would_be_python(path):
-        return Located(path, environment_of(path))
+        return LocatedPython(path, environment_of(path))
     raise UsageError(
         tr("there is no environment `{env}`", env=env if env.isprintable() else ascii(env)),
         code="no-such-environment",
@@ -101,12 +101,12 @@ def _active(environ: Mapping[str, str], own: Path) -> Path | None:
     return next((root for root in roots if not _is_same(root, own)), None)
 
 
-def _locate_on_path(environ: Mapping[str, str], own: Path, *, windows: bool) -> Located:
+def _locate_on_path(environ: Mapping[str, str], own: Path, *, windows: bool) -> LocatedPython:
     passed_over = False
     for python in _pythons_on_path(environ, windows=windows):
         root = environment_of(python)
         if not _is_same(root or _prefix_of(python), own):
-            return Located(python, root)
+            return LocatedPython(python, root)
         passed_over = True
     problem = tr("no environment is active, and there is no Python on PATH")
     if passed_over:
@@ -140,16 +140,16 @@ def _is_same(one: Path, other: Path) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
 
 
-def _locate_in(root: Path, *, broken: bool, windows: bool) -> Located:
+def _locate_in(root: Path, *, broken: bool, windows: bool) -> LocatedPython:
     places = _WINDOWS_PYTHONS if windows else _PYTHONS
     for place in places:
         if os.path.isfile(root / place):  # noqa: PTH113 - false, where pathlib raises, without permission
-            return Located(root / place, root)
+            return LocatedPython(root / place, root)
     for place in places:
         _refuse_closed(root / place)
     left = next((root / place for place in places if os.path.lexists(root / place)), None)
     if broken and _is_environment(root):
-        return Located(left or root / places[0], root)
+        return LocatedPython(left or root / places[0], root)
     problem = tr("`{path}` is no environment: there is no `{python}` in it", path=root, python=places[0])
     if left:
         target = os.path.realpath(left)
@@ -184,7 +184,7 @@ def _would_be_python(path: Path) -> bool:
     return path.name.startswith("python") and os.path.islink(path)  # noqa: PTH114 - for names that can't be
 
 
-def _locate_python(path: Path) -> Located:
+def _locate_python(path: Path) -> LocatedPython:
     if not os.access(path, os.X_OK):
         raise UsageError(tr("`{path}` is no Python: it can't be executed", path=path), code="no-python")
-    return Located(path, environment_of(path))
+    return LocatedPython(path, environment_of(path))

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, UsageError
-from gpuenv.verification.locate import Located
+from gpuenv.verification.locate import LocatedPython
 
 
-def other_owner(located: Located) -> str | None:
+def other_owner(located: LocatedPython) -> str | None:
     """Return who owns an environment, or a part of it that runs, that is neither this user's nor root's."""
     if os.name != "posix":
         return None
@@ -26,7 +26,7 @@ def other_owner(located: Located) -> str | None:
     return None
 
 
-def _deciding(located: Located) -> tuple[Path, ...]:
+def _deciding(located: LocatedPython) -> tuple[Path, ...]:
     """What decides which code runs. Where an environment is one's own, one chose what its Python leads to."""
     python, root = located.python, located.root
     if root is None:
@@ -43,7 +43,7 @@ def _name(owner: int) -> str:
         return str(owner)
 
 
-def refuse_other_owner(located: Located) -> None:
+def refuse_other_owner(located: LocatedPython) -> None:
     """Raise UsageError for an environment of another user: to prove it is to run what that user wrote."""
     owner = other_owner(located)
     if owner is None:

@@ -77,7 +77,7 @@ class ImportFailure:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningStep:
     """The step that was under way when the document was written; `device` as in DeviceReport.index."""
 
     what: str
@@ -106,7 +106,7 @@ class Report:
     torch: TorchReport | None
     failure: ImportFailure | None
     devices: tuple[DeviceReport, ...]
-    running: Running | None
+    running: RunningStep | None
     messages: tuple[str, ...]
     complete: bool
     stop: Stop | None = None
@@ -207,8 +207,8 @@ def _parse_failure(found: Mapping[str, Any]) -> ImportFailure:
     return ImportFailure(_flag(found, "missing"), _texts(found, "errors"), _texts(found, "lines"))
 
 
-def _parse_running(found: Mapping[str, Any]) -> Running:
-    return Running(_text(found, "what") or "", _index(found, "device"))
+def _parse_running(found: Mapping[str, Any]) -> RunningStep:
+    return RunningStep(_text(found, "what") or "", _index(found, "device"))
 
 
 def _parse_device(found: Mapping[str, Any]) -> DeviceReport:

@@ -56,7 +56,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class VerificationVerdict:
     """Whether the environment is proven; `notes` are what its owner should know all the same."""
 
     problems: tuple[Finding, ...]
@@ -141,10 +141,10 @@ def _architectures(*, ok: bool, detail: str) -> TestResult:
     return TestResult("architectures", ok, None, detail)
 
 
-def judge(report: Report, expectation: Expectation) -> Verdict:
+def judge(report: Report, expectation: Expectation) -> VerificationVerdict:
     """Judge what was proven; a GPU that was expected and not there is a problem, any other lack a note."""
     if report.torch is None:
-        return Verdict((_judge_missing_torch(report),), ())
+        return VerificationVerdict((_judge_missing_torch(report),), ())
     problems = (
         *_judge_stop(report),
         *_judge_devices(report),
@@ -153,7 +153,7 @@ def judge(report: Report, expectation: Expectation) -> Verdict:
     )
     if not problems and not any(device.tests for device in report.devices):
         problems = (Finding("nothing-tested", tr("nothing was tested")),)
-    return Verdict(problems, _notes(report, expectation))
+    return VerificationVerdict(problems, _notes(report, expectation))
 
 
 def _judge_missing_torch(report: Report) -> Finding:
@@ -290,7 +290,9 @@ _FIXES = {
 }
 
 
-def describe_failure(verdict: Verdict, environment: str, data: dict[str, Any]) -> VerificationFailed:
+def describe_failure(
+    verdict: VerificationVerdict, environment: str, data: dict[str, Any]
+) -> VerificationFailed:
     """Return the error for a verdict with problems; `data` is that of `gpuenv verify --json`."""
     fixes = dict.fromkeys(_FIXES[problem.code] for problem in verdict.problems if problem.code in _FIXES)
     return VerificationFailed(
@@ -305,7 +307,7 @@ def describe_failure(verdict: Verdict, environment: str, data: dict[str, Any]) -
     )
 
 
-def describe_verdict(report: Report, verdict: Verdict) -> tuple[str, ...]:
+def describe_verdict(report: Report, verdict: VerificationVerdict) -> tuple[str, ...]:
     """Return the lines that tell a person what was proven."""
     devices = tuple(_describe_device(device) for device in report.devices)
     problems = tuple(problem.text for problem in verdict.problems)

@@ -17,7 +17,7 @@ from urllib3.exceptions import HTTPError
 from gpuenv.http.client import HttpClient
 from gpuenv.http.errors import HttpProblem, reason_of
 from gpuenv.http.ranges import BrokenFileError
-from gpuenv.http.timeouts import Pace, Patience, StoppedError, TooSlowError, Watch
+from gpuenv.http.timeouts import MinimumRate, Patience, StoppedError, TooSlowError, Watch
 from gpuenv.i18n.messages import tr
 from gpuenv.wheels.archive import WheelProblem, open_local_wheel
 
@@ -157,7 +157,7 @@ class _Download:
             left = self._left(response, sink)
             if left == 0:
                 return
-            pace = Pace(self._patience)
+            pace = MinimumRate(self._patience)
             for chunk in self._chunks(response, left):
                 if self._have == 0:
                     self._check_start(chunk, response)

@@ -23,7 +23,7 @@ _LONGEST_NAME = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class LinkedLibraries:
     """The libraries a file is linked with, and where the loader is told to look.
 
     LD_LIBRARY_PATH comes before `runpath` and after `rpath`.
@@ -42,7 +42,7 @@ class _Segment:
     size: int
 
 
-def parse_needs(read: Read) -> Needs:
+def parse_needs(read: Read) -> LinkedLibraries:
     """Read the dynamic section; raise ValueError for what is no ELF file of 64 bits with one.
 
     https://refspecs.linuxfoundation.org/elf/gabi4+/ch5.dynamic.html
@@ -64,7 +64,7 @@ def parse_needs(read: Read) -> Needs:
         return None if place is None else _text(read(base + place, _LONGEST_NAME))
 
     libraries = tuple(_text(read(base + place, _LONGEST_NAME)) for tag, place in entries if tag == _NEEDED)
-    return Needs(libraries, name(told.get(_RPATH)), name(told.get(_RUNPATH)))
+    return LinkedLibraries(libraries, name(told.get(_RPATH)), name(told.get(_RUNPATH)))
 
 
 def _segments(read: Read) -> list[_Segment]:

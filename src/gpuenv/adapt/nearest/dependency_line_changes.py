@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from gpuenv.adapt.model import Asked, Change
+from gpuenv.adapt.model import DeclaredRequirement, RequirementChange
 from gpuenv.adapt.nearest.known_bad_dependencies import tightened
 from gpuenv.adapt.nearest.request import Wishes, requirement_of
 from gpuenv.adapt.nearest.search import Nearest
@@ -15,10 +15,10 @@ from gpuenv.i18n.messages import said, tr
 from gpuenv.knowledge.knowledge import KnownBad
 from gpuenv.knowledge.version_ranges import lies_within
 from gpuenv.resolution.constraints import constraints_of
-from gpuenv.resolution.resolve import Choice, Question
+from gpuenv.resolution.resolve import ResolutionInput, Solution
 
 
-def other_changes(nearest: Nearest, choice: Choice, wishes: Wishes) -> Iterator[Change]:
+def other_changes(nearest: Nearest, choice: Solution, wishes: Wishes) -> Iterator[RequirementChange]:
     """Yield what known-bad combinations demand of other packages and the files do not keep already."""
     demands = {one.project: (Requirement(one.text), one.row) for one in nearest.moved(choice)}
     demands |= _constraints(nearest.question_for(choice), choice)
@@ -29,7 +29,7 @@ def other_changes(nearest: Nearest, choice: Choice, wishes: Wishes) -> Iterator[
         yield from _tightened(project, demand, row, lines)
 
 
-def _constraints(question: Question, choice: Choice) -> dict[str, tuple[Requirement, KnownBad]]:
+def _constraints(question: ResolutionInput, choice: Solution) -> dict[str, tuple[Requirement, KnownBad]]:
     """Return the constraints on what will be there, by project; what is added by one may call for another."""
     found: dict[str, tuple[Requirement, KnownBad]] = {}
     while more := [
@@ -49,14 +49,16 @@ def _without(row: KnownBad) -> str:
 
 
 def _tightened(
-    project: str, demand: Requirement, row: KnownBad, lines: tuple[Asked, ...]
-) -> Iterator[Change]:
+    project: str, demand: Requirement, row: KnownBad, lines: tuple[DeclaredRequirement, ...]
+) -> Iterator[RequirementChange]:
     if not lines:
-        yield Change(project, None, None, str(demand), _without(row), row.source)
+        yield RequirementChange(project, None, None, str(demand), _without(row), row.source)
     for line in lines:
         requirement = requirement_of(line)
         if requirement is None or requirement.url or (line.constraint and not requirement.specifier):
             continue
         if not lies_within(requirement.specifier, demand.specifier):
             requirement.specifier = tightened(requirement.specifier, demand.specifier)
-            yield Change(project, line, line.requirement, str(requirement), _without(row), row.source)
+            yield RequirementChange(
+                project, line, line.requirement, str(requirement), _without(row), row.source
+            )

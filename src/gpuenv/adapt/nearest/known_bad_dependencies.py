@@ -11,17 +11,17 @@ from packaging.utils import canonicalize_name
 from gpuenv.adapt.nearest.request import freed
 from gpuenv.knowledge.knowledge import KnownBad
 from gpuenv.knowledge.version_ranges import lies_apart, lies_within
-from gpuenv.resolution.candidate import Found
+from gpuenv.resolution.candidate import IndexedFile
 from gpuenv.resolution.known_bad_facts import Situation, situation_of
 from gpuenv.resolution.request import Request
-from gpuenv.resolution.resolve import Choice, Question
+from gpuenv.resolution.resolve import ResolutionInput, Solution
 from gpuenv.resolution.rules import known_bad
 
 _OPPOSITES = {"<": ">=", ">=": "<", "<=": ">", ">": "<=", "==": "!=", "!=": "=="}
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class ConflictingPin:
     """A package beside the stack whose pin keeps a known-bad combination in; `text` does not."""
 
     project: str
@@ -33,9 +33,9 @@ class Moved:
 class Settled:
     """A choice with the request that goes with it, and what was changed in that."""
 
-    choice: Choice
+    choice: Solution
     request: Request
-    moved: tuple[Moved, ...]
+    moved: tuple[ConflictingPin, ...]
 
 
 def with_others_free(request: Request) -> Request:
@@ -43,13 +43,15 @@ def with_others_free(request: Request) -> Request:
     return replace(request, requirements=tuple(map(freed, request.requirements)))
 
 
-def settle(choice: Choice, companions: tuple[Found, ...], question: Question) -> Settled | None:
+def settle(
+    choice: Solution, companions: tuple[IndexedFile, ...], question: ResolutionInput
+) -> Settled | None:
     """Return the choice with these companions and the least change of other packages that makes it sound.
 
     None where nothing of them would: the combination is bad whatever is beside it.
     """
     request = question.request
-    moved: tuple[Moved, ...] = ()
+    moved: tuple[ConflictingPin, ...] = ()
     for _ in range(len(request.others) + 1):
         situation = situation_of(choice.case, companions, choice.python, question.target, request)
         rows = known_bad.applying(situation, question.knowledge)
@@ -64,7 +66,7 @@ def settle(choice: Choice, companions: tuple[Found, ...], question: Question) ->
     return None
 
 
-def _mended(row: KnownBad, situation: Situation) -> Moved | None:
+def _mended(row: KnownBad, situation: Situation) -> ConflictingPin | None:
     """Return what to ask of the package that a row is about instead of what is asked."""
     for one in row.when:
         for name, bad in one:
@@ -73,7 +75,7 @@ def _mended(row: KnownBad, situation: Situation) -> Moved | None:
                 continue
             good = _constraint(name, row) or _opposite(bad)
             if good is not None and not lies_within(good, bad):
-                return Moved(name, f"{name}{good}", row)
+                return ConflictingPin(name, f"{name}{good}", row)
     return None
 
 

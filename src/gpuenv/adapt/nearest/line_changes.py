@@ -11,20 +11,20 @@ from dataclasses import replace
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.adapt.model import Asked, Change, Left
+from gpuenv.adapt.model import DeclaredRequirement, Project, RequirementChange
 from gpuenv.adapt.nearest.dependency_line_changes import other_changes
 from gpuenv.adapt.nearest.index_line_changes import address_of, index_changes
 from gpuenv.adapt.nearest.index_pages import variant_of_page
 from gpuenv.adapt.nearest.reasons import Reasons, of_variant
 from gpuenv.adapt.nearest.request import Wishes, public, python_of, requirement_of, variant_in, wishes_for
-from gpuenv.adapt.nearest.resolves_to import is_condas, leads_to
+from gpuenv.adapt.nearest.resolves_to import is_condas, resolves_to
 from gpuenv.adapt.nearest.search import Nearest
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import Because
-from gpuenv.resolution.candidate import Found
+from gpuenv.resolution.candidate import IndexedFile
 from gpuenv.resolution.request import COMPANIONS, STACK, admits
-from gpuenv.resolution.resolve import Choice
+from gpuenv.resolution.resolve import Solution
 from gpuenv.resolution.rules import torch_bound as bound
 from gpuenv.resolution.rules.python import admitted
 from gpuenv.resolution.rules.requested import version_of
@@ -33,8 +33,8 @@ _BY_PIP = "matrix torch.json"
 
 
 def stack_changes(
-    nearest: Nearest, choice: Choice, left: Left, known: Knowledge | None = None
-) -> tuple[Change, ...]:
+    nearest: Nearest, choice: Solution, left: Project, known: Knowledge | None = None
+) -> tuple[RequirementChange, ...]:
     """Return the changes that lead from what was left to one of the nearest choices, without risks.
 
     The stack's, Python's and CUDA's lines, the pages that torch comes from, and other packages as far as
@@ -50,7 +50,7 @@ def stack_changes(
     return tuple(sorted(found, key=_place))
 
 
-def _place(change: Change) -> tuple[bool, str, int]:
+def _place(change: RequirementChange) -> tuple[bool, str, int]:
     asked = change.asked
     return (asked is None, asked.file if asked else "", asked.start if asked else 0)
 
@@ -58,13 +58,13 @@ def _place(change: Change) -> tuple[bool, str, int]:
 class _Changing:
     """Finds the changes of one choice."""
 
-    def __init__(self, nearest: Nearest, choice: Choice, left: Left, known: Knowledge | None) -> None:
+    def __init__(self, nearest: Nearest, choice: Solution, left: Project, known: Knowledge | None) -> None:
         self.nearest, self.choice, self.left = nearest, choice, left
         self.question = nearest.question
         self.wishes: Wishes = wishes_for(left, self.question.target, choice.python)
         self.reasons = Reasons(self.question, choice, self.wishes, known)
 
-    def stack(self) -> Iterator[Change]:
+    def stack(self) -> Iterator[RequirementChange]:
         """Yield the changes of torch, its companions, and the projects bound to it."""
         changes = [*self._torch(), *(one for item in self.choice.companions for one in self._companion(item))]
         if self._leaves_conda and changes:
@@ -82,10 +82,10 @@ class _Changing:
         """Whether torch, which the files ask of conda, is a wheel."""
         return is_condas(self.wishes) and self.choice.case.kind != "conda"
 
-    def _torch(self) -> Iterator[Change]:
+    def _torch(self) -> Iterator[RequirementChange]:
         case = self.choice.case
         moves = not admits(self.wishes.of("torch"), case.torch)
-        leads = leads_to(self.choice, self.wishes, self.question)
+        leads = resolves_to(self.choice, self.wishes, self.question)
         if not moves and leads:
             return
         because = self.reasons.for_torch() if moves else self.reasons.for_variant()
@@ -96,9 +96,9 @@ class _Changing:
         if not lines and not self._of_conda_cuda():
             hinted = (one for one in self.left.asked if one.project == "torch" and one.hint)
             old = next((one.requirement for one in hinted), None)
-            yield Change("torch", None, old, f"torch=={new}", because.text, because.source)
+            yield RequirementChange("torch", None, old, f"torch=={new}", because.text, because.source)
 
-    def _torch_lines(self) -> tuple[Asked, ...]:
+    def _torch_lines(self) -> tuple[DeclaredRequirement, ...]:
         """The lines of torch that do not admit it, else those that leave its build open."""
         lines = self.wishes.lines.get("torch", ())
         failing = tuple(line for line in lines if not self._admits(line, self.choice.torch))
@@ -110,7 +110,7 @@ class _Changing:
         """Whether a line of its own says which CUDA conda's torch is for."""
         return self.choice.case.kind == "conda" and bool(self.wishes.lines.get("cuda"))
 
-    def _admits(self, line: Asked, item: Found) -> bool:
+    def _admits(self, line: DeclaredRequirement, item: IndexedFile) -> bool:
         requirement = requirement_of(line)
         if requirement is None:
             return False
@@ -119,7 +119,7 @@ class _Changing:
             return False
         return admits(public(requirement.specifier), item.release)
 
-    def _companion(self, item: Found) -> Iterator[Change]:
+    def _companion(self, item: IndexedFile) -> Iterator[RequirementChange]:
         project = str(item.file.name)
         lines = self.wishes.lines.get(project, ())
         failing = [line for line in lines if not self._admits(line, item) or self._is_unreached(line, item)]
@@ -130,7 +130,7 @@ class _Changing:
             if because is not None:
                 yield self._changed(line, self._pinned_file(line, item), because)
 
-    def _is_unreached(self, line: Asked, item: Found) -> bool:
+    def _is_unreached(self, line: DeclaredRequirement, item: IndexedFile) -> bool:
         """Whether a wheel bound to torch lies on a page that the files do not name."""
         if not bound.is_by_address(item, self.question.request, self.question.knowledge):
             return False
@@ -140,13 +140,13 @@ class _Changing:
         pages = map(address_of, self.wishes.lines.get("index", ()))
         return not any(page.split("#")[0] == item.listing.page for page in pages)
 
-    def _pinned_file(self, line: Asked, item: Found) -> str:
+    def _pinned_file(self, line: DeclaredRequirement, item: IndexedFile) -> str:
         if bound.is_by_address(item, self.question.request, self.question.knowledge):
             digest = f"#sha256={item.file.sha256}" if item.file.sha256 else ""
             return f"{_named(line)} @ {item.file.url}{digest}{_marker(line)}"
         return _pinned(line, str(item.file.version))
 
-    def _would_be_newer(self, item: Found, lines: tuple[Asked, ...]) -> bool:
+    def _would_be_newer(self, item: IndexedFile, lines: tuple[DeclaredRequirement, ...]) -> bool:
         """Whether an installer would take a newer release, because its metadata names no one torch."""
         project, torch = str(item.file.name), self.choice.case.torch
         if project not in COMPANIONS or not lines or lines[0].notation == "conda":
@@ -160,7 +160,7 @@ class _Changing:
         )
         return any(SpecifierSet(row["requires_torch"] or "").contains(torch) for row in newer)
 
-    def _is_one_of_many(self, item: Found, lines: tuple[Asked, ...]) -> bool:
+    def _is_one_of_many(self, item: IndexedFile, lines: tuple[DeclaredRequirement, ...]) -> bool:
         """Whether its page has the release for other CUDAs too: pip takes the highest, be it `+rocm4.2`."""
         local = item.file.version.local
         if local is None or any(f"+{local}" in (line.requirement or "") for line in lines):
@@ -168,7 +168,7 @@ class _Changing:
         pages = [variant_of_page(address_of(line)) for line in self.wishes.lines.get("index", ())]
         return self.choice.case.variant not in pages and not is_condas(self.wishes)
 
-    def _left_behind(self, changed: set[int]) -> Iterator[Change]:
+    def _left_behind(self, changed: set[int]) -> Iterator[RequirementChange]:
         """Yield the changes of conda's other lines of the stack: half of it can't come from pip."""
         text = tr("it goes where torch comes from: {build} is a wheel", build=self.choice.case.label)
         because = Because(text, _BY_PIP)
@@ -177,10 +177,10 @@ class _Changing:
                 if id(line) not in changed and line.notation == "conda":
                     yield self._changed(line, self._pinned_file(line, item), because)
 
-    def _changed(self, line: Asked, new: str, because: Because) -> Change:
+    def _changed(self, line: DeclaredRequirement, new: str, because: Because) -> RequirementChange:
         return replace(_change(line, new, because), pip=line.notation == "conda" and self._leaves_conda)
 
-    def python(self) -> Iterator[Change]:
+    def python(self) -> Iterator[RequirementChange]:
         """Yield the changes of the lines that ask for another Python."""
         python = self.choice.python
         lines = [
@@ -193,7 +193,7 @@ class _Changing:
             if because is not None:
                 yield _change(line, python.short, because)
 
-    def cuda(self, stack: tuple[Change, ...]) -> Iterator[Change]:
+    def cuda(self, stack: tuple[RequirementChange, ...]) -> Iterator[RequirementChange]:
         """Yield the changes of conda's lines that name another CUDA, or that nothing needs any more."""
         if not is_condas(self.wishes):
             return
@@ -213,21 +213,21 @@ class _Changing:
                 yield _change(line, of_variant(variant), because)
 
 
-def _change(line: Asked, new: str | None, because: Because) -> Change:
+def _change(line: DeclaredRequirement, new: str | None, because: Because) -> RequirementChange:
     old = line.requirement or line.text.strip()
-    return Change(line.project, line, old, new, because.text, because.source)
+    return RequirementChange(line.project, line, old, new, because.text, because.source)
 
 
-def _pinned(line: Asked, version: str) -> str:
+def _pinned(line: DeclaredRequirement, version: str) -> str:
     return f"{_named(line)}=={version}{_marker(line)}"
 
 
-def _named(line: Asked) -> str:
+def _named(line: DeclaredRequirement) -> str:
     requirement = requirement_of(line)
     extras = sorted(requirement.extras) if requirement else []
     return f"{line.project}[{','.join(extras)}]" if extras else line.project
 
 
-def _marker(line: Asked) -> str:
+def _marker(line: DeclaredRequirement) -> str:
     requirement = requirement_of(line)
     return f" ; {requirement.marker}" if requirement and requirement.marker else ""

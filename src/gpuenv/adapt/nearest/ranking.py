@@ -14,15 +14,15 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from gpuenv.adapt.model import Left
+from gpuenv.adapt.model import Project
 from gpuenv.adapt.nearest.known_bad_dependencies import Settled, settle, with_others_free
 from gpuenv.adapt.nearest.request import Wishes, wishes_for
-from gpuenv.adapt.nearest.resolves_to import leads_to
+from gpuenv.adapt.nearest.resolves_to import resolves_to
 from gpuenv.model.python import PythonOffer
-from gpuenv.resolution.candidate import Found
+from gpuenv.resolution.candidate import IndexedFile
 from gpuenv.resolution.release_distance import distance, named_versions
 from gpuenv.resolution.request import COMPANIONS, admits
-from gpuenv.resolution.resolve import Choice, Question
+from gpuenv.resolution.resolve import ResolutionInput, Solution
 from gpuenv.resolution.rules import companion
 from gpuenv.resolution.rules import torch_bound as bound
 from gpuenv.resolution.rules.python import admitted, runs_on
@@ -38,11 +38,11 @@ class Nearness:
     `releases` are those of torch that count beside the question's: with them channels can be compared.
     """
 
-    def __init__(self, question: Question, left: Left, releases: Iterable[Version] = ()) -> None:
+    def __init__(self, question: ResolutionInput, left: Project, releases: Iterable[Version] = ()) -> None:
         self.question, self.left = question, left
         self._wishes: dict[PythonOffer, Wishes] = {}
         self._free = question.with_request(with_others_free(question.request))
-        self._matches: dict[tuple[str, str, frozenset[str]], tuple[companion.Match, ...]] = {}
+        self._matches: dict[tuple[str, str, frozenset[str]], tuple[companion.CompanionMatch, ...]] = {}
         self._releases: dict[str, list[Version]] = {
             "torch": sorted({*releases, *(case.torch for case in question.cases)})
         }
@@ -57,7 +57,7 @@ class Nearness:
             self._wishes[python] = next(alike, found)
         return self._wishes[python]
 
-    def ranked(self, choices: Sequence[Choice]) -> tuple[Settled, ...]:
+    def ranked(self, choices: Sequence[Solution]) -> tuple[Settled, ...]:
         """Return the choices, the nearest first, each with its nearest companions; `choices` best first."""
         settled = ((one, place) for place, choice in enumerate(choices) if (one := self._settled(choice)))
         ordered = sorted(settled, key=lambda pair: (self.rank(pair[0]), pair[1]))
@@ -76,20 +76,20 @@ class Nearness:
             len(settled.moved),
         )
 
-    def _of_torch(self, choice: Choice, wishes: Wishes) -> tuple[int, int]:
+    def _of_torch(self, choice: Solution, wishes: Wishes) -> tuple[int, int]:
         """Return how far torch moves; of two equally far the newer is nearer."""
         far = self._move("torch", choice.case.torch, wishes)
         return far, -self._known("torch").index(choice.case.torch) if far else 0
 
-    def _leads_to(self, choice: Choice, wishes: Wishes) -> bool:
+    def _leads_to(self, choice: Solution, wishes: Wishes) -> bool:
         companions = tuple(item.release for item in choice.companions)
         moved = None if _of_python(choice.python, wishes.python) == (0, 0) else choice.python
         key = (choice.case.label, choice.case.kind, companions, moved, wishes)
         if key not in self._leads:
-            self._leads[key] = leads_to(choice, wishes, self.question)
+            self._leads[key] = resolves_to(choice, wishes, self.question)
         return self._leads[key]
 
-    def _of(self, files: Sequence[Found], wishes: Wishes, projects: Sequence[str]) -> Move:
+    def _of(self, files: Sequence[IndexedFile], wishes: Wishes, projects: Sequence[str]) -> Move:
         moves = [
             self._move(str(item.file.name), item.release, wishes)
             for item in files
@@ -110,7 +110,7 @@ class Nearness:
             self._releases[project] = sorted(listed)
         return self._releases[project]
 
-    def _settled(self, choice: Choice) -> Settled | None:
+    def _settled(self, choice: Solution) -> Settled | None:
         """Return the choice with the nearest companions with which it is sound."""
         wishes = self.wishes(choice.python)
         best: tuple[tuple[object, ...], Settled] | None = None
@@ -125,7 +125,9 @@ class Nearness:
                 break
         return best[1] if best else None
 
-    def _sets(self, choice: Choice, wishes: Wishes) -> Iterator[tuple[tuple[Move, Move], tuple[Found, ...]]]:
+    def _sets(
+        self, choice: Solution, wishes: Wishes
+    ) -> Iterator[tuple[tuple[Move, Move], tuple[IndexedFile, ...]]]:
         """Yield the sets of companions that fit, the nearest first, with how far each lies."""
         options = [self._options(match, choice.python, wishes) for match in self._matches_of(choice)]
         sets = (tuple(items) for items in product(*options))
@@ -135,16 +137,18 @@ class Nearness:
         ]
         yield from sorted(found, key=lambda pair: pair[0])
 
-    def _options(self, match: companion.Match, python: PythonOffer, wishes: Wishes) -> list[Found]:
+    def _options(
+        self, match: companion.CompanionMatch, python: PythonOffer, wishes: Wishes
+    ) -> list[IndexedFile]:
         """Return a file of each release that fits, the nearest first; of bound projects the nearest."""
-        files: dict[Version, Found] = {}
+        files: dict[Version, IndexedFile] = {}
         for item in match.files:
             if runs_on(item.file, python):
                 files.setdefault(item.release, item)
         near = sorted(files.values(), key=lambda item: self._move(match.project, item.release, wishes))
         return near if match.project in COMPANIONS else near[:1]
 
-    def _matches_of(self, choice: Choice) -> tuple[companion.Match, ...]:
+    def _matches_of(self, choice: Solution) -> tuple[companion.CompanionMatch, ...]:
         """Return the files that go with a build, of the projects it has: markers leave some out."""
         case, question = choice.case, self._free
         there = frozenset(str(item.file.name) for item in choice.companions)

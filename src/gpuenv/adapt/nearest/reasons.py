@@ -16,7 +16,7 @@ from gpuenv.resolution.candidate import Failure
 from gpuenv.resolution.gpu_coverage import case_of, failures_on
 from gpuenv.resolution.report.refusal import asked_for, explain_failures, no_such_release
 from gpuenv.resolution.request import COMPANIONS, Request, admits
-from gpuenv.resolution.resolve import Choice, Judged, Question, decide
+from gpuenv.resolution.resolve import RejectedCandidate, ResolutionInput, Solution, decide
 from gpuenv.resolution.rules import companion
 from gpuenv.resolution.rules import torch_bound as bound
 
@@ -28,7 +28,7 @@ class Reasons:
     """
 
     def __init__(
-        self, question: Question, choice: Choice, wishes: Wishes, known: Knowledge | None = None
+        self, question: ResolutionInput, choice: Solution, wishes: Wishes, known: Knowledge | None = None
     ) -> None:
         self._known = known or question.knowledge
         self._question = question.with_request(with_others_free(question.request))
@@ -55,7 +55,9 @@ class Reasons:
         builds = [
             one for one in self._known.builds_of(target.platform) if one.cuda and admits(wanted, one.torch)
         ]
-        judged = tuple(Judged(case_of(one), failures_on(one, target, self._known)) for one in builds)
+        judged = tuple(
+            RejectedCandidate(case_of(one), failures_on(one, target, self._known)) for one in builds
+        )
         if not all(one.failures for one in judged):
             build = self._choice.case.label
             text = tr("{torch} is not where {build} is", torch=f"torch{wanted}", build=build)
@@ -142,7 +144,7 @@ def _release_in(wanted: SpecifierSet) -> str | None:
     return only[0].version.removesuffix(".*") if is_pin else None
 
 
-def _exactly(choice: Choice) -> SpecifierSet:
+def _exactly(choice: Solution) -> SpecifierSet:
     return SpecifierSet(f"=={choice.python.short}.*")
 
 

@@ -12,7 +12,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.adapt.model import Asked, Left
+from gpuenv.adapt.model import DeclaredRequirement, Project
 from gpuenv.adapt.nearest.index_pages import variant_of_page
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, UsageError
@@ -37,7 +37,7 @@ class Wishes:
     `hinted` what a README says of it.
     """
 
-    lines: Mapping[str, tuple[Asked, ...]]
+    lines: Mapping[str, tuple[DeclaredRequirement, ...]]
     asked: Mapping[str, SpecifierSet]
     python: SpecifierSet | None
     variant: Variant | None
@@ -52,7 +52,7 @@ class Wishes:
         return (self.lines, self.asked) == (other.lines, other.asked)
 
 
-def requirement_of(asked: Asked) -> Requirement | None:
+def requirement_of(asked: DeclaredRequirement) -> Requirement | None:
     """Return what is asked of a project; None where it is no project, or was not understood.
 
     A wheel of the torch stack, named by its address, is its version. A marker must be one that can be
@@ -83,7 +83,7 @@ def _version_in(url: str) -> SpecifierSet:
     return SpecifierSet(f"=={version}")
 
 
-def python_of(asked: Asked) -> SpecifierSet | None:
+def python_of(asked: DeclaredRequirement) -> SpecifierSet | None:
     """Return the Pythons that a line asks for, `3.7` or `>=3.7`; None where it was not understood."""
     try:
         return parse_python(asked.requirement) if asked.requirement else None
@@ -91,7 +91,7 @@ def python_of(asked: Asked) -> SpecifierSet | None:
         return None
 
 
-def variant_in(asked: Asked) -> Variant | None:
+def variant_in(asked: DeclaredRequirement) -> Variant | None:
     """Return the variant that a line names: `cudatoolkit=10.2`, `torch==1.7.1+cu110`, `-f …/whl/cu110`."""
     if asked.project == "index":
         return variant_of_page(asked.requirement or asked.text)
@@ -118,14 +118,14 @@ def public(specifier: SpecifierSet) -> SpecifierSet:
         return specifier
 
 
-def wishes_for(left: Left, target: Target, python: PythonOffer) -> Wishes:
+def wishes_for(left: Project, target: Target, python: PythonOffer) -> Wishes:
     """Return what counts of what was left on a target with a Python.
 
     What a README says counts where the files leave it open.
     """
     environment = marker_environment(target.platform, str(full_version(python)))
     counting = [one for one in left.asked if _counts(one, environment)]
-    lines: dict[str, tuple[Asked, ...]] = {}
+    lines: dict[str, tuple[DeclaredRequirement, ...]] = {}
     for one in counting:
         if not one.hint:
             lines[one.project] = (*lines.get(one.project, ()), one)
@@ -136,12 +136,12 @@ def wishes_for(left: Left, target: Target, python: PythonOffer) -> Wishes:
     return Wishes(lines, _joined(counting, hint=True) | own, _python(counting), named, hinted)
 
 
-def _counts(asked: Asked, environment: dict[str, str]) -> bool:
+def _counts(asked: DeclaredRequirement, environment: dict[str, str]) -> bool:
     requirement = requirement_of(asked)
     return requirement is None or requirement.marker is None or requirement.marker.evaluate(environment)
 
 
-def _joined(counting: list[Asked], *, hint: bool) -> dict[str, SpecifierSet]:
+def _joined(counting: list[DeclaredRequirement], *, hint: bool) -> dict[str, SpecifierSet]:
     found: dict[str, SpecifierSet] = {}
     for one in counting:
         requirement = requirement_of(one)
@@ -150,7 +150,7 @@ def _joined(counting: list[Asked], *, hint: bool) -> dict[str, SpecifierSet]:
     return found
 
 
-def _python(counting: list[Asked]) -> SpecifierSet | None:
+def _python(counting: list[DeclaredRequirement]) -> SpecifierSet | None:
     for hint in (False, True):
         found = [
             wanted
@@ -166,7 +166,7 @@ def _python(counting: list[Asked]) -> SpecifierSet | None:
     return None
 
 
-def _variant(counting: list[Asked], *, hint: bool) -> Variant | None:
+def _variant(counting: list[DeclaredRequirement], *, hint: bool) -> Variant | None:
     """Return the variant named: by torch itself, by its companions, by conda's CUDA, by a page.
 
     pip's torch brings its own CUDA, whatever conda brings beside it.
@@ -188,7 +188,7 @@ def _variant(counting: list[Asked], *, hint: bool) -> Variant | None:
 # the request
 
 
-def request_of(left: Left, base: Request) -> Request:
+def request_of(left: Project, base: Request) -> Request:
     """Return the request for all that was left, in which torch and its companions, Python and CUDA, are free.
 
     `base` has the options of the command line: its Python and its variant hold. Other requirements stand as
@@ -202,7 +202,7 @@ def request_of(left: Left, base: Request) -> Request:
     return replace(base, requirements=requirements, optional=())
 
 
-def _requirements(left: Left) -> Iterator[Requirement]:
+def _requirements(left: Project) -> Iterator[Requirement]:
     for one in left.asked:
         requirement = requirement_of(one)
         if requirement is not None and not one.constraint and (not one.hint or _fills(one, left)):
@@ -210,7 +210,7 @@ def _requirements(left: Left) -> Iterator[Requirement]:
             yield requirement
 
 
-def _fills(hint: Asked, left: Left) -> bool:
+def _fills(hint: DeclaredRequirement, left: Project) -> bool:
     """Whether a README's word adds a project: where there are no files, or they leave the torch stack out."""
     named = {one.project for one in left.asked if not one.hint and one.project not in NO_PROJECTS}
     return not named or (hint.project in STACK and "torch" not in named and hint.project not in named)
@@ -223,9 +223,9 @@ def freed(requirement: Requirement) -> Requirement:
     return copy
 
 
-def _refuse_contradiction(left: Left) -> None:
+def _refuse_contradiction(left: Project) -> None:
     for project in STACK:
-        pins: dict[Version, Asked] = {}
+        pins: dict[Version, DeclaredRequirement] = {}
         for one in left.asked:
             release = exact_release(one) if one.project == project and not one.hint else None
             if release is not None and _has_no_marker(one):
@@ -239,16 +239,16 @@ def _refuse_contradiction(left: Left) -> None:
             )
 
 
-def _place(asked: Asked) -> str:
+def _place(asked: DeclaredRequirement) -> str:
     return tr("{place} asks for `{text}`", place=f"{asked.file}:{asked.line}", text=asked.text.strip())
 
 
-def _has_no_marker(asked: Asked) -> bool:
+def _has_no_marker(asked: DeclaredRequirement) -> bool:
     requirement = requirement_of(asked)
     return requirement is not None and requirement.marker is None
 
 
-def exact_release(asked: Asked) -> Version | None:
+def exact_release(asked: DeclaredRequirement) -> Version | None:
     """Return the one release that a line asks for, without its local part; None for a range."""
     requirement = requirement_of(asked)
     pinned = (

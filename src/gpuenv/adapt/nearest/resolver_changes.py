@@ -9,7 +9,7 @@ from dataclasses import replace
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.adapt.model import Asked, Change
+from gpuenv.adapt.model import DeclaredRequirement, RequirementChange
 from gpuenv.adapt.nearest.request import NO_PROJECTS, Wishes, requirement_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because
@@ -22,8 +22,8 @@ _LONGEST = 240  # characters of the resolver's own words
 
 
 def moved_changes(
-    project: str, version: Version, because: Because, wishes: Wishes, found: tuple[Change, ...]
-) -> tuple[Change, ...]:
+    project: str, version: Version, because: Because, wishes: Wishes, found: tuple[RequirementChange, ...]
+) -> tuple[RequirementChange, ...]:
     """Return the changes with those of a project's lines that do not admit the version it must have.
 
     A line that changes already gets the version instead; one reason is enough.
@@ -44,8 +44,8 @@ def moved_changes(
 
 
 def removed_changes(
-    project: str, because: Because, wishes: Wishes, found: tuple[Change, ...]
-) -> tuple[Change, ...]:
+    project: str, because: Because, wishes: Wishes, found: tuple[RequirementChange, ...]
+) -> tuple[RequirementChange, ...]:
     """Return the changes with the removal of a project's lines."""
     lines = wishes.lines.get(project, ())
     there = {id(one.asked) for one in found}
@@ -53,8 +53,8 @@ def removed_changes(
 
 
 def freed_of_builds(
-    wishes: Wishes, python: str, found: tuple[Change, ...], limits: Mapping[str, SpecifierSet]
-) -> tuple[Change, ...]:
+    wishes: Wishes, python: str, found: tuple[RequirementChange, ...], limits: Mapping[str, SpecifierSet]
+) -> tuple[RequirementChange, ...]:
     """Return the changes with those of conda's lines that name a build of another Python, or one beside it.
 
         numpy=1.19.2=py37h54aff64_0
@@ -84,12 +84,12 @@ _PYTHON_BUILD = re.compile(r"=(?:[^=\s]*_)?(py\d{2,3})(?:h[0-9a-f]{7}|_|$)")
 _WITH_BUILD = 2  # equals signs of `name=version=build`
 
 
-def _has_build(line: Asked) -> bool:
+def _has_build(line: DeclaredRequirement) -> bool:
     named = line.notation == "conda" and line.project not in (*NO_PROJECTS, *STACK)
     return named and line.text.replace("==", "=").count("=") >= _WITH_BUILD
 
 
-def _python_of_build(line: Asked) -> str | None:
+def _python_of_build(line: DeclaredRequirement) -> str | None:
     found = _PYTHON_BUILD.search(line.text.strip())
     return found[1] if found else None
 
@@ -98,8 +98,8 @@ def _said(tag: str | None) -> str:
     return f"{tag[2]}.{tag[3:]}" if tag else ""
 
 
-def _change(line: Asked, new: str | None, because: Because) -> Change:
-    return Change(
+def _change(line: DeclaredRequirement, new: str | None, because: Because) -> RequirementChange:
+    return RequirementChange(
         line.project, line, line.requirement or line.text.strip(), new, because.text, because.source
     )
 

@@ -9,14 +9,14 @@ from gpuenv.adapt.nearest.index_pages import is_page_of_torch, variant_of_page
 from gpuenv.adapt.nearest.request import Wishes, variant_in
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import Variant
-from gpuenv.resolution.candidate import Case, Found
+from gpuenv.resolution.candidate import Candidate, IndexedFile
 from gpuenv.resolution.request import COMPANIONS, admits
-from gpuenv.resolution.resolve import Choice, Question
+from gpuenv.resolution.resolve import ResolutionInput, Solution
 from gpuenv.resolution.rules import python
 from gpuenv.resolution.rules.platform_tags import fitting
 
 
-def leads_to(choice: Choice, wishes: Wishes, question: Question) -> bool:
+def resolves_to(choice: Solution, wishes: Wishes, question: ResolutionInput) -> bool:
     """Whether what the files say of torch's build is this one.
 
     Where torch must move it is about the CUDA alone: the line with its release changes anyway. conda's solver
@@ -35,7 +35,7 @@ def is_condas(wishes: Wishes) -> bool:
     return any(line.notation == "conda" for line in wishes.lines.get("torch", ()))
 
 
-def _is_of_kind(case: Case, wishes: Wishes, question: Question) -> bool:
+def _is_of_kind(case: Candidate, wishes: Wishes, question: ResolutionInput) -> bool:
     if wishes.variant is not None:
         return case.variant == wishes.variant and (case.kind != "pypi" or not _is_pips(wishes))
     if is_condas(wishes) or case.kind == "conda":
@@ -57,7 +57,7 @@ def names_mixed_page(wishes: Wishes) -> bool:
     return any(is_page_of_torch(line) and variant_of_page(line) is None for line in lines)
 
 
-def _highest(torch: Version, question: Question) -> Variant | None:
+def _highest(torch: Version, question: ResolutionInput) -> Variant | None:
     builds = (
         case for case in question.cases if case.torch == torch and case.kind == "pytorch" and case.found
     )
@@ -65,7 +65,7 @@ def _highest(torch: Version, question: Question) -> Variant | None:
     return best.variant if best else None
 
 
-def _taken(choice: Choice, wishes: Wishes, question: Question) -> Version | None:
+def _taken(choice: Solution, wishes: Wishes, question: ResolutionInput) -> Version | None:
     """Return the release that an installer takes of those asked for: the newest with files.
 
     A companion that is pinned, or becomes so because it moves, takes its own torch; so does a Python.
@@ -83,7 +83,7 @@ def _taken(choice: Choice, wishes: Wishes, question: Question) -> Version | None
     return max(releases, default=None)
 
 
-def _may_be_taken(other: Case, case: Case, wishes: Wishes) -> bool:
+def _may_be_taken(other: Candidate, case: Candidate, wishes: Wishes) -> bool:
     return (
         other.kind == case.kind
         and (other.kind == "pypi" or other.variant == case.variant)
@@ -91,12 +91,12 @@ def _may_be_taken(other: Case, case: Case, wishes: Wishes) -> bool:
     )
 
 
-def _has_file(case: Case, offers: tuple[PythonOffer, ...], question: Question) -> bool:
+def _has_file(case: Candidate, offers: tuple[PythonOffer, ...], question: ResolutionInput) -> bool:
     files = fitting(case.found, question.target)
     return any(python.runs_on(item.file, offer) for item in files for offer in offers)
 
 
-def _goes_with_pins(torch: Version, choice: Choice, wishes: Wishes, question: Question) -> bool:
+def _goes_with_pins(torch: Version, choice: Solution, wishes: Wishes, question: ResolutionInput) -> bool:
     """Whether a torch goes with each companion as its line asks for it once the choice is made."""
     paired = question.knowledge.companions_of(torch)
     return all(
@@ -106,6 +106,6 @@ def _goes_with_pins(torch: Version, choice: Choice, wishes: Wishes, question: Qu
     )
 
 
-def _asked_then(item: Found, wishes: Wishes) -> SpecifierSet:
+def _asked_then(item: IndexedFile, wishes: Wishes) -> SpecifierSet:
     wanted = wishes.of(str(item.file.name))
     return wanted if not wanted or admits(wanted, item.release) else SpecifierSet(f"=={item.release}")

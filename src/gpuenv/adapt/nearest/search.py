@@ -8,13 +8,13 @@ from itertools import combinations
 
 from packaging.version import Version
 
-from gpuenv.adapt.model import Left
-from gpuenv.adapt.nearest.known_bad_dependencies import Moved, Settled, with_others_free
+from gpuenv.adapt.model import Project
+from gpuenv.adapt.nearest.known_bad_dependencies import ConflictingPin, Settled, with_others_free
 from gpuenv.adapt.nearest.ranking import Nearness
 from gpuenv.adapt.nearest.request import request_of
 from gpuenv.model.index import Listing
 from gpuenv.resolution.report.refusal import refuse
-from gpuenv.resolution.resolve import Choice, Decision, Question, decide
+from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, decide
 
 __all__ = ["Nearest", "find_nearest", "request_of"]
 
@@ -28,13 +28,13 @@ class Nearest:
     `asked` is the question before those were given up.
     """
 
-    asked: Question
-    question: Question
+    asked: ResolutionInput
+    question: ResolutionInput
     decision: Decision
     settled: tuple[Settled, ...]
 
     @property
-    def choices(self) -> tuple[Choice, ...]:
+    def choices(self) -> tuple[Solution, ...]:
         """The choices, the nearest first, each with its nearest companions."""
         return tuple(one.choice for one in self.settled)
 
@@ -57,19 +57,19 @@ class Nearest:
         bound = self.asked.request.bound
         return tuple(one for one in self.given_up if one in bound and one not in read)
 
-    def question_for(self, choice: Choice) -> Question:
+    def question_for(self, choice: Solution) -> ResolutionInput:
         """Return the question that a choice answers: with what had to change of the other packages."""
         return self.question.with_request(self._settled(choice).request)
 
-    def moved(self, choice: Choice) -> tuple[Moved, ...]:
+    def moved(self, choice: Solution) -> tuple[ConflictingPin, ...]:
         """Return what had to change of the other packages for a choice."""
         return self._settled(choice).moved
 
-    def _settled(self, choice: Choice) -> Settled:
+    def _settled(self, choice: Solution) -> Settled:
         return next(one for one in self.settled if one.choice is choice)
 
 
-def find_nearest(question: Question, left: Left, releases: Iterable[Version] = ()) -> Nearest:
+def find_nearest(question: ResolutionInput, left: Project, releases: Iterable[Version] = ()) -> Nearest:
     """Return the sets that work here, the nearest to what was left first.
 
     The question is that of `request_of`, with the pages of the projects bound to torch; `releases` of torch
@@ -86,15 +86,15 @@ def find_nearest(question: Question, left: Left, releases: Iterable[Version] = (
     raise refuse(question, decide(_free(question)))
 
 
-def _free(question: Question) -> Question:
+def _free(question: ResolutionInput) -> ResolutionInput:
     return question.with_request(with_others_free(question.request))
 
 
-def _projects(question: Question) -> tuple[str, ...]:
+def _projects(question: ResolutionInput) -> tuple[str, ...]:
     return (*question.request.companions, *question.request.asked_bound)
 
 
-def _fewer_and_fewer(question: Question) -> Iterator[Question]:
+def _fewer_and_fewer(question: ResolutionInput) -> Iterator[ResolutionInput]:
     """Yield the question, then without each project that goes with nothing here, then without more."""
     yield question
     projects = _projects(question)
@@ -108,12 +108,12 @@ def _fewer_and_fewer(question: Question) -> Iterator[Question]:
     yield _without(question, projects)
 
 
-def _is_served(question: Question, projects: tuple[str, ...]) -> bool:
+def _is_served(question: ResolutionInput, projects: tuple[str, ...]) -> bool:
     rest = tuple(one for one in _projects(question) if one not in projects)
     return bool(decide(_free(_without(question, rest))).choices)
 
 
-def _without(question: Question, projects: tuple[str, ...]) -> Question:
+def _without(question: ResolutionInput, projects: tuple[str, ...]) -> ResolutionInput:
     request = question.request
     for project in projects:
         request = request.without_project(project)

@@ -7,9 +7,9 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gpuenv.adapt.model import Asked, LeftFile, Notation
+from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, Notation
 from gpuenv.i18n.messages import tr
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 from gpuenv.untrusted.bounds import check_bounds
 
 _SHOWN = 80  # characters of a line that a warning repeats
@@ -28,10 +28,10 @@ class More:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RequirementCollector:
     """What one file says, in the order of its text."""
 
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[DeclaredRequirement, ...] = ()
     more: tuple[More, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -40,10 +40,10 @@ class Reading:
 class Collector:
     """Collects a reading of `file`; places are characters of its text."""
 
-    file: LeftFile
+    file: DependencyFile
     constraint: bool = False
     hint: bool = False
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[DeclaredRequirement] = field(default_factory=list)
     more: list[More] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     _ends: list[int] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Collector:
             raise ValueError(tr("it asks for more than {most} things", most=_MOST))
         self.bounded(requirement or "", start)
         self.asked.append(
-            Asked(
+            DeclaredRequirement(
                 project=project,
                 requirement=requirement,
                 file=self.file.path,
@@ -93,14 +93,14 @@ class Collector:
         place = f"{shown(self.file.path)}:{self.line(at)}"
         self.warnings.append(tr("{place}: {text}", place=place, text=text))
 
-    def result(self) -> Reading:
+    def result(self) -> RequirementCollector:
         """Return what was collected, in the order of the text."""
         asked = sorted(self.asked, key=lambda one: (one.start, one.end))
-        return Reading(tuple(asked), tuple(self.more), tuple(dict.fromkeys(self.warnings)))
+        return RequirementCollector(tuple(asked), tuple(self.more), tuple(dict.fromkeys(self.warnings)))
 
 
 def shown(text: str) -> str:
     """Return text of a file as a message may repeat it: short, printable, without a password."""
-    short = redact(text[: 4 * _SHOWN])
+    short = redact_credentials(text[: 4 * _SHOWN])
     short = short if len(short) <= _SHOWN else f"{short[:_SHOWN]}…"
     return "".join(one if one.isprintable() else "�" for one in short)

@@ -20,12 +20,12 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from gpuenv.adapt.model import LeftFile
-from gpuenv.adapt.parsers.collector import Collector, Reading, shown
+from gpuenv.adapt.model import DependencyFile
+from gpuenv.adapt.parsers.collector import Collector, RequirementCollector, shown
 from gpuenv.adapt.parsers.pip_requirement import read_pip
 from gpuenv.adapt.parsers.poetry import specifier_of
 from gpuenv.adapt.parsers.requirements_txt import take_requirement
-from gpuenv.adapt.parsers.toml_spans import Key, Place, toml_places, value_at
+from gpuenv.adapt.parsers.toml_spans import Key, TomlSpan, toml_places, value_at
 from gpuenv.i18n.foreign_messages import said_by_others
 from gpuenv.i18n.messages import tr
 from gpuenv.resolution.request import STACK
@@ -42,7 +42,7 @@ _INDEXES: tuple[Key, ...] = (("tool", "uv", "index"), ("tool", "poetry", "source
 _SOURCES: Key = ("tool", "uv", "sources")
 
 
-def read_pyproject(file: LeftFile) -> Reading:
+def read_pyproject(file: DependencyFile) -> RequirementCollector:
     """Read a pyproject.toml; raise ValueError for one that is no TOML."""
     try:
         document = load_toml(file.text.removeprefix("\ufeff"))
@@ -54,7 +54,7 @@ def read_pyproject(file: LeftFile) -> Reading:
 
 
 class _Reader:
-    def __init__(self, found: Collector, document: dict[str, Any], places: dict[Key, Place]) -> None:
+    def __init__(self, found: Collector, document: dict[str, Any], places: dict[Key, TomlSpan]) -> None:
         self.found, self.document, self.places = found, document, places
 
     def read(self) -> None:
@@ -111,7 +111,7 @@ class _Reader:
             specifier = specifier_of(text)
             requirement = None if specifier is None else _requirement(project, specifier, table)
             if requirement is None:
-                self._not_understood(Place(start, end), name)
+                self._not_understood(TomlSpan(start, end), name)
             self.found.take(project, requirement, start, end, "poetry")
             if project in STACK and isinstance(table.get("source"), str):
                 source = shown(table["source"])
@@ -125,7 +125,7 @@ class _Reader:
             read = read_pip(self.found.bounded(f"{name} @ {address}", place.start))
             self.found.take(canonicalize_name(name), read.requirement, place.start, place.end, "poetry")
 
-    def _not_understood(self, place: Place, name: str) -> None:
+    def _not_understood(self, place: TomlSpan, name: str) -> None:
         text = f"{name} = {self.found.file.text[place.start : place.end]}"
         told = tr("`{text}` is not understood and left as it is", text=shown(text))
         self.found.tell(place.start, told)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpuenv.adapt.model import Asked, LeftFile
-from gpuenv.adapt.parsers.collector import Collector, Reading, shown
+from gpuenv.adapt.model import DeclaredRequirement, DependencyFile
+from gpuenv.adapt.parsers.collector import Collector, RequirementCollector, shown
 from gpuenv.adapt.parsers.conda_spec import read_conda
 from gpuenv.adapt.parsers.pip_requirement import read_pip
 from gpuenv.i18n.messages import tr
@@ -44,7 +44,7 @@ _LONGEST = 20_000  # characters of a command with its continued lines
 _KEPT = (*STACK, "python", "cuda", "index")
 
 
-def read_readme(file: LeftFile) -> Reading:
+def read_readme(file: DependencyFile) -> RequirementCollector:
     """Read the install lines for torch's stack, Python and CUDA; of alternatives the first counts."""
     found, one = Collector(file, hint=True), Collector(file, hint=True)
     for start, end, tool in _commands(file.text):
@@ -119,7 +119,7 @@ def _read_conda(found: Collector, start: int, end: int) -> None:
             read_conda(found, word, at, until)
 
 
-def _join(found: Collector, asked: list[Asked]) -> None:
+def _join(found: Collector, asked: list[DeclaredRequirement]) -> None:
     """Keep the first word on each project; pages and channels count where they come with torch."""
     named = {one.project for one in found.asked}
     with_torch = any(one.project in STACK for one in asked) and "torch" not in named

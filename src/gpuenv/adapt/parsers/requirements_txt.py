@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpuenv.adapt.model import LeftFile
-from gpuenv.adapt.parsers.collector import Collector, MoreKind, Reading, shown
+from gpuenv.adapt.model import DependencyFile
+from gpuenv.adapt.parsers.collector import Collector, MoreKind, RequirementCollector, shown
 from gpuenv.adapt.parsers.conda_spec import read_conda
 from gpuenv.adapt.parsers.pip_requirement import PipLine, read_pip
 from gpuenv.i18n.messages import tr
@@ -40,7 +40,7 @@ _EDITABLE = ("-e", "--editable")
 _EXPORTED = re.compile(r"[A-Za-z0-9_][\w.-]*=[^=\s<>!~]+(?:=[^=\s]+)?")
 
 
-def read_requirements(file: LeftFile, *, constraint: bool = False) -> Reading:
+def read_requirements(file: DependencyFile, *, constraint: bool = False) -> RequirementCollector:
     """Read a requirements file, one of constraints too; what is not understood is told.
 
     Raises ValueError for one that asks for more than anybody does.

@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpuenv.adapt.model import LeftFile
-from gpuenv.adapt.parsers.collector import Collector, Reading
+from gpuenv.adapt.model import DependencyFile
+from gpuenv.adapt.parsers.collector import Collector, RequirementCollector
 from gpuenv.adapt.parsers.requirements_txt import take_requirement
 
 _SECTION = re.compile(r"\[(?P<name>[^\]\r\n]+)\]")
@@ -23,7 +23,7 @@ _OPTION = re.compile(r"(?P<name>[\w-]+)\s*[=:][ \t]*")
 _COMMENT = ("#", ";")
 
 
-def read_setup_cfg(file: LeftFile) -> Reading:
+def read_setup_cfg(file: DependencyFile) -> RequirementCollector:
     """Read a setup.cfg; nothing is raised."""
     found = Collector(file)
     for name, start, end in _values(file.text):

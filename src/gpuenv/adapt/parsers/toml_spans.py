@@ -28,14 +28,14 @@ _DEEPEST = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TomlSpan:
     """A string, or an inline table, from its first quote or brace to after its last."""
 
     start: int
     end: int
 
 
-def toml_places(text: str) -> dict[Key, Place]:
+def toml_places(text: str) -> dict[Key, TomlSpan]:
     """Return where strings and inline tables stand, by their keys; raise ValueError for no TOML."""
     try:
         return _Scanner(text).scan()
@@ -47,10 +47,10 @@ def toml_places(text: str) -> dict[Key, Place]:
 class _Scanner:
     text: str
     at: int = 0
-    found: dict[Key, Place] = field(default_factory=dict)
+    found: dict[Key, TomlSpan] = field(default_factory=dict)
     _tables: dict[Key, int] = field(default_factory=dict)  # arrays of tables: how many there were
 
-    def scan(self) -> dict[Key, Place]:
+    def scan(self) -> dict[Key, TomlSpan]:
         table: Key = ()
         self.at = 1 if self.text.startswith("\ufeff") else 0
         self._skip()
@@ -109,12 +109,12 @@ class _Scanner:
         start, first = self.at, self.text[self.at]
         if first in "\"'":
             self._past(_STRING)
-            self.found[key] = Place(start, self.at)
+            self.found[key] = TomlSpan(start, self.at)
         elif first == "[":
             self._array(key, depth)
         elif first == "{":
             self._inline(key, depth)
-            self.found[key] = Place(start, self.at)
+            self.found[key] = TomlSpan(start, self.at)
         else:
             self._past(_BARE)
 

@@ -8,7 +8,7 @@ from typing import get_args
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from gpuenv.adapt.model import Asked, Change, Left, LeftFile
+from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, Project, RequirementChange
 from gpuenv.adapt.parsers.parse import read_left_file
 from gpuenv.adapt.patch.edit import Edit, apply_edits, insertion, removal, replacement
 from gpuenv.adapt.patch.environment_yml import into_channels, into_pip_part
@@ -19,20 +19,20 @@ from gpuenv.resolution.request import STACK
 _NO_PROJECTS = ("python", "cuda", "index")
 
 
-def patched(left: Left, changes: tuple[Change, ...]) -> tuple[LeftFile, ...]:
+def patched(left: Project, changes: tuple[RequirementChange, ...]) -> tuple[DependencyFile, ...]:
     """Return all files in their order, changed where a change is about them; a README never is.
 
     What no file can hold (see `unplaced`) is not in them. Each new text is read again: it says what the
     changes say and everything else as before. Raises ValueError where that can't be.
     """
-    homeless = unplaced(left, changes)
+    homeless = unapplied(left, changes)
     placed = [(change, _home(left, change)) for change in changes if change not in homeless]
     return tuple(
         _changed(file, left, tuple(change for change, home in placed if home == file)) for file in left.files
     )
 
 
-def _changed(file: LeftFile, left: Left, changes: tuple[Change, ...]) -> LeftFile:
+def _changed(file: DependencyFile, left: Project, changes: tuple[RequirementChange, ...]) -> DependencyFile:
     if not changes:
         return file
     edits = list(_edits(file, left, changes))
@@ -41,12 +41,12 @@ def _changed(file: LeftFile, left: Left, changes: tuple[Change, ...]) -> LeftFil
     return after
 
 
-def unplaced(left: Left, changes: tuple[Change, ...]) -> tuple[Change, ...]:
+def unapplied(left: Project, changes: tuple[RequirementChange, ...]) -> tuple[RequirementChange, ...]:
     """Return the changes that no file can hold: a README's words, a page in a setup.py, nothing to add to."""
     return tuple(change for change in changes if _home(left, change) is None)
 
 
-def _home(left: Left, change: Change) -> LeftFile | None:
+def _home(left: Project, change: RequirementChange) -> DependencyFile | None:
     """Return the file that a change is about."""
     if change.asked is not None:
         file = _file(left, change.asked.file)
@@ -57,11 +57,11 @@ def _home(left: Left, change: Change) -> LeftFile | None:
     return _file(left, anchor.file) if anchor and change.new is not None else None
 
 
-def _file(left: Left, path: str) -> LeftFile:
+def _file(left: Project, path: str) -> DependencyFile:
     return next(file for file in left.files if file.path == path)
 
 
-def _anchor(left: Left, change: Change) -> Asked | None:
+def _anchor(left: Project, change: RequirementChange) -> DeclaredRequirement | None:
     """Return the place beside which something new goes: the torch stack's last, else the last of its list."""
     own = [one for one in left.asked if not one.hint and not one.constraint]
     if change.project in _NO_PROJECTS:
@@ -75,11 +75,11 @@ def _anchor(left: Left, change: Change) -> Asked | None:
     return found[-1] if found else None
 
 
-def _is_option(change: Change) -> bool:
+def _is_option(change: RequirementChange) -> bool:
     return change.project == "index" and (change.new or "").startswith("-")
 
 
-def _is_pips(change: Change) -> bool:
+def _is_pips(change: RequirementChange) -> bool:
     """Whether something belongs to pip: an option of its own, a local version, an address."""
     if change.pip or change.project in _NO_PROJECTS:
         return change.pip or _is_option(change)
@@ -90,7 +90,7 @@ def _is_pips(change: Change) -> bool:
     return requirement.url is not None or any("+" in one.version for one in requirement.specifier)
 
 
-def _edits(file: LeftFile, left: Left, changes: tuple[Change, ...]) -> Iterator[Edit]:
+def _edits(file: DependencyFile, left: Project, changes: tuple[RequirementChange, ...]) -> Iterator[Edit]:
     to_pip: list[tuple[str, str]] = []
     for change in changes:
         asked, new = change.asked, change.new
@@ -116,11 +116,11 @@ def _edits(file: LeftFile, left: Left, changes: tuple[Change, ...]) -> Iterator[
         yield from into_pip_part(file, tuple(to_pip))
 
 
-def _is_yaml_of_condas(file: LeftFile, asked: Asked) -> bool:
+def _is_yaml_of_condas(file: DependencyFile, asked: DeclaredRequirement) -> bool:
     return file.kind == "environment" and asked.notation == "conda" and asked.project not in _NO_PROJECTS
 
 
-def _goes_to_pip(file: LeftFile, left: Left, change: Change) -> bool:
+def _goes_to_pip(file: DependencyFile, left: Project, change: RequirementChange) -> bool:
     """Whether something new goes to the pip part of an environment.yml; torch's friends go where torch is."""
     if file.kind != "environment":
         return False
@@ -129,7 +129,7 @@ def _goes_to_pip(file: LeftFile, left: Left, change: Change) -> bool:
     return _is_pips(change) or (is_project and anchor is not None and anchor.notation == "pip")
 
 
-def _is_channel(file: LeftFile, change: Change) -> bool:
+def _is_channel(file: DependencyFile, change: RequirementChange) -> bool:
     return file.kind == "environment" and change.project == "index"
 
 
@@ -141,7 +141,7 @@ def _plain_line(text: str) -> str:
     return plain
 
 
-def _check(before: LeftFile, after: LeftFile, edits: list[Edit]) -> None:
+def _check(before: DependencyFile, after: DependencyFile, edits: list[Edit]) -> None:
     """Raise ValueError unless the file says what it said, but for the edits, on every platform."""
     for platform in get_args(Platform):
         asked = {(one.start, one.end): one for one in read_left_file(before, platform).asked}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpuenv.adapt.model import Asked, Change, LeftFile
+from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, RequirementChange
 from gpuenv.adapt.patch.notation import added, quoted_within, rendered
 from gpuenv.config_edit.text import line_end
 from gpuenv.i18n.messages import tr
@@ -43,7 +43,7 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     return text
 
 
-def replacement(file: LeftFile, asked: Asked, new: str) -> Edit:
+def replacement(file: DependencyFile, asked: DeclaredRequirement, new: str) -> Edit:
     """Return the edit that lets a place say `new`; raise ValueError where it can't."""
     text = rendered(asked, new)
     quote = _quote_around(file.text, asked)
@@ -58,12 +58,12 @@ def replacement(file: LeftFile, asked: Asked, new: str) -> Edit:
     return Edit(file.path, start, end, text, (start, end), ((asked.project, said),))
 
 
-def _quote_around(text: str, asked: Asked) -> str:
+def _quote_around(text: str, asked: DeclaredRequirement) -> str:
     around = text[asked.start - 1 : asked.start]
     return around if around in ("'", '"') and text[asked.end : asked.end + 1] == around else ""
 
 
-def removal(file: LeftFile, asked: Asked) -> Edit:
+def removal(file: DependencyFile, asked: DeclaredRequirement) -> Edit:
     """Return the edit that takes a place out, with its line where nothing else is in it; raise ValueError."""
     start, end = _line(file.text, asked)
     before, after = file.text[start : asked.start], file.text[asked.end : end].removesuffix("\n")
@@ -82,7 +82,7 @@ def removal(file: LeftFile, asked: Asked) -> Edit:
     return _out_of_list(file, asked)
 
 
-def _out_of_list(file: LeftFile, asked: Asked) -> Edit:
+def _out_of_list(file: DependencyFile, asked: DeclaredRequirement) -> Edit:
     """`["torch==1.7", "numpy"]` without torch, with the comma that it had."""
     wide = 1 if _quote_around(file.text, asked) else 0
     start, end = asked.start - wide, asked.end + wide
@@ -97,14 +97,14 @@ def _out_of_list(file: LeftFile, asked: Asked) -> Edit:
     return Edit(file.path, start, end, "", (asked.start, asked.end))
 
 
-def _line(text: str, asked: Asked) -> tuple[int, int]:
+def _line(text: str, asked: DeclaredRequirement) -> tuple[int, int]:
     """Where the lines of a place begin and end, the last line's end among them."""
     start = text.rfind("\n", 0, asked.start) + 1
     end = text.find("\n", asked.end)
     return start, len(text) if end < 0 else end + 1
 
 
-def insertion(file: LeftFile, anchor: Asked, change: Change) -> Edit:
+def insertion(file: DependencyFile, anchor: DeclaredRequirement, change: RequirementChange) -> Edit:
     """Return the edit that adds an entry beside another one; raise ValueError where it can't."""
     text = added(change.project, change.new or "", anchor.notation)
     if len(text.splitlines()) != 1:
@@ -137,7 +137,7 @@ def insertion(file: LeftFile, anchor: Asked, change: Change) -> Edit:
     return Edit(file.path, end, end, f"{line}{newline}" if ended else f"{newline}{line}", None, (said,))
 
 
-def _into_list(file: LeftFile, anchor: Asked, text: str, said: tuple[str, str]) -> Edit:
+def _into_list(file: DependencyFile, anchor: DeclaredRequirement, text: str, said: tuple[str, str]) -> Edit:
     quote = _quote_around(file.text, anchor)
     entry = f"{quote}{quoted_within(text, quote)}{quote}" if quote else text
     at = anchor.end + len(quote)
@@ -146,9 +146,9 @@ def _into_list(file: LeftFile, anchor: Asked, text: str, said: tuple[str, str]) 
     return Edit(file.path, at, at, f", {entry}", None, (said,))
 
 
-def _new_key(file: LeftFile, anchor: Asked, change: Change, text: str) -> Edit:
+def _new_key(file: DependencyFile, anchor: DeclaredRequirement, change: RequirementChange, text: str) -> Edit:
     """Add `numpy = "<2"` below the line of poetry's that has the anchor."""
-    said = rendered(Asked(change.project, None, file.path, 0, 0, 0, "*", "poetry"), text)
+    said = rendered(DeclaredRequirement(change.project, None, file.path, 0, 0, 0, "*", "poetry"), text)
     _, end = _line(file.text, anchor)
     newline = line_end(file.text)
     line = f'{change.project} = "{quoted_within(said, chr(34))}"'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpuenv.adapt.model import LeftFile
+from gpuenv.adapt.model import DependencyFile
 from gpuenv.adapt.parsers.environment_yml import compose
 from gpuenv.adapt.patch.edit import Edit
 from gpuenv.config_edit.text import line_end
@@ -16,7 +16,7 @@ _DEEPER = "  "
 Said = tuple[str, str]  # a project, and the line that says it
 
 
-def into_pip_part(file: LeftFile, said: tuple[Said, ...]) -> Iterator[Edit]:
+def into_pip_part(file: DependencyFile, said: tuple[Said, ...]) -> Iterator[Edit]:
     """Yield the edits that put lines into the pip part, pages first; raise ValueError if they can't go."""
     listed = _list(file, "dependencies")
     pip = next((part for item in listed.value for part in _pip_lists(item)), None)
@@ -39,7 +39,7 @@ def into_pip_part(file: LeftFile, said: tuple[Said, ...]) -> Iterator[Edit]:
         yield _below(file, pip, [f"{indent}- {text}" for _, text in others], others)
 
 
-def into_channels(file: LeftFile, channel: str) -> Edit:
+def into_channels(file: DependencyFile, channel: str) -> Edit:
     """Return the edit that makes a channel the first; raise ValueError where it can't be."""
     said = (("index", channel),)
     keys = {key.value: (key, value) for key, value in compose(file.text).value}
@@ -56,7 +56,7 @@ def into_channels(file: LeftFile, channel: str) -> Edit:
     return _new(file, at, ["channels:", f"{_DEEPER}- {channel}"], said)
 
 
-def _list(file: LeftFile, name: str) -> Any:
+def _list(file: DependencyFile, name: str) -> Any:
     """The node of a list that is written line by line."""
     entries = {key.value: value for key, value in compose(file.text).value}
     node = entries.get(name)
@@ -75,7 +75,7 @@ def _pip_lists(item: Any) -> Iterator[Any]:
             yield value
 
 
-def _at(file: LeftFile, mark: Any) -> int:
+def _at(file: DependencyFile, mark: Any) -> int:
     return int(mark.index) + file.text.startswith("\ufeff")
 
 
@@ -91,12 +91,12 @@ def _last_end(node: Any) -> Any:
     return node.end_mark
 
 
-def _below(file: LeftFile, node: Any, lines: list[str], said: tuple[Said, ...]) -> Edit:
+def _below(file: DependencyFile, node: Any, lines: list[str], said: tuple[Said, ...]) -> Edit:
     end = file.text.find("\n", _at(file, _last_end(node)))
     return _new(file, len(file.text) if end < 0 else end + 1, lines, said)
 
 
-def _new(file: LeftFile, at: int, lines: list[str], said: tuple[Said, ...]) -> Edit:
+def _new(file: DependencyFile, at: int, lines: list[str], said: tuple[Said, ...]) -> Edit:
     newline = line_end(file.text)
     whole = newline.join(lines)
     text = (

@@ -8,7 +8,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, Specifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.adapt.model import Asked
+from gpuenv.adapt.model import DeclaredRequirement
 from gpuenv.i18n.messages import tr
 
 _PIP = re.compile(
@@ -23,7 +23,7 @@ _LAST_CUDATOOLKIT = 11  # conda's package of that name; CUDA 12 and later are as
 _QUOTES = "\"'"
 
 
-def rendered(asked: Asked, new: str) -> str:
+def rendered(asked: DeclaredRequirement, new: str) -> str:
     """Return what replaces `asked.text` so that it says `new`; raise ValueError where it can't be said there.
 
     `new` is PEP 508, a Python (`3.10`, or a specifier), a CUDA (`12.8`, `cpu`), an option line or an address.
@@ -124,7 +124,7 @@ def _poetry_version(text: str, new: Requirement) -> str:
     return f"=={version}" if old.startswith("==") else version
 
 
-def _python(asked: Asked, new: str) -> str:
+def _python(asked: DeclaredRequirement, new: str) -> str:
     if asked.notation == "conda":
         name = "python"
         rest = asked.text[len(name) :] if asked.text.startswith(name) else ""

@@ -6,12 +6,12 @@ import posixpath
 from collections.abc import Iterator
 from difflib import unified_diff as lines_of_diff
 
-from gpuenv.adapt.model import Left, LeftFile
+from gpuenv.adapt.model import DependencyFile, Project
 
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
-def unified_diff(left: Left, files: tuple[LeftFile, ...]) -> str:
+def unified_diff(left: Project, files: tuple[DependencyFile, ...]) -> str:
     """Return what changed between the files that were left and what becomes of them; empty for nothing.
 
     Names are relative to where the command runs, or to the folder of all files where one lies elsewhere. Line

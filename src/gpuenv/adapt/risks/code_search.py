@@ -13,7 +13,7 @@ _MOST_OF_A_FILE = 50  # places of one change: more tell nothing new
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class CodeUses:
     """The first lines where a change is met, `FILE:LINE` (`notes.ipynb[3]:2` in a cell), and how many."""
 
     first: tuple[str, ...]
@@ -22,7 +22,7 @@ class Places:
 
 def places_of(
     changes: Iterable[ApiChange], code: Iterable[tuple[str, str]], most: int
-) -> Mapping[str, Places]:
+) -> Mapping[str, CodeUses]:
     """Find the lines that each change concerns, by its id; `most` places of each are kept.
 
     `code` are paths and texts. Comments, docstrings and messages don't count where a text can be taken apart.
@@ -35,7 +35,7 @@ def places_of(
             continue
         for identifier, line in _in_file(wanted, text, language):
             found.setdefault(identifier, []).append(f"{path}:{line}")
-    return {name: Places(tuple(places[:most]), len(places)) for name, places in found.items()}
+    return {name: CodeUses(tuple(places[:most]), len(places)) for name, places in found.items()}
 
 
 def _in_file(changes: tuple[ApiChange, ...], text: str, language: CodeLanguage) -> Iterator[tuple[str, int]]:

@@ -10,8 +10,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.adapt.model import Change, Risk
-from gpuenv.adapt.risks.code_search import Places, places_of
+from gpuenv.adapt.model import RequirementChange, Risk
+from gpuenv.adapt.risks.code_search import CodeUses, places_of
 from gpuenv.i18n.messages import spoken, tr
 from gpuenv.knowledge.api_changes import KINDS, ApiChange, parse_api_changes
 
@@ -19,7 +19,7 @@ MOST_PLACES = 5  # of one risk
 MOST_UNSEEN = 4  # risks of a change that no line of code was found for
 _SOURCE = "matrix api-changes.json"
 _ALIASES = {"lightning": "pytorch-lightning", "pytorch": "torch"}
-_NOWHERE = Places((), 0)
+_NOWHERE = CodeUses((), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,10 @@ class _Move:
 
 
 def risks_of(
-    changes: tuple[Change, ...],
+    changes: tuple[RequirementChange, ...],
     rows: Iterable[Mapping[str, Any]],
     code: Iterable[tuple[str, str]] = (),
-) -> tuple[Change, ...]:
+) -> tuple[RequirementChange, ...]:
     """Return the changes with their risks, those that the code has a line for first.
 
     `rows` are those of api-changes.json; `code` are paths and texts of the code that the requirements serve,
@@ -68,7 +68,7 @@ def risks_of(
     )
 
 
-def _project(change: Change) -> str:
+def _project(change: RequirementChange) -> str:
     return _ALIASES.get(change.project, change.project)
 
 
@@ -82,7 +82,7 @@ def _gravest(rows: Iterable[ApiChange]) -> tuple[ApiChange, ...]:
 
 
 def _risks(
-    move: _Move, rows: tuple[ApiChange, ...], found: Mapping[str, Places], *, looked: bool
+    move: _Move, rows: tuple[ApiChange, ...], found: Mapping[str, CodeUses], *, looked: bool
 ) -> tuple[Risk, ...]:
     seen = tuple(row for row in rows if row.id in found)
     hidden = tuple(row for row in rows if row.id not in found and not (looked and row.regex))
@@ -104,7 +104,7 @@ def _others(count: int, *, looked: bool) -> str:
     return tr("{count} further known changes lie between; the code was not looked at", count=count)
 
 
-def _risk(row: ApiChange, places: Places) -> Risk:
+def _risk(row: ApiChange, places: CodeUses) -> Risk:
     facts = {"project": row.project, "version": row.version, "text": row.text(spoken())}
     if row.kind == "added":
         text = tr("not before {project} {version}: {text}", **facts)
@@ -115,7 +115,7 @@ def _risk(row: ApiChange, places: Places) -> Risk:
     return Risk(row.id, text, row.source, places.first)
 
 
-def _move(change: Change) -> _Move | None:
+def _move(change: RequirementChange) -> _Move | None:
     """Read from where to where a change goes; None where a line came or went, or says no release."""
     if change.old is None or change.new is None:
         return None

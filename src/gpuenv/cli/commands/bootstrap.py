@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpuenv.bootstrap.bootstrap import BootstrapOptions, Script, make_bootstrap
-from gpuenv.bootstrap.folder import SCRIPT, WHEELS, Follow, write_folder
+from gpuenv.bootstrap.folder import SCRIPT, WHEELS, WriteProgress, write_folder
 from gpuenv.bootstrap.lab import read_lab
 from gpuenv.cli.commands.create.progress import following
 from gpuenv.cli.commands.plan.plan import options_of
@@ -83,4 +83,4 @@ def _write_folder(folder: Path, script: Script, common: Common) -> None:
             received += more
             show(received, size)
 
-        write_folder(folder, script, os.environ, Follow(begin, count))
+        write_folder(folder, script, os.environ, WriteProgress(begin, count))

@@ -22,7 +22,7 @@ from gpuenv.cli.table import render_table
 from gpuenv.i18n.messages import marked, tr
 from gpuenv.model.amounts import render_size
 from gpuenv.model.errors import Fix, UsageError
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 
 _COLUMNS = {"name": marked("part"), "shown": marked("size"), "use": marked("what it is")}
 
@@ -130,8 +130,8 @@ def _clean_uv(of_uv: dict[str, Any] | None, common: Common) -> dict[str, Any] | 
     return of_uv
 
 
-def _in_use(name: str) -> Warn:
-    return Warn(cache.IN_USE, tr("`{name}` is kept: another gpuenv is using the cache", name=name))
+def _in_use(name: str) -> PlanWarning:
+    return PlanWarning(cache.IN_USE, tr("`{name}` is kept: another gpuenv is using the cache", name=name))
 
 
 def _said(content: cache.CacheContent, removed: int) -> str:

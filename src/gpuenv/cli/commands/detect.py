@@ -14,7 +14,7 @@ from gpuenv.model.machine_json import render_machine
 from gpuenv.planning.detect import detect as detect_here
 
 if TYPE_CHECKING:
-    from gpuenv.model.plan import Warn
+    from gpuenv.model.plan import PlanWarning
 
 
 def detect(common: Common) -> int:
@@ -30,9 +30,9 @@ def detect(common: Common) -> int:
     return 0
 
 
-def _warnings(problems: tuple[Problem, ...]) -> tuple[Warn, ...]:
+def _warnings(problems: tuple[Problem, ...]) -> tuple[PlanWarning, ...]:
     if not problems:
         return ()
-    from gpuenv.model.plan import Warn  # noqa: PLC0415 - a plan's values take longer than a sound machine
+    from gpuenv.model.plan import PlanWarning  # noqa: PLC0415 - a plan's values take longer than a sound machine
 
-    return tuple(Warn(problem.code, problem.message) for problem in problems)
+    return tuple(PlanWarning(problem.code, problem.message) for problem in problems)

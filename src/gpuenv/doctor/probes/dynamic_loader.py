@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gpuenv.host.executables import read_text
-from gpuenv.wheels.elf import Needs
+from gpuenv.wheels.elf import LinkedLibraries
 
 _CONFIGURATION = "etc/ld.so.conf"
 _MOST_FILES = 200
@@ -52,7 +52,7 @@ def _lines(file: Path) -> Iterator[str]:
             yield told
 
 
-def own_folders(needs: Needs, place: Path) -> Iterator[Path]:
+def own_folders(needs: LinkedLibraries, place: Path) -> Iterator[Path]:
     """Yield the directories that a library in `place` itself names: `$ORIGIN/../../nvidia/cudnn/lib`."""
     for path in (needs.rpath, needs.runpath):
         for entry in (path or "").split(":"):

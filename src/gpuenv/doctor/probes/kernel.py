@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from gpuenv.host.executables import find_executable, read_text
-from gpuenv.model.findings import Kernel
+from gpuenv.model.findings import KernelFindings
 from gpuenv.process import subprocesses as process
 
 _GRAPHICS = re.compile(r"^(nvidia\w*|nouveau|amdgpu|vfio_pci)\s", re.MULTILINE)
@@ -33,10 +33,10 @@ _LIMIT_S = 3.0
 _MOST_PROCESSES = 5000
 
 
-def read_kernel(root: Path, environ: Mapping[str, str], *, messages: bool) -> Kernel:
+def read_kernel(root: Path, environ: Mapping[str, str], *, messages: bool) -> KernelFindings:
     """Read what the kernel tells; its messages, which may take a call of dmesg, only where asked for."""
     release = (read_text(root / "proc/sys/kernel/osrelease") or "").strip() or None
-    return Kernel(
+    return KernelFindings(
         release=release,
         modules=parse_modules(read_text(root / "proc/modules", 1 << 20) or ""),
         nvidia=_first_line(read_text(root / "proc/driver/nvidia/version")),

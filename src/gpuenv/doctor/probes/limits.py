@@ -10,15 +10,15 @@ import tempfile
 from pathlib import Path
 
 from gpuenv.host.executables import read_text
-from gpuenv.model.findings import Limits
+from gpuenv.model.findings import MachineLimits
 
 _FLAGS = re.compile(r"^flags\s*:\s*(.*)$", re.MULTILINE)
 _KEPT = ("avx", "avx2", "avx512f", "sse4_2")
 
 
-def read_limits(root: Path, environment: Path) -> Limits:
+def read_limits(root: Path, environment: Path) -> MachineLimits:
     """Read them; `environment` is a path on the disk that packages go to."""
-    return Limits(
+    return MachineLimits(
         shared_memory=_size(root / "dev/shm"),
         open_files=_open_files(),
         disk_free=_free(environment),

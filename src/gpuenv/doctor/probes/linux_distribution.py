@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 
-from gpuenv.host.executables import Tree, read_text
+from gpuenv.host.executables import FileTree, read_text
 
 _PLACES = ("etc/os-release", "usr/lib/os-release")
 
 
-def read_distribution(root: Tree) -> tuple[str, ...]:
+def read_distribution(root: FileTree) -> tuple[str, ...]:
     """Return the name of the distribution and of those that it is like, none where nothing tells it."""
     texts = (read_text(root / place) for place in _PLACES)
     return parse_os_release(next((text for text in texts if text is not None), ""))

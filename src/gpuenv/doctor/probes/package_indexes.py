@@ -13,7 +13,7 @@ from gpuenv.model.errors import UsageError
 from gpuenv.model.findings import ConfiguredIndex
 from gpuenv.model.index import IndexSource
 from gpuenv.model.mirror import Mirror
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 
 _RETIRED = "retired"
 _CERTIFICATES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
@@ -35,7 +35,7 @@ def read_indexes(
 
 def _judged(source: IndexSource, mirrors: tuple[Mirror, ...]) -> ConfiguredIndex:
     mirror = mirror_of_url(source.url, mirrors)
-    known = ConfiguredIndex(redact(source.url), source.origin, mirror.name if mirror else None)
+    known = ConfiguredIndex(redact_credentials(source.url), source.origin, mirror.name if mirror else None)
     right = correction(source.url, mirrors)
     never = is_bogus(source.url, mirrors)
     if mirror is not None and mirror.status == _RETIRED:

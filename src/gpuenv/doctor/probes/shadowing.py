@@ -11,7 +11,7 @@ from gpuenv.doctor.probes.dynamic_loader import configured_folders
 from gpuenv.environments.contents.dists import recorded_libraries
 from gpuenv.environments.interpreter import is_virtual
 from gpuenv.host.executables import find_executable, is_there
-from gpuenv.model.findings import Dist, ForeignLibrary, Interpreter, Kernel, TorchFiles
+from gpuenv.model.findings import Dist, ForeignLibrary, Interpreter, KernelFindings, TorchFiles
 
 _VIA = "LD_LIBRARY_PATH"
 _CUDA = ("libcu", "libnccl", "libnv")
@@ -65,7 +65,7 @@ def _version_of(path: Path) -> str | None:
 
 
 def read_driver_libraries(
-    kernel: Kernel, environ: Mapping[str, str], root: Path
+    kernel: KernelFindings, environ: Mapping[str, str], root: Path
 ) -> tuple[tuple[str, str], ...]:
     """Return libcuda files that are found before the driver's: (path, what leads there)."""
     own = {os.path.realpath(root / path.lstrip("/")) for path in kernel.libraries}
@@ -77,7 +77,7 @@ def read_driver_libraries(
     return tuple((str(path), via) for path, via in found if not _is_the_drivers(path, own, kernel))[:10]
 
 
-def _is_the_drivers(path: Path, own: set[str], kernel: Kernel) -> bool:
+def _is_the_drivers(path: Path, own: set[str], kernel: KernelFindings) -> bool:
     real = os.path.realpath(path)
     number = _NUMBERED.search(real)
     return real in own or bool(number and kernel.nvidia and number[1] in kernel.nvidia.split())

@@ -13,7 +13,7 @@ from gpuenv.host.executables import is_there, read_text
 from gpuenv.i18n.messages import tr
 from gpuenv.model.findings import Interpreter, TorchFiles
 from gpuenv.wheels.cuda_architectures import FlagFinder
-from gpuenv.wheels.elf import Needs, parse_needs
+from gpuenv.wheels.elf import LinkedLibraries, parse_needs
 from gpuenv.wheels.metadata import parse_version_file
 
 _VERSION_FILE = 65536  # bytes
@@ -110,7 +110,7 @@ def _linked(folder: Path) -> tuple[tuple[str, ...], bool, tuple[Path, ...]]:
     return tuple(name for name in names if not name.startswith(_DRIVERS)), first, places
 
 
-def _needs(library: Path) -> Needs | None:
+def _needs(library: Path) -> LinkedLibraries | None:
     try:
         if not library.is_file():
             return None

@@ -15,7 +15,7 @@ from gpuenv.environments.journal import MARKER
 from gpuenv.files.closed import append_closed
 from gpuenv.files.directories import remove_tree
 from gpuenv.installers import rattler
-from gpuenv.installers.conda.rattler_calls import Follower
+from gpuenv.installers.conda.rattler_calls import InstallProgress
 from gpuenv.installers.conda.solve import Solved
 from gpuenv.model.errors import GpuenvError, InstallFailed, Unreachable
 
@@ -65,7 +65,7 @@ def _install(solved: Solved, running: CondaRunning, *, offline: bool) -> None:
         def note(name: str) -> None:
             log.write(f"link {name}\n")
 
-        follower = Follower(solved.size, running.progress, note)
+        follower = InstallProgress(solved.size, running.progress, note)
         try:
             rattler.install(solved, running.calling, follower, offline=offline)
         except GpuenvError as error:

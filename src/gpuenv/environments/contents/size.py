@@ -8,13 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from gpuenv.environments.check_installed import site_packages
-from gpuenv.environments.store import Place
+from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.files.read_limited import read_limited_text
 from gpuenv.files.replace import replace_file
 from gpuenv.untrusted.documents import load_json
 
 
-def environment_size(place: Place, cache: Path | None) -> int | None:
+def environment_size(place: EnvironmentPaths, cache: Path | None) -> int | None:
     """Return the bytes of an environment, None where it can't be read; a file counts once.
 
     Installing and removing packages changes the folder of packages; until then `cache` tells what was counted
@@ -36,7 +36,7 @@ def environment_size(place: Place, cache: Path | None) -> int | None:
     return size
 
 
-def forget_size(place: Place, cache: Path) -> None:
+def forget_size(place: EnvironmentPaths, cache: Path) -> None:
     """Drop what was counted of an environment that is gone."""
     with suppress(OSError):
         (cache / "sizes" / f"{place.key}.json").unlink()

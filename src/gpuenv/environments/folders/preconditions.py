@@ -20,7 +20,7 @@ from gpuenv.environments.folders.owners import (
     check_folder,
     check_open_to_all,
 )
-from gpuenv.environments.store import Place, bad_name, make_directory, unwritable
+from gpuenv.environments.store import EnvironmentPaths, bad_name, make_directory, unwritable
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, UsageError
@@ -32,7 +32,7 @@ _LONGEST_PATH = 3072  # bytes; Linux ends at 4,096, and torch's own files have n
 _BEGINNING = 65536  # bytes that a lock, a journal, a log and a record take at least
 
 
-def check_beginning(place: Place, environ: Mapping[str, str]) -> None:
+def check_beginning(place: EnvironmentPaths, environ: Mapping[str, str]) -> None:
     """Raise UsageError where an environment can't be made at a place, whatever will be in it."""
     check_path(place.path, DATA if not place.is_elsewhere else None)
     check_path(place.store.root, DATA)
@@ -42,14 +42,14 @@ def check_beginning(place: Place, environ: Mapping[str, str]) -> None:
     check_kept(place)
 
 
-def check_change(place: Place, environ: Mapping[str, str]) -> None:
+def check_change(place: EnvironmentPaths, environ: Mapping[str, str]) -> None:
     """Raise UsageError where an environment that is there can't be changed, whatever the change is."""
     check_folders(place, environ)
     check_environment_owner(place.path)
     check_kept(place)
 
 
-def check_folders(place: Place, environ: Mapping[str, str]) -> None:
+def check_folders(place: EnvironmentPaths, environ: Mapping[str, str]) -> None:
     """Raise UsageError where another user could change what gpuenv keeps."""
     check_folder(place.store.root, DATA, named=bool(environ.get(DATA)))
     for folder in (place.store.environments, place.store.locks, place.store.journals):
@@ -89,7 +89,7 @@ def check_path(path: Path, variable: str | None) -> None:
 _SHOWN = 200
 
 
-def _check_twins(place: Place) -> None:
+def _check_twins(place: EnvironmentPaths) -> None:
     """Raise UsageError where a name differs from another by case alone: some file systems know only one."""
     if place.is_elsewhere or os.path.lexists(place.path):
         return
@@ -100,7 +100,7 @@ def _check_twins(place: Place) -> None:
                 raise bad_name(place.name, problem)
 
 
-def _check_parent(place: Place) -> None:
+def _check_parent(place: EnvironmentPaths) -> None:
     """Raise UsageError where everybody may put another environment in the place of one at a user's path."""
     parent = place.path.parent
     if place.is_elsewhere and parent.is_dir():
@@ -111,7 +111,7 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
 
 
-def check_kept(place: Place) -> None:
+def check_kept(place: EnvironmentPaths) -> None:
     """Raise UsageError unless files can be written and locked where gpuenv keeps locks, journals and logs."""
     for folder in (place.store.locks, place.store.journals, place.store.logs):
         _try(make_directory(folder))

@@ -13,7 +13,7 @@ from gpuenv.files.closed import write_closed
 from gpuenv.fleet.engines.slurm_text import JOB_FORMAT, last_words, parse_jobs
 from gpuenv.fleet.run_model import HostResult, OnHost
 from gpuenv.i18n.messages import tr
-from gpuenv.process.subprocesses import Aside, run, start_aside
+from gpuenv.process.subprocesses import BackgroundProcess, run, start_background
 from gpuenv.untrusted.documents import load_json
 
 _TURN_S = 0.1
@@ -39,7 +39,7 @@ class Job:
 
 @dataclass(slots=True)
 class _Running:
-    process: Aside
+    process: BackgroundProcess
     folder: Path
     told: HostResult
 
@@ -83,7 +83,7 @@ class Jobs:
             name: folder / path for name, path in (("stdin", "in"), ("stdout", "out"), ("stderr", "err"))
         }
         try:
-            process = start_aside(job.argv, environ=self.environ, **files)
+            process = start_background(job.argv, environ=self.environ, **files)
         except OSError as error:
             self._end(HostResult(job.host, "failed", message=str(error)))
         else:

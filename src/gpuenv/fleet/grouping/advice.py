@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gpuenv.fleet.grouping.groups import Split
-from gpuenv.fleet.grouping.machine_classes import Kind, joint_target, picked
-from gpuenv.fleet.grouping.questions import Asker
+from gpuenv.fleet.grouping.machine_classes import MachineClass, joint_target, picked
+from gpuenv.fleet.grouping.questions import GroupResolver
 from gpuenv.fleet.grouping.set_cover import bits
 from gpuenv.i18n.messages import marked, tr
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.driver import DriverVersion
 from gpuenv.model.plan import Advice
 from gpuenv.model.variant import CudaVersion
-from gpuenv.resolution.candidate import Case
+from gpuenv.resolution.candidate import Candidate
 from gpuenv.resolution.driver_floors import has_drivers_of, least_driver_of
-from gpuenv.resolution.resolve import Choice
+from gpuenv.resolution.resolve import Solution
 from gpuenv.resolution.target import Target
 
 _MOST_TRIES = 25  # builds, or machines: what comes after them is hardly what anybody would do
@@ -24,12 +24,12 @@ _MOST_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Fleet:
+class PartedMachines:
     """The machines of one platform: their kinds, their names by number, and how they are parted."""
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[MachineClass, ...]
     names: Mapping[int, str]
-    asker: Asker
+    asker: GroupResolver
     split: Split
 
     def named(self, mask: int) -> tuple[str, ...]:
@@ -43,10 +43,10 @@ class _Update:
 
     numbers: tuple[int, ...]
     floor: DriverVersion
-    choice: Choice
+    choice: Solution
 
 
-def advise(fleet: Fleet) -> tuple[Advice, ...]:
+def advise(fleet: PartedMachines) -> tuple[Advice, ...]:
     """Return what would make one group of the machines, and what would serve those that nothing works on."""
     update = _update_for_one(fleet) if len(fleet.split.groups) > 1 else None
     mended = update.numbers if update else ()
@@ -69,11 +69,11 @@ def listed(names: Iterable[str]) -> str:
     return tr("{names} and {count} more", names=first, count=len(found) - _MOST_NAMES)
 
 
-def _build(choice: Choice) -> str:
+def _build(choice: Solution) -> str:
     return tr("{build}, Python {python}", build=choice.case.label, python=choice.python.short)
 
 
-def _update_for_one(fleet: Fleet) -> _Update | None:
+def _update_for_one(fleet: PartedMachines) -> _Update | None:
     """The least update of drivers that makes one group: of all the machines, else of those served now."""
     everything = (1 << len(fleet.kinds)) - 1
     wishes = dict.fromkeys((everything, everything & ~fleet.split.unserved))
@@ -81,7 +81,7 @@ def _update_for_one(fleet: Fleet) -> _Update | None:
     return next((update for update in tried if update), None)
 
 
-def _update(kinds: tuple[Kind, ...], asker: Asker) -> _Update | None:
+def _update(kinds: tuple[MachineClass, ...], asker: GroupResolver) -> _Update | None:
     """The update of the fewest machines; of equally few the one that brings the newest torch."""
     assumed = tuple(kind.changed(Target.with_driver_assumed) for kind in kinds)
     everything = (1 << len(kinds)) - 1
@@ -95,12 +95,14 @@ def _update(kinds: tuple[Kind, ...], asker: Asker) -> _Update | None:
     return next((update for update in tried if update), None)
 
 
-def _by_torch(case: Case) -> tuple[object, ...]:
+def _by_torch(case: Candidate) -> tuple[object, ...]:
     """Newest torch first, of one torch the build that the oldest driver runs."""
     return tuple(-part for part in case.torch.release), case.cuda or CudaVersion(0, 0)
 
 
-def _tried(case: Case, mask: int, kinds: tuple[Kind, ...], asker: Asker) -> _Update | None:
+def _tried(
+    case: Candidate, mask: int, kinds: tuple[MachineClass, ...], asker: GroupResolver
+) -> _Update | None:
     knowledge = asker.question.knowledge
     lacking = picked(kinds, mask)
     if not lacking or not all(kind.has_gpus for kind in lacking):
@@ -117,11 +119,11 @@ def _tried(case: Case, mask: int, kinds: tuple[Kind, ...], asker: Asker) -> _Upd
     return _Update(_numbers(lacking), floor, choice) if choice else None
 
 
-def _numbers(kinds: tuple[Kind, ...]) -> tuple[int, ...]:
+def _numbers(kinds: tuple[MachineClass, ...]) -> tuple[int, ...]:
     return tuple(sorted(number for kind in kinds for number in kind.numbers))
 
 
-def _say_update(update: _Update, fleet: Fleet) -> Advice:
+def _say_update(update: _Update, fleet: PartedMachines) -> Advice:
     names = tuple(fleet.names[number] for number in update.numbers)
     text = tr(
         "with driver {floor} or newer on {machines} one build does for all: {build}",
@@ -136,7 +138,7 @@ def _needs_driver(floor: DriverVersion, names: tuple[str, ...]) -> str:
     return tr("driver {floor} or newer on {machines}", floor=floor, machines=", ".join(names))
 
 
-def _without_machines(fleet: Fleet) -> Advice | None:
+def _without_machines(fleet: PartedMachines) -> Advice | None:
     """Name the fewest machines to leave out, where those that stay are more."""
     served = ((1 << len(fleet.kinds)) - 1) & ~fleet.split.unserved
     largest = max(fleet.split.possible, key=lambda one: len(fleet.named(one.mask)))
@@ -151,24 +153,24 @@ def _without_machines(fleet: Fleet) -> Advice | None:
     return Advice(text, tr("a plan without {machines}", machines=", ".join(out)))
 
 
-def _without_gpu(fleet: Fleet) -> Advice | None:
+def _without_gpu(fleet: PartedMachines) -> Advice | None:
     """Name a kind of GPU to leave out of machines that have others, where that makes one group."""
     tried = (_try_without(capability, fleet) for capability in _beside_others(fleet.kinds))
     found = [one for one in tried if one]
     return min(found, key=lambda one: one[0])[1] if found else None
 
 
-def _beside_others(kinds: tuple[Kind, ...]) -> tuple[ComputeCapability, ...]:
+def _beside_others(kinds: tuple[MachineClass, ...]) -> tuple[ComputeCapability, ...]:
     """The compute capabilities of GPUs in machines of unlike ones."""
     mixed = (kind for kind in kinds if len(_capabilities(kind)) > 1)
     return tuple(sorted({capability for kind in mixed for capability in _capabilities(kind)}))
 
 
-def _capabilities(kind: Kind) -> set[ComputeCapability]:
+def _capabilities(kind: MachineClass) -> set[ComputeCapability]:
     return {gpu.capability for gpu in kind.target.gpus}
 
 
-def _try_without(capability: ComputeCapability, fleet: Fleet) -> tuple[int, Advice] | None:
+def _try_without(capability: ComputeCapability, fleet: PartedMachines) -> tuple[int, Advice] | None:
     """Leave a kind of GPU out: machines that have no other leave with it, unlike those that have."""
     relevant = [
         place
@@ -185,7 +187,7 @@ def _try_without(capability: ComputeCapability, fleet: Fleet) -> tuple[int, Advi
     return len(gone), _say_without(capability, fleet, changed, gone, choice)
 
 
-def _without(kind: Kind, capability: ComputeCapability) -> Kind | None:
+def _without(kind: MachineClass, capability: ComputeCapability) -> MachineClass | None:
     """The kind without such GPUs; None where it has no others, itself where it has none."""
     kept = tuple(gpu for gpu in kind.target.gpus if gpu.capability != capability)
     if len(kept) == len(kind.target.gpus):
@@ -193,7 +195,7 @@ def _without(kind: Kind, capability: ComputeCapability) -> Kind | None:
     return kind.changed(lambda target: target.only(kept)) if kept else None
 
 
-def _one_for_all(kinds: tuple[Kind, ...], fleet: Fleet) -> Choice | None:
+def _one_for_all(kinds: tuple[MachineClass, ...], fleet: PartedMachines) -> Solution | None:
     """The newest torch that works on all of these."""
     everything = (1 << len(kinds)) - 1
     cases = [case for case in fleet.asker.question.cases if fleet.asker.works.mask(case, kinds) == everything]
@@ -202,7 +204,11 @@ def _one_for_all(kinds: tuple[Kind, ...], fleet: Fleet) -> Choice | None:
 
 
 def _say_without(
-    capability: ComputeCapability, fleet: Fleet, changed: int, gone: tuple[str, ...], choice: Choice
+    capability: ComputeCapability,
+    fleet: PartedMachines,
+    changed: int,
+    gone: tuple[str, ...],
+    choice: Solution,
 ) -> Advice:
     gpus = (gpu for kind in picked(fleet.kinds, changed) for gpu in kind.target.gpus)
     facts = {
@@ -226,7 +232,7 @@ def _needs_fewer(gpu: str, machines: tuple[str, ...], gone: tuple[str, ...] = ()
     return tr("{machines} without {gpu}, and a plan without {others}", **facts)
 
 
-def _serving(fleet: Fleet, mended: tuple[int, ...]) -> Iterator[Advice]:
+def _serving(fleet: PartedMachines, mended: tuple[int, ...]) -> Iterator[Advice]:
     """Say what would serve machines that nothing works on: a newer driver, or fewer of their GPUs.
 
     Those `mended` are left out: what was said before would serve them.
@@ -247,7 +253,7 @@ def _serving(fleet: Fleet, mended: tuple[int, ...]) -> Iterator[Advice]:
         yield Advice(text, _needs_driver(floor, names))
 
 
-def _parted(place: int, fleet: Fleet) -> Iterator[Advice]:
+def _parted(place: int, fleet: PartedMachines) -> Iterator[Advice]:
     """Name the GPU without which a machine can be served."""
     kind = fleet.kinds[place]
     for capability in sorted(_capabilities(kind)) if len(_capabilities(kind)) > 1 else ():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gpuenv.fleet.grouping.machine_classes import Kind, picked
+from gpuenv.fleet.grouping.machine_classes import MachineClass, picked
 from gpuenv.knowledge.knowledge import Knowledge
-from gpuenv.resolution.candidate import Case
+from gpuenv.resolution.candidate import Candidate
 from gpuenv.resolution.request import Request
 from gpuenv.resolution.rules import bundled_libraries as library
 from gpuenv.resolution.rules import driver
@@ -17,26 +17,26 @@ from gpuenv.resolution.rules import requested as request_rule
 from gpuenv.resolution.target import driver_os
 
 
-def _libc(kind: Kind) -> Hashable:
+def _libc(kind: MachineClass) -> Hashable:
     system = kind.target.machines[0].system
     return system.libc, system.libc_version
 
 
-def _driven(kind: Kind) -> Hashable:
+def _driven(kind: MachineClass) -> Hashable:
     machine = kind.target.machines[0]
     return (driver_os(machine), machine.driver) if kind.has_gpus else None
 
 
-def _capabilities(kind: Kind) -> Hashable:
+def _capabilities(kind: MachineClass) -> Hashable:
     return tuple(gpu.capability for gpu in kind.target.gpus)
 
 
-def _driven_capabilities(kind: Kind) -> Hashable:
+def _driven_capabilities(kind: MachineClass) -> Hashable:
     return _driven(kind), _capabilities(kind)
 
 
 # What each rule reads of a machine, the cheapest first: many kinds differ in nothing that one of them reads.
-_READ: Mapping[str, Callable[[Kind], Hashable]] = {
+_READ: Mapping[str, Callable[[MachineClass], Hashable]] = {
     "request": lambda kind: kind.has_gpus,
     "platform": _libc,
     "driver": _driven,
@@ -55,19 +55,19 @@ class _Part:
     rule: str
     number: int
     mask: int
-    kind: Kind
+    kind: MachineClass
 
 
-class Works:
+class Compatibility:
     """Tells whether a build works on a kind, as far as rules that read machines one by one can tell."""
 
     def __init__(self, request: Request, knowledge: Knowledge) -> None:
         self._request, self._knowledge = request, knowledge
         self._answers: dict[Hashable, bool] = {}
         self._numbers: dict[Hashable, int] = {}
-        self._parts: dict[int, tuple[tuple[Kind, ...], tuple[_Part, ...]]] = {}
+        self._parts: dict[int, tuple[tuple[MachineClass, ...], tuple[_Part, ...]]] = {}
 
-    def mask(self, case: Case, kinds: tuple[Kind, ...]) -> int:
+    def mask(self, case: Candidate, kinds: tuple[MachineClass, ...]) -> int:
         """Return the kinds that a build works on, as bits; a CUDA build needs one with a GPU among them."""
         if request_rule.check(case, self._request) or not case.variant.is_known:
             return 0
@@ -77,18 +77,18 @@ class Works:
                 mask &= ~part.mask
         return mask if self.is_looked_for(case, picked(kinds, mask)) else 0
 
-    def is_looked_for(self, case: Case, kinds: tuple[Kind, ...]) -> bool:
+    def is_looked_for(self, case: Candidate, kinds: tuple[MachineClass, ...]) -> bool:
         """Whether one of the kinds asks for such a build: a CUDA build is for machines with GPUs."""
         return any(request_rule.in_question(case, self._request, kind.target) for kind in kinds)
 
-    def _parts_of(self, kinds: tuple[Kind, ...]) -> tuple[_Part, ...]:
+    def _parts_of(self, kinds: tuple[MachineClass, ...]) -> tuple[_Part, ...]:
         """The kinds as each rule sees them; kept with the kinds themselves, whose identity is the key."""
         if id(kinds) not in self._parts:
             found = (part for rule in _READ for part in self._seen_by(rule, kinds))
             self._parts[id(kinds)] = kinds, tuple(found)
         return self._parts[id(kinds)][1]
 
-    def _seen_by(self, rule: str, kinds: tuple[Kind, ...]) -> Iterator[_Part]:
+    def _seen_by(self, rule: str, kinds: tuple[MachineClass, ...]) -> Iterator[_Part]:
         places: dict[Hashable, list[int]] = {}
         for place, kind in enumerate(kinds):
             places.setdefault(_READ[rule](kind), []).append(place)
@@ -97,7 +97,7 @@ class Works:
             number = self._numbers.setdefault((rule, told), len(self._numbers))
             yield _Part(rule, number, sum(1 << place for place in alike), kinds[alike[0]])
 
-    def _passes(self, part: _Part, case: Case) -> bool:
+    def _passes(self, part: _Part, case: Candidate) -> bool:
         key: Hashable = (part.number, id(case))
         if part.rule == "driver":
             key = (part.number, case.cuda)
@@ -108,7 +108,7 @@ class Works:
             self._answers[key] = self._ask(part, case)
         return self._answers[key]
 
-    def _ask(self, part: _Part, case: Case) -> bool:
+    def _ask(self, part: _Part, case: Candidate) -> bool:
         target, knowledge = part.kind.target, self._knowledge
         match part.rule:
             case "request":

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from gpuenv.fleet.grouping.machine_classes import Kind, picked
-from gpuenv.fleet.grouping.questions import Asker
+from gpuenv.fleet.grouping.machine_classes import MachineClass, picked
+from gpuenv.fleet.grouping.questions import GroupResolver
 from gpuenv.fleet.grouping.set_cover import Option, bits, fewest_groups
 from gpuenv.model.variant import CudaVersion
-from gpuenv.resolution.candidate import Case
+from gpuenv.resolution.candidate import Candidate
 from gpuenv.resolution.request import Request
-from gpuenv.resolution.resolve import Choice
+from gpuenv.resolution.resolve import Solution
 from gpuenv.resolution.rules import python
 
 _MOST_DECISIONS = 3000  # for builds that hold apart but not together, of which there are next to none
@@ -29,7 +29,7 @@ class Together:
     """Kinds, by their places as bits of `mask`, on all of which `choice` works; it was decided for them."""
 
     mask: int
-    choice: Choice
+    choice: Solution
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Split:
     possible: tuple[Together, ...]
 
 
-def split(kinds: tuple[Kind, ...], asker: Asker) -> Split:
+def split(kinds: tuple[MachineClass, ...], asker: GroupResolver) -> Split:
     """Return the fewest groups; of equally few those whose oldest torch is newest, then the next oldest.
 
     Machines without a GPU are shared out last, and a kind stays together: with them the number alone is best.
@@ -55,7 +55,9 @@ def split(kinds: tuple[Kind, ...], asker: Asker) -> Split:
     return Split(groups, (1 << len(kinds)) - 1 & ~served, possible)
 
 
-def _share_out(chosen: list[Together], kinds: tuple[Kind, ...], asker: Asker) -> Iterator[Together]:
+def _share_out(
+    chosen: list[Together], kinds: tuple[MachineClass, ...], asker: GroupResolver
+) -> Iterator[Together]:
     """Give each kind to the group with the newest torch that can hold it."""
     masks = [one.mask for one in chosen]
     taken = 0
@@ -70,7 +72,7 @@ def _share_out(chosen: list[Together], kinds: tuple[Kind, ...], asker: Asker) ->
             yield Together(mask, choice)
 
 
-def _lost_its_gpus(mask: int, one: Together, kinds: tuple[Kind, ...], asker: Asker) -> bool:
+def _lost_its_gpus(mask: int, one: Together, kinds: tuple[MachineClass, ...], asker: GroupResolver) -> bool:
     """Whether only machines without a GPU are left, for which there is no CPU build."""
     left = picked(kinds, mask)
     had = any(kind.has_gpus for kind in picked(kinds, one.mask))
@@ -79,7 +81,9 @@ def _lost_its_gpus(mask: int, one: Together, kinds: tuple[Kind, ...], asker: Ask
     return asker.best(left, asker.question.cases) is None
 
 
-def _again(mask: int, one: Together, kinds: tuple[Kind, ...], asker: Asker) -> Choice | None:
+def _again(
+    mask: int, one: Together, kinds: tuple[MachineClass, ...], asker: GroupResolver
+) -> Solution | None:
     """The choice for a part of what went together: the same build, or what takes its place without GPUs.
 
     None where machines without a GPU can have no build but beside others, which are in another group.
@@ -90,7 +94,7 @@ def _again(mask: int, one: Together, kinds: tuple[Kind, ...], asker: Asker) -> C
     return asker.best(part, (one.choice.case,)) or asker.best(part, asker.question.cases)
 
 
-def find_possible(kinds: tuple[Kind, ...], asker: Asker) -> tuple[Together, ...]:
+def find_possible(kinds: tuple[MachineClass, ...], asker: GroupResolver) -> tuple[Together, ...]:
     """Return the sets of kinds that can go together, each with the newest torch, newest first.
 
     A set that another holds is left out, unless its torch is newer.
@@ -103,19 +107,19 @@ def find_possible(kinds: tuple[Kind, ...], asker: Asker) -> tuple[Together, ...]
     return tuple(found)
 
 
-def _in_order_of_preference(case: Case) -> tuple[object, ...]:
+def _in_order_of_preference(case: Candidate) -> tuple[object, ...]:
     return case.torch, case.cuda or _NO_CUDA
 
 
 class _Finder:
     """Finds what can go together; counts its decisions, so that it comes to an end."""
 
-    def __init__(self, kinds: tuple[Kind, ...], asker: Asker) -> None:
+    def __init__(self, kinds: tuple[MachineClass, ...], asker: GroupResolver) -> None:
         self._kinds, self._asker = kinds, asker
         self._pythons = _masks_of_pythons(kinds, asker.question.request)
         self._decisions = 0
 
-    def of_release(self, cases: tuple[Case, ...], known: list[Together]) -> list[Together]:
+    def of_release(self, cases: tuple[Candidate, ...], known: list[Together]) -> list[Together]:
         """Return what can go together with builds of one torch, beyond what newer ones hold."""
         found: list[Together] = []
         masks = ((self._asker.works.mask(case, self._kinds), case) for case in cases)
@@ -134,13 +138,13 @@ class _Finder:
                 waiting += [(smaller, case) for smaller in self._smaller(mask, case)]
         return found
 
-    def _holds(self, mask: int, case: Case) -> bool:
+    def _holds(self, mask: int, case: Candidate) -> bool:
         self._decisions += 1
         if not mask or self._decisions > _MOST_DECISIONS:
             return False
         return self._asker.holds(picked(self._kinds, mask), case)
 
-    def _smaller(self, mask: int, case: Case) -> list[int]:
+    def _smaller(self, mask: int, case: Candidate) -> list[int]:
         """Return what to try instead of kinds that a build does not work on together, though on each."""
         if mask.bit_count() <= 1 or not self._has_files(case):
             return []
@@ -149,7 +153,7 @@ class _Finder:
             return [alone]
         return [mask & ~(1 << place) for place in bits(self._conflict(mask, case))]
 
-    def _conflict(self, mask: int, case: Case) -> int:
+    def _conflict(self, mask: int, case: Candidate) -> int:
         """Return kinds none of which can be left out for the rest of them to go together."""
         for place in bits(mask):
             without = mask & ~(1 << place)
@@ -157,14 +161,14 @@ class _Finder:
                 mask = without
         return mask
 
-    def _has_files(self, case: Case) -> bool:
+    def _has_files(self, case: Candidate) -> bool:
         """Whether a build is there for any machine at all, with a Python and its companions."""
         anywhere = self._kinds[0].target.only(()).with_glibc_assumed()
         offers = {offer.tag: offer for kind in self._kinds for offer in kind.pythons}
-        return self._asker.holds((Kind(anywhere, tuple(offers.values()), ()),), case)
+        return self._asker.holds((MachineClass(anywhere, tuple(offers.values()), ()),), case)
 
 
-def _masks_of_pythons(kinds: tuple[Kind, ...], request: Request) -> tuple[int, ...]:
+def _masks_of_pythons(kinds: tuple[MachineClass, ...], request: Request) -> tuple[int, ...]:
     """Return the sets of kinds that can have the same Python, the largest first."""
     masks: dict[str, int] = {}
     for place, kind in enumerate(kinds):

@@ -13,7 +13,7 @@ from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.machine import Machine
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import CudaVersion
-from gpuenv.resolution.resolve import Question
+from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.rules import driver, known_bad
 from gpuenv.resolution.target import Target, TargetGpu, driver_os
 
@@ -28,7 +28,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class MachineClass:
     """Machines that every rule judges alike; `target` is one of them, `numbers` are their places."""
 
     target: Target
@@ -40,12 +40,12 @@ class Kind:
         """Whether builds are judged by GPUs at all."""
         return bool(self.target.gpus)
 
-    def changed(self, change: Callable[[Target], Target]) -> Kind:
+    def changed(self, change: Callable[[Target], Target]) -> MachineClass:
         """Return the kind as if its machines were others."""
         return replace(self, target=change(self.target))
 
 
-def fold(members: tuple[Member, ...], question: Question) -> tuple[Kind, ...]:
+def equivalence_classes(members: tuple[Member, ...], question: ResolutionInput) -> tuple[MachineClass, ...]:
     """Return the kinds of the machines, in the order in which they first appear; all of one platform."""
     telling = _Telling.of(question)
     alike: dict[object, list[Member]] = {}
@@ -54,11 +54,11 @@ def fold(members: tuple[Member, ...], question: Question) -> tuple[Kind, ...]:
     return tuple(_kind(group, telling.gpus) for group in alike.values())
 
 
-def _kind(members: list[Member], most_gpus: int) -> Kind:
+def _kind(members: list[Member], most_gpus: int) -> MachineClass:
     first = members[0].target
     pythons = shared_pythons(tuple(member.pythons for member in members))
     numbers = tuple(member.number for member in members)
-    return Kind(first.only(_telling_gpus(first.gpus, most_gpus)), pythons, numbers)
+    return MachineClass(first.only(_telling_gpus(first.gpus, most_gpus)), pythons, numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class _Telling:
     knowledge: Knowledge
 
     @classmethod
-    def of(cls, question: Question) -> _Telling:
+    def of(cls, question: ResolutionInput) -> _Telling:
         cudas = tuple(sorted({case.cuda for case in question.cases if case.cuda}))
         drivers = known_bad.asked_of("driver", question.knowledge)
         gpus = max((floor.least_gpus for floor in question.knowledge.libraries), default=1)
@@ -139,7 +139,7 @@ def _shared(offers: list[PythonOffer]) -> PythonOffer:
     )
 
 
-def joint_target(kinds: tuple[Kind, ...]) -> Target:
+def joint_target(kinds: tuple[MachineClass, ...]) -> Target:
     """Return what a build must work on to work on all the kinds."""
     return Target(
         tuple(machine for kind in kinds for machine in kind.target.machines),
@@ -148,6 +148,6 @@ def joint_target(kinds: tuple[Kind, ...]) -> Target:
     )
 
 
-def picked(kinds: tuple[Kind, ...], mask: int) -> tuple[Kind, ...]:
+def picked(kinds: tuple[MachineClass, ...], mask: int) -> tuple[MachineClass, ...]:
     """Return the kinds whose bits are set."""
     return tuple(kinds[place] for place in bits(mask))

@@ -4,48 +4,50 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gpuenv.fleet.grouping.compatibility import Works
-from gpuenv.fleet.grouping.machine_classes import Kind, joint_target, shared_pythons
-from gpuenv.resolution.candidate import Case
-from gpuenv.resolution.collect import collect_shelf
-from gpuenv.resolution.resolve import Choice, Question, decide
-from gpuenv.resolution.rules.companion import Shelf
+from gpuenv.fleet.grouping.compatibility import Compatibility
+from gpuenv.fleet.grouping.machine_classes import MachineClass, joint_target, shared_pythons
+from gpuenv.resolution.candidate import Candidate
+from gpuenv.resolution.collect import collect_companions
+from gpuenv.resolution.resolve import ResolutionInput, Solution, decide
+from gpuenv.resolution.rules.companion import AvailableCompanions
 
 
 @dataclass(slots=True)
-class Asker:
+class GroupResolver:
     """Puts the question of a platform for any of its kinds together.
 
     The companions' files that fit depend on the systems, and are looked for once for each set of those.
     """
 
-    question: Question
-    works: Works
-    _shelves: dict[object, Shelf]
+    question: ResolutionInput
+    works: Compatibility
+    _shelves: dict[object, AvailableCompanions]
 
     @classmethod
-    def of(cls, question: Question) -> Asker:
+    def of(cls, question: ResolutionInput) -> GroupResolver:
         """Begin with the question as put for one machine of the platform."""
-        return cls(question, Works(question.request, question.knowledge), {})
+        return cls(question, Compatibility(question.request, question.knowledge), {})
 
-    def ask(self, kinds: tuple[Kind, ...]) -> Question:
+    def ask(self, kinds: tuple[MachineClass, ...]) -> ResolutionInput:
         """Return the question whose choices work on all the kinds."""
         question, target = self.question, joint_target(kinds)
         apart = {(one.system.libc, one.system.libc_version): one for one in target.machines}
         systems = frozenset(apart)
         if systems not in self._shelves:
             one_of_each = replace(target, machines=tuple(apart.values()))
-            self._shelves[systems] = collect_shelf(question.listings, one_of_each, question.request.bound)
+            self._shelves[systems] = collect_companions(
+                question.listings, one_of_each, question.request.bound
+            )
         pythons = shared_pythons(tuple(kind.pythons for kind in kinds))
         return replace(question, target=target, pythons=pythons, shelf=self._shelves[systems])
 
-    def holds(self, kinds: tuple[Kind, ...], case: Case) -> bool:
+    def holds(self, kinds: tuple[MachineClass, ...], case: Candidate) -> bool:
         """Whether a build works on all the kinds, be it of the sort that is looked for there or not."""
         question = self.ask(kinds)
         request = replace(question.request, variant=case.variant)
         return bool(decide(replace(question, request=request, cases=(case,))).choices)
 
-    def best(self, kinds: tuple[Kind, ...], cases: tuple[Case, ...]) -> Choice | None:
+    def best(self, kinds: tuple[MachineClass, ...], cases: tuple[Candidate, ...]) -> Solution | None:
         """Return the best choice of some builds that works on all the kinds."""
         question = replace(self.ask(kinds), cases=cases)
         return next(iter(decide(question).choices), None)

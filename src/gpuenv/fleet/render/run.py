@@ -16,8 +16,8 @@ from gpuenv.model.errors import (
     Fix,
     GpuenvError,
     InstallFailed,
-    Refused,
     Unreachable,
+    Unsatisfiable,
     VerificationFailed,
 )
 from gpuenv.model.machine_json import render_machine
@@ -139,7 +139,7 @@ _ERRORS: tuple[tuple[tuple[OutcomeState, ...], type[GpuenvError], str], ...] = (
      marked("the environment does not work on {count} of {all} machines")),
     (("unreachable", "failed"), Unreachable,
      marked("{count} of {all} machines could not be reached or asked")),
-    (("not-served",), Refused, marked("{count} of {all} machines can't be served")),
+    (("not-served",), Unsatisfiable, marked("{count} of {all} machines can't be served")),
 )  # fmt: skip
 _CODES = {5: "fleet-not-made", 6: "fleet-not-verified", 4: "fleet-unreachable", 3: "machines-not-served"}
 

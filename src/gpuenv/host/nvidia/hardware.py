@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuenv.host import problems
-from gpuenv.host.executables import Tree, is_there
+from gpuenv.host.executables import FileTree, is_there
 from gpuenv.host.nvidia.nvml import read_nvml
 from gpuenv.host.nvidia.pci import PciGpu, read_pci
 from gpuenv.host.nvidia.proc_driver import read_proc_driver
-from gpuenv.host.nvidia.reading import Reading
-from gpuenv.host.nvidia.smi import Answered, Failed, Missing, SmiAnswer, TimedOut, ask_nvidia_smi
+from gpuenv.host.nvidia.reading import SourceReading
+from gpuenv.host.nvidia.smi import Answered, Missing, SmiAnswer, SmiFailure, TimedOut, ask_nvidia_smi
 from gpuenv.host.nvidia.smi_messages import Complaint
 from gpuenv.model.machine import Problem, System
 
@@ -20,7 +20,7 @@ _CONTROL_DEVICE = "dev/nvidiactl"
 _WSL_DEVICE = "dev/dxg"
 _WSL_DRIVERS = "usr/lib/wsl/drivers"
 
-ReadNvml = Callable[[], Reading | Complaint | None]
+ReadNvml = Callable[[], SourceReading | Complaint | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class Hardware:
     `searched` names the sources that were asked, for a machine on which nothing was found.
     """
 
-    main: Reading | None
-    nvml: Reading | None
-    proc: Reading | None
+    main: SourceReading | None
+    nvml: SourceReading | None
+    proc: SourceReading | None
     pci: tuple[PciGpu, ...]
     problems: tuple[Problem, ...]
     searched: str
@@ -48,7 +48,7 @@ def find_hardware(environ: Mapping[str, str], root: Path, system: System, timeou
     return hardware_of(ask_nvidia_smi(environ, root, timeout_s), root, system, read_nvml)
 
 
-def hardware_of(answer: SmiAnswer, root: Tree, system: System, read_nvml: ReadNvml) -> Hardware:
+def hardware_of(answer: SmiAnswer, root: FileTree, system: System, read_nvml: ReadNvml) -> Hardware:
     """Return the hardware that nvidia-smi answered for, or of which something else tells."""
     proc, pci = read_proc_driver(root), read_pci(root)
     if isinstance(answer, Missing):
@@ -56,7 +56,7 @@ def hardware_of(answer: SmiAnswer, root: Tree, system: System, read_nvml: ReadNv
     main = answer.reading if isinstance(answer, Answered) else None
     open_fields = main is not None and any(gpu.compute_capability is None for gpu in main.gpus)
     nvml = read_nvml() if open_fields else None
-    told = nvml if isinstance(nvml, Reading) else None
+    told = nvml if isinstance(nvml, SourceReading) else None
     return Hardware(main, told, proc, pci, _problems_of(answer), "nvidia-smi")
 
 
@@ -64,7 +64,7 @@ def _problems_of(answer: SmiAnswer) -> tuple[Problem, ...]:
     match answer:
         case TimedOut(after_s):
             return (problems.timed_out(after_s),)
-        case Failed(complaint):
+        case SmiFailure(complaint):
             return (problems.complained(complaint),)
         case Answered(reading, complaints):
             said = tuple(problems.complained(complaint) for complaint in complaints)
@@ -76,12 +76,12 @@ def _problems_of(answer: SmiAnswer) -> tuple[Problem, ...]:
 
 
 def _without_nvidia_smi(
-    root: Tree, system: System, proc: Reading | None, pci: tuple[PciGpu, ...], read_nvml: ReadNvml
+    root: FileTree, system: System, proc: SourceReading | None, pci: tuple[PciGpu, ...], read_nvml: ReadNvml
 ) -> Hardware:
     traces = proc is not None or _has_traces(root, system)
     nvml = read_nvml() if traces or pci or system.os == "windows" else None
     searched = "nvidia-smi (not found), /proc/driver/nvidia, /sys/bus/pci"
-    if isinstance(nvml, Reading):
+    if isinstance(nvml, SourceReading):
         nothing = () if nvml.gpus else (problems.no_devices(),)
         return Hardware(nvml, None, proc, pci, nothing, nvml.source)
     found = _problems_without_tools(root, system, proc, traces=traces, nvml=nvml)
@@ -90,7 +90,7 @@ def _without_nvidia_smi(
 
 
 def _problems_without_tools(
-    root: Tree, system: System, proc: Reading | None, *, traces: bool, nvml: Complaint | None
+    root: FileTree, system: System, proc: SourceReading | None, *, traces: bool, nvml: Complaint | None
 ) -> tuple[Problem, ...]:
     if nvml is not None and nvml.code != "driver-not-loaded":
         return (problems.complained(nvml, "NVML"),)
@@ -101,14 +101,14 @@ def _problems_without_tools(
     return (problems.nvidia_smi_missing(system),) if traces else ()
 
 
-def _has_traces(root: Tree, system: System) -> bool:
+def _has_traces(root: FileTree, system: System) -> bool:
     """Tell whether a driver left device files, or, under WSL2, whether Windows has an NVIDIA driver."""
     if is_there(root / _CONTROL_DEVICE) or is_there(root / "dev/nvidia0"):
         return True
     return system.wsl and is_there(root / _WSL_DEVICE) and _windows_has_nvidia(root / _WSL_DRIVERS)
 
 
-def _windows_has_nvidia(drivers: Tree) -> bool:
+def _windows_has_nvidia(drivers: FileTree) -> bool:
     """WSL2 shows Windows' display drivers of all makers, NVIDIA's as `nv_dispi.inf_amd64_...`."""
     try:
         names = [entry.name for entry in drivers.iterdir()]

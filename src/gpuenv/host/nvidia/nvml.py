@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from gpuenv.host.nvidia.reading import GpuReading, Reading, parse_bus_id, parse_driver_version, parse_uuid
+from gpuenv.host.nvidia.reading import (
+    GpuReading,
+    SourceReading,
+    parse_bus_id,
+    parse_driver_version,
+    parse_uuid,
+)
 from gpuenv.host.nvidia.smi_messages import Complaint, field_state, parse_complaint, quote
 from gpuenv.i18n.messages import tr
 from gpuenv.model.capability import ComputeCapability
@@ -17,7 +23,7 @@ _MIB = 1024 * 1024
 _T = TypeVar("_T")
 
 
-def read_nvml() -> Reading | Complaint | None:
+def read_nvml() -> SourceReading | Complaint | None:
     """Read what NVML tells; a Complaint where the driver refuses, None where there is no NVML.
 
     In-process, so without a time limit: never call it when nvidia-smi hangs.
@@ -46,11 +52,11 @@ def _complaint(said: str) -> Complaint | None:
     return None if "not found" in said.casefold() else Complaint(quote(said), "nvidia-smi-failed", None)
 
 
-def _read(nvml: Any) -> Reading:
+def _read(nvml: Any) -> SourceReading:
     gpus = tuple(_read_gpu(nvml, index) for index in range(nvml.nvmlDeviceGetCount()))
     driver = _optional(nvml, lambda: parse_driver_version(_text(nvml.nvmlSystemGetDriverVersion())))
     cuda = _optional(nvml, lambda: parse_cuda_number(nvml.nvmlSystemGetCudaDriverVersion_v2()))
-    return Reading(SOURCE, driver=driver, cuda=cuda, gpus=gpus)
+    return SourceReading(SOURCE, driver=driver, cuda=cuda, gpus=gpus)
 
 
 def _read_gpu(nvml: Any, index: int) -> GpuReading:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from gpuenv.host.executables import Tree, read_text
+from gpuenv.host.executables import FileTree, read_text
 
 SOURCE = "/sys/bus/pci"
 _PLACE = "sys/bus/pci/devices"
@@ -23,7 +23,7 @@ class PciGpu:
     driver: str | None
 
 
-def read_pci(root: Tree) -> tuple[PciGpu, ...]:
+def read_pci(root: FileTree) -> tuple[PciGpu, ...]:
     """Return NVIDIA's display devices in the order of their bus ids; none where there is no sysfs."""
     try:
         devices = sorted((root / _PLACE).iterdir(), key=lambda device: device.name)
@@ -32,7 +32,7 @@ def read_pci(root: Tree) -> tuple[PciGpu, ...]:
     return tuple(gpu for device in devices if (gpu := _read_device(device)))
 
 
-def _read_device(device: Tree) -> PciGpu | None:
+def _read_device(device: FileTree) -> PciGpu | None:
     if parse_id(read_text(device / "vendor")) != _NVIDIA:
         return None
     if not (parse_id(read_text(device / "class")) or "").startswith(_DISPLAY_CLASS):
@@ -47,7 +47,7 @@ def parse_id(text: str | None) -> str | None:
     return found[1].lower() if found else None
 
 
-def bound_driver(device: Tree) -> str | None:
+def bound_driver(device: FileTree) -> str | None:
     """Return the kernel driver that has a device of the bus, such as `nouveau`."""
     try:
         return (device / "driver").readlink().name or None

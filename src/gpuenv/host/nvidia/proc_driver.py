@@ -5,8 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from gpuenv.host.executables import Tree, read_text
-from gpuenv.host.nvidia.reading import GpuReading, Reading, parse_bus_id, parse_driver_version, parse_uuid
+from gpuenv.host.executables import FileTree, read_text
+from gpuenv.host.nvidia.reading import (
+    GpuReading,
+    SourceReading,
+    parse_bus_id,
+    parse_driver_version,
+    parse_uuid,
+)
 from gpuenv.i18n.messages import tr
 from gpuenv.model.driver import DriverVersion
 
@@ -17,12 +23,12 @@ _FIELD = re.compile(r"([A-Za-z ]{1,40}):\s*(\S.*)")
 _MOST_GPUS = 256
 
 
-def read_proc_driver(root: Tree) -> Reading | None:
+def read_proc_driver(root: FileTree) -> SourceReading | None:
     """Read the driver's version and its GPUs; None where no NVIDIA kernel module is loaded."""
     text = read_text(root / _PLACE / "version")
     if text is None:
         return None
-    return Reading(SOURCE, driver=_driver(text), gpus=_read_gpus(root / _PLACE / "gpus"))
+    return SourceReading(SOURCE, driver=_driver(text), gpus=_read_gpus(root / _PLACE / "gpus"))
 
 
 def _driver(text: str) -> DriverVersion | None:
@@ -72,7 +78,7 @@ def parse_information(text: str) -> GpuReading:
     )
 
 
-def _read_gpus(place: Tree) -> tuple[GpuReading, ...]:
+def _read_gpus(place: FileTree) -> tuple[GpuReading, ...]:
     try:
         folders = sorted(place.iterdir(), key=lambda folder: folder.name)[:_MOST_GPUS]
     except OSError:
@@ -81,7 +87,7 @@ def _read_gpus(place: Tree) -> tuple[GpuReading, ...]:
     return tuple(replace(gpu, index=index) for index, gpu in enumerate(read))
 
 
-def _read_gpu(folder: Tree) -> GpuReading | None:
+def _read_gpu(folder: FileTree) -> GpuReading | None:
     try:
         return parse_information(read_text(folder / "information") or "")
     except ValueError:

@@ -37,7 +37,7 @@ class GpuReading:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SourceReading:
     """All that one source tells; `unread` counts lines that looked like a GPU and could not be read."""
 
     source: str

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from gpuenv.host.executables import find_executable, is_executable
 from gpuenv.host.nvidia import smi_csv, smi_table
-from gpuenv.host.nvidia.reading import GpuReading, Reading
+from gpuenv.host.nvidia.reading import GpuReading, SourceReading
 from gpuenv.host.nvidia.smi_messages import Complaint, is_refusal, parse_complaint, quote
 from gpuenv.process import subprocesses as process
 from gpuenv.process.exit_status import describe_status
@@ -38,7 +38,7 @@ class TimedOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class SmiFailure:
     """nvidia-smi told nothing about GPUs: what it said, and which state that means."""
 
     complaint: Complaint
@@ -48,11 +48,11 @@ class Failed:
 class Answered:
     """What nvidia-smi told, and what it complained about beside that."""
 
-    reading: Reading
+    reading: SourceReading
     complaints: tuple[Complaint, ...] = ()
 
 
-SmiAnswer = Missing | TimedOut | Failed | Answered
+SmiAnswer = Missing | TimedOut | SmiFailure | Answered
 
 
 def ask_nvidia_smi(environ: Mapping[str, str], root: Path, timeout_s: float) -> SmiAnswer:
@@ -84,7 +84,7 @@ def converse(smi: NvidiaSmi, timeout_s: float) -> SmiAnswer:
     answer = read_answer(done, fields)
     if isinstance(answer, Answered) and answer.reading.driver is None:
         answer = _with_driver(smi, answer)
-    elif isinstance(answer, Failed) and answer.complaint.repair is None and done.error is None:
+    elif isinstance(answer, SmiFailure) and answer.complaint.repair is None and done.error is None:
         answer = _ask_plainly(smi, answer)
     return _with_whole_names(smi, answer) if isinstance(answer, Answered) else answer
 
@@ -141,16 +141,16 @@ def parse_refusal(text: str, fields: tuple[str, ...]) -> tuple[str, ...]:
     return shorter if len(shorter) < len(fields) else ()
 
 
-def read_answer(done: process.Completed, fields: tuple[str, ...]) -> Answered | Failed:
+def read_answer(done: process.Completed, fields: tuple[str, ...]) -> Answered | SmiFailure:
     """Read what a query (or a plain call, whatever it printed) left."""
     complaints = parse_complaints(done.stdout + "\n" + done.stderr)
     reading = _read(done.stdout, fields)
     if reading is not None:
         return Answered(reading, complaints)
     if complaints:
-        return Failed(_with_library(complaints[0], done.stdout))
+        return SmiFailure(_with_library(complaints[0], done.stdout))
     said = quote(done.stdout) or quote(done.stderr) or done.error or _signal_of(done)
-    return Failed(Complaint(said, "nvidia-smi-unreadable" if done.ok else "nvidia-smi-failed", None))
+    return SmiFailure(Complaint(said, "nvidia-smi-unreadable" if done.ok else "nvidia-smi-failed", None))
 
 
 def _with_library(complaint: Complaint, text: str) -> Complaint:
@@ -164,7 +164,7 @@ def _signal_of(done: process.Completed) -> str:
     return describe_status(status) if status < 0 else ""
 
 
-def _read(text: str, fields: tuple[str, ...]) -> Reading | None:
+def _read(text: str, fields: tuple[str, ...]) -> SourceReading | None:
     try:
         return smi_csv.parse_query(text, fields)
     except ValueError:
@@ -182,7 +182,7 @@ def parse_complaints(text: str) -> tuple[Complaint, ...]:
     return tuple(complaint for complaint in found if complaint)
 
 
-def _ask_plainly(smi: NvidiaSmi, failed: Failed) -> Answered | Failed:
+def _ask_plainly(smi: NvidiaSmi, failed: SmiFailure) -> Answered | SmiFailure:
     """Call without arguments: for an nvidia-smi that does not understand the query, and for its words."""
     done = smi.call()
     if done.timed_out:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpuenv.host.nvidia.reading import (
     GpuReading,
-    Reading,
+    SourceReading,
     parse_bus_id,
     parse_device_id,
     parse_driver_version,
@@ -31,7 +31,7 @@ _LARGEST_MEMORY_MIB = 100_000_000
 _TWO_COLUMNS = 2
 
 
-def parse_query(text: str, fields: Sequence[str] = FIELDS) -> Reading:
+def parse_query(text: str, fields: Sequence[str] = FIELDS) -> SourceReading:
     """Read the rows of a query for `fields`, with or without header and units; raise ValueError for none.
 
     Sample (`csv,noheader,nounits`):
@@ -47,7 +47,7 @@ def parse_query(text: str, fields: Sequence[str] = FIELDS) -> Reading:
         raise ValueError(tr("no line of it describes a GPU"))
     driver = next((driver for _, driver in filter(None, read) if driver), None)
     unread = sum(found is None and _is_wide(row, fields) for row, found in zip(rows, read, strict=False))
-    return Reading(SOURCE, driver=driver, gpus=gpus, unread=unread + max(0, len(rows) - _MOST_GPUS))
+    return SourceReading(SOURCE, driver=driver, gpus=gpus, unread=unread + max(0, len(rows) - _MOST_GPUS))
 
 
 def _is_wide(row: Sequence[str], fields: Sequence[str]) -> bool:

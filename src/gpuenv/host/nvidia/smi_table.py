@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from gpuenv.host.nvidia.reading import GpuReading, Reading, parse_bus_id, parse_driver_version, parse_uuid
+from gpuenv.host.nvidia.reading import (
+    GpuReading,
+    SourceReading,
+    parse_bus_id,
+    parse_driver_version,
+    parse_uuid,
+)
 from gpuenv.host.nvidia.smi_messages import field_state
 from gpuenv.i18n.messages import tr
 from gpuenv.model.variant import CudaVersion, parse_cuda_version
@@ -26,7 +32,7 @@ _LISTED = re.compile(r"GPU (\d{1,3}): (.{1,120}?) \(UUID: ([^()]{1,80})\)\s*")
 _CUT = "..."
 
 
-def parse_table(text: str) -> Reading:
+def parse_table(text: str) -> SourceReading:
     """Read a plain `nvidia-smi`'s table; raise ValueError where it holds neither a driver nor a GPU.
 
     Sample:
@@ -44,10 +50,10 @@ def parse_table(text: str) -> Reading:
     version = None
     if driver:
         version = parse_driver_version(driver[1])
-    return Reading(SOURCE, driver=version, cuda=_cuda(cuda[1]) if cuda else None, gpus=gpus)
+    return SourceReading(SOURCE, driver=version, cuda=_cuda(cuda[1]) if cuda else None, gpus=gpus)
 
 
-def parse_list(text: str) -> Reading:
+def parse_list(text: str) -> SourceReading:
     """Read the names and UUIDs that `nvidia-smi -L` lists; raise ValueError where it lists none.
 
     Sample: `GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-1f3e8ab1-...)`, then a line for each MIG device.
@@ -55,7 +61,7 @@ def parse_list(text: str) -> Reading:
     found = [listed for line in text.splitlines() if (listed := _LISTED.match(line.strip()))]
     if not found:
         raise ValueError(tr("it lists no GPU"))
-    return Reading("nvidia-smi -L", gpus=tuple(_listed(*listed.groups()) for listed in found))
+    return SourceReading("nvidia-smi -L", gpus=tuple(_listed(*listed.groups()) for listed in found))
 
 
 def _listed(index: str, name: str, uuid: str) -> GpuReading:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from gpuenv import matrices
-from gpuenv.host.executables import Tree, read_text
+from gpuenv.host.executables import FileTree, read_text
 
 _CHIP = re.compile(r"nvidia,(tegra\d{2,3})")
 _RELEASE = re.compile(r"#\s*R(\d{1,3}) \(release\)")
@@ -21,7 +21,7 @@ class Tegra:
     source: str
 
 
-def detect_tegra(root: Tree) -> Tegra | None:
+def detect_tegra(root: FileTree) -> Tegra | None:
     """Tell from the device tree, or from the L4T release file, whether this is a Tegra."""
     tree = "proc/device-tree/compatible"
     chip = parse_chip(read_text(root / tree) or "")

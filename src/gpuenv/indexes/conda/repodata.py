@@ -21,11 +21,11 @@ from gpuenv.i18n.messages import tr
 from gpuenv.indexes.conda.parse_repodata import parse_repodata
 from gpuenv.indexes.conda.parse_shards import INDEX_FILE, ShardIndex, parse_shard, parse_shard_index
 from gpuenv.indexes.conda.record import Entries, Folder, join_path, package_of, select_records
-from gpuenv.indexes.conda.store import ChannelStore, Reading
+from gpuenv.indexes.conda.store import ChannelStore, StoredRecords
 from gpuenv.indexes.conda.zstd import decompressed
 from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.model.conda import ChannelListing, CondaChannel
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 
 FILES = (INDEX_FILE, "repodata.json.zst", "repodata.json")
 _REFUSED = (*MISSING, 403)  # some servers answer so for what is not there
@@ -81,7 +81,7 @@ def _job(
 
 
 def _read(
-    channel: CondaChannel, subdir: str, read_folder: Callable[[Folder], tuple[Reading, str | None]]
+    channel: CondaChannel, subdir: str, read_folder: Callable[[Folder], tuple[StoredRecords, str | None]]
 ) -> ChannelListing:
     """Try the channel's addresses in their order."""
     passed: list[tuple[str, str]] = []
@@ -90,7 +90,7 @@ def _read(
         try:
             reading, lack = read_folder(_folder(channel, subdir, url))
         except HttpProblem as problem:
-            passed.append((redact(url), problem.reason))
+            passed.append((redact_credentials(url), problem.reason))
             absent = absent and problem.missing
             continue
         return ChannelListing(
@@ -115,7 +115,9 @@ def _folder(channel: CondaChannel, subdir: str, url: str) -> Folder:
     return Folder(channel.name, subdir, str(local_path(url).absolute() / subdir))
 
 
-def _reading_or_problem(read: Callable[[str], Reading], file: str) -> Reading | HttpProblem | None:
+def _reading_or_problem(
+    read: Callable[[str], StoredRecords], file: str
+) -> StoredRecords | HttpProblem | None:
     """Read one format; None where it is not served, a problem where it is broken. Others are raised."""
     try:
         return read(file)
@@ -140,7 +142,7 @@ class _FolderReader:
         self._kept = store.load(folder) if is_remote(folder.url) else None
         self._covers = self._kept is not None and names <= self._kept.names
 
-    def read(self) -> tuple[Reading, str | None]:
+    def read(self) -> tuple[StoredRecords, str | None]:
         """Return what the folder holds of the names, and what is lacking; else raise HttpProblem."""
         if not is_remote(self._folder.url):
             return self._selected(self._read_in_turn(self._read_local)), None
@@ -151,14 +153,14 @@ class _FolderReader:
             self._store.save(self._folder, self._kept)
         return self._selected(self._kept), None
 
-    def _from_cache(self) -> tuple[Reading, str | None]:
+    def _from_cache(self) -> tuple[StoredRecords, str | None]:
         if self._kept is None:
             raise HttpProblem(tr("is not in the cache"))
         lacking = ", ".join(f"`{name}`" for name in sorted(self._names - self._kept.names))
         lack = tr("is in the cache without {names}", names=lacking) if lacking else None
         return self._selected(self._kept), lack
 
-    def _selected(self, reading: Reading) -> Reading:
+    def _selected(self, reading: StoredRecords) -> StoredRecords:
         """Leave out the names that others asked for."""
         return replace(
             reading,
@@ -166,12 +168,12 @@ class _FolderReader:
             garbled=tuple(name for name in reading.garbled if package_of(name) in self._names),
         )
 
-    def _read_in_turn(self, read: Callable[[str], Reading]) -> Reading:
+    def _read_in_turn(self, read: Callable[[str], StoredRecords]) -> StoredRecords:
         """Try the formats; what is there but broken is worth telling, what is not there is not."""
         problem = HttpProblem(tr("has no such folder"), MISSING[0])
         for file in self._files():
             answer = _reading_or_problem(read, file)
-            if isinstance(answer, Reading):
+            if isinstance(answer, StoredRecords):
                 return answer
             problem = problem if answer is None or problem.status is None else answer
         raise problem
@@ -180,7 +182,7 @@ class _FolderReader:
         first = self._kept.file if self._kept and self._kept.file in FILES else FILES[0]
         return (first, *(file for file in FILES if file != first))
 
-    def _read_local(self, file: str) -> Reading:
+    def _read_local(self, file: str) -> StoredRecords:
         path = Path(self._folder.url) / file
         if file == INDEX_FILE or not path.is_file():
             raise HttpProblem(tr("is missing"), MISSING[0])
@@ -192,7 +194,7 @@ class _FolderReader:
             raise HttpProblem(reason_of(error)) from None
         return self._reading(file, entries, self._names)
 
-    def _read_remote(self, file: str) -> Reading:
+    def _read_remote(self, file: str) -> StoredRecords:
         kept = self._kept if self._kept and self._kept.file == file else None
         known = kept.validators if kept and self._covers else None
         with self._streams.open(join_path(self._folder.url, file), known) as stream:
@@ -210,7 +212,7 @@ class _FolderReader:
         before = self._kept.names if self._kept else frozenset()
         return self._names | before if len(before) < _MOST_NAMES else self._names
 
-    def _read_shards(self, index: ShardIndex, stream: Stream, kept: Reading | None) -> Reading:
+    def _read_shards(self, index: ShardIndex, stream: Stream, kept: StoredRecords | None) -> StoredRecords:
         """Read the shards that changed, and take the others' records as they were kept."""
         same = set(kept.digests) & set(index.shards) if kept else set()
         names = {name for name, _ in same}
@@ -248,16 +250,16 @@ class _FolderReader:
 
     def _reading(
         self, file: str, entries: Entries, names: frozenset[str], stream: Stream | None = None
-    ) -> Reading:
+    ) -> StoredRecords:
         files_url = self._folder.url if is_remote(self._folder.url) else Path(self._folder.url).as_uri()
         if entries.base_url:
             files_url = urljoin(f"{files_url}/", entries.base_url)
         records, garbled = select_records(entries, replace(self._folder, url=files_url))
         validators = stream.validators if stream else Validators()
         age_s = stream.max_age_s if stream else 0
-        return Reading(file, validators, time.time(), age_s, names, files_url, records, garbled)
+        return StoredRecords(file, validators, time.time(), age_s, names, files_url, records, garbled)
 
 
-def _is_fresh(reading: Reading) -> bool:
+def _is_fresh(reading: StoredRecords) -> bool:
     """Whether its server said that it stays as it is until now; our clock may have been set back since."""
     return 0 <= time.time() - reading.fetched < min(reading.max_age_s, _LONGEST_AGE_S)

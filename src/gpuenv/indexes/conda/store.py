@@ -23,7 +23,7 @@ _NOT_KEPT = ("subdir", "channel", "filename", "url")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class StoredRecords:
     """What one folder held of `names` when it was read from `file`; `fetched` in seconds since 1970.
 
     `files_url` is where its packages lie, `digests` are those of the names' shards.
@@ -46,14 +46,14 @@ class ChannelStore:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def load(self, folder: Folder) -> Reading | None:
+    def load(self, folder: Folder) -> StoredRecords | None:
         """Return what was kept of a folder."""
         try:
             return parse_reading(read_limited_text(self._path(folder)), folder)
         except (OSError, ValueError):
             return None
 
-    def save(self, folder: Folder, reading: Reading) -> None:
+    def save(self, folder: Folder, reading: StoredRecords) -> None:
         """Keep a reading in the place of the last one, where the disk lets us."""
         path = self._path(folder)
         with suppress(OSError):
@@ -71,7 +71,7 @@ class ChannelStore:
         return self._directory / f"{sha256(folder.url.encode()).hexdigest()[:32]}.json"
 
 
-def render_reading(reading: Reading) -> str:
+def render_reading(reading: StoredRecords) -> str:
     """Write a reading as `parse_reading` reads it."""
     rows = {
         record.filename: {key: value for key, value in asdict(record).items() if key not in _NOT_KEPT}
@@ -81,7 +81,7 @@ def render_reading(reading: Reading) -> str:
     return json.dumps({**told, "format": _FORMAT, "names": sorted(reading.names), "records": rows})
 
 
-def parse_reading(text: str, folder: Folder) -> Reading:
+def parse_reading(text: str, folder: Folder) -> StoredRecords:
     r"""Read what `render_reading` wrote; ValueError for anything else.
 
     {"format": 1, "file": "repodata.json.zst", "validators": {"etag": "\"5f\"", "last_modified": null},
@@ -93,7 +93,7 @@ def parse_reading(text: str, folder: Folder) -> Reading:
         if told["format"] != _FORMAT:
             raise ValueError(tr("it is of another format"))
         place = Folder(folder.channel, folder.subdir, _text(told["files_url"]))
-        return Reading(
+        return StoredRecords(
             file=_text(told["file"]),
             validators=Validators(**{key: _text_or_none(one) for key, one in told["validators"].items()}),
             fetched=float(told["fetched"]),

@@ -12,7 +12,7 @@ Scope = Literal["user", "environment", "site"]  # site: everybody's on this mach
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ConfigurationFolders:
     """The directories from which configuration is found.
 
     `home` is the user's, `root` the file system's, `prefix` the Python environment's whose pip.conf counts;

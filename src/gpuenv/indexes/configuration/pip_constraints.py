@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpuenv.files.read_limited import read_limited_text
-from gpuenv.indexes.configuration.locations import Places
+from gpuenv.indexes.configuration.locations import ConfigurationFolders
 
 
-def configured_constraints(places: Places) -> tuple[str, ...]:
+def configured_constraints(places: ConfigurationFolders) -> tuple[str, ...]:
     """Return the constraints files that pip would read: PIP_CONSTRAINT's, else those of its files.
 
     A file that can't be read is passed over: pip itself will say so.

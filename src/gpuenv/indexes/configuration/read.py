@@ -13,7 +13,7 @@ from gpuenv.files.read_limited import read_limited_text
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.configuration.keyring import Keyring
-from gpuenv.indexes.configuration.locations import Places
+from gpuenv.indexes.configuration.locations import ConfigurationFolders
 from gpuenv.indexes.configuration.pip import option_name, parse_pip_boolean, parse_pip_configuration
 from gpuenv.indexes.configuration.uv import (
     NamedIndex,
@@ -26,7 +26,7 @@ from gpuenv.indexes.configuration.uv import (
 from gpuenv.indexes.urls import Role, guess_source, is_remote
 from gpuenv.model.access import Access, with_scheme
 from gpuenv.model.index import IndexConfiguration, IndexSource
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 
 T = TypeVar("T")
 
@@ -83,7 +83,9 @@ def read_configuration(
     is active.
     """
     active = environ.get("VIRTUAL_ENV")
-    places = Places(environ, home, root, Path(active) if active else prefix or Path(sys.prefix), platform)
+    places = ConfigurationFolders(
+        environ, home, root, Path(active) if active else prefix or Path(sys.prefix), platform
+    )
     found = _Found(home, environ)
     pip = _read_pip(places, found)
     _take_uv(_uv_variables(environ), None, cwd, found)
@@ -139,7 +141,7 @@ def without_folders(configuration: IndexConfiguration) -> IndexConfiguration:
     )
 
 
-def _read_pip(places: Places, found: _Found) -> dict[str, tuple[str, str]]:
+def _read_pip(places: ConfigurationFolders, found: _Found) -> dict[str, tuple[str, str]]:
     """Merge pip's options as pip does: each with its value and origin, empty ones left out."""
     merged: dict[str, tuple[str, str]] = {}
     for path in places.pip_files():
@@ -233,7 +235,7 @@ def _read_file(path: Path, parse: Callable[[str], T], found: _Found) -> T | None
 
 def _unreadable(place: str, error: Exception) -> str:
     reason = reason_of(error)
-    return tr("`{place}` could not be read: {reason}", place=place, reason=redact(reason))
+    return tr("`{place}` could not be read: {reason}", place=place, reason=redact_credentials(reason))
 
 
 def _expanded(path: str, home: Path) -> str:

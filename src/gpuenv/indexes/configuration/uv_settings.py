@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuenv.files.read_limited import read_limited_text
-from gpuenv.indexes.configuration.locations import Places
+from gpuenv.indexes.configuration.locations import ConfigurationFolders
 from gpuenv.indexes.urls import is_remote
 from gpuenv.process.surroundings import private_folder
 from gpuenv.untrusted.documents import load_toml
@@ -53,7 +53,7 @@ def settings_file(environ: Mapping[str, str], root: Path = Path("/")) -> Path | 
         home = Path(environ.get("HOME") or Path.home())
     except RuntimeError:  # nobody of that number in the password file: a container's user
         home = Path(os.devnull)
-    places = Places(environ, home, root, Path(sys.prefix), sys.platform)
+    places = ConfigurationFolders(environ, home, root, Path(sys.prefix), sys.platform)
     files = [path for path in places.uv_files() if os.access(path, os.R_OK) and path.is_file()]
     if len(files) > 1:
         with suppress(OSError, ValueError, RecursionError):

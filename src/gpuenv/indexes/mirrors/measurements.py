@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 from gpuenv.http import cache_directory
 from gpuenv.i18n.messages import tr
-from gpuenv.indexes.mirrors.verdict import Verdict
+from gpuenv.indexes.mirrors.verdict import MirrorStatus
 from gpuenv.model.mirror import Mirror
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 from gpuenv.untrusted.documents import load_json
 
 T = TypeVar("T")
@@ -41,12 +41,12 @@ class Speed:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class MeasuredMirror:
     """What a mirror was found to have, when it was asked for `sought`."""
 
     address: str
     sought: str
-    verdict: Verdict
+    verdict: MirrorStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,14 @@ class Memory:
     """What is remembered, each mirror by its name and its address, and is not too old."""
 
     speeds: tuple[Speed, ...] = ()
-    checks: tuple[Checked, ...] = ()
+    checks: tuple[MeasuredMirror, ...] = ()
 
     def speed_of(self, mirror: Mirror) -> int | None:
         """Return a mirror's bytes per second; None where nobody measured it today."""
         place = (mirror.name, address_of(mirror))
         return next((one.bytes_per_s for one in self.speeds if (one.name, one.address) == place), None)
 
-    def verdict_of(self, mirror: Mirror, sought: str) -> Verdict | None:
+    def verdict_of(self, mirror: Mirror, sought: str) -> MirrorStatus | None:
         """Return what a mirror was found to have today, when it was asked for the same files."""
         wanted = (mirror.name, address_of(mirror), sought)
         return next(
@@ -73,7 +73,7 @@ class Memory:
 def address_of(mirror: Mirror) -> str:
     """Return where a mirror lies, without passwords: one that is moved is another."""
     places = (mirror.torch and mirror.torch.address, mirror.pypi and mirror.pypi.simple)
-    return redact(" ".join(place for place in places if place))
+    return redact_credentials(" ".join(place for place in places if place))
 
 
 def read_memory(environ: Mapping[str, str], now: float | None = None) -> Memory:
@@ -89,7 +89,7 @@ def read_memory(environ: Mapping[str, str], now: float | None = None) -> Memory:
 def remember(
     environ: Mapping[str, str],
     speeds: Iterable[Speed],
-    checks: Iterable[Checked] = (),
+    checks: Iterable[MeasuredMirror] = (),
     now: float | None = None,
 ) -> None:
     """Add to what is remembered, where the disk lets us."""
@@ -163,11 +163,11 @@ def _speed(entry: dict[str, Any]) -> Speed:
     return Speed(_take(entry, "name", str), _take(entry, "address", str), _time(entry, "at"), max(0, pace))
 
 
-def _checked(entry: dict[str, Any]) -> Checked:
+def _checked(entry: dict[str, Any]) -> MeasuredMirror:
     told = _take(entry, "verdict", dict)
     texts = {name: _take(told, name, str, _NONE) for name in _TEXTS}
     flags = {name: _take(told, name, bool, _NONE) for name in _FLAGS}
-    verdict = Verdict(
+    verdict = MirrorStatus(
         name=_take(told, "name", str),
         kind=_take(told, "kind", str),
         leaks=_hosts(_take(told, "leaks", list, _NONE)),
@@ -176,7 +176,7 @@ def _checked(entry: dict[str, Any]) -> Checked:
         **texts,
         **flags,
     )
-    return Checked(_take(entry, "address", str), _take(entry, "sought", str), verdict)
+    return MeasuredMirror(_take(entry, "address", str), _take(entry, "sought", str), verdict)
 
 
 def _take(entry: dict[str, Any], name: str, *kinds: type) -> Any:

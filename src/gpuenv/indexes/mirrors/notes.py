@@ -9,8 +9,8 @@ from gpuenv.i18n.messages import marked, tr
 from gpuenv.model.errors import Because
 from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.mirror import Mirror
-from gpuenv.model.plan import Advice, Warn
-from gpuenv.resolution.resolve import Choice
+from gpuenv.model.plan import Advice, PlanWarning
+from gpuenv.resolution.resolve import Solution
 
 
 def hosts_elsewhere(listing: Listing) -> tuple[str, ...]:
@@ -29,7 +29,7 @@ def strayed_last(listings: tuple[Listing, ...]) -> tuple[Listing, ...]:
     return tuple(sorted(listings, key=lambda listing: bool(hosts_elsewhere(listing))))
 
 
-def warn_of_strays(listings: tuple[Listing, ...]) -> tuple[Warn, ...]:
+def warn_of_strays(listings: tuple[Listing, ...]) -> tuple[PlanWarning, ...]:
     """Tell of each mirror whose pages lead to hosts that are not its own."""
     found: dict[tuple[str, str], IndexSource] = {}
     for listing in listings:
@@ -41,26 +41,26 @@ def warn_of_strays(listings: tuple[Listing, ...]) -> tuple[Warn, ...]:
         "mirror-leaks": marked("the mirror `{mirror}` links to files on {host}, which is not its own"),
     }
     return tuple(
-        Warn(kind, tr(texts[kind], mirror=source.name or source.url, host=host))
+        PlanWarning(kind, tr(texts[kind], mirror=source.name or source.url, host=host))
         for (kind, host), source in found.items()
     )
 
 
 def warn_of_stand_ins(
-    choice: Choice, listings: Iterable[Listing], stood_in: tuple[str, ...], silent: tuple[str, ...]
-) -> tuple[Warn, ...]:
+    choice: Solution, listings: Iterable[Listing], stood_in: tuple[str, ...], silent: tuple[str, ...]
+) -> tuple[PlanWarning, ...]:
     """Say which mirror serves torch in the place of an index that did not answer, or that none does."""
     down = [one.page for one in listings if one.problem and one.source.kind in ("pytorch", "pypi")]
     hosts = ", ".join(dict.fromkeys(urlsplit(page).hostname or page for page in down))
     if silent:
         text = tr("{hosts} could not be reached, nor could any mirror", hosts=hosts)
-        return (Warn("mirrors-silent", text),)
+        return (PlanWarning("mirrors-silent", text),)
     mirror = choice.torch.listing.source.name
     if mirror is None or mirror not in stood_in:
         return ()
     facts = {"hosts": hosts, "mirror": mirror}
     return (
-        Warn(
+        PlanWarning(
             "mirror-stands-in",
             tr("{hosts} could not be reached; torch comes from the mirror {mirror}", **facts),
         ),
@@ -79,7 +79,7 @@ def none_answered(silent: tuple[str, ...]) -> tuple[Because, ...]:
     )
 
 
-def why_no_torch_wheels(choice: Choice, mirrors: Iterable[Mirror]) -> tuple[Because, ...]:
+def why_no_torch_wheels(choice: Solution, mirrors: Iterable[Mirror]) -> tuple[Because, ...]:
     """Say that no mirror in question carries torch's wheels, so that the build is PyPI's own."""
     named = tuple(mirrors)
     if choice.case.kind != "pypi" or not named or any(mirror.torch for mirror in named):
@@ -92,7 +92,7 @@ def why_no_torch_wheels(choice: Choice, mirrors: Iterable[Mirror]) -> tuple[Beca
     return (Because(text, "; ".join(dict.fromkeys(mirror.source for mirror in named))),)
 
 
-def what_official_has(choice: Choice, official: Choice | None) -> tuple[Advice, ...]:
+def what_official_has(choice: Solution, official: Solution | None) -> tuple[Advice, ...]:
     """Name the build that the official index would have given, where it is another."""
     if official is None:
         return ()

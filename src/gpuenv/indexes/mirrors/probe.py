@@ -14,7 +14,7 @@ from packaging.utils import NormalizedName
 from gpuenv.http import HttpClient, HttpProblem, Sample, read_sample
 from gpuenv.http.pool import in_turns
 from gpuenv.indexes.listings import flat_page, read_listings
-from gpuenv.indexes.mirrors.verdict import Reading
+from gpuenv.indexes.mirrors.verdict import ProbeResult
 from gpuenv.indexes.urls import project_page
 from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.wheel import WheelFile
@@ -23,7 +23,7 @@ _TO_ONE_HOST = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class ProbeLimits:
     """How many mirrors are asked at a time, for how long each, and how much of a file is read.
 
     `sample_s` are the seconds after a file's first byte; `pages_s` is for all pages of one mirror.
@@ -58,25 +58,25 @@ class _Hosts:
 
 
 def probe_mirrors(
-    probes: Sequence[Probe], client: HttpClient, pace: Pace | None = None
-) -> Iterator[tuple[int, Reading]]:
+    probes: Sequence[Probe], client: HttpClient, pace: ProbeLimits | None = None
+) -> Iterator[tuple[int, ProbeResult]]:
     """Yield each mirror's place and what it answered, as they come; nothing is raised."""
-    chosen = pace or Pace()
+    chosen = pace or ProbeLimits()
     hosts = _Hosts()
     jobs = [_job(_Mirror(probe, client, chosen, hosts)) for probe in probes]
     for place, answer in in_turns(jobs, at_a_time=chosen.at_a_time, limit_s=chosen.whole_s + 1):
-        yield place, answer if isinstance(answer, Reading) else _nothing(probes[place], answer)
+        yield place, answer if isinstance(answer, ProbeResult) else _nothing(probes[place], answer)
 
 
-def _nothing(probe: Probe, problem: HttpProblem) -> Reading:
-    return Reading(tuple(listing for page in probe.pages for listing in _listed(problem, *page)))
+def _nothing(probe: Probe, problem: HttpProblem) -> ProbeResult:
+    return ProbeResult(tuple(listing for page in probe.pages for listing in _listed(problem, *page)))
 
 
-def _job(mirror: _Mirror) -> Callable[[], Reading]:
+def _job(mirror: _Mirror) -> Callable[[], ProbeResult]:
     return mirror.read
 
 
-def measure_files(urls: Sequence[str], client: HttpClient, pace: Pace) -> tuple[Sample | None, ...]:
+def measure_files(urls: Sequence[str], client: HttpClient, pace: ProbeLimits) -> tuple[Sample | None, ...]:
     """Read a part of each file, side by side; None for those that can't be read in time."""
     hosts = _Hosts()
 
@@ -100,15 +100,15 @@ class _Mirror:
 
     probe: Probe
     client: HttpClient
-    pace: Pace
+    pace: ProbeLimits
     hosts: _Hosts
 
-    def read(self) -> Reading:
+    def read(self) -> ProbeResult:
         ends = time.monotonic() + self.pace.whole_s
         listings = self._pages()
         file = self.probe.pick(listings)
         if file is None:
-            return Reading(listings)
+            return ProbeResult(listings)
         return self._measured(listings, file, ends - time.monotonic())
 
     def _pages(self) -> tuple[Listing, ...]:
@@ -129,7 +129,7 @@ class _Mirror:
 
         return read
 
-    def _measured(self, listings: tuple[Listing, ...], file: WheelFile, left_s: float) -> Reading:
+    def _measured(self, listings: tuple[Listing, ...], file: WheelFile, left_s: float) -> ProbeResult:
         def read() -> Sample:
             with self.hosts.turn(file.url):
                 return read_sample(
@@ -138,8 +138,8 @@ class _Mirror:
 
         ((_, answer),) = in_turns([read], at_a_time=1, limit_s=max(left_s, 0.1))
         if isinstance(answer, HttpProblem):
-            return Reading(listings, file, problem=answer.reason)
-        return Reading(listings, file, answer.bytes_per_s, answer.length, answer.url)
+            return ProbeResult(listings, file, problem=answer.reason)
+        return ProbeResult(listings, file, answer.bytes_per_s, answer.length, answer.url)
 
 
 def _listed(

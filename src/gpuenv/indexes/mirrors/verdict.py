@@ -10,7 +10,7 @@ from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.notes import hosts_elsewhere
-from gpuenv.indexes.mirrors.wanted_files import Sought, Wanted, find_sought, part_of
+from gpuenv.indexes.mirrors.wanted_files import ProbeTarget, WantedFiles, find_target, part_of
 from gpuenv.model.index import Listing
 from gpuenv.model.mirror import Mirror
 from gpuenv.model.wheel import IndexKind, WheelFile
@@ -20,7 +20,7 @@ _TORCH = "torch"
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ProbeResult:
     """What one mirror answered: its pages, and a partial read of a file that they list.
 
     `bytes_per_s` and `length` (bytes, of the whole file) are None where the file could not be read, for the
@@ -36,7 +36,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class MirrorStatus:
     """What is known of a mirror; None is what nobody asked for, or what it did not tell.
 
     `leaks` are the hosts, not its own, that its pages and files lie on; `file` is the one that was read,
@@ -57,7 +57,7 @@ class Verdict:
     measured_at: float | None = None
 
 
-def lengths_agreed(readings: Iterable[Reading], official: Reading | None = None) -> dict[str, int]:
+def lengths_agreed(readings: Iterable[ProbeResult], official: ProbeResult | None = None) -> dict[str, int]:
     """Return how long files are, by name: as the official index has it, else as most mirrors have it."""
     told: dict[str, Counter[int]] = {}
     for reading in readings:
@@ -70,7 +70,7 @@ def lengths_agreed(readings: Iterable[Reading], official: Reading | None = None)
     return agreed
 
 
-def _length_told(reading: Reading) -> int | None:
+def _length_told(reading: ProbeResult) -> int | None:
     on_page = reading.file.size if reading.file else None
     return reading.length if on_page is None else on_page
 
@@ -81,17 +81,17 @@ def _settled(counts: Counter[int]) -> int | None:
     return length if 2 * count > sum(counts.values()) and count > 1 else None
 
 
-def judge(mirror: Mirror, reading: Reading, wanted: Wanted, lengths: dict[str, int]) -> Verdict:
+def judge(mirror: Mirror, reading: ProbeResult, wanted: WantedFiles, lengths: dict[str, int]) -> MirrorStatus:
     """Say what a mirror's answers mean."""
     answered = [listing for listing in reading.listings if not listing.problem]
     if not answered:
-        return Verdict(mirror.name, mirror.kind, answers=False, has=False, problem=_page_down(reading))
+        return MirrorStatus(mirror.name, mirror.kind, answers=False, has=False, problem=_page_down(reading))
     kind, newest = _newest(answered)
     known = dict(wanted.newest).get(kind)
     fault = _fault_of_file(reading, wanted, lengths)
     holds = any(_holds(group, reading.listings, wanted) for group in wanted.groups)
     missing = None if holds else _what_is_missing(mirror, reading, wanted)
-    return Verdict(
+    return MirrorStatus(
         mirror.name,
         mirror.kind,
         answers=True,
@@ -105,7 +105,7 @@ def judge(mirror: Mirror, reading: Reading, wanted: Wanted, lengths: dict[str, i
     )
 
 
-def _page_down(reading: Reading) -> str | None:
+def _page_down(reading: ProbeResult) -> str | None:
     """What is wrong with the first page that could not be read."""
     told = (
         tr("{page} {problem}", page=one.page, problem=one.problem) for one in reading.listings if one.problem
@@ -128,11 +128,11 @@ def _newest(listings: Iterable[Listing]) -> tuple[IndexKind, Version | None]:
     return "pytorch", None
 
 
-def _holds(group: tuple[Sought, ...], listings: tuple[Listing, ...], wanted: Wanted) -> bool:
-    return all(find_sought(one, listings, wanted.platform) for one in group)
+def _holds(group: tuple[ProbeTarget, ...], listings: tuple[Listing, ...], wanted: WantedFiles) -> bool:
+    return all(find_target(one, listings, wanted.platform) for one in group)
 
 
-def _leaks(reading: Reading, answered: list[Listing]) -> tuple[str, ...]:
+def _leaks(reading: ProbeResult, answered: list[Listing]) -> tuple[str, ...]:
     hosts = [host for listing in answered for host in hosts_elsewhere(listing)]
     for listing in answered:
         if reading.file is not None and reading.file in listing.files:
@@ -141,7 +141,7 @@ def _leaks(reading: Reading, answered: list[Listing]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(hosts))
 
 
-def _fault_of_file(reading: Reading, wanted: Wanted, lengths: dict[str, int]) -> str | None:
+def _fault_of_file(reading: ProbeResult, wanted: WantedFiles, lengths: dict[str, int]) -> str | None:
     """What is wrong with the file that was read."""
     file = reading.file
     if file is None:
@@ -160,29 +160,31 @@ def _fault_of_file(reading: Reading, wanted: Wanted, lengths: dict[str, int]) ->
     return None
 
 
-def _what_is_missing(mirror: Mirror, reading: Reading, wanted: Wanted) -> str:
+def _what_is_missing(mirror: Mirror, reading: ProbeResult, wanted: WantedFiles) -> str:
     if mirror.torch is None and wanted.instead and _holds(wanted.instead, reading.listings, wanted):
         return tr("has no torch wheels but PyPI's own; {file} fits too", file=wanted.instead[0].filename)
     if mirror.torch is None:
         return tr("has no torch wheels but PyPI's own")
     group = next((one for one in wanted.groups if one[0].kind == "pytorch"), wanted.groups[0])
-    missing = [one for one in group if not find_sought(one, reading.listings, wanted.platform)]
+    missing = [one for one in group if not find_target(one, reading.listings, wanted.platform)]
     return tr("does not have {file}", file=", ".join(one.filename for one in missing or group))
 
 
-def not_asked(mirror: Mirror) -> Verdict | None:
+def not_asked(mirror: Mirror) -> MirrorStatus | None:
     """Say why a mirror is not worth a request; None where it is."""
     if mirror.status == "retired":
-        return Verdict(mirror.name, mirror.kind, answers=False, has=False, problem=tr("has been shut down"))
+        return MirrorStatus(
+            mirror.name, mirror.kind, answers=False, has=False, problem=tr("has been shut down")
+        )
     if mirror.pypi is None and mirror.torch is None:
-        return Verdict(
+        return MirrorStatus(
             mirror.name, mirror.kind, has=False,
             problem=tr("carries neither torch's wheels nor a copy of PyPI"),
         )  # fmt: skip
     return None
 
 
-def by_rank(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
+def by_rank(verdicts: Iterable[MirrorStatus]) -> tuple[MirrorStatus, ...]:
     """Return the mirrors in order, those that have it all numbered from 1, the fastest first.
 
     One whose links leave it stands behind those that serve by themselves; then come those that answer.
@@ -193,6 +195,6 @@ def by_rank(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
     return tuple(replace(one, rank=numbers.get(one.name)) for one in ordered)
 
 
-def _place(verdict: Verdict) -> tuple[bool, bool, bool, int]:
+def _place(verdict: MirrorStatus) -> tuple[bool, bool, bool, int]:
     serves = bool(verdict.has and verdict.bytes_per_s)
     return (not serves, not (serves or verdict.answers), bool(verdict.leaks), -(verdict.bytes_per_s or 0))

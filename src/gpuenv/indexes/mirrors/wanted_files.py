@@ -18,7 +18,7 @@ _TORCH = "torch"
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class ProbeTarget:
     """A file to look for, by what its name says; `filename` is how it is called where it was seen.
 
     `variant` is None where any will do, and for the builds of PyPI; `tags` are None where any file of the
@@ -35,7 +35,7 @@ class Sought:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedFiles:
     """What the mirrors are asked for.
 
     `groups` are the files of the plan: the PyTorch index's, and PyPI's where it has the same build; one of
@@ -44,9 +44,9 @@ class Wanted:
     look into.
     """
 
-    groups: tuple[tuple[Sought, ...], ...]
+    groups: tuple[tuple[ProbeTarget, ...], ...]
     platform: Platform
-    instead: tuple[Sought, ...] = ()
+    instead: tuple[ProbeTarget, ...] = ()
     newest: tuple[tuple[IndexKind, Version], ...] = ()
     variants: tuple[Variant, ...] = ()
 
@@ -56,7 +56,7 @@ class Wanted:
         return ", ".join(one.filename for one in self.groups[0])
 
 
-def find_sought(sought: Sought, listings: Iterable[Listing], platform: Platform) -> WheelFile | None:
+def find_target(sought: ProbeTarget, listings: Iterable[Listing], platform: Platform) -> WheelFile | None:
     """Return the file that is looked for, by its own name first; None where no page lists it."""
     files = [
         file
@@ -74,7 +74,7 @@ def part_of(listing: Listing) -> IndexKind:
     return "pypi" if listing.source.kind == "pypi" else "pytorch"
 
 
-def _is_of_build(file: WheelFile, sought: Sought) -> bool:
+def _is_of_build(file: WheelFile, sought: ProbeTarget) -> bool:
     """The platform tag may be another than was assumed: a release's is known for sure from its page alone."""
     if release_of(file.version) != sought.release or sought.variant not in (None, file.variant):
         return False
@@ -99,10 +99,10 @@ def _is_tag_for(tag: str, platform: Platform) -> bool:
     return tag.startswith(("linux_", "manylinux")) and tag.endswith(f"_{arch}")
 
 
-def file_to_read(wanted: Wanted, listings: tuple[Listing, ...]) -> WheelFile | None:
+def file_to_read(wanted: WantedFiles, listings: tuple[Listing, ...]) -> WheelFile | None:
     """Return the file to measure a mirror by: the plan's, else PyPI's that fits, else its newest torch."""
     for group in (*wanted.groups, wanted.instead):
-        found = find_sought(group[0], listings, wanted.platform) if group else None
+        found = find_target(group[0], listings, wanted.platform) if group else None
         if found is not None and "://" in found.url:
             return found
     return newest_file(listings, wanted.platform)

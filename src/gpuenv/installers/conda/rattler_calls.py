@@ -57,7 +57,7 @@ class Session:
 
 
 @dataclass
-class Follower:
+class InstallProgress:
     """Follows an installation: `progress` is told the bytes received and expected, `linked` each package."""
 
     total: int
@@ -77,7 +77,7 @@ def solve_records(
 
 
 def install_records(
-    wanted: CondaWanted, records: tuple[CondaRecord, ...], session: Session, follower: Follower
+    wanted: CondaWanted, records: tuple[CondaRecord, ...], session: Session, follower: InstallProgress
 ) -> None:
     """Fetch packages and link them into the prefix, which may be an empty directory.
 
@@ -127,7 +127,7 @@ async def _solve(
 
 
 async def _install(
-    wanted: CondaWanted, records: tuple[CondaRecord, ...], session: Session, follower: Follower
+    wanted: CondaWanted, records: tuple[CondaRecord, ...], session: Session, follower: InstallProgress
 ) -> None:
     import rattler  # noqa: PLC0415
 
@@ -289,7 +289,7 @@ def _channel_of(url: str, channels: tuple[CondaChannel, ...]) -> str:
 class _Reporter:
     """What py-rattler tells, from threads of its own; it need not be told of all that it could."""
 
-    def __init__(self, follower: Follower) -> None:
+    def __init__(self, follower: InstallProgress) -> None:
         self._follower = follower
 
     def on_download_start(self, cache_entry: int) -> int:

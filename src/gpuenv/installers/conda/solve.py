@@ -21,7 +21,15 @@ from gpuenv.installers.conda.check_solution import (
 from gpuenv.installers.conda.failure import CondaFailure, explain, parse_failure
 from gpuenv.installers.conda.tool import Calling, CondaTool, failure_words, run_variables
 from gpuenv.model.conda import CondaChannel, CondaRecord, CondaWanted
-from gpuenv.model.errors import Because, Fix, GpuenvError, InstallFailed, Refused, Unreachable, UsageError
+from gpuenv.model.errors import (
+    Because,
+    Fix,
+    GpuenvError,
+    InstallFailed,
+    Unreachable,
+    Unsatisfiable,
+    UsageError,
+)
 from gpuenv.process import subprocesses as process
 from gpuenv.secrets.url_credentials import without_userinfo
 
@@ -102,10 +110,10 @@ def check_pins(found: CondaTool, records: tuple[CondaRecord, ...], wanted: Conda
 
 def _not_as_planned(
     found: CondaTool, differences: tuple[CondaDifference, ...], wanted: CondaWanted
-) -> Refused:
+) -> Unsatisfiable:
     on_cpu = any(one.kind == "cpu-build" for one in differences)
     driver = wanted.cuda or tr("no CUDA")
-    return Refused(
+    return Unsatisfiable(
         tr("{tool} would install something else: {difference}", tool=found.tool, difference=differences[0]),
         code="solved-to-cpu" if on_cpu else "solved-otherwise",
         because=(
@@ -157,7 +165,7 @@ def failure_told(found: CondaTool, failure: CondaFailure, returncode: int | None
             data=data,
         )
     if failure.kind in {"missing", "unsatisfiable", "no-gpu"}:
-        return Refused(
+        return Unsatisfiable(
             tr("{tool} finds no set of packages that fits", tool=found.tool),
             code=f"conda-{failure.kind}",
             because=because,

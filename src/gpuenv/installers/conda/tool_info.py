@@ -12,7 +12,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.json_output import last_document, texts
 from gpuenv.model.errors import Because, Fix, UsageError
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 
 _WIPING = "env-create-deletes"
 _NODEFAULTS = "nodefaults-as-channel"
@@ -197,12 +197,12 @@ def check_version(info: CondaInfo, known: ToolVersions) -> None:
     )
 
 
-def warnings_for(tool: Tool, version: str, known: ToolVersions) -> tuple[Warn, ...]:
+def warnings_for(tool: Tool, version: str, known: ToolVersions) -> tuple[PlanWarning, ...]:
     """Return what the owner of a tool should know of it."""
     if not known.has_flaw(_WIPING, tool, version):
         return ()
     return (
-        Warn(
+        PlanWarning(
             "conda-env-create-deletes",
             tr(
                 "`conda env create` of conda {version} deletes an environment of that name without asking; "

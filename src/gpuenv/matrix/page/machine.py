@@ -16,7 +16,7 @@ from gpuenv.model.wheel import TorchBuild
 from gpuenv.resolution.candidate import Failure
 from gpuenv.resolution.gpu_coverage import case_of, failures_on, runs_on
 from gpuenv.resolution.report.minimal_reasons import fewest_reasons
-from gpuenv.resolution.resolve import Judged
+from gpuenv.resolution.resolve import RejectedCandidate
 from gpuenv.resolution.rules import bundled_libraries as library
 from gpuenv.resolution.rules import driver
 from gpuenv.resolution.rules import gpu_code as kernels
@@ -24,10 +24,10 @@ from gpuenv.resolution.rules import platform_tags as platform
 from gpuenv.resolution.target import Target
 
 _SENTENCES = {
-    "driver": driver.sentence,
-    "kernels": kernels.sentence,
-    "library": library.sentence,
-    "platform": platform.sentence,
+    "driver": driver.summarize,
+    "kernels": kernels.summarize,
+    "library": library.summarize,
+    "platform": platform.summarize,
 }
 _RANKS = {rule: rank for rank, rule in enumerate(RULES)}
 
@@ -107,7 +107,7 @@ def _missed(
     if any(build.torch == newest for build in running):
         return []
     judged = tuple(
-        Judged(case_of(build), failures_on(build, target, knowledge))
+        RejectedCandidate(case_of(build), failures_on(build, target, knowledge))
         for build in builds
         if build.torch == newest
     )

@@ -24,7 +24,7 @@ from gpuenv.model.variant import CudaVersion, Variant
 from gpuenv.model.wheel import PLATFORMS, TorchBuild
 from gpuenv.resolution.gpu_coverage import (
     Coverage,
-    Generation,
+    GpuGeneration,
     cover,
     driver_branches,
     driver_need,
@@ -174,7 +174,9 @@ def _python(tag: str) -> str:
     return f"{offer.short}{'t' if offer.free_threaded else ''}"
 
 
-def _oldest_served(generations: tuple[Generation, ...], letters: list[str], places: Mapping[str, int]) -> int:
+def _oldest_served(
+    generations: tuple[GpuGeneration, ...], letters: list[str], places: Mapping[str, int]
+) -> int:
     """Return the place of the oldest generation that any build runs on: older ones need no column."""
     for number, generation in enumerate(generations):
         columns = [places[str(capability)] for capability in generation.capabilities]
@@ -193,7 +195,7 @@ def _generations(
     return [_generation(item, shown=number >= first) for number, item in enumerate(generations)]
 
 
-def _generation(item: Generation, *, shown: bool) -> dict[str, Any]:
+def _generation(item: GpuGeneration, *, shown: bool) -> dict[str, Any]:
     return {
         "name": item.name,
         "capabilities": [str(capability) for capability in item.capabilities],

@@ -19,7 +19,7 @@ _THROUGH: Mapping[Coverage, Through] = {"native": "machine code", "ptx": "ptx"}
 
 
 @dataclass(frozen=True, slots=True)
-class Generation:
+class SupportedGeneration:
     """GPUs that a build runs on: through its machine code, or through PTX that the driver compiles."""
 
     architecture: str
@@ -28,7 +28,7 @@ class Generation:
     names: tuple[str, ...]
 
 
-def generations_for(facts: WheelFacts, knowledge: Knowledge) -> tuple[Generation, ...]:
+def generations_for(facts: WheelFacts, knowledge: Knowledge) -> tuple[SupportedGeneration, ...]:
     """Return the generations of GPUs that a wheel runs on, oldest first."""
     if facts.variant is None or facts.variant.cuda is None:
         return ()
@@ -39,7 +39,7 @@ def generations_for(facts: WheelFacts, knowledge: Knowledge) -> tuple[Generation
         if through:
             found.setdefault((support.name, through), []).append(capability)
     return tuple(
-        Generation(
+        SupportedGeneration(
             name,
             tuple(capabilities),
             through,

@@ -11,7 +11,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.machine import Machine
 from gpuenv.model.match_spec import as_requirement
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.requirements import check_requirements
 from gpuenv.resolution.conda.environment_yml import EnvironmentFile, parse_environment_file
@@ -43,14 +43,14 @@ def read_environment_file(path: Path | None, machine: Machine) -> EnvironmentFil
 
 def with_file(
     options: PlanOptions, asked: EnvironmentFile, *, conda: bool
-) -> tuple[PlanOptions, tuple[Warn, ...]]:
+) -> tuple[PlanOptions, tuple[PlanWarning, ...]]:
     """Return the options with what the file asks for, and what to tell of it.
 
     What was typed goes before the file's wishes. Without a conda tool the packages that conda would bring are
     asked for from the index, by their names.
     """
     path = str(options.environment_file or Path())
-    warnings = [Warn("environment-file", f"{path}: {text}") for text in asked.warnings]
+    warnings = [PlanWarning("environment-file", f"{path}: {text}") for text in asked.warnings]
     more: list[str] = []
     for spec in () if conda else asked.specs:
         requirement = as_requirement(spec)
@@ -61,7 +61,7 @@ def with_file(
     if more:
         text = tr("{file}: {packages} are asked for from the index, by conda's names", file=path,
                   packages=", ".join(more))  # fmt: skip
-        warnings.append(Warn("conda-packages-as-wheels", text))
+        warnings.append(PlanWarning("conda-packages-as-wheels", text))
     typed = replace(
         options,
         requirements=(*options.requirements, *asked.stack, *more, *asked.pip),
@@ -71,5 +71,5 @@ def with_file(
     return typed, tuple(warnings)
 
 
-def _passed_over(path: str, spec: str) -> Warn:
-    return Warn("environment-file", tr("{file}: `{spec}` is passed over", file=path, spec=spec))
+def _passed_over(path: str, spec: str) -> PlanWarning:
+    return PlanWarning("environment-file", tr("{file}: `{spec}` is passed over", file=path, spec=spec))

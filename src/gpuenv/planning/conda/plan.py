@@ -14,9 +14,9 @@ from gpuenv.indexes.conda.repodata import read_channels
 from gpuenv.indexes.mirrors.load import Mirrors
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.conda import ChannelListing, CondaChannel
-from gpuenv.model.errors import Fix, GpuenvError, Refused, Unreachable
+from gpuenv.model.errors import Fix, GpuenvError, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration, IndexSource
-from gpuenv.model.plan import Plan, Warn
+from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.model.python import PythonOffer
 from gpuenv.planning.conda.choose import FORGE, WHEELS, conda_builds, locate_channel
 from gpuenv.planning.options import PlanOptions
@@ -27,12 +27,12 @@ from gpuenv.resolution.conda.plan_part import assemble_from_channel
 from gpuenv.resolution.conda.records import conda_name, listings_of_channel
 from gpuenv.resolution.report.refusal import refuse
 from gpuenv.resolution.request import Request
-from gpuenv.resolution.resolve import Choice, Decision, Question, ask, decide
+from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, build_input, decide
 from gpuenv.resolution.target import Target
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ChannelQuery:
     """What is asked of one channel, for what machines, with which Pythons and which specs of the user's."""
 
     request: Request
@@ -43,7 +43,7 @@ class Asked:
 
 
 def plan_from_channel(
-    asked: Asked,
+    asked: ChannelQuery,
     options: PlanOptions,
     configuration: IndexConfiguration,
     knowledge: Knowledge,
@@ -70,13 +70,13 @@ def plan_from_channel(
 class ChannelQuestion:
     """A question put to a channel, what is known of its builds, and what went wrong as it was read."""
 
-    question: Question
+    question: ResolutionInput
     builds: tuple[CondaBuild, ...]
-    warnings: tuple[Warn, ...]
+    warnings: tuple[PlanWarning, ...]
 
 
 def question_of_channel(
-    asked: Asked,
+    asked: ChannelQuery,
     options: PlanOptions,
     configuration: IndexConfiguration,
     knowledge: Knowledge,
@@ -94,28 +94,32 @@ def question_of_channel(
     if records:
         known = with_needed_cudnn(question.knowledge, records)
         read = listings_of_channel(_source(place, answers), _projects(asked), records)
-        question = ask(asked.request, target, known, read, asked.pythons)
+        question = build_input(asked.request, target, known, read, asked.pythons)
     return ChannelQuestion(question, builds, warnings)
 
 
 def _as_wheel(
-    asked: Asked, options: PlanOptions, knowledge: Knowledge, environ: Mapping[str, str]
-) -> Choice | None:
+    asked: ChannelQuery, options: PlanOptions, knowledge: Knowledge, environ: Mapping[str, str]
+) -> Solution | None:
     """Return the wheel that would do, by what is known without asking an index; None where none would."""
     try:
         listed = list_files(replace(options, offline=True), asked.request, asked.target, knowledge, environ)
     except GpuenvError:
         return None
-    return _first(ask(asked.request, asked.target, knowledge, listed.listings, asked.pythons))
+    return _first(build_input(asked.request, asked.target, knowledge, listed.listings, asked.pythons))
 
 
-def _first(question: Question) -> Choice | None:
+def _first(question: ResolutionInput) -> Solution | None:
     return next(iter(decide(question).choices), None)
 
 
 def _refused(
-    question: Question, decision: Decision, asked: Asked, knowledge: Knowledge, wheel: Choice | None
-) -> Refused | Unreachable:
+    question: ResolutionInput,
+    decision: Decision,
+    asked: ChannelQuery,
+    knowledge: Knowledge,
+    wheel: Solution | None,
+) -> Unsatisfiable | Unreachable:
     """Return the refusal, with conda-forge's build and the wheel where those would do."""
     error = refuse(question, decision)
     forge = (
@@ -130,21 +134,21 @@ def _refused(
     return error
 
 
-def _known_question(asked: Asked, knowledge: Knowledge) -> Question:
+def _known_question(asked: ChannelQuery, knowledge: Knowledge) -> ResolutionInput:
     """Put the question to what is known of a channel without asking it."""
     known = knowledge_of_channel(knowledge, matrices.load("conda"), asked.channel)
     builds = conda_builds(asked.channel, asked.target.platform)
     shipped = known_packages(builds, _projects(asked), asked.target.platform, known, asked.channel)
-    return ask(asked.request, asked.target, known, shipped, asked.pythons)
+    return build_input(asked.request, asked.target, known, shipped, asked.pythons)
 
 
-def _projects(asked: Asked) -> tuple[NormalizedName, ...]:
+def _projects(asked: ChannelQuery) -> tuple[NormalizedName, ...]:
     return tuple(canonicalize_name(name) for name in ("torch", *asked.request.companions))
 
 
 def _read(
     place: CondaChannel, projects: tuple[NormalizedName, ...], target: Target, client: HttpClient
-) -> tuple[tuple[ChannelListing, ...], tuple[Warn, ...]]:
+) -> tuple[tuple[ChannelListing, ...], tuple[PlanWarning, ...]]:
     """Return what the channel holds of the projects, as far as it can be read."""
     names = frozenset(conda_name(project) for project in projects)
     answers = read_channels((place,), (target.platform, "noarch"), names, client)
@@ -158,18 +162,18 @@ def _source(place: CondaChannel, answers: tuple[ChannelListing, ...]) -> IndexSo
     return IndexSource("conda", url, tr("channel {name}", name=place.name), place.name)
 
 
-def _unread(place: CondaChannel, problem: str) -> Warn:
+def _unread(place: CondaChannel, problem: str) -> PlanWarning:
     text = tr("the channel {name} could not be read: {problem}", name=place.name, problem=problem)
-    return Warn("channel-unreadable", text)
+    return PlanWarning("channel-unreadable", text)
 
 
-def _passed_over(answers: tuple[ChannelListing, ...]) -> tuple[Warn, ...]:
+def _passed_over(answers: tuple[ChannelListing, ...]) -> tuple[PlanWarning, ...]:
     """Tell of the addresses that did not answer where another one stood in."""
     found = {
         place: (reason, answer) for answer in answers if answer.url for place, reason in answer.passed_over
     }
     return tuple(
-        Warn(
+        PlanWarning(
             "channel-passed-over",
             tr("{place}: {reason}; {used} was read instead", place=place, reason=reason, used=answer.url),
         )

@@ -22,14 +22,14 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.access import ANYBODY, Access
 from gpuenv.model.errors import Fix, Unreachable
 from gpuenv.model.plan import PlannedPackage
-from gpuenv.secrets.url_credentials import redact, without_userinfo
+from gpuenv.secrets.url_credentials import redact_credentials, without_userinfo
 from gpuenv.untrusted.documents import load_json
 from gpuenv.wheels.download import Expected, download
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-class Follower(Protocol):
+class HashProgress(Protocol):
     """Whoever shows what is fetched."""
 
     def file(self, filename: str, size: int | None) -> None:
@@ -55,7 +55,7 @@ class HashFetcher:
 
     environ: Mapping[str, str]
     access: Access = ANYBODY
-    follower: Follower = field(default_factory=Unwatched)
+    follower: HashProgress = field(default_factory=Unwatched)
 
     def digest(self, package: PlannedPackage) -> str:
         """Return the sha256 of a remote wheel; raise Unreachable where it can't be read."""
@@ -99,7 +99,7 @@ def _reported(filename: str, url: str) -> Iterator[None]:
             tr(
                 "{file} could not be fetched for its hash: {url} {problem}",
                 file=filename,
-                url=redact(url),
+                url=redact_credentials(url),
                 problem=problem,
             ),
             code="hash-not-fetched",

@@ -16,7 +16,7 @@ from gpuenv.indexes.urls import Role, guess_source, is_remote
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.index import IndexConfiguration, IndexSource
 from gpuenv.model.mirror import Mirror, TorchPart
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.model.variant import Variant
 
 AUTO = "auto"
@@ -40,7 +40,7 @@ class Chosen:
     named: tuple[Mirror, ...] = ()
     forced: bool = False
     unasked: bool = False  # whether nobody asked for `later`
-    warnings: tuple[Warn, ...] = ()
+    warnings: tuple[PlanWarning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,11 +203,13 @@ def _of_address(word: str, around: Circumstances) -> Chosen:
     if never is not None:
         text = tr("`{url}` never had torch's wheels: `{mirror}` itself is asked", url=word, mirror=never.name)
         chosen = _of_mirror(never, around, origin)
-        return replace(chosen, warnings=(*chosen.warnings, Warn("mirror-address", text)))
+        return replace(chosen, warnings=(*chosen.warnings, PlanWarning("mirror-address", text)))
     right = correction(word, everything)
-    warnings: tuple[Warn, ...] = ()
+    warnings: tuple[PlanWarning, ...] = ()
     if right is not None:
-        warnings = (Warn("mirror-address", tr("`{url}` is wrong: {right} is read", url=word, right=right)),)
+        warnings = (
+            PlanWarning("mirror-address", tr("`{url}` is wrong: {right} is read", url=word, right=right)),
+        )
     source = named_source(right or word, "--mirror", "mirror")
     mirror = _mirror_of(source.url, everything)
     if mirror is None:
@@ -221,20 +223,22 @@ def _of_address(word: str, around: Circumstances) -> Chosen:
     return _of_source(_known(source, mirror), (*warnings, *more), (mirror,))
 
 
-def _of_source(source: IndexSource, warnings: tuple[Warn, ...], named: tuple[Mirror, ...] = ()) -> Chosen:
+def _of_source(
+    source: IndexSource, warnings: tuple[PlanWarning, ...], named: tuple[Mirror, ...] = ()
+) -> Chosen:
     """An index that is no copy of the PyTorch index may serve everything; its pages will tell."""
     general = (source,) if source.kind == "pypi" else ()
     return Chosen((source,), general, named=named, warnings=warnings)
 
 
-def _encrypted(source: IndexSource, mirror: Mirror) -> tuple[IndexSource, tuple[Warn, ...]]:
+def _encrypted(source: IndexSource, mirror: Mirror) -> tuple[IndexSource, tuple[PlanWarning, ...]]:
     """The https address of a mirror that has one."""
     own = (mirror.pypi.simple if mirror.pypi else None, mirror.torch.address if mirror.torch else None)
     if not source.url.lower().startswith("http:") or not any(one and one.startswith("https:") for one in own):
         return source, ()
     url = f"https{source.url[4:]}"
     return replace(source, url=url), (
-        Warn("mirror-address", tr("{url} is read in place of its unencrypted form", url=url)),
+        PlanWarning("mirror-address", tr("{url} is read in place of its unencrypted form", url=url)),
     )
 
 
@@ -275,11 +279,11 @@ def _usual(around: Circumstances) -> Chosen:
     return Chosen(sources, general, warnings=warnings)
 
 
-def _configured(around: Circumstances) -> tuple[tuple[IndexSource, ...], tuple[Warn, ...]]:
+def _configured(around: Circumstances) -> tuple[tuple[IndexSource, ...], tuple[PlanWarning, ...]]:
     """The indexes that pip's and uv's configuration names, without those that have been shut down."""
     index, extra = around.configuration.index_url, around.configuration.extra_index_urls
     sources: list[IndexSource] = []
-    warnings: list[Warn] = []
+    warnings: list[PlanWarning] = []
     for source in (*((index,) if index else ()), *extra):
         mirror = _mirror_of(source.url, around.mirrors.all)
         if mirror is not None and mirror.status == "retired":
@@ -293,9 +297,9 @@ def _mirror_of(url: str, mirrors: tuple[Mirror, ...]) -> Mirror | None:
     return mirror_of_url(url, mirrors) if is_remote(url) else None
 
 
-def _retired(mirror: Mirror, place: str) -> Warn:
+def _retired(mirror: Mirror, place: str) -> PlanWarning:
     text = tr("{place} has been shut down and no longer answers: it is passed over", place=place)
-    return Warn("mirror-retired", tr("the mirror `{name}`: {text}", name=mirror.name, text=text))
+    return PlanWarning("mirror-retired", tr("the mirror `{name}`: {text}", name=mirror.name, text=text))
 
 
 def _standing_in(around: Circumstances) -> tuple[Mirror, ...]:

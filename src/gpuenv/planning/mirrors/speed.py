@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from gpuenv.http import HttpClient
 from gpuenv.indexes.mirrors.measurements import Speed, address_of, read_memory, remember
 from gpuenv.indexes.mirrors.notes import hosts_elsewhere
-from gpuenv.indexes.mirrors.probe import Pace, measure_files
+from gpuenv.indexes.mirrors.probe import ProbeLimits, measure_files
 from gpuenv.indexes.mirrors.wanted_files import newest_file
 from gpuenv.model.index import Listing
 from gpuenv.model.mirror import Mirror
 
-_QUICK = Pace(whole_s=5.0, sample_bytes=1 << 20, sample_s=1.5)
+_QUICK = ProbeLimits(whole_s=5.0, sample_bytes=1 << 20, sample_s=1.5)
 
 
 def ranked_mirrors(

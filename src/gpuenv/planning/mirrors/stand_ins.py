@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 
 from packaging.utils import NormalizedName
 
-from gpuenv.http import HttpClient, Limits
+from gpuenv.http import FetchLimits, HttpClient
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.listings import read_listings
 from gpuenv.model.index import IndexSource, Listing
 from gpuenv.planning.mirrors.choose import Chosen, Circumstances, pypi_source, torch_sources
 from gpuenv.planning.mirrors.speed import in_order_of, ranked_mirrors
 
-_UNASKED = Limits(connect_s=2.0, read_s=4.0, whole_s=8.0)  # nobody waits long for what nobody asked for
+_UNASKED = FetchLimits(connect_s=2.0, read_s=4.0, whole_s=8.0)  # nobody waits long for what nobody asked for
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class SourceReader:
     """Reads sources for the projects of a plan."""
 
     projects: tuple[NormalizedName, ...]
@@ -39,7 +39,7 @@ class Turned:
 
 
 def turn_to_others(
-    chosen: Chosen, listings: tuple[Listing, ...], around: Circumstances, reader: Reader
+    chosen: Chosen, listings: tuple[Listing, ...], around: Circumstances, reader: SourceReader
 ) -> Turned:
     """Turn to further mirrors where the torch index or the index for the rest does not answer.
 
@@ -53,7 +53,7 @@ def turn_to_others(
         return _turned(chosen, listings, (torch, general), around, reader)
     access = around.configuration.access
     with HttpClient(around.environ, access=access, limits=_UNASKED) as client:
-        return _turned(chosen, listings, (torch, general), around, Reader(reader.projects, client))
+        return _turned(chosen, listings, (torch, general), around, SourceReader(reader.projects, client))
 
 
 def _turned(
@@ -61,7 +61,7 @@ def _turned(
     listings: tuple[Listing, ...],
     parts: tuple[tuple[IndexSource, ...], tuple[IndexSource, ...]],
     around: Circumstances,
-    reader: Reader,
+    reader: SourceReader,
 ) -> Turned:
     torch, general = parts
     read = reader.read((*torch, *general))

@@ -23,13 +23,13 @@ from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.index import IndexConfiguration, IndexSource, Listing
 from gpuenv.model.mirror import Mirror
-from gpuenv.model.plan import Plan, Warn
+from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.planning.index_order import served_by
 from gpuenv.planning.mirrors.choose import DEFAULT, Chosen, Circumstances, choose, named_source
-from gpuenv.planning.mirrors.stand_ins import Reader, turn_to_others
+from gpuenv.planning.mirrors.stand_ins import SourceReader, turn_to_others
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.shipped_listing import known_digests, known_files
-from gpuenv.resolution.candidate import Case, release_of
+from gpuenv.resolution.candidate import Candidate, release_of
 from gpuenv.resolution.digests import Contradiction, warn_of_contradictions, with_known_digests
 from gpuenv.resolution.request import Request
 from gpuenv.resolution.target import Target
@@ -37,7 +37,7 @@ from gpuenv.resolution.variants_to_query import builds_worth_asking
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class PlanListings:
     """The listings of a plan, and the configurations that its installer may get, the best first.
 
     `configured` is what pip's and uv's own configuration names. `official` are the listings of the official
@@ -48,7 +48,7 @@ class Listed:
     listings: tuple[Listing, ...]
     configurations: tuple[IndexConfiguration, ...]
     configured: IndexConfiguration
-    warnings: tuple[Warn, ...] = ()
+    warnings: tuple[PlanWarning, ...] = ()
     named: tuple[Mirror, ...] = ()
     official: tuple[Listing, ...] = ()
     stood_in: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ def list_files(
     environ: Mapping[str, str],
     *,
     others: tuple[Target, ...] = (),
-) -> Listed:
+) -> PlanListings:
     """Read what each source lists of the torch stack; offline, from caches, wheelhouses and the snapshot.
 
     What is read is enough to choose for `target`, and for each of `others` of the same platform.
@@ -86,7 +86,7 @@ def list_files(
         return known_files(projects, target, knowledge, around.mirrors.find("official"), environ)
 
     with HttpClient(environ, access=configuration.access, offline=options.offline) as client:
-        reader = Reader(projects, client)
+        reader = SourceReader(projects, client)
         listings = reader.read((*configuration.find_links, *chosen.sources))
         listings = _with_folders(listings, chosen, builds, request, around, reader)
         turned = turn_to_others(chosen, listings, around, reader)
@@ -97,7 +97,7 @@ def list_files(
     listings, contradictions = _agreeing(listings, around)
     ordered = strayed_last(listings)
     only_others = bool(chosen.named) and not any(one.kind == "official" for one in chosen.named)
-    return Listed(
+    return PlanListings(
         listings=ordered,
         configurations=_for_installer(configuration, chosen, listings, around),
         warnings=(*chosen.warnings, *warn_of_strays(listings), *warn_of_contradictions(contradictions)),
@@ -128,10 +128,10 @@ def _is_carried(listing: Listing, chosen: Chosen) -> bool:
 def _with_folders(
     listings: tuple[Listing, ...],
     chosen: Chosen,
-    builds: tuple[Case, ...],
+    builds: tuple[Candidate, ...],
     request: Request,
     around: Circumstances,
-    reader: Reader,
+    reader: SourceReader,
 ) -> tuple[Listing, ...]:
     """Look into the folders of the variants where a page of all of them lacks what is asked for.
 
@@ -162,7 +162,7 @@ def _lists_nothing(source: IndexSource, listings: tuple[Listing, ...]) -> bool:
     return bool(own) and not any(listing.files or listing.problem for listing in own)
 
 
-def _lists_any(builds: tuple[Case, ...], listings: tuple[Listing, ...]) -> bool:
+def _lists_any(builds: tuple[Candidate, ...], listings: tuple[Listing, ...]) -> bool:
     wanted = {(case.torch, case.variant) for case in builds}
     return any(
         (release_of(file.version), file.variant) in wanted

@@ -11,13 +11,16 @@ from gpuenv.http import HttpClient
 from gpuenv.indexes.listings import read_listings
 from gpuenv.model.index import IndexConfiguration, IndexSource, Listing
 from gpuenv.planning.options import PlanOptions
-from gpuenv.resolution.resolve import Question, decide
+from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.torch_bound_pages import bound_projects, loosened, pages_to_read
 
 
 def with_bound_pages(
-    question: Question, configuration: IndexConfiguration, options: PlanOptions, environ: Mapping[str, str]
-) -> Question:
+    question: ResolutionInput,
+    configuration: IndexConfiguration,
+    options: PlanOptions,
+    environ: Mapping[str, str],
+) -> ResolutionInput:
     """Return the question with what there is of the projects bound to torch that it asks for.
 
     The user's wheelhouses count, and the projects' own pages, newest torch first, until all are served. Where
@@ -50,18 +53,18 @@ class PageReader:
         """What these sources list of the projects."""
         return read_listings(sources, self._projects, self._client) if sources else ()
 
-    def found_for(self, question: Question) -> tuple[Listing, ...]:
+    def found_for(self, question: ResolutionInput) -> tuple[Listing, ...]:
         """Return the pages that another question takes and that were not read for this one."""
         return self.read_on(question).listings[len(question.listings) :]
 
-    def read_on(self, question: Question) -> Question:
+    def read_on(self, question: ResolutionInput) -> ResolutionInput:
         """Read page after page until a choice is served, or none is left."""
         while pages := pages_to_read(question):
             question = question.with_listings(_of_their_sets(self.read(pages), question))
         return question
 
 
-def _of_their_sets(listings: tuple[Listing, ...], question: Question) -> tuple[Listing, ...]:
+def _of_their_sets(listings: tuple[Listing, ...], question: ResolutionInput) -> tuple[Listing, ...]:
     """Leave out what a page does not hold anyway: all projects are looked for on all pages of one round."""
     ecosystem = question.knowledge.ecosystem
     sets = {name: wheels.name for name in question.request.bound if (wheels := ecosystem.set_of(name))}

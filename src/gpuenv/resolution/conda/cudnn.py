@@ -19,7 +19,7 @@ from gpuenv.model.conda import CondaRecord
 from gpuenv.model.errors import Because
 from gpuenv.model.wheel import TorchBuild
 from gpuenv.resolution.conda.records import variant_of
-from gpuenv.resolution.resolve import Choice, Question
+from gpuenv.resolution.resolve import ResolutionInput, Solution
 from gpuenv.resolution.target import TargetGpu
 
 _CHANNEL = "conda-forge"  # elsewhere it is part of torch's package
@@ -50,7 +50,7 @@ def needed_cudnn(record: CondaRecord) -> Version | None:
     return next((Version(one["version"]) for one in found if one), None)
 
 
-def cudnn_limit(question: Question, choice: Choice) -> tuple[str, Because] | None:
+def cudnn_limit(question: ResolutionInput, choice: Solution) -> tuple[str, Because] | None:
     """Return the spec that keeps a solver at a cuDNN that serves every GPU, and why; None where any does."""
     row = choice.case.row
     if row is None or row.cudnn is None or choice.torch.listing.source.name != _CHANNEL:

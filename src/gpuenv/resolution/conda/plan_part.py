@@ -14,8 +14,8 @@ from gpuenv.resolution.conda.builds import CondaBuild
 from gpuenv.resolution.conda.cudnn import cudnn_limit
 from gpuenv.resolution.conda.records import conda_name, pattern_of
 from gpuenv.resolution.constraints import constraints_of
-from gpuenv.resolution.plan_builder import assemble
-from gpuenv.resolution.resolve import Choice, Decision, Question
+from gpuenv.resolution.plan_builder import build_plan
+from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution
 from gpuenv.resolution.target import Target
 
 _BASE = "conda-forge"  # where Python and all else comes from
@@ -29,15 +29,15 @@ def with_conda_python(plan: Plan, target: Target, more: tuple[str, ...] = ()) ->
 
 
 def assemble_from_channel(
-    question: Question,
+    question: ResolutionInput,
     decision: Decision,
-    choice: Choice,
+    choice: Solution,
     configuration: IndexConfiguration,
     builds: tuple[CondaBuild, ...],
     more: tuple[str, ...] = (),
 ) -> Plan:
     """Return the plan for a choice of conda packages, without steps; `more` are specs of the user's."""
-    plan = assemble(question, decision, choice, configuration)
+    plan = build_plan(question, decision, choice, configuration)
     known = _known(choice, builds)
     pins = pins_of(choice)
     limits = tuple(_as_spec(text) for text, _ in constraints_of(question, choice))
@@ -90,7 +90,7 @@ def wheels_beside(plan: Plan) -> tuple[str, ...]:
     return (*plan.pins, *plan.requirements, *plan.constraints)
 
 
-def pins_of(choice: Choice) -> tuple[CondaPin, ...]:
+def pins_of(choice: Solution) -> tuple[CondaPin, ...]:
     """Return what the solve must give: torch by its build, the companions by their versions.
 
     A companion's build follows torch's by its own dependencies, and its build strings follow no one rule.
@@ -111,7 +111,7 @@ def cuda_of(target: Target) -> str | None:
     return str(min(known)) if known else None
 
 
-def _known(choice: Choice, builds: tuple[CondaBuild, ...]) -> CondaBuild | None:
+def _known(choice: Solution, builds: tuple[CondaBuild, ...]) -> CondaBuild | None:
     key = (choice.case.torch, choice.case.variant)
     return next((one for one in builds if (one.build.torch, one.build.variant) == key), None)
 
@@ -126,7 +126,7 @@ def _as_spec(text: str) -> str:
     return f"{requirement.name} {requirement.specifier}".strip()
 
 
-def _packaged(package: PlannedPackage, choice: Choice, question: Question) -> PlannedPackage:
+def _packaged(package: PlannedPackage, choice: Solution, question: ResolutionInput) -> PlannedPackage:
     item = next((one for one in choice.files if str(one.file.name) == package.name), None)
     if item is None:
         return package

@@ -11,11 +11,11 @@ from gpuenv.model.python import PythonOffer
 from gpuenv.resolution.driver_floors import least_driver_for, least_driver_of
 from gpuenv.resolution.report.environment_fixes import glibc_of, may_ask_mirrors, with_any_glibc
 from gpuenv.resolution.report.torch_bound_fixes import newer_without_wheel
-from gpuenv.resolution.resolve import Choice, Decision, Question, decide
+from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, decide
 from gpuenv.resolution.rules.python import in_words, pythons_of
 
 
-def give_advice(question: Question, decision: Decision, choice: Choice) -> tuple[Advice, ...]:
+def give_advice(question: ResolutionInput, decision: Decision, choice: Solution) -> tuple[Advice, ...]:
     """Return what would bring a newer torch than `choice`, each tried and true."""
     advice = (
         _driver(question, choice),
@@ -28,16 +28,16 @@ def give_advice(question: Question, decision: Decision, choice: Choice) -> tuple
     return (*(item for item in advice if item is not None), *newer_without_wheel(question, choice))
 
 
-def _newer(question: Question, choice: Choice) -> Choice | None:
+def _newer(question: ResolutionInput, choice: Solution) -> Solution | None:
     return next(iter(_all_newer(question, choice)), None)
 
 
-def _all_newer(question: Question, choice: Choice) -> Sequence[Choice]:
+def _all_newer(question: ResolutionInput, choice: Solution) -> Sequence[Solution]:
     newer = tuple(case for case in question.cases if case.torch > choice.case.torch)
     return decide(replace(question, cases=newer)).choices if newer else ()
 
 
-def _driver(question: Question, choice: Choice) -> Advice | None:
+def _driver(question: ResolutionInput, choice: Solution) -> Advice | None:
     if not any(gpu.machine.driver for gpu in question.target.gpus):
         return None
     better = _newer(question.with_target(question.target.with_driver_assumed()), choice)
@@ -51,7 +51,7 @@ def _driver(question: Question, choice: Choice) -> Advice | None:
     return Advice(text, tr("driver {floor} or newer", floor=floor))
 
 
-def _python(question: Question, decision: Decision, choice: Choice) -> Advice | None:
+def _python(question: ResolutionInput, decision: Decision, choice: Solution) -> Advice | None:
     """Name the Python of the newest torch: where another was asked for, or where it is not on offer."""
     if question.request.python is None:
         return _python_not_on_offer(question, decision, choice)
@@ -65,7 +65,7 @@ def _python(question: Question, decision: Decision, choice: Choice) -> Advice | 
     return Advice(text, f"Python {python}")
 
 
-def _python_not_on_offer(question: Question, decision: Decision, choice: Choice) -> Advice | None:
+def _python_not_on_offer(question: ResolutionInput, decision: Decision, choice: Solution) -> Advice | None:
     """Name the oldest Python for the newest torch, of the Pythons that are all that it lacks."""
     held_back = tuple(
         judged.case
@@ -83,7 +83,7 @@ def _python_not_on_offer(question: Question, decision: Decision, choice: Choice)
     return Advice(text, tr("Python {python} or newer", python=oldest.short))
 
 
-def _glibc(question: Question, decision: Decision, choice: Choice) -> Advice | None:
+def _glibc(question: ResolutionInput, decision: Decision, choice: Solution) -> Advice | None:
     """Name the glibc of the newest torch, where the machine's is what it lacks."""
     if not any(
         all(failure.rule == "platform" for failure in judged.failures)
@@ -98,7 +98,7 @@ def _glibc(question: Question, decision: Decision, choice: Choice) -> Advice | N
     return Advice(text, tr("glibc {needed} or newer", needed=needed))
 
 
-def _fewer_gpus(question: Question, choice: Choice) -> Advice | None:
+def _fewer_gpus(question: ResolutionInput, choice: Solution) -> Advice | None:
     """Name the oldest kind of GPU where leaving it out would bring a newer torch."""
     capabilities = sorted({gpu.capability for gpu in question.target.gpus})
     if len(capabilities) < 2:  # noqa: PLR2004
@@ -114,7 +114,7 @@ def _fewer_gpus(question: Question, choice: Choice) -> Advice | None:
     return Advice(text, " ".join(f"--device {gpu.gpu.index}" for gpu in kept))
 
 
-def _index(question: Question, decision: Decision, choice: Choice) -> Advice | None:
+def _index(question: ResolutionInput, decision: Decision, choice: Solution) -> Advice | None:
     """Name the newest build that only an index which did not answer stands before."""
     out_of_reach = [
         judged
@@ -131,7 +131,7 @@ def _index(question: Question, decision: Decision, choice: Choice) -> Advice | N
     return Advice(text, page)
 
 
-def _stated_driver(question: Question, choice: Choice) -> Advice | None:
+def _stated_driver(question: ResolutionInput, choice: Solution) -> Advice | None:
     """State the least driver where the machine was described without one."""
     if not question.target.gpus or all(gpu.machine.driver for gpu in question.target.gpus):
         return None

@@ -7,12 +7,12 @@ from gpuenv.model.errors import Fix
 from gpuenv.resolution.candidate import Failure
 from gpuenv.resolution.driver_floors import least_driver_for
 from gpuenv.resolution.request import Request
-from gpuenv.resolution.resolve import Choice, Decision, Question, ask, decide
+from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, build_input, decide
 from gpuenv.resolution.rules.bundled_libraries import UNKNOWN_GENERATION
 from gpuenv.resolution.rules.platform_tags import needed_glibc
 
 
-def newer_driver(question: Question) -> Fix | None:
+def newer_driver(question: ResolutionInput) -> Fix | None:
     """Return the least driver that would do, where the GPUs still get drivers of its branch."""
     if not any(gpu.machine.driver for gpu in question.target.gpus):
         return None
@@ -20,7 +20,7 @@ def newer_driver(question: Question) -> Fix | None:
     return Fix(tr("update the driver to {floor} or newer", floor=floor)) if floor else None
 
 
-def newer_glibc(question: Question, decision: Decision) -> Fix | None:
+def newer_glibc(question: ResolutionInput, decision: Decision) -> Fix | None:
     """Return the least glibc that would do."""
     if not any(failure.rule == "platform" for judged in decision.rejected for failure in judged.failures):
         return None
@@ -51,9 +51,9 @@ def newer_gpuenv(decision: Decision) -> Fix | None:
     return Fix(text, "pip install --upgrade gpuenv")
 
 
-def with_any_glibc(question: Question) -> Question:
+def with_any_glibc(question: ResolutionInput) -> ResolutionInput:
     """Return the question as if every machine had a glibc new enough."""
-    return ask(
+    return build_input(
         question.request,
         question.target.with_glibc_assumed(),
         question.knowledge,
@@ -62,7 +62,7 @@ def with_any_glibc(question: Question) -> Question:
     )
 
 
-def glibc_of(choice: Choice) -> str:
+def glibc_of(choice: Solution) -> str:
     """Return the least glibc, MAJOR.MINOR, that all files of a choice run with; empty where no tag tells."""
     return max((needed_glibc((item,)) or "" for item in choice.files), key=_numbers)
 
@@ -71,7 +71,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split("."))) if version else ()
 
 
-def another_index(question: Question, decision: Decision) -> Fix | None:
+def another_index(question: ResolutionInput, decision: Decision) -> Fix | None:
     """Say where to look, where nothing but the indexes stands in the way of a build."""
     reached = (
         judged.failures for judged in decision.rejected if all(map(_is_about_indexes, judged.failures))

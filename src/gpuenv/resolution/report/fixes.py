@@ -10,17 +10,17 @@ from packaging.version import Version
 
 from gpuenv.i18n.messages import marked, tr
 from gpuenv.model.errors import Fix
-from gpuenv.resolution.candidate import Found
+from gpuenv.resolution.candidate import IndexedFile
 from gpuenv.resolution.release_distance import distance, named_versions
 from gpuenv.resolution.report.environment_fixes import another_index, newer_driver, newer_glibc, newer_gpuenv
 from gpuenv.resolution.report.split_gpus import find_split
 from gpuenv.resolution.report.torch_bound_fixes import build_or_trust
 from gpuenv.resolution.report.workarounds import apply_workaround
 from gpuenv.resolution.request import Request
-from gpuenv.resolution.resolve import Choice, Decision, Question, decide
+from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, decide
 
 
-def find_fixes(question: Question, decision: Decision) -> tuple[Fix, ...]:
+def find_fixes(question: ResolutionInput, decision: Decision) -> tuple[Fix, ...]:
     """Return fixes, the cheapest first: another torch, variant, Python, fewer packages, a driver, a split."""
     others = (
         *apply_workaround(question, decision),
@@ -35,12 +35,12 @@ def find_fixes(question: Question, decision: Decision) -> tuple[Fix, ...]:
     return (*_loosening(question, decision), *(fix for fix in others if fix is not None))
 
 
-def _split(question: Question) -> tuple[Fix, ...]:
+def _split(question: ResolutionInput) -> tuple[Fix, ...]:
     free = question.with_request(_free_torch(question.request))
     return find_split(question) or find_split(free)
 
 
-def _loosening(question: Question, decision: Decision) -> tuple[Fix, ...]:
+def _loosening(question: ResolutionInput, decision: Decision) -> tuple[Fix, ...]:
     """Give up as few wishes as do: every single one that helps, else pairs, and so on."""
     wishes = _wishes(question)
     for count in range(1, len(wishes) + 1):
@@ -51,7 +51,7 @@ def _loosening(question: Question, decision: Decision) -> tuple[Fix, ...]:
     return ()
 
 
-def _wishes(question: Question) -> tuple[str, ...]:
+def _wishes(question: ResolutionInput) -> tuple[str, ...]:
     """The wishes that can be given up, the cheapest first; `--cuda cpu` only where there is no GPU."""
     request = question.request
     pinned = any(request.specifier(project) for project in _stack_of(request))
@@ -71,7 +71,7 @@ def _stack_of(request: Request) -> tuple[str, ...]:
     return ("torch", *request.companions, *request.asked_bound)
 
 
-def _try(question: Question, decision: Decision, given_up: tuple[str, ...]) -> Fix | None:
+def _try(question: ResolutionInput, decision: Decision, given_up: tuple[str, ...]) -> Fix | None:
     loosened = _loosen(question.request, given_up)
     choices = decide(question.with_request(loosened)).choices
     choice = nearest(question, choices) if "torch" in given_up else next(iter(choices), None)
@@ -107,7 +107,7 @@ def _free_torch(request: Request) -> Request:
     return request
 
 
-def _pinned(request: Request, loosened: Request, given_up: tuple[str, ...], choice: Choice) -> Request:
+def _pinned(request: Request, loosened: Request, given_up: tuple[str, ...], choice: Solution) -> Request:
     """Return the loosened request with what was chosen in place of what was given up."""
     if "torch" in given_up:
         loosened = loosened.with_requirement(f"torch=={choice.case.torch}")
@@ -120,7 +120,7 @@ def _pinned(request: Request, loosened: Request, given_up: tuple[str, ...], choi
     return loosened
 
 
-def _moved(given_up: tuple[str, ...], choice: Choice, request: Request) -> tuple[Found, ...]:
+def _moved(given_up: tuple[str, ...], choice: Solution, request: Request) -> tuple[IndexedFile, ...]:
     """The companions whose asked versions were given up with torch's."""
     if "torch" not in given_up:
         return ()
@@ -137,7 +137,7 @@ _TEMPLATES: dict[tuple[str, ...], str] = {
 _ALL = marked("torch {torch} for {variant} with Python {python} works here")
 
 
-def _say(given_up: tuple[str, ...], choice: Choice, request: Request) -> str:
+def _say(given_up: tuple[str, ...], choice: Solution, request: Request) -> str:
     moved = [f"{item.file.name} {item.release}" for item in _moved(given_up, choice, request)]
     projects = tuple(wish for wish in given_up if wish not in ("torch", "variant", "python"))
     facts = {
@@ -153,7 +153,7 @@ def _say(given_up: tuple[str, ...], choice: Choice, request: Request) -> str:
     return tr(_TEMPLATES.get(given_up, _ALL), **facts)
 
 
-def nearest(question: Question, choices: Sequence[Choice]) -> Choice | None:
+def nearest(question: ResolutionInput, choices: Sequence[Solution]) -> Solution | None:
     """Return the choice whose torch is nearest to what was asked, counted in releases; of equals the best."""
     if not choices:
         return None
@@ -164,7 +164,7 @@ def nearest(question: Question, choices: Sequence[Choice]) -> Choice | None:
     return min(choices, key=lambda choice: distance(choice.case.torch, anchors, known))
 
 
-def _first_release_with_code(question: Question, decision: Decision) -> Version | None:
+def _first_release_with_code(question: ResolutionInput, decision: Decision) -> Version | None:
     """Return the first release with code for the GPUs, where those asked for are too old to have any."""
     anchors = named_versions(question.request.specifier("torch"))
     if not anchors or not question.target.gpus or not all(map(_lacks_code, _asked(decision))):
@@ -187,7 +187,7 @@ def _lacks_code(rules: set[str]) -> bool:
     return bool(rules & {"kernels", "library"})
 
 
-def _first_with_code(question: Question, decision: Decision) -> Fix | None:
+def _first_with_code(question: ResolutionInput, decision: Decision) -> Fix | None:
     """Name that release where it alone does not help: another driver or Python is needed beside it."""
     first = _first_release_with_code(question, decision)
     if first is None or _try(question, decision, ("torch",)):

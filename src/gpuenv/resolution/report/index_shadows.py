@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.index import IndexConfiguration, IndexSource, Listing
-from gpuenv.model.plan import Plan, PlannedPackage, Warn
-from gpuenv.secrets.url_credentials import redact, without_userinfo
+from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
+from gpuenv.secrets.url_credentials import redact_credentials, without_userinfo
 
 SHADOWED = "index-shadowed"
 FREE_STRATEGIES = ("unsafe-best-match", "unsafe-first-match")
@@ -32,13 +32,15 @@ def _plain(url: str) -> str:
     return without_userinfo(url).rstrip("/")
 
 
-def warn_of_shadows(shadows: Iterable[Shadow]) -> tuple[Warn, ...]:
+def warn_of_shadows(shadows: Iterable[Shadow]) -> tuple[PlanWarning, ...]:
     """Name the packages for each pair of indexes, and say which serves them."""
     names: dict[tuple[str, str], list[str]] = {}
     for one in shadows:
-        names.setdefault((redact(one.first), redact(one.second)), []).append(one.package)
+        names.setdefault((redact_credentials(one.first), redact_credentials(one.second)), []).append(
+            one.package
+        )
     return tuple(
-        Warn(
+        PlanWarning(
             SHADOWED,
             tr(
                 "{packages}: installed from the extra index {first}, although {second} lists the same names:"
@@ -55,7 +57,7 @@ def warn_of_shadows(shadows: Iterable[Shadow]) -> tuple[Warn, ...]:
 
 def warn_of_stack_shadows(
     packages: Iterable[PlannedPackage], listings: Iterable[Listing], configuration: IndexConfiguration
-) -> tuple[Warn, ...]:
+) -> tuple[PlanWarning, ...]:
     """Name the user's own indexes and folders that list the torch stack too, which comes from elsewhere."""
     own = {_plain(one.url) for one in (*configuration.extra_index_urls, *configuration.find_links)}
     planned = {one.name: one for one in packages if one.index is not None}
@@ -65,9 +67,11 @@ def warn_of_stack_shadows(
         place = listing.source.url
         is_other = item is not None and not same_index(item.index, place)
         if item is not None and is_other and _plain(place) in own and _could_replace(listing, item):
-            names.setdefault((redact(place), redact(str(item.index))), []).append(item.name)
+            names.setdefault((redact_credentials(place), redact_credentials(str(item.index))), []).append(
+                item.name
+            )
     return tuple(
-        Warn(
+        PlanWarning(
             SHADOWED,
             tr(
                 "{packages}: listed by {place} too; installed from {index} by address and hash, which no"
@@ -86,7 +90,7 @@ def _could_replace(listing: Listing, item: PlannedPackage) -> bool:
     return any(str(file.version) == item.version or file.filename == item.filename for file in listing.files)
 
 
-def warn_of_strategy(configuration: IndexConfiguration) -> tuple[Warn, ...]:
+def warn_of_strategy(configuration: IndexConfiguration) -> tuple[PlanWarning, ...]:
     """Say that the user's own configuration lets any index replace a package of another."""
     strategy, origin = configuration.index_strategy or ("", "")
     if strategy not in FREE_STRATEGIES or not configuration.extra_index_urls:
@@ -97,12 +101,12 @@ def warn_of_strategy(configuration: IndexConfiguration) -> tuple[Warn, ...]:
         origin=origin,
         strategy=strategy,
     )
-    return (Warn("index-strategy", text),)
+    return (PlanWarning("index-strategy", text),)
 
 
 def warn_of_lone_hashes(
     plan: Plan, listings: Iterable[Listing], configuration: IndexConfiguration, known: Mapping[str, str]
-) -> tuple[Warn, ...]:
+) -> tuple[PlanWarning, ...]:
     """Name the files of the torch stack whose hash only the user's own configured index or folder tells."""
     own = {_plain(one.url): one for one in _configured(configuration)}
     listed = {file.filename for one in listings if _plain(one.source.url) not in own for file in one.files}
@@ -113,13 +117,13 @@ def warn_of_lone_hashes(
         if item.filename not in known and item.filename not in listed
     )
     return tuple(
-        Warn(
+        PlanWarning(
             "hash-known-from-one",
             tr(
                 "{file}: known only from {place} ({origin}): nothing else tells its hash, so it is installed"
                 " as it lies there",
                 file=filename,
-                place=redact(source.url),
+                place=redact_credentials(source.url),
                 origin=source.origin,
             ),
         )

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpuenv.i18n.messages import tr
-from gpuenv.model.plan import CUDA_ON_CPU, Warn
+from gpuenv.model.plan import CUDA_ON_CPU, PlanWarning
 from gpuenv.resolution.report.environment_fixes import may_ask_mirrors
 from gpuenv.resolution.request import NUMPY, Request
-from gpuenv.resolution.resolve import Choice, Question, decide
+from gpuenv.resolution.resolve import ResolutionInput, Solution, decide
 
 
-def warn_of_left_out(question: Question, choice: Choice) -> tuple[Warn, ...]:
+def warn_of_left_out(question: ResolutionInput, choice: Solution) -> tuple[PlanWarning, ...]:
     """Say in one line what is left out, why, and which command brings it."""
     reasons = {failure.fact("project"): failure.detail for failure in choice.left_out}
     if question.no_numpy is not None:
@@ -29,10 +29,10 @@ def warn_of_left_out(question: Question, choice: Choice) -> tuple[Warn, ...]:
         if len(reasons) == 1
         else tr("{projects} were left out: {reasons}; to require them: `{command}`", **facts)
     )
-    return (Warn("left-out", text),)
+    return (PlanWarning("left-out", text),)
 
 
-def _bringing(question: Question, choice: Choice, projects: Sequence[str]) -> Request:
+def _bringing(question: ResolutionInput, choice: Solution, projects: Sequence[str]) -> Request:
     """Return the request with which what is left out would come, as far as that is known here."""
     typed = question.request.typed(*projects, "torchvision")
     free = replace(typed, python=None).with_option("--python")
@@ -46,7 +46,7 @@ def _bringing(question: Question, choice: Choice, projects: Sequence[str]) -> Re
     return typed.with_option("--mirror", "auto") if may_ask_mirrors(typed) else typed
 
 
-def warn_of_cuda_on_cpu(question: Question, choice: Choice) -> Warn:
+def warn_of_cuda_on_cpu(question: ResolutionInput, choice: Solution) -> PlanWarning:
     """Say that a build for CUDA stands in for a CPU build, and where that would be."""
     facts = {"build": choice.case.label, "page": question.cpu_index}
     text = tr(
@@ -59,4 +59,4 @@ def warn_of_cuda_on_cpu(question: Question, choice: Choice) -> Warn:
             "(--mirror, --find-links)",
             **facts,
         )
-    return Warn(CUDA_ON_CPU, text)
+    return PlanWarning(CUDA_ON_CPU, text)

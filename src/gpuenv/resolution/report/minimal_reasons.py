@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from itertools import combinations
 
 from gpuenv.resolution.candidate import Failure
-from gpuenv.resolution.resolve import Judged
+from gpuenv.resolution.resolve import RejectedCandidate
 
 _Key = tuple[str, ...]
 _Groups = Mapping[_Key, Mapping[int, Failure]]
 _MOST_TRIED = 20_000  # combinations; beyond that the greedy choice stands
 
 
-def fewest_reasons(judged: tuple[Judged, ...], ranks: Mapping[str, int]) -> tuple[tuple[Failure, ...], ...]:
+def fewest_reasons(
+    judged: tuple[RejectedCandidate, ...], ranks: Mapping[str, int]
+) -> tuple[tuple[Failure, ...], ...]:
     """Return groups of failures, one key each, that cover every build; the group that tells most first.
 
     Each build stands in one group: in the one that tells fewest, so that the others need say less. Of equally
@@ -26,7 +28,9 @@ def fewest_reasons(judged: tuple[Judged, ...], ranks: Mapping[str, int]) -> tupl
     return _shared_out(chosen, groups)
 
 
-def all_that_collide(judged: tuple[Judged, ...], ranks: Mapping[str, int]) -> tuple[tuple[Failure, ...], ...]:
+def conflict_sets(
+    judged: tuple[RejectedCandidate, ...], ranks: Mapping[str, int]
+) -> tuple[tuple[Failure, ...], ...]:
     """Return the fewest reasons, and what else would have to change for the build that is nearest to running.
 
     With the fewest alone a person would change one fact, only to be told of the next. Where the GPU alone
@@ -52,7 +56,7 @@ def _fact(failure: Failure) -> _Key:
     return key
 
 
-def _grouped(judged: tuple[Judged, ...]) -> _Groups:
+def _grouped(judged: tuple[RejectedCandidate, ...]) -> _Groups:
     groups: dict[_Key, dict[int, Failure]] = defaultdict(dict)
     for number, item in enumerate(judged):
         for failure in item.failures:

@@ -7,14 +7,14 @@ from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import Because
 from gpuenv.model.machine import Machine
 from gpuenv.model.variant import CudaVersion
-from gpuenv.resolution.candidate import Found
+from gpuenv.resolution.candidate import IndexedFile
 from gpuenv.resolution.report.torch_bound_fixes import why_not_newer
-from gpuenv.resolution.resolve import Choice, Question
+from gpuenv.resolution.resolve import ResolutionInput, Solution
 from gpuenv.resolution.rules import driver
 from gpuenv.resolution.target import TargetGpu, driver_os
 
 
-def reasons(question: Question, choice: Choice) -> tuple[Because, ...]:
+def rationale(question: ResolutionInput, choice: Solution) -> tuple[Because, ...]:
     """Return why the chosen build runs on the target."""
     cuda, gpus = choice.case.cuda, question.target.gpus
     companions = tuple(reason for item in choice.companions if (reason := _companion(item, choice, question)))
@@ -28,7 +28,7 @@ def reasons(question: Question, choice: Choice) -> tuple[Because, ...]:
     return (*drivers, *by_minor_version, *codes, *companions, *why_not_newer(question, choice))
 
 
-def _cpu(question: Question) -> Because:
+def _cpu(question: ResolutionInput) -> Because:
     variant = question.request.variant
     if variant is None:
         return Because(tr("this machine has no NVIDIA GPU"), "detect")
@@ -37,7 +37,7 @@ def _cpu(question: Question) -> Because:
     return Because(tr("a CUDA build was asked for, though no GPU is here"), "option --cuda")
 
 
-def _driver(cuda: CudaVersion, machine: Machine, question: Question) -> Because | None:
+def _driver(cuda: CudaVersion, machine: Machine, question: ResolutionInput) -> Because | None:
     floor = driver.least_driver(cuda, driver_os(machine), question.knowledge)
     if machine.driver is None or floor is None:
         return None
@@ -60,7 +60,7 @@ def _driver(cuda: CudaVersion, machine: Machine, question: Question) -> Because 
     return Because(text, f"{floor.source}; {machine.source_of('driver.version')}")
 
 
-def compatibility(question: Question, choice: Choice) -> tuple[Because, ...]:
+def compatibility(question: ResolutionInput, choice: Solution) -> tuple[Because, ...]:
     """Return why the build runs where its CUDA is newer than the driver's, once for machines alike.
 
     https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
@@ -89,14 +89,14 @@ def _compatibility(cuda: CudaVersion, machine: Machine, knowledge: Knowledge) ->
     return Because(text, f"{floor.source}; {machine.source_of('driver.version')}")
 
 
-def _code(choice: Choice, gpu: TargetGpu) -> Because:
+def _code(choice: Solution, gpu: TargetGpu) -> Because:
     row = choice.case.row
     listed = " ".join(map(str, row.architectures)) if row else ""
     text = tr("{build} has code for {gpu}: {list}", build=choice.case.label, gpu=gpu.label, list=listed)
     return Because(text, f"{choice.case.source}; {gpu.source}")
 
 
-def _companion(item: Found, choice: Choice, question: Question) -> Because | None:
+def _companion(item: IndexedFile, choice: Solution, question: ResolutionInput) -> Because | None:
     """Say by what a companion was paired with the torch, where its metadata does not name that one alone."""
     project = str(item.file.name)
     pair = question.knowledge.companions(choice.case.torch, project)

@@ -8,15 +8,15 @@ from urllib.parse import urlsplit
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
-from gpuenv.model.errors import Because, Fix, Refused, Unreachable
+from gpuenv.model.errors import Because, Fix, Unreachable, Unsatisfiable
 from gpuenv.model.index import Listing
 from gpuenv.model.plan import Rejection
 from gpuenv.model.variant import Variant
 from gpuenv.resolution.candidate import Failure
 from gpuenv.resolution.report.environment_fixes import may_ask_mirrors
 from gpuenv.resolution.report.fixes import find_fixes
-from gpuenv.resolution.report.minimal_reasons import all_that_collide
-from gpuenv.resolution.resolve import Decision, Judged, Question, decide
+from gpuenv.resolution.report.minimal_reasons import conflict_sets
+from gpuenv.resolution.resolve import Decision, RejectedCandidate, ResolutionInput, decide
 from gpuenv.resolution.rules import availability as reach
 from gpuenv.resolution.rules import bundled_libraries as library
 from gpuenv.resolution.rules import companion, driver, known_bad, python
@@ -27,21 +27,21 @@ from gpuenv.resolution.rules import torch_bound as bound
 from gpuenv.resolution.torch_bound_pages import unbound
 
 _SENTENCES: dict[str, Callable[[tuple[Failure, ...]], str]] = {
-    "driver": driver.sentence,
-    "kernels": kernels.sentence,
-    "library": library.sentence,
-    "python": python.sentence,
-    "platform": platform.sentence,
-    "companion": companion.sentence,
-    "known-bad": known_bad.sentence,
-    "reach": reach.sentence,
-    "request": request_rule.sentence,
+    "driver": driver.summarize,
+    "kernels": kernels.summarize,
+    "library": library.summarize,
+    "python": python.summarize,
+    "platform": platform.summarize,
+    "companion": companion.summarize,
+    "known-bad": known_bad.summarize,
+    "reach": reach.summarize,
+    "request": request_rule.summarize,
 }
 _OF_THE_MACHINE = ("driver", "kernels", "library")
 _RANKS = {rule: rank for rank, rule in enumerate(_SENTENCES)}
 
 
-def refuse(question: Question, decision: Decision) -> Refused | Unreachable:
+def refuse(question: ResolutionInput, decision: Decision) -> Unsatisfiable | Unreachable:
     """Return the error that says why no build is left, with fixes that were tried and hold."""
     judged = asked_for(decision.rejected)
     pages = [one for one in question.listings if one.project == "torch" and one.source.kind != "directory"]
@@ -52,7 +52,7 @@ def refuse(question: Question, decision: Decision) -> Refused | Unreachable:
     unread = () if ruled_out else unread_pages(question, judged)
     if unread:
         return _undecided(question, decision, unread, because)
-    return Refused(
+    return Unsatisfiable(
         _headline(question),
         code="no-build",
         because=because,
@@ -61,7 +61,7 @@ def refuse(question: Question, decision: Decision) -> Refused | Unreachable:
     )
 
 
-def unread_pages(question: Question, judged: tuple[Judged, ...]) -> tuple[str, ...]:
+def unread_pages(question: ResolutionInput, judged: tuple[RejectedCandidate, ...]) -> tuple[str, ...]:
     """Return the pages without which it is not known whether a build runs; none where all is ruled out.
 
     They are those that alone stand before a build which would run, and, for a release that neither the matrix
@@ -76,7 +76,7 @@ def unread_pages(question: Question, judged: tuple[Judged, ...]) -> tuple[str, .
     return pages if judged else _may_list_it(question)
 
 
-def _is_certain(judged: tuple[Judged, ...]) -> bool:
+def _is_certain(judged: tuple[RejectedCandidate, ...]) -> bool:
     """Whether the machine itself rules out every build that is known, whatever the pages list."""
     return bool(judged) and all(
         any(failure.rule in _OF_THE_MACHINE and failure.key[1] != "unknown" for failure in item.failures)
@@ -84,7 +84,7 @@ def _is_certain(judged: tuple[Judged, ...]) -> bool:
     )
 
 
-def _may_list_it(question: Question) -> tuple[str, ...]:
+def _may_list_it(question: ResolutionInput) -> tuple[str, ...]:
     """Return the unread pages of torch where no page of all its releases was read."""
     listings = [one for one in question.listings if one.project == "torch"]
     if any(one.source.kind in ("pypi", "snapshot") and one.files for one in listings):
@@ -93,7 +93,7 @@ def _may_list_it(question: Question) -> tuple[str, ...]:
 
 
 def _undecided(
-    question: Question, decision: Decision, unread: tuple[str, ...], because: tuple[Because, ...]
+    question: ResolutionInput, decision: Decision, unread: tuple[str, ...], because: tuple[Because, ...]
 ) -> Unreachable:
     """Say which places did not answer, so that what runs is not known: that is no refusal."""
     hosts = dict.fromkeys(urlsplit(page).hostname or page for page in unread)
@@ -118,7 +118,7 @@ def _undecided(
     )
 
 
-def _ruled_out(question: Question) -> tuple[Because, ...]:
+def _ruled_out(question: ResolutionInput) -> tuple[Because, ...]:
     """Say which project runs on none of the GPUs, where nothing else stands in the way."""
     unfit = bound.unfit(question.request, question.target, question.knowledge)
     if not unfit or not decide(unbound(question)).choices:
@@ -126,23 +126,23 @@ def _ruled_out(question: Question) -> tuple[Because, ...]:
     return unfit
 
 
-def asked_for(rejected: Iterable[Judged]) -> tuple[Judged, ...]:
+def asked_for(rejected: Iterable[RejectedCandidate]) -> tuple[RejectedCandidate, ...]:
     """Return the rejected builds that are what the user asked for."""
     return tuple(
         judged for judged in rejected if not any(failure.rule == "request" for failure in judged.failures)
     )
 
 
-def explain_failures(judged: tuple[Judged, ...]) -> tuple[Because, ...]:
+def explain_failures(judged: tuple[RejectedCandidate, ...]) -> tuple[Because, ...]:
     """Return the fewest sentences that say all that has to change before one of the builds runs."""
-    return tuple(_because(failures) for failures in all_that_collide(judged, _RANKS))
+    return tuple(_because(failures) for failures in conflict_sets(judged, _RANKS))
 
 
 def _because(failures: tuple[Failure, ...]) -> Because:
     return Because(_SENTENCES[failures[0].rule](failures), failures[0].source)
 
 
-def rejections(judged: tuple[Judged, ...]) -> tuple[Rejection, ...]:
+def rejections(judged: tuple[RejectedCandidate, ...]) -> tuple[Rejection, ...]:
     """Return a rejection for each failure of each build; what PyPI's and PyTorch's share is told once."""
     found = (
         Rejection(
@@ -171,15 +171,15 @@ def rejection_data(rejection: Rejection) -> dict[str, str | None]:
     }
 
 
-def _headline(question: Question) -> str:
+def _headline(question: ResolutionInput) -> str:
     return tr("no build of {wanted} runs on {place}", wanted=_wanted(question), place=_place(question))
 
 
-def _place(question: Question) -> str:
+def _place(question: ResolutionInput) -> str:
     return tr("these machines") if len(question.target.machines) > 1 else tr("this machine")
 
 
-def _wanted(question: Question) -> str:
+def _wanted(question: ResolutionInput) -> str:
     """What was asked for, in words."""
     request = question.request
     specifier = request.specifier("torch")
@@ -194,7 +194,7 @@ def _wanted(question: Question) -> str:
     return wanted
 
 
-def no_such_release(question: Question) -> tuple[Because, ...]:
+def no_such_release(question: ResolutionInput) -> tuple[Because, ...]:
     """Say that no build is known that is what the user asked for."""
     known = sorted({case.torch for case in question.cases})
     matching = [version for version in known if question.request.admits("torch", version)]
@@ -214,7 +214,7 @@ def no_such_release(question: Question) -> tuple[Because, ...]:
     return (Because(text, "matrix torch.json"),)
 
 
-def _no_such_variant(question: Question, matching: list[Version]) -> Because:
+def _no_such_variant(question: ResolutionInput, matching: list[Version]) -> Because:
     specifier = question.request.specifier("torch")
     found = {case.variant for case in question.cases if case.torch in matching and case.variant.is_known}
     facts = {
@@ -235,7 +235,9 @@ def _cuda_key(variant: Variant) -> tuple[int, int]:
     return (variant.cuda.major, variant.cuda.minor) if variant.cuda else (0, 0)
 
 
-def _nothing_read(question: Question, pages: list[Listing], seen: tuple[Judged, ...]) -> Unreachable:
+def _nothing_read(
+    question: ResolutionInput, pages: list[Listing], seen: tuple[RejectedCandidate, ...]
+) -> Unreachable:
     """Say that no index was read, and what is wrong with the builds of a wheelhouse, which need none."""
     fixes = [Fix(tr("check the network, or name a mirror with --mirror or a wheelhouse with --find-links"))]
     if may_ask_mirrors(question.request):

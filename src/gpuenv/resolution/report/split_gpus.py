@@ -6,14 +6,14 @@ from itertools import combinations, pairwise
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix
-from gpuenv.resolution.resolve import Choice, Question, decide
+from gpuenv.resolution.resolve import ResolutionInput, Solution, decide
 from gpuenv.resolution.target import TargetGpu
 
 _MOST_PARTS = 4
 _Group = tuple[TargetGpu, ...]
 
 
-def find_split(question: Question) -> tuple[Fix, ...]:
+def find_split(question: ResolutionInput) -> tuple[Fix, ...]:
     """Return one fix a part, nothing where no split helps.
 
     GPUs are parted by compute capability, neighbours together: builds leave old ones and begin with new ones.
@@ -29,12 +29,12 @@ def find_split(question: Question) -> tuple[Fix, ...]:
     return ()
 
 
-def _best(question: Question, group: _Group) -> Choice | None:
+def _best(question: ResolutionInput, group: _Group) -> Solution | None:
     choices = decide(question.with_target(question.target.only(group))).choices
     return choices[0] if choices else None
 
 
-def _fix(question: Question, group: _Group, best: Choice) -> Fix:
+def _fix(question: ResolutionInput, group: _Group, best: Solution) -> Fix:
     text = tr(
         "one environment for each kind of GPU: {gpus} with torch {version} for {variant}",
         gpus=", ".join(dict.fromkeys(gpu.label for gpu in group)),

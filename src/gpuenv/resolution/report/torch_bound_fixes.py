@@ -13,12 +13,12 @@ from gpuenv.model.plan import Advice
 from gpuenv.model.python import PythonOffer, parse_python_tag
 from gpuenv.resolution.candidate import Failure
 from gpuenv.resolution.request import admits
-from gpuenv.resolution.resolve import Choice, Question, decide
+from gpuenv.resolution.resolve import ResolutionInput, Solution, decide
 from gpuenv.resolution.rules import torch_bound as bound
 from gpuenv.resolution.torch_bound_pages import is_for, unbound
 
 
-def build_or_trust(question: Question) -> Iterator[Fix]:
+def build_or_trust(question: ResolutionInput) -> Iterator[Fix]:
     """Yield, for each project without a wheel, how to build it, and where others have built it.
 
     The torch beside it was decided: it runs here, with all else that is asked for.
@@ -33,7 +33,7 @@ def build_or_trust(question: Question) -> Iterator[Fix]:
         yield from _by_others(name, question)
 
 
-def _has_no_wheel(name: str, choice: Choice, question: Question) -> bool:
+def _has_no_wheel(name: str, choice: Solution, question: ResolutionInput) -> bool:
     """Whether a wheel is all that the project lacks: no source helps a GPU that is too old."""
     failure = bound.match(choice.case, question.request, question.target, question.knowledge, question.shelf)
     if isinstance(failure, tuple):
@@ -41,7 +41,7 @@ def _has_no_wheel(name: str, choice: Choice, question: Question) -> bool:
     return failure.key[1] == name and failure.key[2] not in ("gpu", "cpu", "down")
 
 
-def _needs(choice: Choice) -> str:
+def _needs(choice: Solution) -> str:
     cuda = choice.case.cuda
     if cuda is None:
         return tr("that takes a C++ compiler, and `--no-build-isolation` once torch is there")
@@ -52,7 +52,7 @@ def _needs(choice: Choice) -> str:
     )
 
 
-def _by_others(name: str, question: Question) -> Iterator[Fix]:
+def _by_others(name: str, question: ResolutionInput) -> Iterator[Fix]:
     found = _newest_by_others(name, question)
     if found is None:
         return
@@ -68,7 +68,7 @@ def _by_others(name: str, question: Question) -> Iterator[Fix]:
     yield Fix(text, question.request.with_option("--find-links", *pages, *known.pages).command())
 
 
-def _newest_by_others(name: str, question: Question) -> tuple[Choice, KnownWheels] | None:
+def _newest_by_others(name: str, question: ResolutionInput) -> tuple[Solution, KnownWheels] | None:
     """Return the best choice for which others built wheels of a project, and what is known of them."""
     wheels = question.knowledge.ecosystem.set_of(name)
     if wheels is None:
@@ -94,7 +94,7 @@ def _has_python(known: KnownWheels, python: PythonOffer) -> bool:
     )
 
 
-def why_not_newer(question: Question, choice: Choice) -> tuple[Because, ...]:
+def why_not_newer(question: ResolutionInput, choice: Solution) -> tuple[Because, ...]:
     """Say which build would have been chosen without the bound projects, and what it lacks."""
     best = _without_bound(question, choice)
     failure = _failure(best, question) if best else None
@@ -109,7 +109,7 @@ def why_not_newer(question: Question, choice: Choice) -> tuple[Because, ...]:
     return (Because(text, failure.source),)
 
 
-def newer_without_wheel(question: Question, choice: Choice) -> tuple[Advice, ...]:
+def newer_without_wheel(question: ResolutionInput, choice: Solution) -> tuple[Advice, ...]:
     """Return what a newer torch would take: the project built from source, or by others."""
     best = _without_bound(question, choice)
     failure = _failure(best, question) if best else None
@@ -125,13 +125,15 @@ def newer_without_wheel(question: Question, choice: Choice) -> tuple[Advice, ...
     return (built, *others)
 
 
-def _newer_by_others(name: str, question: Question, choice: Choice) -> Iterator[tuple[Choice, KnownWheels]]:
+def _newer_by_others(
+    name: str, question: ResolutionInput, choice: Solution
+) -> Iterator[tuple[Solution, KnownWheels]]:
     found = _newest_by_others(name, question)
     if found is not None and found[0].case.torch > choice.case.torch:
         yield found
 
 
-def _advice(name: str, choice: Choice, known: KnownWheels) -> Advice:
+def _advice(name: str, choice: Solution, known: KnownWheels) -> Advice:
     text = tr(
         "{build} goes with wheels of {project} {version} that {by} built, if you trust them: {option}",
         build=choice.case.label,
@@ -143,7 +145,7 @@ def _advice(name: str, choice: Choice, known: KnownWheels) -> Advice:
     return Advice(text, tr("wheels that {by} built", by=known.by))
 
 
-def _without_bound(question: Question, choice: Choice) -> Choice | None:
+def _without_bound(question: ResolutionInput, choice: Solution) -> Solution | None:
     """Return the choice that would have been made without them, where it is another build."""
     if not question.request.asked_bound:
         return None
@@ -151,10 +153,10 @@ def _without_bound(question: Question, choice: Choice) -> Choice | None:
     return best if best is not None and _build(best) != _build(choice) else None
 
 
-def _build(choice: Choice) -> tuple[Version, str]:
+def _build(choice: Solution) -> tuple[Version, str]:
     return choice.case.torch, str(choice.case.variant)
 
 
-def _failure(best: Choice, question: Question) -> Failure | None:
+def _failure(best: Solution, question: ResolutionInput) -> Failure | None:
     found = bound.match(best.case, question.request, question.target, question.knowledge, question.shelf)
     return None if isinstance(found, tuple) else found

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from gpuenv.i18n.messages import marked, tr
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.resolution.report.left_out import warn_of_cuda_on_cpu, warn_of_left_out
-from gpuenv.resolution.resolve import Choice, Question
+from gpuenv.resolution.resolve import ResolutionInput, Solution
 from gpuenv.resolution.rules import companion
 
 
-def warn(question: Question, choice: Choice) -> tuple[Warn, ...]:
+def collect_warnings(question: ResolutionInput, choice: Solution) -> tuple[PlanWarning, ...]:
     """Return the warnings of a plan, each with a stable code."""
     return (
         *_cpu(question, choice),
@@ -23,32 +23,34 @@ def warn(question: Question, choice: Choice) -> tuple[Warn, ...]:
     )
 
 
-def _cpu(question: Question, choice: Choice) -> list[Warn]:
+def _cpu(question: ResolutionInput, choice: Solution) -> list[PlanWarning]:
     if choice.case.variant.is_cpu:
         reason = (
             tr("as asked")
             if question.request.variant is not None
             else tr("there is no NVIDIA GPU on this machine")
         )
-        return [Warn("cpu", tr("this is a CPU build: {reason}", reason=reason))]
+        return [PlanWarning("cpu", tr("this is a CPU build: {reason}", reason=reason))]
     if not question.target.gpus and question.request.variant is None:
         return [warn_of_cuda_on_cpu(question, choice)]
     if not question.target.gpus:
         return [
-            Warn("no-gpu-here", tr("this is a CUDA build, as asked, but there is no GPU here to prove it on"))
+            PlanWarning(
+                "no-gpu-here", tr("this is a CUDA build, as asked, but there is no GPU here to prove it on")
+            )
         ]
     return []
 
 
-def _ptx(choice: Choice) -> list[Warn]:
+def _ptx(choice: Solution) -> list[PlanWarning]:
     template = marked(
         "{gpu} runs this build through PTX, which the driver compiles: the first start takes minutes"
     )
     labels = dict.fromkeys(gpu.label for gpu in choice.through_ptx)
-    return [Warn("ptx", tr(template, gpu=label)) for label in labels]
+    return [PlanWarning("ptx", tr(template, gpu=label)) for label in labels]
 
 
-def _companions_through_ptx(question: Question, choice: Choice) -> list[Warn]:
+def _companions_through_ptx(question: ResolutionInput, choice: Solution) -> list[PlanWarning]:
     template = marked(
         "{gpu} runs {companion} through PTX, which the driver compiles: the first start takes minutes"
     )
@@ -58,15 +60,15 @@ def _companions_through_ptx(question: Question, choice: Choice) -> list[Warn]:
         codes = companion.code_for(project, item.release, choice.case, target, question.knowledge)
         named = f"{project} {item.release}"
         found |= {tr(template, gpu=gpu.label, companion=named): None for gpu, code in codes if code == "ptx"}
-    return [Warn("ptx", text) for text in found]
+    return [PlanWarning("ptx", text) for text in found]
 
 
-def _assumed(choice: Choice) -> list[Warn]:
+def _assumed(choice: Solution) -> list[PlanWarning]:
     names = [item.file.filename for item in choice.files if item.file.assumed]
     if not names:
         return []
     return [
-        Warn(
+        PlanWarning(
             "assumed",
             tr(
                 "no page that was read lists {names}: they follow from the release matrix",
@@ -76,22 +78,24 @@ def _assumed(choice: Choice) -> list[Warn]:
     ]
 
 
-def _system(question: Question) -> list[Warn]:
+def _system(question: ResolutionInput) -> list[PlanWarning]:
     warnings = [
-        Warn(problem.code, problem.message)
+        PlanWarning(problem.code, problem.message)
         for machine in question.target.machines
         for problem in machine.problems
     ]
     for machine in question.target.machines:
         if machine.system.os == "linux" and machine.system.libc_version is None:
             warnings.append(
-                Warn("glibc-unknown", tr("the machine's glibc is not known; it is taken to be new enough"))
+                PlanWarning(
+                    "glibc-unknown", tr("the machine's glibc is not known; it is taken to be new enough")
+                )
             )
         if question.target.gpus and not machine.gpus:
-            warnings.append(Warn("machine-without-gpu", tr("one of the machines has no NVIDIA GPU")))
+            warnings.append(PlanWarning("machine-without-gpu", tr("one of the machines has no NVIDIA GPU")))
         if machine.gpus and not machine.visible_gpus:
             warnings.append(
-                Warn(
+                PlanWarning(
                     "all-devices-hidden",
                     tr("CUDA_VISIBLE_DEVICES hides every GPU: torch will see none until it is unset"),
                 )
@@ -99,12 +103,12 @@ def _system(question: Question) -> list[Warn]:
     return list(dict.fromkeys(warnings))
 
 
-def _indexes(question: Question) -> list[Warn]:
+def _indexes(question: ResolutionInput) -> list[PlanWarning]:
     warnings = _unreadable(question)
     for listing in question.listings:
         if listing.unparsed:
             warnings.append(
-                Warn(
+                PlanWarning(
                     "files-unparsed",
                     tr(
                         "{count} files on {page} have names that could not be parsed, such as {name}",
@@ -117,9 +121,9 @@ def _indexes(question: Question) -> list[Warn]:
     return warnings
 
 
-def _unreadable(question: Question) -> list[Warn]:
+def _unreadable(question: ResolutionInput) -> list[PlanWarning]:
     """Tell of pages that could not be read; of those of one mirror with one problem the first alone."""
-    told: dict[tuple[str | None, str], Warn] = {}
+    told: dict[tuple[str | None, str], PlanWarning] = {}
     for listing in question.listings:
         asked = ("torch", *question.request.companions, *question.request.asked_bound)
         if listing.problem and listing.project in asked:
@@ -131,15 +135,15 @@ def _unreadable(question: Question) -> list[Warn]:
                 else tr("{page} could not be read: {problem}", **facts)
             )
             key = (source.name if source.hosts else listing.page, listing.problem)
-            told.setdefault(key, Warn("index-unreadable", text))
+            told.setdefault(key, PlanWarning("index-unreadable", text))
     return list(told.values())
 
 
-def _python(choice: Choice) -> list[Warn]:
+def _python(choice: Solution) -> list[PlanWarning]:
     if choice.python.installed:
         return []
     return [
-        Warn(
+        PlanWarning(
             "python-download",
             tr(
                 "Python {version} was not found on the machine; the manager brings it",

@@ -9,15 +9,15 @@ from packaging.requirements import Requirement
 from gpuenv.i18n.messages import said, tr
 from gpuenv.knowledge.knowledge import KnownBad
 from gpuenv.model.errors import Because, Fix
-from gpuenv.model.plan import PlannedPackage, Warn
+from gpuenv.model.plan import PlannedPackage, PlanWarning
 from gpuenv.resolution.constraints import Constraint
 from gpuenv.resolution.known_bad_facts import situation_of
-from gpuenv.resolution.resolve import Choice, Decision, Question, decide
+from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, decide
 from gpuenv.resolution.rules import known_bad, python
 
 
 def workarounds(
-    question: Question, decision: Decision, choice: Choice, constraints: tuple[Constraint, ...]
+    question: ResolutionInput, decision: Decision, choice: Solution, constraints: tuple[Constraint, ...]
 ) -> tuple[Because, ...]:
     """Return the workarounds that the plan holds, each with the combination that it is for."""
     constrained = (
@@ -27,7 +27,7 @@ def workarounds(
     return (*constrained, *_another_python(question, decision, choice))
 
 
-def _another_python(question: Question, decision: Decision, choice: Choice) -> Iterator[Because]:
+def _another_python(question: ResolutionInput, decision: Decision, choice: Solution) -> Iterator[Because]:
     """Say which Python would have been chosen, and what would go wrong with it."""
     order = python.admitted(question.pythons, question.request.python)
     before = order[: order.index(choice.python)]
@@ -46,8 +46,8 @@ def _another_python(question: Question, decision: Decision, choice: Choice) -> I
 
 
 def warn_of_known_bad(
-    question: Question, choice: Choice, resolved: tuple[PlannedPackage, ...]
-) -> tuple[Warn, ...]:
+    question: ResolutionInput, choice: Solution, resolved: tuple[PlannedPackage, ...]
+) -> tuple[PlanWarning, ...]:
     """Return what is known to go wrong with the plan and that nothing in it mends.
 
     What a resolver chose is judged too: it may have left the user no other version.
@@ -57,14 +57,14 @@ def warn_of_known_bad(
         request, target = question.request, question.target
         situation = situation_of(choice.case, choice.companions, choice.python, target, request, resolved)
         rows = known_bad.applying(situation, question.knowledge)
-    return tuple(Warn("known-bad", _say(row)) for row in rows if row.warn or row.avoid or row.forbid)
+    return tuple(PlanWarning("known-bad", _say(row)) for row in rows if row.warn or row.avoid or row.forbid)
 
 
 def _say(row: KnownBad) -> str:
     return tr("{effect}; {remedy}", effect=said(row.effect), remedy=said(row.remedy))
 
 
-def apply_workaround(question: Question, decision: Decision) -> tuple[Fix, ...]:
+def apply_workaround(question: ResolutionInput, decision: Decision) -> tuple[Fix, ...]:
     """Return the workarounds that the user's pins keep out, each tried: with it there is a plan."""
     texts = dict.fromkeys(
         failure.fact("workaround")
@@ -75,7 +75,7 @@ def apply_workaround(question: Question, decision: Decision) -> tuple[Fix, ...]:
     return tuple(fix for text in texts if (fix := _try(question, text)) is not None)
 
 
-def _try(question: Question, text: str) -> Fix | None:
+def _try(question: ResolutionInput, text: str) -> Fix | None:
     request = question.request.with_requirement(text)
     choices = decide(question.with_request(request)).choices
     if not choices:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.index import Listing
-from gpuenv.resolution.candidate import Case, Failure, release_of
+from gpuenv.resolution.candidate import Candidate, Failure, release_of
 from gpuenv.resolution.rules.phrases import builds, pages
 
 
-def check(case: Case, listings: tuple[Listing, ...]) -> tuple[Failure, ...]:
+def check(case: Candidate, listings: tuple[Listing, ...]) -> tuple[Failure, ...]:
     """Return a failure where no index lists a file of the build (yanked files are none)."""
     if case.found:
         return ()
@@ -23,7 +23,7 @@ def check(case: Case, listings: tuple[Listing, ...]) -> tuple[Failure, ...]:
     return (_failure(case, "absent", f"{case.source}; {read}", {"page": read, "problem": ""}),)
 
 
-def _has_yanked(listing: Listing, case: Case) -> bool:
+def _has_yanked(listing: Listing, case: Candidate) -> bool:
     """Whether a page lists files of the build that were withdrawn: no installer takes them unasked."""
     return any(
         file.yanked
@@ -33,12 +33,12 @@ def _has_yanked(listing: Listing, case: Case) -> bool:
     )
 
 
-def _may_hold(listing: Listing, case: Case) -> bool:
+def _may_hold(listing: Listing, case: Candidate) -> bool:
     """A wheelhouse or a flat page may hold builds of either kind."""
     return listing.source.kind in (case.kind, "flat", "directory")
 
 
-def _failure(case: Case, what: str, source: str, facts: dict[str, str]) -> Failure:
+def _failure(case: Candidate, what: str, source: str, facts: dict[str, str]) -> Failure:
     told = {"build": case.label, **facts}
     return Failure("reach", ("reach", facts["page"], what), _say(what, told), source, tuple(told.items()))
 
@@ -53,7 +53,7 @@ def _say(what: str, facts: dict[str, str]) -> str:
     return tr("{build} is known to the matrix, but not listed on {page}", **facts)
 
 
-def sentence(failures: tuple[Failure, ...]) -> str:
+def summarize(failures: tuple[Failure, ...]) -> str:
     """Say which builds are out of reach, and why."""
     if len(failures) == 1:
         return failures[0].detail

@@ -17,7 +17,7 @@ from gpuenv.knowledge.knowledge import Knowledge, LibraryFloor
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.variant import CudaVersion
 from gpuenv.model.wheel import Platform
-from gpuenv.resolution.candidate import Case, Failure
+from gpuenv.resolution.candidate import Candidate, Failure
 from gpuenv.resolution.target import Target, TargetGpu
 
 UNKNOWN_GENERATION = "generation"
@@ -41,7 +41,7 @@ class LeftBehind:
     floor: LibraryFloor
 
 
-def check(case: Case, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
+def check(case: Candidate, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
     """Return a failure for each kind of GPU that a bundled library does not support."""
     if case.cuda is None or case.row is None:
         return ()
@@ -141,7 +141,7 @@ def _not_known(gpu: TargetGpu) -> Failure:
     )
 
 
-def sentence(failures: tuple[Failure, ...]) -> str:
+def summarize(failures: tuple[Failure, ...]) -> str:
     """Say which bundled library does not support which GPU."""
     if len({failure.detail for failure in failures}) == 1:
         return failures[0].detail

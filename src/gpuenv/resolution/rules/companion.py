@@ -20,7 +20,7 @@ from gpuenv.model.index import Listing
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import Platform
-from gpuenv.resolution.candidate import Case, Failure, Found
+from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
 from gpuenv.resolution.request import Request, admits
 from gpuenv.resolution.rules import gpu_code as kernels
 from gpuenv.resolution.rules import python as python_rule
@@ -31,40 +31,40 @@ WITHOUT_CUDA = ("torchtext", "torchdata")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shelf:
+class AvailableCompanions:
     """The files of the companions that indexes list and that fit the systems, by project and release.
 
     `down` are the pages that could not be read, by project.
     """
 
-    found: Mapping[tuple[str, Version], tuple[Found, ...]]
+    found: Mapping[tuple[str, Version], tuple[IndexedFile, ...]]
     down: Mapping[str, Listing]
 
-    def of(self, project: str, releases: tuple[Version, ...]) -> list[Found]:
+    def of(self, project: str, releases: tuple[Version, ...]) -> list[IndexedFile]:
         """The files of some releases of a project."""
         return [item for release in releases for item in self.found.get((project, release), ())]
 
-    def all_of(self, project: str) -> list[Found]:
+    def all_of(self, project: str) -> list[IndexedFile]:
         """The files of a project, of whatever release."""
         return [item for (name, _), files in self.found.items() if name == project for item in files]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Match:
+class CompanionMatch:
     """The files of one companion that go with a build, whatever the Python; the best first.
 
     One that nobody typed is optional: `lacking` says why there are none.
     """
 
     project: str
-    files: tuple[Found, ...]
+    files: tuple[IndexedFile, ...]
     optional: bool = False
     lacking: Failure | None = None
 
 
 def match(
-    case: Case, request: Request, target: Target, knowledge: Knowledge, shelf: Shelf
-) -> tuple[Match, ...] | Failure:
+    case: Candidate, request: Request, target: Target, knowledge: Knowledge, shelf: AvailableCompanions
+) -> tuple[CompanionMatch, ...] | Failure:
     """Return, for each companion asked for, the files that go with the build, the best first.
 
     Returns what is wrong with the first companion that has none and is not optional.
@@ -76,13 +76,15 @@ def match(
         if not isinstance(found, Failure):
             matches.append(replace(found, optional=optional))
         elif optional:
-            matches.append(Match(project, (), optional, found))
+            matches.append(CompanionMatch(project, (), optional, found))
         else:
             return found
     return tuple(matches)
 
 
-def pick(matches: tuple[Match, ...], case: Case, python: PythonOffer) -> tuple[Found, ...] | Failure:
+def pick(
+    matches: tuple[CompanionMatch, ...], case: Candidate, python: PythonOffer
+) -> tuple[IndexedFile, ...] | Failure:
     """Return the file of each companion for `python`, or what is wrong with the first that has none.
 
     Optional companions that have none are left out.
@@ -97,33 +99,42 @@ def pick(matches: tuple[Match, ...], case: Case, python: PythonOffer) -> tuple[F
     return tuple(chosen)
 
 
-def left_out(matches: tuple[Match, ...], case: Case, python: PythonOffer) -> tuple[Failure, ...]:
+def left_out(
+    matches: tuple[CompanionMatch, ...], case: Candidate, python: PythonOffer
+) -> tuple[Failure, ...]:
     """Return what is wrong with each optional companion that has no file for `python`."""
     lacking = (found for found in matches if found.optional and _usable(found, python) is None)
     return tuple(found.lacking or _without_python(found, case, python) for found in lacking)
 
 
-def in_wheelhouses(matches: tuple[Match, ...], case: Case) -> tuple[Match, ...]:
+def in_wheelhouses(matches: tuple[CompanionMatch, ...], case: Candidate) -> tuple[CompanionMatch, ...]:
     """Return the matches with those files alone of optional companions that lie in a wheelhouse."""
     return tuple(_in_wheelhouse(found, case) if found.optional else found for found in matches)
 
 
-def _in_wheelhouse(found: Match, case: Case) -> Match:
+def _in_wheelhouse(found: CompanionMatch, case: Candidate) -> CompanionMatch:
     files = tuple(item for item in found.files if item.listing.source.kind == "directory")
     if files or not found.files:
         return replace(found, files=files)
     facts = {"project": found.project, "versions": str(found.files[0].release), "variant": case.variant}
     detail = tr("no wheelhouse has {project} {versions} for {variant}", **facts)
-    return Match(found.project, (), optional=True, lacking=_failure(found.project, case, "absent", detail))
+    return CompanionMatch(
+        found.project, (), optional=True, lacking=_failure(found.project, case, "absent", detail)
+    )
 
 
-def _usable(found: Match, python: PythonOffer) -> Found | None:
+def _usable(found: CompanionMatch, python: PythonOffer) -> IndexedFile | None:
     return next((item for item in found.files if python_rule.runs_on(item.file, python)), None)
 
 
 def _match_one(
-    project: str, case: Case, specifier: SpecifierSet, target: Target, knowledge: Knowledge, shelf: Shelf
-) -> Match | Failure:
+    project: str,
+    case: Candidate,
+    specifier: SpecifierSet,
+    target: Target,
+    knowledge: Knowledge,
+    shelf: AvailableCompanions,
+) -> CompanionMatch | Failure:
     paired = knowledge.companions_of(case.torch).get(project, ())
     if not paired:
         detail = tr("no {project} is known to match torch {torch}", project=project, torch=case.torch)
@@ -142,10 +153,10 @@ def _match_one(
     ]
     if not ranked:
         return _not_listed(project, case, able, shelf)
-    return Match(project, tuple(item for *_, item in sorted(ranked, key=lambda entry: entry[:4])))
+    return CompanionMatch(project, tuple(item for *_, item in sorted(ranked, key=lambda entry: entry[:4])))
 
 
-def _may_be_asked(version: Version, case: Case, specifier: SpecifierSet) -> bool:
+def _may_be_asked(version: Version, case: Candidate, specifier: SpecifierSet) -> bool:
     """Whether the release, or its build for the case's variant (`==0.15.2+cu118`), is among what is asked."""
     if not specifier or admits(specifier, version):
         return True
@@ -153,7 +164,7 @@ def _may_be_asked(version: Version, case: Case, specifier: SpecifierSet) -> bool
 
 
 def code_for(
-    project: str, version: Version, case: Case, target: Target, knowledge: Knowledge
+    project: str, version: Version, case: Candidate, target: Target, knowledge: Knowledge
 ) -> tuple[tuple[TargetGpu, kernels.Code | None], ...]:
     """Return what each GPU would run of a release; nothing where the matrix does not say what it has."""
     release = knowledge.companion_release(project, version)
@@ -164,7 +175,7 @@ def code_for(
 
 
 def _lacking(
-    project: str, version: Version, case: Case, target: Target, knowledge: Knowledge
+    project: str, version: Version, case: Candidate, target: Target, knowledge: Knowledge
 ) -> TargetGpu | None:
     """The first GPU that a release has no code for that it can run."""
     codes = code_for(project, version, case, target, knowledge)
@@ -172,7 +183,7 @@ def _lacking(
 
 
 def _no_code(
-    project: str, case: Case, asked: tuple[Version, ...], target: Target, knowledge: Knowledge
+    project: str, case: Candidate, asked: tuple[Version, ...], target: Target, knowledge: Knowledge
 ) -> Failure:
     gpu = _lacking(project, asked[0], case, target, knowledge) or target.gpus[0]
     release = knowledge.companion_release(project, asked[0])
@@ -186,7 +197,9 @@ def _no_code(
     return _failure(project, case, "code", detail, ("gpu", gpu.label))
 
 
-def _not_asked(project: str, case: Case, specifier: SpecifierSet, paired: tuple[Version, ...]) -> Failure:
+def _not_asked(
+    project: str, case: Candidate, specifier: SpecifierSet, paired: tuple[Version, ...]
+) -> Failure:
     detail = tr(
         "torch {torch} goes with {project} {versions}, not {specifier}",
         torch=case.torch,
@@ -197,7 +210,9 @@ def _not_asked(project: str, case: Case, specifier: SpecifierSet, paired: tuple[
     return _failure(project, case, "request", detail)
 
 
-def _not_listed(project: str, case: Case, asked: tuple[Version, ...], shelf: Shelf) -> Failure:
+def _not_listed(
+    project: str, case: Candidate, asked: tuple[Version, ...], shelf: AvailableCompanions
+) -> Failure:
     facts = {
         "project": project,
         "versions": ", ".join(map(str, asked)),
@@ -217,7 +232,7 @@ def _not_listed(project: str, case: Case, asked: tuple[Version, ...], shelf: She
     return _failure(project, case, "down", detail, ("page", down.page), ("problem", down.problem or ""))
 
 
-def _without_python(found: Match, case: Case, python: PythonOffer) -> Failure:
+def _without_python(found: CompanionMatch, case: Candidate, python: PythonOffer) -> Failure:
     versions = ", ".join(dict.fromkeys(str(item.release) for item in found.files))
     has = ", ".join(python_rule.pythons_of(found.files))
     return _failure(
@@ -260,7 +275,7 @@ def _merge_pythons(group: list[Failure]) -> Failure:
     return replace(first, detail=_say_python(*words, pythons))
 
 
-def _closeness(item: Found, case: Case, target: Target, knowledge: Knowledge) -> int | None:
+def _closeness(item: IndexedFile, case: Candidate, target: Target, knowledge: Knowledge) -> int | None:
     """Return 0 for the same variant, more for one that is close enough, None for one that does not fit."""
     if _has_no_variant(item):
         return 0
@@ -280,7 +295,7 @@ def fits_variant(own: Variant, wanted: Variant, *, loose: bool) -> bool:
     return loose and bool(own.cuda and wanted.cuda and own.cuda.major == wanted.cuda.major)
 
 
-def companion_variant(item: Found, target: Target, knowledge: Knowledge) -> Variant | None:
+def companion_variant(item: IndexedFile, target: Target, knowledge: Knowledge) -> Variant | None:
     """Return the variant of a companion on PyPI, not told by its name; None without CUDA code."""
     project = str(item.file.name)
     if _has_no_variant(item):
@@ -298,11 +313,11 @@ def pypi_variant(project: str, release: Version, platform: Platform, knowledge: 
     return next((variant for variant in variants if variant), None)
 
 
-def _has_no_variant(item: Found) -> bool:
+def _has_no_variant(item: IndexedFile) -> bool:
     return item.file.name in WITHOUT_CUDA or any(tag.platform == "any" for tag in item.file.tags)
 
 
-def _failure(project: str, case: Case, what: str, detail: str, *facts: tuple[str, str]) -> Failure:
+def _failure(project: str, case: Candidate, what: str, detail: str, *facts: tuple[str, str]) -> Failure:
     return Failure(
         "companion",
         ("companion", project, what),
@@ -312,7 +327,7 @@ def _failure(project: str, case: Case, what: str, detail: str, *facts: tuple[str
     )
 
 
-def sentence(failures: tuple[Failure, ...]) -> str:
+def summarize(failures: tuple[Failure, ...]) -> str:
     """Say which companion stands in the way."""
     if len({failure.detail for failure in failures}) == 1:
         return failures[0].detail

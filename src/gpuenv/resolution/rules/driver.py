@@ -13,7 +13,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import DriverFloor, DriverOs, Knowledge
 from gpuenv.model.machine import Machine
 from gpuenv.model.variant import CudaVersion
-from gpuenv.resolution.candidate import Case, Failure
+from gpuenv.resolution.candidate import Candidate, Failure
 from gpuenv.resolution.target import Target, driver_os
 
 
@@ -58,7 +58,7 @@ def _states(cuda: CudaVersion, machine: Machine, floor: DriverFloor, knowledge: 
     return supported.major >= cuda.major if within else supported >= cuda
 
 
-def check(case: Case, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
+def check(case: Candidate, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
     """Return a failure for each machine with GPUs whose driver is below the build's floor."""
     if case.cuda is None:
         return ()
@@ -96,7 +96,7 @@ def _check_machine(
     )
 
 
-def sentence(failures: tuple[Failure, ...]) -> str:
+def summarize(failures: tuple[Failure, ...]) -> str:
     """Say which CUDA versions need which driver, and which one is there."""
     first = failures[0]
     if first.key[1] == "unknown":

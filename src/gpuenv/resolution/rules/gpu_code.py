@@ -13,7 +13,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.capability import Architecture, ComputeCapability
 from gpuenv.model.variant import CudaVersion
-from gpuenv.resolution.candidate import Case, Failure
+from gpuenv.resolution.candidate import Candidate, Failure
 from gpuenv.resolution.rules.driver import is_native
 from gpuenv.resolution.rules.phrases import builds
 from gpuenv.resolution.target import Target, TargetGpu
@@ -21,7 +21,7 @@ from gpuenv.resolution.target import Target, TargetGpu
 Code = Literal["machine code", "ptx", "ptx-needs-driver"]
 
 
-def code_for(case: Case, gpu: TargetGpu, knowledge: Knowledge) -> Code | None:
+def code_for(case: Candidate, gpu: TargetGpu, knowledge: Knowledge) -> Code | None:
     """Return what `gpu` would run of the build, None where nothing in it fits."""
     if case.row is None or case.cuda is None:
         return None
@@ -61,7 +61,7 @@ def runs_ptx(architecture: Architecture, capability: ComputeCapability) -> bool:
     return architecture.kind == "compute" and architecture.runs_on(capability)
 
 
-def check(case: Case, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
+def check(case: Candidate, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
     """Return a failure for each kind of GPU that finds no code in the wheel."""
     if case.variant.is_cpu or not target.gpus:
         return ()
@@ -72,7 +72,7 @@ def check(case: Case, target: Target, knowledge: Knowledge) -> tuple[Failure, ..
     return tuple(reversed(distinct.values()))
 
 
-def _unknown(case: Case) -> Failure:
+def _unknown(case: Candidate) -> Failure:
     return Failure(
         "kernels",
         ("kernels", "unknown"),
@@ -82,7 +82,7 @@ def _unknown(case: Case) -> Failure:
     )
 
 
-def _check_gpu(case: Case, gpu: TargetGpu, knowledge: Knowledge) -> Failure | None:
+def _check_gpu(case: Candidate, gpu: TargetGpu, knowledge: Knowledge) -> Failure | None:
     code = code_for(case, gpu, knowledge)
     if code in ("machine code", "ptx"):
         return None
@@ -111,7 +111,7 @@ def _check_gpu(case: Case, gpu: TargetGpu, knowledge: Knowledge) -> Failure | No
     )
 
 
-def sentence(failures: tuple[Failure, ...]) -> str:
+def summarize(failures: tuple[Failure, ...]) -> str:
     """Say for which GPU there is no code."""
     if len(failures) == 1:
         return failures[0].detail

@@ -14,7 +14,7 @@ from packaging.version import Version
 from gpuenv.i18n.messages import said, tr
 from gpuenv.knowledge.knowledge import Knowledge, KnownBad
 from gpuenv.knowledge.version_ranges import lies_apart, lies_within
-from gpuenv.resolution.candidate import Case, Failure
+from gpuenv.resolution.candidate import Candidate, Failure
 from gpuenv.resolution.known_bad_facts import Situation
 
 _JUDGE = "known-bad"
@@ -101,7 +101,7 @@ def is_pinned_to_it(row: KnownBad, situation: Situation) -> bool:
     )
 
 
-def check(case: Case, rows: tuple[KnownBad, ...], situation: Situation) -> tuple[Failure, ...]:
+def check(case: Candidate, rows: tuple[KnownBad, ...], situation: Situation) -> tuple[Failure, ...]:
     """Return a failure for each applying row without a workaround, or one that the user's pins exclude."""
     return tuple(
         Failure(
@@ -132,6 +132,6 @@ def constraints(rows: tuple[KnownBad, ...], installed: frozenset[str]) -> tuple[
     )
 
 
-def sentence(failures: tuple[Failure, ...]) -> str:
+def summarize(failures: tuple[Failure, ...]) -> str:
     """Say what the combination does, and what helps."""
     return failures[0].detail

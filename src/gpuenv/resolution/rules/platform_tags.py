@@ -14,7 +14,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from gpuenv.i18n.messages import tr
 from gpuenv.model.machine import Machine, System
 from gpuenv.model.wheel import WheelFile
-from gpuenv.resolution.candidate import Case, Failure, Found
+from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
 from gpuenv.resolution.rules.phrases import releases
 from gpuenv.resolution.target import Target
 
@@ -47,7 +47,7 @@ def _all_fit(found: frozenset[Tag], target: Target) -> bool:
     return all(any(_fits_system(tag, machine.system) for tag in tags) for machine in target.machines)
 
 
-def fitting(found: tuple[Found, ...], target: Target) -> tuple[Found, ...]:
+def fitting(found: tuple[IndexedFile, ...], target: Target) -> tuple[IndexedFile, ...]:
     """Return the files that fit every machine."""
     return tuple(item for item in found if fits(item.file, target))
 
@@ -91,7 +91,7 @@ def _parse_glibc(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".")[:2])
 
 
-def check(case: Case, target: Target) -> tuple[Failure, ...]:
+def check(case: Candidate, target: Target) -> tuple[Failure, ...]:
     """Return a failure where files exist but none fits the system."""
     if not case.found or fitting(case.found, target):
         return ()
@@ -117,7 +117,7 @@ def check(case: Case, target: Target) -> tuple[Failure, ...]:
     return (Failure("platform", key, detail, source, tuple(facts.items())),)
 
 
-def needed_glibc(found: tuple[Found, ...]) -> str | None:
+def needed_glibc(found: tuple[IndexedFile, ...]) -> str | None:
     """Return the least glibc, MAJOR.MINOR, that one of the files needs; None where no tag tells."""
     floors = [floor for item in found for tag in item.file.tags if (floor := least_glibc(tag.platform))]
     return ".".join(map(str, min(floors))) if floors else None
@@ -132,7 +132,7 @@ def _libc(machine: Machine) -> str:
     return f"{system.libc or 'libc'} {system.libc_version or '?'}"
 
 
-def sentence(failures: tuple[Failure, ...]) -> str:
+def summarize(failures: tuple[Failure, ...]) -> str:
     """Say which glibc the builds need and which one is there."""
     first = failures[0]
     if len(failures) == 1:

@@ -11,7 +11,7 @@ from packaging.version import Version
 from gpuenv.i18n.messages import tr
 from gpuenv.model.python import PythonOffer, parse_python_tag
 from gpuenv.model.wheel import WheelFile
-from gpuenv.resolution.candidate import Case, Failure, Found
+from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
 from gpuenv.resolution.rules.phrases import releases
 
 _ANY_PATCH = 99  # stands for the newest patch release, which a manager would bring
@@ -107,7 +107,7 @@ def _part_admits(item: Specifier, offer: PythonOffer) -> bool:
     return item.contains(str(full_version(offer)), prereleases=True)
 
 
-def pythons_of(found: tuple[Found, ...]) -> tuple[str, ...]:
+def pythons_of(found: tuple[IndexedFile, ...]) -> tuple[str, ...]:
     """Return the Pythons that the files are for, oldest first, as MAJOR.MINOR; `3` for any."""
     minors: set[tuple[int, ...]] = set()
     for item in found:
@@ -122,7 +122,11 @@ def pythons_of(found: tuple[Found, ...]) -> tuple[str, ...]:
 
 
 def check(
-    case: Case, fitting: tuple[Found, ...], offers: tuple[PythonOffer, ...], asked: str, source: str
+    case: Candidate,
+    fitting: tuple[IndexedFile, ...],
+    offers: tuple[PythonOffer, ...],
+    asked: str,
+    source: str,
 ) -> tuple[Failure, ...]:
     """Return a failure where the build has files, but none for a Python on offer; `asked` names those."""
     if not fitting or any(runs_on(item.file, offer) for item in fitting for offer in offers):
@@ -166,7 +170,7 @@ def not_provided(asked: str, provided: tuple[PythonOffer, ...], manager: str) ->
     return Failure("python", ("python", "provided", asked), detail, f"{manager}; option --python")
 
 
-def sentence(failures: tuple[Failure, ...]) -> str:
+def summarize(failures: tuple[Failure, ...]) -> str:
     """Say for which Pythons there are files."""
     first = failures[0]
     if len(failures) == 1 or first.key[1] == "provided":

@@ -7,12 +7,12 @@ from functools import cache
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
-from gpuenv.resolution.candidate import Case, Failure
+from gpuenv.resolution.candidate import Candidate, Failure
 from gpuenv.resolution.request import Request
 from gpuenv.resolution.target import Target
 
 
-def version_of(case: Case) -> Version:
+def version_of(case: Candidate) -> Version:
     """Return the version as the file carries it: with a local part on the PyTorch index."""
     return _with_local(case.torch, str(case.variant)) if case.kind == "pytorch" else case.torch
 
@@ -22,7 +22,7 @@ def _with_local(torch: Version, variant: str) -> Version:
     return Version(f"{torch.public}+{variant}")
 
 
-def in_question(case: Case, request: Request, target: Target) -> bool:
+def in_question(case: Candidate, request: Request, target: Target) -> bool:
     """Whether the build is of the kind that is looked for: a GPU's, unless CPU was asked or there is none.
 
     This is the promise that a CPU build is never chosen by surprise.
@@ -36,7 +36,7 @@ def in_question(case: Case, request: Request, target: Target) -> bool:
     return case.variant.is_cpu != bool(target.gpus)
 
 
-def check(case: Case, request: Request) -> tuple[Failure, ...]:
+def check(case: Candidate, request: Request) -> tuple[Failure, ...]:
     """Return a failure for a version or a variant that was not asked for."""
     failures: tuple[Failure, ...] = ()
     if not request.admits("torch", version_of(case)):
@@ -53,6 +53,6 @@ def check(case: Case, request: Request) -> tuple[Failure, ...]:
     return failures
 
 
-def sentence(failures: tuple[Failure, ...]) -> str:
+def summarize(failures: tuple[Failure, ...]) -> str:
     """Say what was not asked for."""
     return failures[0].detail

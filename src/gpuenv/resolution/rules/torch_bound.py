@@ -13,10 +13,10 @@ from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.ecosystem import BoundProject, WheelSet, minor_of
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import Because
-from gpuenv.resolution.candidate import Case, Failure, Found
+from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
 from gpuenv.resolution.request import Request, admits
 from gpuenv.resolution.rules import gpu_code as kernels
-from gpuenv.resolution.rules.companion import Match, Shelf
+from gpuenv.resolution.rules.companion import AvailableCompanions, CompanionMatch
 from gpuenv.resolution.target import Target, TargetGpu
 from gpuenv.resolution.torch_bound_tags import Binding, fits_cuda, parse_binding
 
@@ -30,7 +30,7 @@ class _Asked:
     """One project beside one build of torch."""
 
     project: BoundProject
-    case: Case
+    case: Candidate
     request: Request
     target: Target
     knowledge: Knowledge
@@ -45,8 +45,8 @@ class _Asked:
 
 
 def match(
-    case: Case, request: Request, target: Target, knowledge: Knowledge, shelf: Shelf
-) -> tuple[Match, ...] | Failure:
+    case: Candidate, request: Request, target: Target, knowledge: Knowledge, shelf: AvailableCompanions
+) -> tuple[CompanionMatch, ...] | Failure:
     """Return, for each project, the wheels that go with the build, the best first.
 
     Returns what is wrong with the first project that has none. One that PyPI has wheels of is left to the
@@ -64,7 +64,7 @@ def match(
     return tuple(matches)
 
 
-def _match_one(asked: _Asked, shelf: Shelf) -> Match | Failure | None:
+def _match_one(asked: _Asked, shelf: AvailableCompanions) -> CompanionMatch | Failure | None:
     detail = _too_old(asked.project, asked.request, asked.target)
     if detail:
         return _failure(asked, "gpu", detail)
@@ -81,7 +81,7 @@ def _match_one(asked: _Asked, shelf: Shelf) -> Match | Failure | None:
         return _no_wheel(asked, wheels, shelf)
     able.sort(key=lambda item: item.order)
     able.sort(key=lambda item: item.release, reverse=True)
-    return Match(asked.name, tuple(_for_variant(item, asked.case) for item in able))
+    return CompanionMatch(asked.name, tuple(_for_variant(item, asked.case) for item in able))
 
 
 def unfit(request: Request, target: Target, knowledge: Knowledge) -> tuple[Because, ...]:
@@ -110,7 +110,7 @@ def _alone(project: BoundProject, request: Request, target: Target) -> str | Non
     return tr("{project} runs on GPUs alone", project=project.name)
 
 
-def _fits(item: Found, asked: _Asked, wheels: WheelSet) -> bool:
+def _fits(item: IndexedFile, asked: _Asked, wheels: WheelSet) -> bool:
     if not admits(asked.request.specifier(asked.name), item.file.version) or _is_unclean(item.file.url):
         return False
     binding = binding_of(item)
@@ -140,7 +140,7 @@ def _fits_abi(binding: Binding, asked: _Asked) -> bool:
     return of_torch in (None, binding.cxx11)
 
 
-def binding_of(item: Found) -> Binding | None:
+def binding_of(item: IndexedFile) -> Binding | None:
     """Return the torch that the name of a wheel tells, if it does."""
     try:
         return parse_binding(item.file.version.local or "")
@@ -148,12 +148,12 @@ def binding_of(item: Found) -> Binding | None:
         return None
 
 
-def is_own(item: Found) -> bool:
+def is_own(item: IndexedFile) -> bool:
     """Whether a wheel lies on a page that the matrix names."""
     return item.listing.source.origin == ORIGIN
 
 
-def is_by_address(item: Found, request: Request, knowledge: Knowledge) -> bool:
+def is_by_address(item: IndexedFile, request: Request, knowledge: Knowledge) -> bool:
     """Whether a chosen file must be named by its address.
 
     pip refuses a wheel whose name alone has a local version (flash-attn), and a version alone would not tell
@@ -164,17 +164,17 @@ def is_by_address(item: Found, request: Request, knowledge: Knowledge) -> bool:
     return is_bound and item.file.url.startswith(_REMOTE)
 
 
-def page_for(wheels: WheelSet, case: Case, version: str = "") -> str:
+def page_for(wheels: WheelSet, case: Candidate, version: str = "") -> str:
     """Return the page for a build of torch, and, where the pages go by them, for a release of the project."""
     major, minor = minor_of(case.torch)
     return wheels.page.format(torch=f"{major}.{minor}", variant=case.variant, version=version)
 
 
-def _for_variant(item: Found, case: Case) -> Found:
+def _for_variant(item: IndexedFile, case: Candidate) -> IndexedFile:
     return replace(item, file=replace(item.file, variant=case.variant))
 
 
-def _lacking(item: Found, asked: _Asked) -> TargetGpu | None:
+def _lacking(item: IndexedFile, asked: _Asked) -> TargetGpu | None:
     """The first GPU that a project's own wheel has no code for."""
     cuda = asked.case.cuda
     code = asked.knowledge.ecosystem.architectures(asked.name, item.release) if is_own(item) else ()
@@ -185,7 +185,7 @@ def _lacking(item: Found, asked: _Asked) -> TargetGpu | None:
     )
 
 
-def _no_code(item: Found, asked: _Asked) -> Failure:
+def _no_code(item: IndexedFile, asked: _Asked) -> Failure:
     gpu = _lacking(item, asked) or asked.target.gpus[0]
     code = asked.knowledge.ecosystem.architectures(asked.name, item.release)
     detail = tr(
@@ -198,7 +198,7 @@ def _no_code(item: Found, asked: _Asked) -> Failure:
     return _failure(asked, "code", detail, ("gpu", gpu.label))
 
 
-def _no_wheel(asked: _Asked, wheels: WheelSet, shelf: Shelf) -> Failure:
+def _no_wheel(asked: _Asked, wheels: WheelSet, shelf: AvailableCompanions) -> Failure:
     down = shelf.down.get(asked.name)
     if down is not None and down.source.name == wheels.name:
         facts = {"page": down.page, "problem": down.problem or ""}

@@ -26,7 +26,7 @@ from gpuenv.cli.output import (
 )
 from gpuenv.environments.folders.preconditions import check_beginning
 from gpuenv.environments.listing import Environment
-from gpuenv.environments.store import Place
+from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.text import render_text
 from gpuenv.i18n.messages import tr
@@ -35,11 +35,11 @@ from gpuenv.model.errors import Fix, InstallFailed, UsageError, VerificationFail
 from gpuenv.model.plan import Plan
 from gpuenv.operations import create as creating
 from gpuenv.operations.fetch_stack import Provided, StackNotFetchedError, fetch_stack
-from gpuenv.operations.plan_with_retries import Trials
+from gpuenv.operations.plan_with_retries import Fallback
 from gpuenv.operations.request_digest import request_digest
 from gpuenv.operations.resolve_all import check_disk, check_least_room, with_all_files
 from gpuenv.operations.unverified import find_unproven
-from gpuenv.operations.verify_created import prove
+from gpuenv.operations.verify_created import verify_created
 from gpuenv.planning.conda.choose import choose_manager
 from gpuenv.planning.options import PlanOptions
 
@@ -99,7 +99,7 @@ def create_as_asked(
         check_beginning(place, os.environ)
         check_least_room(manager, os.environ, place.path)
     mirrors = load_mirrors(os.environ)
-    trials = Trials(
+    trials = Fallback(
         options, mirrors, os.environ, target=str(place.path), tell=_teller(common), make=planning.make
     )
     with working(tr("reading indexes"), quiet=common.quiet):
@@ -138,7 +138,9 @@ def _unproven(name: str, options: PlanOptions, chosen: CreateArguments) -> Envir
     return find_unproven(name, request_digest(options), os.environ)
 
 
-def _offer(place: Place, plan: Plan, chosen: CreateArguments, common: Common, planning: Planning) -> None:
+def _offer(
+    place: EnvironmentPaths, plan: Plan, chosen: CreateArguments, common: Common, planning: Planning
+) -> None:
     """Show a plan and ask whether it may be carried out."""
     if not (common.quiet and chosen.yes):
         _show(plan, common, planning)
@@ -163,7 +165,7 @@ def _show(plan: Plan, common: Common, planning: Planning) -> None:
 def _carry_out(
     name: str,
     plan: Plan,
-    trials: Trials,
+    trials: Fallback,
     mirrors: Mirrors,
     chosen: CreateArguments,
     common: Common,
@@ -208,7 +210,7 @@ def _apply(
 
     def verify(python: Path) -> creating.Verified:
         with working(tr("verifying"), quiet=common.quiet):
-            proof = prove(python, plan, os.environ, devices)
+            proof = verify_created(python, plan, os.environ, devices)
         if proof.error is not None:
             proofs.append(proof.error)
         if not common.as_json and not common.quiet:

@@ -15,7 +15,7 @@ from gpuenv.cli.output import note
 from gpuenv.files.closed import append_closed
 from gpuenv.i18n.messages import tr
 from gpuenv.model.amounts import render_size
-from gpuenv.operations.fetch_stack import Watcher
+from gpuenv.operations.fetch_stack import FetchWatcher
 from gpuenv.untrusted.printable import printable
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def fetching(common: Common, log: Path) -> Iterator[Watcher]:
+def fetching(common: Common, log: Path) -> Iterator[FetchWatcher]:
     """Follow what is fetched: with a bar on a terminal, a line a file elsewhere; log it in any case."""
     with _shown(common) as watcher, TextIOWrapper(append_closed(log), encoding="utf-8") as lines:
         yield _Logged(watcher, lines)
@@ -69,7 +69,7 @@ class _Download:
 
 
 @contextmanager
-def _shown(common: Common) -> Iterator[Watcher]:
+def _shown(common: Common) -> Iterator[FetchWatcher]:
     if common.quiet:
         yield _Silent()
     elif not sys.stderr.isatty():
@@ -98,7 +98,7 @@ def new_bar() -> Progress:
 class _Logged:
     """Writes down what another watcher shows."""
 
-    watcher: Watcher
+    watcher: FetchWatcher
     lines: TextIO
 
     def begin(self, files: int, size: int | None) -> None:

@@ -13,7 +13,7 @@ from gpuenv.doctor.diagnosis import Diagnosis, render_diagnosis
 from gpuenv.doctor.render import render_diagnosis_text
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, UsageError, VerificationFailed
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.operations import interrupted_change as mending
 from gpuenv.planning.detect import detect
 
@@ -42,7 +42,7 @@ def doctor(environment: str | None, asked: DoctorArguments, common: Common) -> i
     return _tell(examined.diagnosis, common, warnings)
 
 
-def _warn_of_owner(examined: looking.Examination, asked: DoctorArguments) -> tuple[Warn, ...]:
+def _warn_of_owner(examined: looking.Examination, asked: DoctorArguments) -> tuple[PlanWarning, ...]:
     """Warn where only files were read, as the rest is another user's code; a repair is refused."""
     if examined.other_owner is None:
         return ()
@@ -56,7 +56,7 @@ def _warn_of_owner(examined: looking.Examination, asked: DoctorArguments) -> tup
         command = f"gpuenv doctor {shlex.quote(path)} --fix --trust"
         fix = Fix(tr("run it if you trust that user"), command)
         raise UsageError(text, code="other-owner", fixes=(fix,))
-    return (Warn("other-owner", text),)
+    return (PlanWarning("other-owner", text),)
 
 
 def _check(environment: str | None, asked: DoctorArguments) -> None:
@@ -87,7 +87,7 @@ def _mend(named: str | None, asked: DoctorArguments, common: Common) -> int | No
     return 0
 
 
-def _tell(diagnosis: Diagnosis, common: Common, warnings: tuple[Warn, ...] = ()) -> int:
+def _tell(diagnosis: Diagnosis, common: Common, warnings: tuple[PlanWarning, ...] = ()) -> int:
     if common.as_json:
         if diagnosis.root is not None:
             error = as_error(diagnosis)

@@ -11,7 +11,7 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
-from gpuenv.changes.apply import Changed, How, Provision, apply_change, change_steps
+from gpuenv.changes.apply import ApplyOptions, Changed, Provision, apply_change, change_steps
 from gpuenv.changes.install import plan_install
 from gpuenv.changes.open_environment import ChangeOptions, Opened, open_environment
 from gpuenv.changes.pip_hashes import hold_changes
@@ -36,8 +36,8 @@ from gpuenv.environments.folders.preconditions import check_change
 from gpuenv.environments.run_steps import new_log
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import load_mirrors
-from gpuenv.model.errors import Fix, Refused, UsageError, VerificationFailed
-from gpuenv.model.plan import Warn
+from gpuenv.model.errors import Fix, Unsatisfiable, UsageError, VerificationFailed
+from gpuenv.model.plan import PlanWarning
 from gpuenv.operations.fetch_stack import StackNotFetchedError, fetch_stack, not_fetched
 from gpuenv.operations.verify import VerifyOptions, VerifyResult, verify
 from gpuenv.operations.verify_created import only_devices
@@ -84,7 +84,7 @@ def _install_or_ask(
     """Return the change; on a terminal another torch is offered, and `--yes` is no yes to that."""
     try:
         return plan_install(opened, new, options, os.environ)
-    except Refused as error:
+    except Unsatisfiable as error:
         if error.code != "torch-held" or asked.yes or asked.dry_run or common.as_json or not _can_ask():
             raise
         return plan_install(opened, new, replace(options, torch=True), os.environ)
@@ -104,7 +104,7 @@ def uninstall(name: str, packages: list[str], asked: ChangeArguments, common: Co
         text = tr(
             "nothing needs {names} any more; --prune removes that as well", names=", ".join(removal.unneeded)
         )
-        planned = replace(planned, warnings=(*planned.warnings, Warn("unneeded", text)))
+        planned = replace(planned, warnings=(*planned.warnings, PlanWarning("unneeded", text)))
     proving = replace(asked, verify=asked.verify and "torch" not in gone)
     return _carry_out("uninstall", planned, proving, common, {"unneeded": list(removal.unneeded)})
 
@@ -192,7 +192,7 @@ def _apply(planned: PlannedChange, asked: ChangeArguments, common: Common) -> Ch
         return result
 
     log = new_log(planned.opened.place) if planned.changes else None
-    how = How(
+    how = ApplyOptions(
         show=not common.quiet and not (common.as_json and not sys.stderr.isatty()),
         tell=(lambda _: None) if common.quiet else note,
         verify=prove if asked.verify else None,

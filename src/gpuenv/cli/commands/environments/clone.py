@@ -22,7 +22,7 @@ from gpuenv.cli.output import (
     print_warnings,
     working,
 )
-from gpuenv.environments.store import Place
+from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.i18n.messages import tr
 from gpuenv.model.amounts import render_size
 from gpuenv.model.errors import VerificationFailed
@@ -54,7 +54,7 @@ def clone(source: str, name: str, common: Common, *, yes: bool, dry_run: bool, p
         check_terminal(assume="--yes", data=data)
         confirm(tr("create {path}?", path=planned.place.path), assume="--yes")
     with _copying(common) as progress:
-        how = cloning.How((lambda _: None) if common.quiet else note, progress)
+        how = cloning.CloneOptions((lambda _: None) if common.quiet else note, progress)
         python = cloning.clone(planned, how)
     return _end(planned.place, python, data, common, prove=prove)
 
@@ -72,7 +72,7 @@ def _planned_data(planned: cloning.PlannedClone) -> dict[str, Any]:
     }
 
 
-def _environment(place: Place, python: Path) -> dict[str, str]:
+def _environment(place: EnvironmentPaths, python: Path) -> dict[str, str]:
     return {"name": place.name, "path": str(place.path), "python": str(python)}
 
 
@@ -88,7 +88,7 @@ def _copying(common: Common) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, size: bar.update(task, completed=done, total=size)
 
 
-def _end(place: Place, python: Path, data: dict[str, Any], common: Common, *, prove: bool) -> int:
+def _end(place: EnvironmentPaths, python: Path, data: dict[str, Any], common: Common, *, prove: bool) -> int:
     proof: VerifyResult | None = None
     if prove:
         with working(tr("verifying"), quiet=common.quiet):
@@ -108,7 +108,9 @@ def _end(place: Place, python: Path, data: dict[str, Any], common: Common, *, pr
     return 0
 
 
-def _not_proven(error: VerificationFailed, place: Place, data: dict[str, Any]) -> VerificationFailed:
+def _not_proven(
+    error: VerificationFailed, place: EnvironmentPaths, data: dict[str, Any]
+) -> VerificationFailed:
     kept = tr("{path} is kept, recorded as not verified", path=place.path)
     return VerificationFailed(
         f"{error.message}; {kept}", code=error.code, because=error.because, fixes=error.fixes, data=data

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpuenv.activation import kernel as kernels
-from gpuenv.activation.entering import Entry, find_entry
+from gpuenv.activation.entering import EnteredEnvironment, find_entry
 from gpuenv.cli.options import ChangeArguments, Common, KernelArguments
 from gpuenv.cli.output import envelope, note, print_data, print_json
 from gpuenv.i18n.messages import tr
@@ -38,11 +38,11 @@ def kernel(name: str, asked: KernelArguments, common: Common) -> int:
     return 0
 
 
-def _environment(entry: Entry) -> dict[str, str]:
+def _environment(entry: EnteredEnvironment) -> dict[str, str]:
     return {"name": entry.name, "path": str(entry.root)}
 
 
-def _bring_ipykernel(entry: Entry, asked: KernelArguments, common: Common) -> None:
+def _bring_ipykernel(entry: EnteredEnvironment, asked: KernelArguments, common: Common) -> None:
     """Install what a kernel needs, torch held, after a yes."""
     if entry.record is None or (common.as_json and not asked.yes):
         raise _without_ipykernel(entry)
@@ -57,7 +57,7 @@ def _bring_ipykernel(entry: Entry, asked: KernelArguments, common: Common) -> No
     install(entry.name, ["ipykernel"], [], change, quietly)
 
 
-def _without_ipykernel(entry: Entry) -> UsageError:
+def _without_ipykernel(entry: EnteredEnvironment) -> UsageError:
     name = shlex.quote(entry.name)
     if entry.record is None:
         fix = Fix(tr("install it with the tool that made the environment"))
@@ -70,7 +70,7 @@ def _without_ipykernel(entry: Entry) -> UsageError:
     )
 
 
-def _remove(entry: Entry, prefix: Path | None, common: Common) -> int:
+def _remove(entry: EnteredEnvironment, prefix: Path | None, common: Common) -> int:
     removed = kernels.unregister(entry, os.environ, prefix)
     if common.as_json:
         data = {"environment": _environment(entry), "removed": [str(folder) for folder in removed]}

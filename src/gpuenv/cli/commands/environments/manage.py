@@ -11,7 +11,7 @@ from gpuenv.cli.table import render_table
 from gpuenv.i18n.messages import marked, tr
 from gpuenv.inspection.list_facts import ago, list_facts
 from gpuenv.model.amounts import render_size
-from gpuenv.model.plan import Warn
+from gpuenv.model.plan import PlanWarning
 from gpuenv.operations import manage as environments
 
 _COLUMNS = {
@@ -35,7 +35,7 @@ def list_environments(common: Common, *, everything: bool) -> int:
     rows = [{**environments.render_environment(item), **list_facts(item, os.environ)} for item in found]
     warnings = tuple(filter(None, map(environments.unreadable, found)))
     warnings += tuple(map(environments.interrupted, environments.list_interrupted(os.environ)))
-    warnings += tuple(Warn("proof-outdated", row["outdated"]) for row in rows if row["outdated"])
+    warnings += tuple(PlanWarning("proof-outdated", row["outdated"]) for row in rows if row["outdated"])
     if everything:
         rows += [environments.render_foreign(path) for path in environments.list_foreign(os.environ)]
     if common.as_json:

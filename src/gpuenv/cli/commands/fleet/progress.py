@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import note
 from gpuenv.fleet.render.run import host_name, state_of, verified_in_words
-from gpuenv.fleet.run import Watcher
+from gpuenv.fleet.run import FleetWatcher
 from gpuenv.fleet.run_model import Action, HostOutcome
 from gpuenv.i18n.messages import marked, tr
 from gpuenv.untrusted.printable import printable
@@ -28,7 +28,7 @@ _MOST_NAMED = 4
 
 
 @contextmanager
-def watching(common: Common) -> Iterator[Watcher]:
+def watching(common: Common) -> Iterator[FleetWatcher]:
     """Follow the machines: a bar and lines above it on a terminal, lines elsewhere, nothing if quiet."""
     if common.quiet or (common.as_json and not sys.stderr.isatty()):
         yield _Silent()

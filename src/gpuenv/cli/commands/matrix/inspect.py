@@ -10,7 +10,7 @@ from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, print_data, print_json, working
 from gpuenv.i18n.messages import tr
 from gpuenv.matrix.inspect_wheel import Inspection, inspect_wheel
-from gpuenv.matrix.page.runs_on import Generation
+from gpuenv.matrix.page.runs_on import SupportedGeneration
 from gpuenv.resolution.gpu_coverage import DriverNeed
 
 _MOST_NAMES = 6
@@ -59,7 +59,7 @@ def _data(inspection: Inspection) -> dict[str, Any]:
     }
 
 
-def _generation_data(item: Generation) -> dict[str, Any]:
+def _generation_data(item: SupportedGeneration) -> dict[str, Any]:
     return {
         "architecture": item.architecture,
         "compute_capabilities": [str(capability) for capability in item.capabilities],
@@ -94,7 +94,7 @@ def _lines(inspection: Inspection, *, verbose: bool) -> Iterator[str]:
         yield tr("  requires {requirement}", requirement=line)
 
 
-def _generation_line(item: Generation, *, verbose: bool) -> str:
+def _generation_line(item: SupportedGeneration, *, verbose: bool) -> str:
     line = tr(
         "  runs on {architecture} ({capabilities})",
         architecture=item.architecture,
@@ -105,7 +105,7 @@ def _generation_line(item: Generation, *, verbose: bool) -> str:
     return f"{line}: {_names(item, verbose=verbose)}" if item.names else line
 
 
-def _names(item: Generation, *, verbose: bool) -> str:
+def _names(item: SupportedGeneration, *, verbose: bool) -> str:
     """The names people know are short."""
     names = list(item.names) if verbose else sorted(item.names, key=len)[:_MOST_NAMES]
     more = len(item.names) - len(names)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings
 from gpuenv.i18n.messages import tr
-from gpuenv.matrix.refresh import Read, Refreshed, RefreshOptions, Watcher, refresh
-from gpuenv.matrix_checks.refresh_targets import Target
+from gpuenv.matrix.refresh import Read, Refreshed, RefreshOptions, RefreshWatcher, refresh
+from gpuenv.matrix_checks.refresh_targets import WheelTarget
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -88,7 +88,7 @@ def _data(refreshed: Refreshed, options: RefreshOptions) -> dict[str, Any]:
     }
 
 
-def _target_data(target: Target) -> dict[str, Any]:
+def _target_data(target: WheelTarget) -> dict[str, Any]:
     return {
         "project": target.project,
         "version": str(target.version),
@@ -100,7 +100,7 @@ def _target_data(target: Target) -> dict[str, Any]:
 
 
 @contextmanager
-def _watching(common: Common) -> Iterator[Watcher]:
+def _watching(common: Common) -> Iterator[RefreshWatcher]:
     if common.quiet or not sys.stderr.isatty():
         yield _Silent()
         return

@@ -14,7 +14,7 @@ from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, note, print_data, print_json
 from gpuenv.cli.table import render_table
 from gpuenv.i18n.messages import marked, tr
-from gpuenv.indexes.mirrors.verdict import Verdict
+from gpuenv.indexes.mirrors.verdict import MirrorStatus
 from gpuenv.mirrors.check import CheckedMirrors, CheckOptions, Follow, check_mirrors, raise_unless_served
 from gpuenv.model.amounts import render_size
 
@@ -76,14 +76,14 @@ def _tell(checked: CheckedMirrors) -> None:
         note(tr("{who} measured today and not asked again; --again measures anew", who=who))
 
 
-def _data(verdict: Verdict, checked: CheckedMirrors) -> dict[str, Any]:
+def _data(verdict: MirrorStatus, checked: CheckedMirrors) -> dict[str, Any]:
     at = verdict.measured_at
     told = {name: value for name, value in asdict(verdict).items() if name != "measured_at"}
     when = None if at is None else datetime.fromtimestamp(int(at), timezone.utc).isoformat()
     return {**told, "measured": when, "remembered": verdict.name in checked.remembered}
 
 
-def _row(verdict: Verdict) -> Mapping[str, Any]:
+def _row(verdict: MirrorStatus) -> Mapping[str, Any]:
     pace = verdict.bytes_per_s
     return {
         **asdict(verdict),

@@ -17,9 +17,17 @@ from gpuenv.cli.output import (
     print_warnings,
 )
 from gpuenv.i18n.messages import tr
-from gpuenv.mirrors.use import Change, Changes, UseOptions, apply_reset, apply_use, plan_reset, plan_use
+from gpuenv.mirrors.use import (
+    Changes,
+    ConfigurationChange,
+    UseOptions,
+    apply_reset,
+    apply_use,
+    plan_reset,
+    plan_use,
+)
 from gpuenv.model.mirror import Tool
-from gpuenv.secrets.url_credentials import redact
+from gpuenv.secrets.url_credentials import redact_credentials
 
 
 def use(name: str, options: UseOptions, common: Common, *, print_only: bool, yes: bool) -> int:
@@ -67,7 +75,7 @@ def _agreed(planned: Changes, common: Common, *, yes: bool) -> bool:
     return True
 
 
-def _tell_left(change: Change, common: Common) -> None:
+def _tell_left(change: ConfigurationChange, common: Common) -> None:
     if change.left and not common.quiet:
         keys = ", ".join(f"`{key}`" for key in change.left)
         note(tr("{file}: {keys} changed since and stay as they are", file=change.path, keys=keys))
@@ -81,13 +89,13 @@ def _print_only(planned: Changes, command: str, common: Common) -> int:
     for change in planned.changes:
         print_data(f"# {change.path}")
         text = (change.after or b"").decode("utf-8", "replace").rstrip("\n")
-        if redact(text) != text and not common.quiet:
+        if redact_credentials(text) != text and not common.quiet:
             hidden = tr(
                 "{file} holds a password, which is shown as ****: without --print it is written as it is",
                 file=change.path,
             )
             note(hidden)
-        print_file(redact(text))
+        print_file(redact_credentials(text))
     return 0
 
 
@@ -100,7 +108,7 @@ def _report(command: str, planned: Changes, common: Common, text: str) -> int:
     return 0
 
 
-def _data(change: Change) -> dict[str, Any]:
+def _data(change: ConfigurationChange) -> dict[str, Any]:
     return {
         "tool": change.tool,
         "path": str(change.path),

@@ -13,7 +13,7 @@ from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.locks.lock_plan import Hashing, lock_if_possible, lock_plan
 from gpuenv.model.locked import Locked
 from gpuenv.model.plan import Plan
-from gpuenv.planning.hashes.fetch import Follower
+from gpuenv.planning.hashes.fetch import HashProgress
 from gpuenv.planning.options import PlanOptions
 
 _ALSO_WITHOUT_HASHES = ("requirements.txt",)
@@ -22,7 +22,7 @@ _SHARED = ("environment.yml", "pixi.toml")  # those that other people read: no m
 
 
 def render_file(
-    decided: Plan, format_name: str, options: PlanOptions, follower: Follower | None = None
+    decided: Plan, format_name: str, options: PlanOptions, follower: HashProgress | None = None
 ) -> tuple[Plan, str]:
     """Return the plan, with what was found out on the way to its text, and the text in a format.
 

@@ -25,7 +25,7 @@ from gpuenv.fleet.model import FleetPlan
 from gpuenv.fleet.plan import in_words, may_be_parted, plan_fleet
 from gpuenv.fleet.render.plan import COLUMNS, render_fleet_data, render_groups, table_rows
 from gpuenv.i18n.messages import tr
-from gpuenv.model.errors import Fix, Refused, UsageError
+from gpuenv.model.errors import Fix, Unsatisfiable, UsageError
 from gpuenv.model.plan import Plan
 from gpuenv.planning.options import PlanOptions
 from gpuenv.untrusted.printable import printable
@@ -93,9 +93,9 @@ def _as_text(fleet: FleetPlan, common: Common) -> str:
     return printable(f"{table}\n\n{render_groups(fleet, verbose=common.verbose)}")
 
 
-def _unserved(fleet: FleetPlan) -> Refused:
+def _unserved(fleet: FleetPlan) -> Unsatisfiable:
     facts = {"count": len(fleet.unserved), "all": len(fleet.machines)}
-    return Refused(tr("{count} of {all} machines can't be served", **facts), code="machines-not-served")
+    return Unsatisfiable(tr("{count} of {all} machines can't be served", **facts), code="machines-not-served")
 
 
 def _written(output: Path | None, text: str) -> tuple[Path, ...]:

@@ -12,14 +12,14 @@ from gpuenv.cli.options import Common
 from gpuenv.cli.output import note
 from gpuenv.i18n.messages import tr
 from gpuenv.model.amounts import render_size
-from gpuenv.planning.hashes.fetch import Follower, Unwatched
+from gpuenv.planning.hashes.fetch import HashProgress, Unwatched
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 
 @contextmanager
-def hashing(common: Common) -> Iterator[Follower]:
+def hashing(common: Common) -> Iterator[HashProgress]:
     """Follow what is fetched: with a bar on a terminal, a line a file elsewhere."""
     if common.quiet:
         yield Unwatched()

@@ -29,7 +29,7 @@ from gpuenv.fleet.render.plan import render_fleet_data
 from gpuenv.fleet.render.slurm import SlurmGroup
 from gpuenv.formats.json import render_plan_data
 from gpuenv.i18n.messages import tr
-from gpuenv.model.errors import Because, Fix, Refused, UsageError
+from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
 from gpuenv.planning.options import PlanOptions
 
 _NAME = "torch"
@@ -62,10 +62,10 @@ def plan_for_nodes(options: PlanOptions, format_name: str, output: Path | None, 
     return error.exit_code if error else 0
 
 
-def unserved(fleet: FleetPlan) -> Refused:
+def unserved(fleet: FleetPlan) -> Unsatisfiable:
     """Return the error of machines that no plan is for, with each one's reason."""
     facts = {"count": len(fleet.unserved), "all": len(fleet.machines)}
-    return Refused(
+    return Unsatisfiable(
         tr("{count} of {all} machines can't be served", **facts),
         code="machines-not-served",
         because=tuple(Because(f"{one.name}: {one.problem}", one.file) for one in fleet.unserved),
