@@ -2,7 +2,8 @@
 
 Repeatable: the same facts give the same bytes. Facts that contradict each other are refused (exit 2) and
 nothing is written. `--pypi-pages DIR` holds PyPI's simple pages (`torch.html`, ...) for wheels.json, which is
-left as it is without them. manifest.json counts the rows of all.
+left as it is without them. manifest.json counts the rows of all; the schemas come from the fields of
+`knowledge.schema`.
 `--keep signatures` leaves a table as it is: that one takes most of the time.
 gpuenv must be importable: installed, or PYTHONPATH=src.
 """
@@ -28,6 +29,7 @@ from matrix_tables.known_bad import build_known_bad
 from matrix_tables.libraries import build_libraries
 from matrix_tables.mirrors import build_mirrors
 from matrix_tables.pythons import build_pythons
+from matrix_tables.schemas import schema_texts
 from matrix_tables.signatures import build_signatures
 from matrix_tables.torch import build_torch
 from matrix_tables.wheel_read import READ, prefer_wheels, read_records
@@ -52,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
         texts[MANIFEST] = render_table(manifest_rows(whole))
         if not options.allow_shrink:
             refuse_shrinking(options.out, tables)
-        write_tables(options.out, texts)
+        write_tables(options.out, {**texts, **schema_texts()})
     except UnusableFacts as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ from gpuenv.matrix.show import check_matrix
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import PLATFORMS
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+schemas = importlib.import_module("matrix_tables.schemas")
 MATRICES = Path(__file__).parents[2] / "matrices"
 TABLES = (
     "torch", "cuda", "gpus", "companions", "known-bad", "libraries", "wheels", "manifest", "mirrors", "conda",
@@ -35,6 +39,11 @@ def test_a_table_agrees_with_its_schema(table: str) -> None:
     schema = read(f"{table}.schema")
     jsonschema.Draft202012Validator.check_schema(schema)
     assert list(jsonschema.Draft202012Validator(schema).iter_errors(read(table))) == []
+
+
+def test_the_schemas_are_those_of_the_fields() -> None:
+    for name, text in schemas.schema_texts().items():
+        assert (MATRICES / f"{name}.json").read_text(encoding="utf-8") == text, "tools/build_matrices.py"
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -1,10 +1,10 @@
-"""What may stand in a field of a row: one function a kind of value."""
+"""What may stand in a field of a row: the check of a value, and what a JSON schema says of it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -13,7 +13,7 @@ from packaging.version import Version
 
 from gpuenv.i18n.messages import marked, tr
 from gpuenv.knowledge.records import SYSTEMS, WORDS
-from gpuenv.model.capability import parse_compute_capability
+from gpuenv.model.capability import parse_architecture, parse_compute_capability
 from gpuenv.model.variant import Variant, parse_cuda_version
 from gpuenv.model.wheel import PLATFORMS
 
@@ -21,39 +21,155 @@ Check = Callable[[Any], object]  # raises ValueError or TypeError for what may n
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """One field of a row; an optional one may be left out."""
+class FieldType:
+    """What may stand in a field; an optional one may be left out. JSON Schema can say less than `check`."""
 
-    name: str
     check: Check
-    optional: bool = False
+    schema: Mapping[str, Any]
+    is_optional: bool = False
 
 
-def check_fields(row: Mapping[str, Any], fields: tuple[Field, ...]) -> Iterator[str]:
+Fields = Mapping[str, FieldType]
+
+
+def check_fields(row: Mapping[str, Any], fields: Fields) -> Iterator[str]:
     """Tell what is wrong with the fields of a row."""
-    for field in fields:
-        if field.name not in row:
-            if not field.optional:
-                yield tr("`{key}` is missing", key=field.name)
+    for name, field in fields.items():
+        if name not in row:
+            if not field.is_optional:
+                yield tr("`{key}` is missing", key=name)
             continue
         try:
-            field.check(row[field.name])
+            field.check(row[name])
         except (ValueError, TypeError) as error:
-            yield f"`{field.name}`: {error}"
-    unknown = sorted(set(row) - {field.name for field in fields})
+            yield f"`{name}`: {error}"
+    unknown = sorted(set(row) - set(fields))
     if unknown:
         yield tr("unknown: {names}", names=", ".join(f"`{name}`" for name in unknown))
 
 
-def is_text(value: Any) -> None:
-    """Refuse what is no text, or a blank one."""
+def optional(field: FieldType) -> FieldType:
+    """Return the type of a field that may be left out."""
+    return replace(field, is_optional=True)
+
+
+def number(least: int = 0, most: int | None = None) -> FieldType:
+    """Return the type of a whole number within bounds."""
+
+    def check(value: Any) -> None:
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= (most or value):
+            raise ValueError(tr("{value!r} is no number", value=value))
+
+    bounds = {"minimum": least} if most is None else {"minimum": least, "maximum": most}
+    return FieldType(check, {"type": "integer", **bounds})
+
+
+def readable(parse: Callable[[str], object], pattern: str = ".") -> FieldType:
+    """Return the type of a text that `parse` reads, which raises ValueError for one that it can't.
+
+    `pattern` is what a schema says of such texts.
+    """
+
+    def check(value: Any) -> None:
+        _check_text(value)
+        parse(value)
+
+    return FieldType(check, {"type": "string", "pattern": pattern})
+
+
+def matching(pattern: str, what: str | None = None) -> FieldType:
+    """Return the type of a text that is as the pattern says; `what` is marked to be translated."""
+
+    def check(value: Any) -> None:
+        _check_text(value)
+        if not re.fullmatch(pattern, value):
+            raise ValueError(
+                tr("{value!r} is no {what}", value=value, what=tr(what) if what else f"`{pattern}`")
+            )
+
+    return FieldType(check, {"type": "string", "pattern": f"^({pattern})$"})
+
+
+def one_of(*allowed: object) -> FieldType:
+    """Return the type of what is one of these."""
+
+    def check(value: Any) -> None:
+        if value not in allowed:
+            raise ValueError(
+                tr("{value!r} is none of {allowed}", value=value, allowed=", ".join(map(str, allowed)))
+            )
+
+    return FieldType(check, {"enum": list(allowed)})
+
+
+def or_null(inner: FieldType) -> FieldType:
+    """Return the type of what is null, or passes `inner`."""
+
+    def check(value: Any) -> None:
+        if value is not None:
+            inner.check(value)
+
+    schema = inner.schema
+    null = {"enum": [*schema["enum"], None]} if "enum" in schema else {"type": [schema["type"], "null"]}
+    return FieldType(check, {**schema, **null})
+
+
+def list_of(inner: FieldType, *, least: int = 0) -> FieldType:
+    """Return the type of a list whose items pass `inner`."""
+
+    def check(value: Any) -> None:
+        if not isinstance(value, list):
+            raise TypeError(tr("{value!r} is no list", value=value))
+        if len(value) < least:
+            raise ValueError(tr("the list is empty"))
+        for item in value:
+            inner.check(item)
+
+    bound = {"minItems": least} if least else {}
+    return FieldType(check, {"type": "array", "items": inner.schema, **bound})
+
+
+def mapping(inner: FieldType) -> FieldType:
+    """Return the type of an object whose values pass `inner`."""
+
+    def check(value: Any) -> None:
+        if not isinstance(value, dict):
+            raise TypeError(tr("{value!r} is no object", value=value))
+        for item in value.values():
+            inner.check(item)
+
+    return FieldType(check, {"type": "object", "additionalProperties": inner.schema})
+
+
+def object_of(fields: Fields) -> FieldType:
+    """Return the type of an object with these fields."""
+
+    def check(value: Any) -> None:
+        if not isinstance(value, Mapping):
+            raise TypeError(tr("{value!r} is no object", value=value))
+        for complaint in check_fields(value, fields):
+            raise ValueError(complaint)
+
+    return FieldType(check, object_schema(fields))
+
+
+def object_schema(fields: Fields) -> dict[str, Any]:
+    """Return the JSON schema of an object with these fields."""
+    return {
+        "type": "object",
+        "properties": {name: field.schema for name, field in fields.items()},
+        "required": [name for name, field in fields.items() if not field.is_optional],
+        "additionalProperties": False,
+    }
+
+
+def _check_text(value: Any) -> None:
     if not isinstance(value, str) or not value.strip():
         raise ValueError(tr("{value!r} is no text", value=value))
 
 
-def is_regex(value: Any) -> None:
-    """Refuse what is no regular expression."""
-    is_text(value)
+def _check_regex(value: Any) -> None:
+    _check_text(value)
     try:
         re.compile(value)
     except re.error as error:
@@ -62,109 +178,30 @@ def is_regex(value: Any) -> None:
         ) from error
 
 
-def is_flag(value: Any) -> None:
-    """Refuse what is neither true nor false."""
+def _check_flag(value: Any) -> None:
     if not isinstance(value, bool):
         raise TypeError(tr("{value!r} is neither true nor false", value=value))
 
 
-def is_number(value: Any) -> None:
-    """Refuse what is no number, or a negative one."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(tr("{value!r} is no number", value=value))
-
-
-def readable(parse: Callable[[str], object]) -> Check:
-    """Return the check that `parse` reads the text; it raises ValueError for one that it can't."""
-
-    def check(value: Any) -> None:
-        is_text(value)
-        parse(value)
-
-    return check
-
-
-def matching(pattern: str, what: str) -> Check:
-    """Return the check that a text is as the pattern says; `what` is marked to be translated."""
-
-    def check(value: Any) -> None:
-        is_text(value)
-        if not re.fullmatch(pattern, value):
-            raise ValueError(tr("{value!r} is no {what}", value=value, what=tr(what)))
-
-    return check
-
-
-def one_of(*allowed: object) -> Check:
-    """Return the check that a value is one of these."""
-
-    def check(value: Any) -> None:
-        if value not in allowed:
-            raise ValueError(
-                tr("{value!r} is none of {allowed}", value=value, allowed=", ".join(map(str, allowed)))
-            )
-
-    return check
-
-
-def or_null(inner: Check) -> Check:
-    """Return the check that a value is null, or passes `inner`."""
-
-    def check(value: Any) -> None:
-        if value is not None:
-            inner(value)
-
-    return check
-
-
-def list_of(inner: Check, *, least: int = 0) -> Check:
-    """Return the check that a value is a list whose items pass `inner`."""
-
-    def check(value: Any) -> None:
-        if not isinstance(value, list):
-            raise TypeError(tr("{value!r} is no list", value=value))
-        if len(value) < least:
-            raise ValueError(tr("the list is empty"))
-        for item in value:
-            inner(item)
-
-    return check
-
-
-def mapping(inner: Check) -> Check:
-    """Return the check that a value is an object whose values pass `inner`."""
-
-    def check(value: Any) -> None:
-        if not isinstance(value, dict):
-            raise TypeError(tr("{value!r} is no object", value=value))
-        for item in value.values():
-            inner(item)
-
-    return check
-
-
-def is_variant(text: str) -> None:
-    """Refuse what is no variant that gpuenv plans."""
+def _check_variant(text: str) -> None:
     if not Variant(text).is_known:
         raise ValueError(tr("`{text}` is no variant such as cu126", text=text))
 
 
-def is_requirement(text: str) -> None:
-    """Refuse what is no PEP 508 requirement."""
+def _check_requirement(text: str) -> None:
     try:
         Requirement(text)
     except InvalidRequirement as error:
         raise ValueError(tr("`{text}` is no requirement: {error}", text=text, error=error)) from error
 
 
-def is_conditions(value: Any) -> None:
-    """Refuse what is no condition of a known-bad combination."""
-    mapping(is_text)(value)
+def _check_conditions(value: Any) -> None:
+    mapping(TEXT).check(value)
     if not value:
         raise ValueError(tr("a condition without facts"))
     for name, wanted in value.items():
         if name in _WORDS_ALLOWED:
-            one_of(*_WORDS_ALLOWED[name])(wanted)
+            one_of(*_WORDS_ALLOWED[name]).check(wanted)
         elif name not in WORDS:
             SpecifierSet(wanted)
 
@@ -174,17 +211,23 @@ _WORDS_ALLOWED: Mapping[str, tuple[str, ...]] = {
     "platform": PLATFORMS,
     "index": ("pypi", "pytorch"),
 }
-is_version = readable(Version)
-is_specifier = readable(SpecifierSet)
-is_cuda = readable(parse_cuda_version)
-is_capability = readable(parse_compute_capability)
-is_python = matching(r"cp\d{2,3}t?", marked("Python tag such as cp312"))
-is_wheel_python = matching(r"cp\d{2,3}t?|py[23]\d*(\.py3)?", marked("Python tag such as cp312 or py3"))
-
+TEXT = FieldType(_check_text, {"type": "string", "minLength": 1})
+TEXTS = list_of(TEXT)
+REGEX = FieldType(_check_regex, {"type": "string", "minLength": 1})
+FLAG = FieldType(_check_flag, {"type": "boolean"})
+NUMBER = number()
+VERSION = readable(Version, r"^[0-9][0-9A-Za-z.+!-]*$")
+SPECIFIER = readable(SpecifierSet, r"^(===|==|>=|<=|!=|~=|<|>)[^,;]+(,(===|==|>=|<=|!=|~=|<|>)[^,;]+)*$")
+CUDA = readable(parse_cuda_version, r"^[0-9]{1,2}\.[0-9]{1,2}$")
+CAPABILITY = readable(parse_compute_capability, r"^[0-9]{1,2}\.[0-9]$")
+ARCHITECTURE = readable(parse_architecture, r"^(sm|compute)_[0-9]{2,3}[af]?$")
+VARIANT = readable(_check_variant, r"^(cpu|cu[0-9]{2,3})$")
+REQUIREMENT = readable(_check_requirement, r"^[A-Za-z0-9]")
+PLATFORM = one_of(*PLATFORMS)
+PYTHON = matching(r"cp[0-9]{2,3}t?", marked("Python tag such as cp312"))
+WHEEL_PYTHON = matching(r"cp[0-9]{2,3}t?|py[23][0-9]*(\.py3)?", marked("Python tag such as cp312 or py3"))
+NAME = matching(r"[a-z0-9]+(-[a-z0-9]+)*", marked("normalized name of a project"))
+CONDITIONS = FieldType(_check_conditions, {**mapping(TEXT).schema, "minProperties": 1})
 
 # where a row was read, and how sure that is
-ORIGIN = (
-    Field("source", is_text),
-    Field("evidence", one_of("wheel", "matrix", "assumed")),
-    Field("note", is_text, optional=True),
-)
+ORIGIN: Fields = {"source": TEXT, "evidence": one_of("wheel", "matrix", "assumed"), "note": optional(TEXT)}

@@ -8,256 +8,233 @@ from datetime import date
 from packaging.utils import parse_wheel_filename
 
 from gpuenv.i18n.messages import marked
+from gpuenv.knowledge.api_changes import CODE_LANGUAGES, KINDS
+from gpuenv.knowledge.dependencies import ANY
 from gpuenv.knowledge.records import BASES, JUDGES, SYSTEMS
-from gpuenv.knowledge.schema.api_changes import API_CHANGE_FIELDS
-from gpuenv.knowledge.schema.dependencies import DEPENDENCIES
-from gpuenv.knowledge.schema.ecosystem import ECOSYSTEM
 from gpuenv.knowledge.schema.field_types import (
+    ARCHITECTURE,
+    CAPABILITY,
+    CONDITIONS,
+    CUDA,
+    FLAG,
+    NAME,
+    NUMBER,
     ORIGIN,
-    Field,
-    is_capability,
-    is_conditions,
-    is_cuda,
-    is_flag,
-    is_number,
-    is_python,
-    is_requirement,
-    is_specifier,
-    is_text,
-    is_variant,
-    is_version,
-    is_wheel_python,
+    PLATFORM,
+    PYTHON,
+    REGEX,
+    REQUIREMENT,
+    SPECIFIER,
+    TEXT,
+    TEXTS,
+    VARIANT,
+    VERSION,
+    WHEEL_PYTHON,
+    Fields,
     list_of,
     mapping,
     matching,
+    number,
+    object_of,
     one_of,
+    optional,
     or_null,
     readable,
 )
 from gpuenv.knowledge.schema.mirrors import SHIPPED_FIELDS
-from gpuenv.knowledge.schema.programs import CONDA_TOOLS, INSTALLER_FAULTS, NVIDIA_SMI, TEGRA
-from gpuenv.knowledge.schema.signatures import SIGNATURE_FIELDS
-from gpuenv.model.capability import parse_architecture
 from gpuenv.model.plan import RULES
 from gpuenv.model.wheel import PLATFORMS
+from gpuenv.signatures.catalogue import CLASSES, REPLANS
 
-_FLOORS = (Field("linux", or_null(is_version)), Field("windows", or_null(is_version)))
+Kinds = Mapping[str | None, Fields]
+
+
+def _kinds(**kinds: Fields) -> Kinds:
+    return {name: {"kind": one_of(name), **fields} for name, fields in kinds.items()}
+
+
+_INDEX = one_of("pypi", "pytorch")
+_CONFIDENCE = one_of("high", "medium", "low")
+_ID = matching(r"[a-z0-9]+(-[a-z0-9]+)*", marked("id such as driver-too-old"))
+_CHECK_ID = matching(r"D[0-9]{2}", marked("id of a check"))
+_MINOR_PYTHON = matching(r"3\.[0-9]{1,2}", marked("Python release such as 3.12"))
+_ADDRESS = matching(r"https?://[!-~]+", marked("address"))
+_TEMPLATE = matching(r"https?://([!-z|~]|\{(torch|variant|version)\})+", marked("address"))
+_PAGE_VARIANT = matching(r"cpu|cu[0-9]{2,3}", marked("variant such as cu126, cu12 or cpu"))
+_TEXTS, _VERSIONS, _PYTHONS = list_of(TEXT, least=1), list_of(VERSION), list_of(PYTHON, least=1)
+_CODE, _KNOWN_CODE = list_of(ARCHITECTURE, least=1), list_of(ARCHITECTURE)
+_PCI_IDS = list_of(matching(r"[0-9a-f]{4}", marked("PCI id such as 1b06")))
+_PACKAGES = list_of(matching(r"[a-z0-9][a-z0-9.+-]+"))
+_CASE = object_of({"needs": TEXT, "cause": TEXT, "fix": TEXT, "command": or_null(TEXT)})
+_FLOORS: Fields = {"linux": or_null(VERSION), "windows": or_null(VERSION)}
+# bytes, null where no wheel was read; `requires` have no markers: they hold on the platform
+_SIZES: Fields = {
+    "requires": list_of(REQUIREMENT), "size": or_null(NUMBER), "installed": or_null(NUMBER), **ORIGIN
+}  # fmt: skip
+_NEEDS = list_of(_TEXTS, least=1)
+_PATTERN = object_of({"regex": REGEX, "needs": _NEEDS})
+_SOURCE: Fields = {"source": TEXT}
+_TOOL = one_of("conda", "mamba", "micromamba", "rattler")
+_MEANS = one_of(
+    "missing", "unsatisfiable", "channel", "terms", "lock", "disk-full", "corrupt", "interrupted", "existing",
+    "no-gpu", "usage",
+)  # fmt: skip
+_SMI: Fields = {"contains": TEXT, "code": or_null(TEXT), "repair": or_null(TEXT), **_SOURCE}
 
 # Table -> kind of row -> fields; a table whose rows are all of one kind has no `kind` field.
-FIELDS: Mapping[str, Mapping[str | None, tuple[Field, ...]]] = {
-    "torch": {
-        None: (
-            Field("torch", is_version),
-            Field("variant", readable(is_variant)),
-            Field("platform", one_of(*PLATFORMS)),
-            Field("index", one_of("pypi", "pytorch")),
-            Field("cuda", or_null(is_cuda)),
-            Field("pythons", list_of(is_python, least=1)),
-            Field("architectures", list_of(readable(parse_architecture))),
-            Field("cudnn", or_null(is_version)),
-            Field("requires_cuda", is_cuda, optional=True),  # that of its METADATA, where it names one
-            Field("tags", list_of(is_text, least=1)),
-            Field("triton", or_null(is_specifier)),
-            Field("torchvision", list_of(is_version)),
-            Field("torchaudio", list_of(is_version)),
-            Field("torchtext", list_of(is_version)),
-            *ORIGIN,
-        )
-    },
-    "cuda": {
-        "release": (
-            Field("kind", is_text),
-            Field("cuda", is_cuda),
-            Field("release", is_version),
-            Field("label", is_text),
-            Field("branch", is_number),
-            *_FLOORS,
-            *ORIGIN,
-        ),
-        "family": (Field("kind", is_text), Field("major", is_number), *_FLOORS, *ORIGIN),
-        "branch": (
-            Field("kind", is_text),
-            Field("os", one_of(*SYSTEMS)),
-            Field("branch", is_number),
-            Field("cuda", is_cuda),
-            *ORIGIN,
-        ),
-        "architecture": (
-            Field("kind", is_text),
-            Field("architecture", is_text),
-            Field("compute_capabilities", list_of(is_capability, least=1)),
-            Field("first_cuda", is_cuda),
-            Field("last_cuda", or_null(is_cuda)),
-            Field("last_driver_branch", or_null(is_number)),
-            *ORIGIN,
-        ),
-        "integrated": (
-            Field("kind", is_text),
-            Field("compute_capability", is_capability),
-            Field("until_cuda", or_null(is_cuda)),
-            *ORIGIN,
-        ),
-    },
-    "gpus": {
-        None: (
-            Field("name", is_text),
-            Field("compute_capability", is_capability),
-            Field("architecture", is_text),
-            Field("family", is_text),
-            Field("pci_ids", list_of(matching(r"[0-9a-f]{4}", marked("PCI id such as 1b06")))),
-            Field("preferred", is_flag),
-            *ORIGIN,
-        )
-    },
-    "companions": {
-        "pair": (
-            Field("kind", is_text),
-            Field("torch", is_version),
-            Field("project", is_text),
-            Field("versions", list_of(is_version, least=1), optional=True),
-            Field("specifier", is_specifier, optional=True),
-            Field("basis", one_of(*BASES)),
-            *ORIGIN,
-        ),
-        "release": (
-            Field("kind", is_text),
-            Field("project", is_text),
-            Field("version", is_version),
-            Field("requires_torch", or_null(is_specifier)),
-            Field("requires_python", or_null(is_specifier)),
-            Field("pythons", list_of(is_wheel_python)),
-            Field("yanked", is_flag),
-            Field("pypi_cuda", mapping(is_cuda)),
-            Field("cuda_match", one_of("exact", "major", None)),
-            Field("architectures", list_of(readable(parse_architecture), least=1), optional=True),
-            *ORIGIN,
-        ),
-    },
-    "known-bad": {
-        None: (
-            Field("id", is_text),
-            Field("area", is_text),
-            Field("judge", one_of(*RULES, *JUDGES)),
-            Field("when", list_of(is_conditions)),
-            Field("unless", list_of(is_text)),
-            Field("when_text", list_of(is_text)),
-            Field("constrain", list_of(readable(is_requirement))),
-            Field("add", list_of(readable(is_requirement))),
-            Field("forbid", is_flag),
-            Field("avoid", is_flag),
-            Field("warn", is_flag),
-            Field("effect", is_text),
-            Field("error", or_null(is_text)),
-            Field("remedy", is_text),
-            Field("confidence", one_of("high", "medium", "low")),
-            *ORIGIN,
-        )
-    },
+FIELDS: Mapping[str, Kinds] = {
+    "torch": {None: {
+        "torch": VERSION, "variant": VARIANT, "platform": PLATFORM, "index": _INDEX, "cuda": or_null(CUDA),
+        "pythons": _PYTHONS, "architectures": _KNOWN_CODE, "cudnn": or_null(VERSION),
+        "requires_cuda": optional(CUDA),  # that of its METADATA, where it names one
+        "tags": _TEXTS, "triton": or_null(SPECIFIER),
+        "torchvision": _VERSIONS, "torchaudio": _VERSIONS, "torchtext": _VERSIONS, **ORIGIN,
+    }},
+    "cuda": _kinds(
+        release={"cuda": CUDA, "release": VERSION, "label": TEXT, "branch": NUMBER, **_FLOORS, **ORIGIN},
+        family={"major": NUMBER, **_FLOORS, **ORIGIN},
+        branch={"os": one_of(*SYSTEMS), "branch": NUMBER, "cuda": CUDA, **ORIGIN},
+        architecture={
+            "architecture": TEXT, "compute_capabilities": list_of(CAPABILITY, least=1), "first_cuda": CUDA,
+            "last_cuda": or_null(CUDA), "last_driver_branch": or_null(NUMBER), **ORIGIN,
+        },
+        integrated={"compute_capability": CAPABILITY, "until_cuda": or_null(CUDA), **ORIGIN},
+    ),
+    "gpus": {None: {
+        "name": TEXT, "compute_capability": CAPABILITY, "architecture": TEXT, "family": TEXT,
+        "pci_ids": _PCI_IDS, "preferred": FLAG, **ORIGIN,
+    }},
+    "companions": _kinds(
+        pair={
+            "torch": VERSION, "project": TEXT, "versions": optional(list_of(VERSION, least=1)),
+            "specifier": optional(SPECIFIER), "basis": one_of(*BASES), **ORIGIN,
+        },
+        release={
+            "project": TEXT, "version": VERSION, "requires_torch": or_null(SPECIFIER),
+            "requires_python": or_null(SPECIFIER), "pythons": list_of(WHEEL_PYTHON), "yanked": FLAG,
+            "pypi_cuda": mapping(CUDA), "cuda_match": one_of("exact", "major", None),
+            "architectures": optional(_CODE), **ORIGIN,
+        },
+    ),
+    "known-bad": {None: {
+        "id": TEXT, "area": TEXT, "judge": one_of(*RULES, *JUDGES), "when": list_of(CONDITIONS),
+        "unless": TEXTS, "when_text": TEXTS, "constrain": list_of(REQUIREMENT), "add": list_of(REQUIREMENT),
+        "forbid": FLAG, "avoid": FLAG, "warn": FLAG, "effect": TEXT, "error": or_null(TEXT), "remedy": TEXT,
+        "confidence": _CONFIDENCE, **ORIGIN,
+    }},
     "mirrors": {None: SHIPPED_FIELDS},
-    "signatures": {None: SIGNATURE_FIELDS},
-    "checks": {
-        None: (
-            Field("id", matching(r"D\d{2}", marked("id of a check"))),
-            Field("group", is_text),
-            Field("title", is_text),
-            Field("cases", mapping(mapping(or_null(is_text)))),
-            Field("instead", or_null(is_text)),
-            Field("common", is_text),
-            *ORIGIN,
-        )
-    },
-    "conda": {
-        None: (
-            Field("channel", is_text),
-            Field("torch", is_version),
-            Field("variant", readable(is_variant)),
-            Field("cuda", or_null(is_cuda)),
-            Field("platform", one_of(*PLATFORMS)),
-            Field("pythons", list_of(is_python, least=1)),
-            Field("architectures", list_of(readable(parse_architecture))),
-            Field("cudnn", or_null(is_version)),
-            Field("glibc", or_null(is_version)),
-            Field("build", is_text),  # a pattern; `{python}` stands for MAJOR.MINOR
-            Field("requires", list_of(is_text)),
-            Field("channels", list_of(is_text, least=1)),
-            Field("torchvision", list_of(is_version)),
-            Field("torchaudio", list_of(is_version)),
-            *ORIGIN,
-        )
-    },
-    "conda-tools": CONDA_TOOLS,
-    "installer-faults": INSTALLER_FAULTS,
-    "nvidia-smi": NVIDIA_SMI,
-    "tegra": TEGRA,
-    "images": {
-        None: (
-            Field("registry", is_text),
-            Field("repository", is_text),
-            Field("tag", is_text),
-            Field("digest", or_null(matching(r"sha256:[0-9a-f]{64}", marked("digest, sha256:...")))),
-            Field("digest_source", or_null(is_text)),
-            Field("flavour", one_of("slim", "cuda-runtime", "cuda-devel")),
-            Field("distribution", is_text),
-            Field("glibc", is_version),
-            Field("python", is_version),
-            Field("cuda", or_null(is_cuda)),
-            Field("release", or_null(is_version)),
-            Field("packages", list_of(is_text)),
-            Field("build_packages", list_of(is_text)),
-            Field("platforms", list_of(one_of(*PLATFORMS), least=1)),
-            *ORIGIN,
-        )
-    },
-    "pythons": {
-        None: (
-            Field("version", matching(r"3\.\d{1,2}", marked("Python release such as 3.12"))),
-            Field("released", readable(date.fromisoformat)),
-            Field("uv", list_of(one_of(*PLATFORMS))),
-            *ORIGIN,
-        )
-    },
-    "dependencies": DEPENDENCIES,
-    "ecosystem": ECOSYSTEM,
-    "api-changes": {None: API_CHANGE_FIELDS},
-    "libraries": {
-        "floor": (
-            Field("kind", is_text),
-            Field("library", is_text),
-            Field("name", is_text),
-            Field("counts", one_of("release", "cuda")),
-            Field("from", is_version),
-            Field("cuda", or_null(is_specifier)),
-            Field("min_compute_capability", is_capability),
-            Field("least_gpus", is_number),
-            Field("platforms", list_of(one_of(*PLATFORMS), least=1)),
-            Field("confidence", one_of("high", "medium", "low")),
-            *ORIGIN,
-        ),
-        "family": (
-            Field("kind", is_text),
-            Field("library", is_text),
-            Field("major", is_number),
-            Field("cuda", is_specifier),
-            *ORIGIN,
-        ),
-        "bundled": (
-            Field("kind", is_text),
-            Field("library", is_text),
-            Field("torch", is_version),
-            Field("cuda", is_cuda),
-            Field("version", is_version),
-            *ORIGIN,
-        ),
-    },
-    "wheels": {
-        None: (
-            Field("project", is_text),
-            Field("filename", readable(parse_wheel_filename)),
-            Field("index", one_of("pypi", "pytorch")),
-            Field("subdir", readable(is_variant), optional=True),
-            Field("sha256", matching(r"[0-9a-f]{64}", marked("SHA-256 digest")), optional=True),
-            Field("requires_python", is_text, optional=True),
-            Field("yanked", is_flag, optional=True),
-        )
-    },
-}
+    "signatures": {None: {
+        "id": _ID, "class": one_of(*CLASSES), "case_of": or_null(_ID), "priority": number(0, 100),
+        "patterns": list_of(_PATTERN, least=1), "unless": list_of(_PATTERN), "reads": list_of(REGEX),
+        "cause_en": TEXT, "cause_zh": TEXT, "fix_en": TEXT, "fix_zh": TEXT,
+        "detail_en": or_null(TEXT), "detail_zh": or_null(TEXT),
+        "replan": one_of(*REPLANS), "replan_how": or_null(TEXT), "wants": TEXTS,
+        "checks": list_of(matching(r"D[0-9]{2}", marked("check such as D01"))), "samples": _TEXTS,
+        "source": TEXT, "evidence": one_of("matrix", "assumed"), "note": optional(TEXT),
+    }},
+    "checks": {None: {
+        "id": _CHECK_ID, "group": TEXT, "title": TEXT, "cases": mapping(_CASE),
+        "instead": or_null(TEXT), "common": TEXT, **ORIGIN,
+    }},
+    "conda": {None: {
+        "channel": TEXT, "torch": VERSION, "variant": VARIANT, "cuda": or_null(CUDA), "platform": PLATFORM,
+        "pythons": _PYTHONS, "architectures": _KNOWN_CODE, "cudnn": or_null(VERSION),
+        "glibc": or_null(VERSION), "build": TEXT,  # a pattern; `{python}` stands for MAJOR.MINOR
+        "requires": TEXTS, "channels": _TEXTS, "torchvision": _VERSIONS, "torchaudio": _VERSIONS, **ORIGIN,
+    }},
+    # what other programs say: the conda tools, pip, uv, nvidia-smi
+    "conda-tools": _kinds(
+        exception={"tool": _TOOL, "name": TEXT, "means": _MEANS, **_SOURCE},
+        text={"tool": _TOOL, "means": _MEANS, "pattern": REGEX, **_SOURCE},
+        advice={"tool": _TOOL, "pattern": REGEX, **_SOURCE},
+        least={"tool": _TOOL, "version": VERSION, **_SOURCE},
+        flaw={"tool": _TOOL, "flaw": TEXT, "first": VERSION, "last": VERSION, **_SOURCE},
+    ),
+    "installer-faults": {None: {
+        "fault": one_of("hash", "broken-file", "missing", "status", "redirects", "timeout", "connection"),
+        "tool": one_of("pip", "uv"), "pattern": REGEX, "problem": TEXT, **_SOURCE,
+    }},
+    "nvidia-smi": _kinds(field=_SMI, message=_SMI, refusal=_SMI),
+    "tegra": {None: {
+        "chip": TEXT, "board": TEXT,
+        "compute_capability": CAPABILITY,  # no other GPU has it
+        "called": optional(_TEXTS),  # what its driver calls the GPU
+        "wheels": one_of("nvidia", "pytorch"),  # whose wheels of torch have code for its GPU
+        "first_release": optional(NUMBER),  # of Jetson Linux with which those run
+        **_SOURCE,
+    }},
+    "images": {None: {
+        "registry": TEXT, "repository": matching(r"[a-z0-9._/-]+"),
+        "tag": matching(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"),
+        "digest": or_null(matching(r"sha256:[0-9a-f]{64}", marked("digest, sha256:..."))),  # of the index
+        "digest_source": or_null(TEXT), "flavour": one_of("slim", "cuda-runtime", "cuda-devel"),
+        "distribution": TEXT, "glibc": VERSION, "python": VERSION, "cuda": or_null(CUDA),
+        "release": or_null(VERSION), "packages": _PACKAGES, "build_packages": _PACKAGES,
+        "platforms": list_of(PLATFORM, least=1), **ORIGIN,
+    }},
+    "pythons": {None: {
+        "version": _MINOR_PYTHON, "released": readable(date.fromisoformat, r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
+        "uv": list_of(PLATFORM), **ORIGIN,
+    }},
+    "dependencies": _kinds(
+        build={"torch": VERSION, "variant": VARIANT, "platform": PLATFORM, "index": _INDEX, **_SIZES},
+        file={"project": TEXT, "version": VERSION, "platform": one_of(*PLATFORMS, ANY), **_SIZES},
+    ),
+    # projects bound to torch, and where wheels for which torch lie
+    "ecosystem": _kinds(
+        set={
+            "set": NAME, "projects": list_of(NAME, least=1),
+            "page": _TEMPLATE,  # {torch} MAJOR.MINOR, {variant}, {version} of the project
+            "match": one_of("exact", "major"),  # of the CUDA of torch and of a wheel
+            "ended": FLAG,  # whether no page for a newer torch is to be expected
+            "missing_status": list_of(NUMBER), **ORIGIN,
+        },
+        project={
+            "project": NAME, "set": or_null(NAME),
+            "form": one_of("requires_dist", "find_links", "github_assets", "index", "docs_table", "none"),
+            "rule": TEXT, "least_compute_capability": or_null(CAPABILITY),
+            "least_for": or_null(SPECIFIER),  # releases of the project; null: all
+            "gpu_only": FLAG, **ORIGIN,
+        },
+        code={"project": NAME, "versions": SPECIFIER, "architectures": _CODE, **ORIGIN},
+        abi={
+            "torch": SPECIFIER, "variants": list_of(_PAGE_VARIANT),  # none: all
+            "cxx11": FLAG, **ORIGIN,
+        },
+        wheels={
+            "set": NAME, "by": or_null(TEXT),  # who built them, where it was not the project
+            "torch": matching(r"[0-9]{1,2}\.[0-9]{1,3}", marked("release MAJOR.MINOR")),
+            "variant": _PAGE_VARIANT,  # `cu12` is any CUDA 12
+            "platform": or_null(PLATFORM),  # null: the page tells
+            "pythons": list_of(WHEEL_PYTHON),  # none: the page tells
+            "versions": _VERSIONS,  # the newest first; none: the page tells
+            "pages": list_of(_ADDRESS),  # none: the set's
+            **ORIGIN,
+        },
+        requires={
+            "project": NAME, "version": VERSION, "requires_torch": or_null(SPECIFIER),
+            "requires_python": or_null(SPECIFIER), "pythons": TEXTS, "platforms": TEXTS, "yanked": FLAG,
+            **ORIGIN,
+        },
+    ),
+    "api-changes": {None: {
+        "id": _ID, "project": NAME, "version": VERSION, "kind": one_of(*KINDS), "often": FLAG,
+        "names": _TEXTS, "pattern": or_null(REGEX), "needs": list_of(_TEXTS),
+        "languages": list_of(one_of(*CODE_LANGUAGES), least=1), "text_en": TEXT, "text_zh": TEXT,
+        "sample": or_null(TEXT), **ORIGIN,
+    }},
+    "libraries": _kinds(
+        floor={
+            "library": TEXT, "name": TEXT, "counts": one_of("release", "cuda"), "from": VERSION,
+            "cuda": or_null(SPECIFIER), "min_compute_capability": CAPABILITY, "least_gpus": number(1),
+            "platforms": list_of(PLATFORM, least=1), "confidence": _CONFIDENCE, **ORIGIN,
+        },
+        family={"library": TEXT, "major": NUMBER, "cuda": SPECIFIER, **ORIGIN},
+        bundled={"library": TEXT, "torch": VERSION, "cuda": CUDA, "version": VERSION, **ORIGIN},
+    ),
+    "wheels": {None: {
+        "project": TEXT, "filename": readable(parse_wheel_filename, r"\.whl$"), "index": _INDEX,
+        "subdir": optional(VARIANT), "sha256": optional(matching(r"[0-9a-f]{64}", marked("SHA-256 digest"))),
+        "requires_python": optional(TEXT), "yanked": optional(FLAG),
+    }},
+}  # fmt: skip
