@@ -13,7 +13,7 @@ from index_server import IndexServer
 from running import Program
 from tiny_wheels import tiny_torch, tiny_torchvision, tiny_wheel
 
-from gpuenv.cli.options import FormatName
+from gpuenv.cli.choices import FormatName
 
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 CPU = ("torch==2.14.1", "torchvision", "--cuda", "cpu", "--python", PYTHON, "--manager", "uv")

@@ -67,7 +67,7 @@ class Context(typer.Context):
 
 
 def translate_help(command: Any) -> None:
-    """Put a command's help, that of its options and of the commands below it into the language."""
+    """Put a command's help and that of its options into the language."""
     command.context_class = Context
     for field in ("help", "epilog"):
         if getattr(command, field, None):
@@ -79,8 +79,6 @@ def translate_help(command: Any) -> None:
             parameter.help = said(parameter.help)
         if parameter.name == "install_completion":
             parameter.callback = _install_completion
-    for below in getattr(command, "commands", {}).values():
-        translate_help(below)
 
 
 def _install_completion(_context: Any, _parameter: Any, wanted: object) -> object:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import sys
@@ -84,7 +83,7 @@ def beyond_limits(error: Exception) -> UsageError | None:
 
 def _run_app(arguments: list[str]) -> int:
     _check_directory()
-    command = typer.main.get_command(_with_command(arguments))
+    command = typer.main.get_command(app)
     if spoken() != ENGLISH:
         from gpuenv.cli.help_text import translate_help  # noqa: PLC0415 - English is as typer writes it
 
@@ -98,17 +97,6 @@ def _run_app(arguments: list[str]) -> int:
     except SystemExit:  # so typer leaves where the reader of a help text has gone
         return 0
     return status if isinstance(status, int) else 0
-
-
-def _with_command(arguments: list[str]) -> typer.Typer:
-    """Return the program with the one command that is run: to put all together takes as long as to detect."""
-    name = next(iter(arguments), None)
-    named = [one for one in app.registered_commands if one.callback and one.callback.__name__ == name]
-    if not named:
-        return app
-    lean = copy.copy(app)
-    lean.registered_commands, lean.registered_groups = named, []
-    return lean
 
 
 def _explained(error: GpuenvError) -> GpuenvError:

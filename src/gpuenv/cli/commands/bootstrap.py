@@ -10,8 +10,9 @@ from gpuenv.bootstrap.bootstrap import BootstrapOptions, Script, make_bootstrap
 from gpuenv.bootstrap.folder import SCRIPT, WHEELS, WriteProgress, write_folder
 from gpuenv.bootstrap.lab import read_lab
 from gpuenv.cli.commands.create.progress import following
+from gpuenv.cli.commands.plan.options import BootstrapArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
-from gpuenv.cli.options import BootstrapArguments, Common, PlanArguments
+from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, note, print_file, print_json, print_warnings, working
 from gpuenv.files.write_output import write_file
 from gpuenv.i18n.messages import tr

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from gpuenv.cli.commands.plan.options import PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
-from gpuenv.cli.options import Common, PlanArguments
+from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, note, print_file, print_json, print_warnings, working
 from gpuenv.files.write_output import keep_foreign, write_file
 from gpuenv.formats.json import render_plan_data

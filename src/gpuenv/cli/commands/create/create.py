@@ -12,8 +12,9 @@ from typing import Any
 
 from gpuenv.changes.pip_hashes import with_files_held
 from gpuenv.cli.commands.create.progress import fetching, following
+from gpuenv.cli.commands.plan.options import CreateArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
-from gpuenv.cli.options import Common, CreateArguments, PlanArguments
+from gpuenv.cli.options import Common
 from gpuenv.cli.output import (
     check_terminal,
     confirm,

@@ -6,7 +6,8 @@ import os
 import shlex
 import sys
 
-from gpuenv.cli.options import Common, DoctorArguments
+from gpuenv.cli.commands.doctor.options import DoctorArguments
+from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings, working
 from gpuenv.doctor import examine as looking
 from gpuenv.doctor.diagnosis import Diagnosis, render_diagnosis

@@ -9,7 +9,8 @@ from typing import Any
 
 from gpuenv.cli.commands.create.progress import fetching
 from gpuenv.cli.commands.doctor import doctor as telling
-from gpuenv.cli.options import Common, DoctorArguments
+from gpuenv.cli.commands.doctor.options import DoctorArguments
+from gpuenv.cli.options import Common
 from gpuenv.cli.output import (
     check_terminal,
     confirm,

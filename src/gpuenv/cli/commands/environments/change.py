@@ -20,7 +20,8 @@ from gpuenv.changes.resolve import PlannedChange
 from gpuenv.changes.uninstall import plan_uninstall
 from gpuenv.changes.update import plan_update
 from gpuenv.cli.commands.create.progress import fetching
-from gpuenv.cli.options import ChangeArguments, Common
+from gpuenv.cli.commands.environments.options import ChangeArguments
+from gpuenv.cli.options import Common
 from gpuenv.cli.output import (
     check_terminal,
     confirm,

@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 
 from gpuenv.changes.open_environment import ChangeOptions, Opened, open_environment
-from gpuenv.cli.options import Common, FormatName, ManagerName, PlanArguments
+from gpuenv.cli.choices import FormatName, ManagerName
+from gpuenv.cli.commands.plan.options import PlanArguments
+from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, json_text, note, print_data, print_json, print_warnings, working
 from gpuenv.files.write_output import write_file
 from gpuenv.formats.json import render_plan_data
@@ -94,7 +96,7 @@ def _wanted(opened: Opened, requirements: tuple[str, ...], options: ChangeOption
 def _plan(wanted: PlanArguments, chosen: str, output: Path | None, common: Common) -> int:
     if chosen == "bootstrap":
         from gpuenv.cli.commands.bootstrap import bootstrap  # noqa: PLC0415
-        from gpuenv.cli.options import BootstrapArguments  # noqa: PLC0415
+        from gpuenv.cli.commands.plan.options import BootstrapArguments  # noqa: PLC0415
 
         return bootstrap(wanted, BootstrapArguments(pin=True), None, output, common)
     from gpuenv.cli.commands.plan.plan import plan  # noqa: PLC0415

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from gpuenv.activation import kernel as kernels
 from gpuenv.activation.entering import EnteredEnvironment, find_entry
-from gpuenv.cli.options import ChangeArguments, Common, KernelArguments
+from gpuenv.cli.commands.environments.options import ChangeArguments, KernelArguments
+from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, note, print_data, print_json
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError

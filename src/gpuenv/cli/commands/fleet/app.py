@@ -5,41 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from gpuenv.cli import options as o
 from gpuenv.cli.commands.fleet import options as f
+from gpuenv.cli.declaration import Declared, argument, option
 
-fleet_app = typer.Typer(
-    help="The same for many machines, through Ansible or Slurm; they need nothing but Python 3.8.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+declared = Declared()
+fleet = declared.group(
+    "fleet", "The same for many machines, through Ansible or Slurm; they need nothing but Python 3.8."
 )
-_Name = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME",
-        help="The environment: a name, or a path as it is on the machines.",
-        show_default=False,
-    ),
-]
+_Name = Annotated[str, argument("NAME", "The environment: a name, or a path as it is on the machines.")]
 
 
-@fleet_app.callback()
-def _group(lang: o.Language = o.LanguageName.auto) -> None: ...
-
-
-@fleet_app.command("detect")
-@o.grouped
+@fleet.command("detect")
 def detect(
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            envvar="GPUENV_FLEET_OUTPUT",
-            help="Save each machine in DIR, for `gpuenv plan --machines DIR`.",
+        option(
+            "-o --output DIR",
+            "Save each machine in DIR, for `gpuenv plan --machines DIR`.",
+            variable="GPUENV_FLEET_OUTPUT",
         ),
     ] = None,
     *,
@@ -52,22 +36,15 @@ def detect(
     return command.detect(where, output, common)
 
 
-@fleet_app.command("plan")
-@o.grouped
-def plan(
-    *,
-    wanted: f.FleetPlanArguments,
-    where: f.FleetArguments,
-    common: o.Common,
-) -> int:
+@fleet.command("plan")
+def plan(*, wanted: f.FleetPlanArguments, where: f.FleetArguments, common: o.Common) -> int:
     """Decide for all machines: one environment, or the fewest groups; change nothing."""
     from gpuenv.cli.commands.fleet import fleet as command  # noqa: PLC0415
 
     return command.plan(wanted, where, common)
 
 
-@fleet_app.command("create")
-@o.grouped
+@fleet.command("create")
 def create(
     name: _Name,
     *,
@@ -85,8 +62,7 @@ def create(
     return command.create(name, wanted, chosen, where, common)
 
 
-@fleet_app.command("verify")
-@o.grouped
+@fleet.command("verify")
 def verify(
     name: _Name,
     with_compile: o.Compile = False,

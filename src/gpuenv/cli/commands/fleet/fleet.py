@@ -10,8 +10,9 @@ from typing import Any
 
 from gpuenv.cli.commands.fleet.options import FleetArguments, FleetCreateArguments, FleetPlanArguments
 from gpuenv.cli.commands.fleet.progress import watching
+from gpuenv.cli.commands.plan.options import PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
-from gpuenv.cli.options import Common, PlanArguments
+from gpuenv.cli.options import Common
 from gpuenv.cli.output import (
     check_terminal,
     confirm,

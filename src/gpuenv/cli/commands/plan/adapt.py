@@ -13,8 +13,9 @@ from gpuenv.adapt.adapt import Adapting, adapt
 from gpuenv.adapt.model import Adaptation
 from gpuenv.adapt.render import patch_of, render_adaptation_data, render_changes
 from gpuenv.adapt.write import write_files
+from gpuenv.cli.commands.plan.options import AdaptArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import DEFAULT_TARGET, options_of
-from gpuenv.cli.options import AdaptArguments, Common, PlanArguments
+from gpuenv.cli.options import Common
 from gpuenv.cli.output import (
     envelope,
     json_text,

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from gpuenv.cli.options import Common, PlanArguments
+from gpuenv.cli.commands.plan.options import PlanArguments
+from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, json_text, note, print_file, print_json, print_warnings, working
 from gpuenv.files.write_output import keep_foreign, write_file
 from gpuenv.formats.json import render_plan_data

@@ -1,0 +1,149 @@
+"""The commands that have no folder of their own; `cache` and `self` keep gpuenv's own house."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gpuenv.cli import options as o
+from gpuenv.cli.completion import complete_environment
+from gpuenv.cli.declaration import Declared, argument, option
+
+declared = Declared()
+cache = declared.group("cache", "gpuenv's own cache: where it is, what is in it, emptying it.")
+own = declared.group("self", "gpuenv itself: its version.")
+
+
+@declared.command()
+def detect(*, common: o.Common) -> int:
+    """Tell what this machine is: driver, GPUs, system, toolkit, conda tools, Pythons.
+
+    Save `gpuenv detect --json` on one machine to plan for it on another: `gpuenv plan --machine FILE`.
+    """
+    from gpuenv.cli.commands import detect as command  # noqa: PLC0415
+
+    return command.detect(common)
+
+
+@declared.command()
+def verify(
+    environment: o.Environment = None,
+    devices: o.Devices = None,
+    with_compile: o.Compile = False,
+    nccl: o.Nccl = False,
+    timeout_s: Annotated[float, option("--timeout SECONDS", "Give up after this long.")] = 300,
+    trust: o.Trust = False,
+    *,
+    common: o.Common,
+) -> int:
+    """Run real work on every GPU in an environment and report."""
+    from gpuenv.cli.commands import verify as command  # noqa: PLC0415
+    from gpuenv.operations.verify import VerifyOptions  # noqa: PLC0415
+
+    limit_s = command.check_limit(timeout_s)
+    options = VerifyOptions(tuple(devices) if devices else None, with_compile, nccl, limit_s, trust)
+    return command.verify(environment, options, common)
+
+
+@declared.command()
+def explain(
+    words: Annotated[
+        list[str] | None, argument("[TEXT|FILE|-]...", "An error message, a log, or - for standard input.")
+    ] = None,
+    *,
+    common: o.Common,
+) -> int:
+    """Tell what an error message or a whole log means: cause, class, fix.
+
+    Of a huge log the last 16 MB are read. Where another environment repairs it, the command is planned for
+    this machine.
+    """
+    from gpuenv.cli.commands import explain as command  # noqa: PLC0415
+
+    return command.explain(tuple(words or ()), common)
+
+
+@declared.command()
+def info(
+    name: Annotated[
+        str | None,
+        argument("[NAME]", "An environment that gpuenv made.", autocompletion=complete_environment),
+    ] = None,
+    *,
+    common: o.Common,
+) -> int:
+    """Print what a bug report needs: gpuenv, machine, variables, an environment's packages; no passwords."""
+    from gpuenv.cli.commands import info as command  # noqa: PLC0415
+
+    return command.info(name, common)
+
+
+@declared.command()
+def version(*, common: o.Common) -> int:
+    """Print gpuenv's version."""
+    from gpuenv.cli.commands import info as command  # noqa: PLC0415
+
+    return command.version(common)
+
+
+@declared.command("help")
+def help_of_command(
+    context: typer.Context,
+    words: Annotated[list[str] | None, argument("[COMMAND]...", "Left out: all commands.")] = None,
+) -> None:
+    """Print the help of a command: `gpuenv help mirrors use`."""
+    root = context.find_root()
+    root.command.main([*(words or ()), "--help"], prog_name="gpuenv", standalone_mode=False)
+
+
+@cache.command("dir")
+def cache_directory(*, common: o.Common) -> int:
+    """Print the cache directory."""
+    from gpuenv.cli.commands import cache as command  # noqa: PLC0415
+
+    return command.directory(common)
+
+
+@cache.command("size")
+def cache_size(*, common: o.Common) -> int:
+    """List what is in the cache and how much it takes; uv's own cache is shared with uv and not counted."""
+    from gpuenv.cli.commands import cache as command  # noqa: PLC0415
+
+    return command.size(common)
+
+
+@cache.command("clean")
+def cache_clean(
+    with_uv: Annotated[
+        bool, option("--uv", "Also run `uv cache clean`: all of uv's cache.", variable="GPUENV_CLEAN_UV")
+    ] = False,
+    yes: o.Yes = False,
+    *,
+    common: o.Common,
+) -> int:
+    """Remove what is in the cache; environments keep working, and uv's own cache stays.
+
+    What a running gpuenv uses is kept. The next plan reads the indexes anew.
+    """
+    from gpuenv.cli.commands import cache as command  # noqa: PLC0415
+
+    return command.clean(common, with_uv=with_uv, yes=yes)
+
+
+@own.command("version")
+def self_version(
+    check: Annotated[
+        bool,
+        option(
+            "--check", "Also ask your indexes whether they list a newer one.", variable="GPUENV_SELF_CHECK"
+        ),
+    ] = False,
+    offline: o.Offline = False,
+    *,
+    common: o.Common,
+) -> int:
+    """Print gpuenv's version; nothing is asked of any index without --check."""
+    from gpuenv.cli.commands import own_version as command  # noqa: PLC0415
+
+    return command.own_version(common, check=check, offline=offline)

@@ -1,0 +1,17 @@
+"""`gpuenv doctor`."""
+
+from __future__ import annotations
+
+from gpuenv.cli import options as o
+from gpuenv.cli.commands.doctor.options import DoctorArguments
+from gpuenv.cli.declaration import Declared
+
+declared = Declared()
+
+
+@declared.command()
+def doctor(environment: o.Environment = None, *, asked: DoctorArguments, common: o.Common) -> int:
+    """Say why torch does not use the GPU: one root cause, what it needs, and the command that mends it."""
+    from gpuenv.cli.commands.doctor import doctor as command  # noqa: PLC0415
+
+    return command.doctor(environment, asked, common)

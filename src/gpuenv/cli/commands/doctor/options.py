@@ -1,0 +1,29 @@
+"""The options of `doctor`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from gpuenv.cli import options as o
+from gpuenv.cli.declaration import option
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorArguments:
+    """The options that only `doctor` has, but where from a repair may take packages."""
+
+    python: Annotated[
+        Path | None, option("--python PATH", "The Python to look at.", variable="GPUENV_DOCTOR_PYTHON")
+    ] = None
+    fix: Annotated[bool, option("--fix", "Show the repair, and make it after a yes.")] = False
+    yes: o.Yes = False
+    verify: Annotated[bool, option("--verify/--no-verify", "Put torch to work as well.")] = True
+    save: Annotated[Path | None, option("--save FILE", "Write what was read to FILE.")] = None
+    trust: o.Trust = False
+    findings: Annotated[Path | None, option("--findings FILE", "Judge what --save wrote elsewhere.")] = None
+    mirrors: o.Mirrors = None
+    find_links: o.FindLinks = None
+    offline: o.Offline = False
+    only_binary: o.OnlyBinary = False

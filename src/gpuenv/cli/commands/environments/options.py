@@ -1,0 +1,45 @@
+"""The options of the commands that change an environment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from gpuenv.cli import options as o
+from gpuenv.cli.declaration import option
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeArguments:
+    """The options of the commands that change an environment."""
+
+    torch: Annotated[bool, option("--torch", "Torch may change as well; --yes alone is not enough.")] = False
+    mirrors: o.Mirrors = None
+    find_links: o.FindLinks = None
+    offline: o.Offline = False
+    only_binary: o.OnlyBinary = False
+    dry_run: Annotated[bool, option("--dry-run", "Only show what would change.")] = False
+    yes: o.Yes = False
+    verify: o.Verify = True
+
+
+@dataclass(frozen=True, slots=True)
+class KernelArguments:
+    """The options that only `kernel` has, and where from it may take ipykernel."""
+
+    remove: Annotated[
+        bool, option("--remove", "Remove the kernel again.", variable="GPUENV_KERNEL_REMOVE")
+    ] = False
+    prefix: Annotated[
+        Path | None,
+        option(
+            "--prefix DIR",
+            "Register below DIR/share/jupyter, not with the user's own Jupyter.",
+            variable="GPUENV_KERNEL_PREFIX",
+        ),
+    ] = None
+    mirrors: o.Mirrors = None
+    find_links: o.FindLinks = None
+    offline: o.Offline = False
+    yes: o.Yes = False

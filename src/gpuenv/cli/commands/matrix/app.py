@@ -1,0 +1,96 @@
+"""`gpuenv matrix`: the compatibility matrices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from gpuenv.cli import options as o
+from gpuenv.cli.declaration import Declared, argument, option
+
+declared = Declared()
+matrix = declared.group("matrix", "The compatibility matrices: look, validate, bring up to date.")
+
+
+@matrix.command("show")
+def show(
+    table: Annotated[
+        str,
+        argument(
+            "[TABLE]",
+            "torch, cuda, gpus, companions, known-bad, dependencies, libraries, mirrors, conda, "
+            "signatures, checks, images, pythons, api-changes or ecosystem.",
+            show_default=True,
+        ),
+    ] = "torch",
+    html: Annotated[
+        Path | None,
+        option(
+            "--html FILE",
+            "Write a page to FILE instead: torch x CUDA x GPU generation, this machine highlighted.",
+        ),
+    ] = None,
+    *,
+    common: o.Common,
+) -> int:
+    """Print a matrix, each row with its source and evidence."""
+    from gpuenv.cli.commands.matrix import show as command  # noqa: PLC0415
+
+    return command.show(table, common) if html is None else command.show_page(html, common)
+
+
+@matrix.command("check")
+def check(
+    against: Annotated[
+        Path | None,
+        option("--against DIR", "Another copy of the matrices, no row of which may be missing here."),
+    ] = None,
+    *,
+    common: o.Common,
+) -> int:
+    """Validate the matrices: each row by itself, against the others and against what is published."""
+    from gpuenv.cli.commands.matrix import show as command  # noqa: PLC0415
+
+    return command.check(common, against)
+
+
+@matrix.command("inspect")
+def inspect(
+    wheel: Annotated[str, argument("WHEEL", "A wheel: a path or a URL.")],
+    thorough: Annotated[bool, option("--thorough", "Read on to the kernels where no list is found.")] = False,
+    *,
+    common: o.Common,
+) -> int:
+    """Tell what a wheel of torch is built for, from the wheel itself, without downloading it."""
+    from gpuenv.cli.commands.matrix import inspect as command  # noqa: PLC0415
+
+    return command.inspect(wheel, common, thorough=thorough)
+
+
+@matrix.command("refresh")
+def refresh(
+    indexes: Annotated[
+        list[str] | None, option("--index URL", "Read this index, not the configured ones; repeatable.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, option("--only REQ", "Only these, such as torch>=2.12; repeatable.")
+    ] = None,
+    dry_run: Annotated[bool, option("--dry-run", "Only list what would be read.")] = False,
+    write: Annotated[Path | None, option("--write DIR", "Merge into the matrices in DIR instead.")] = None,
+    reread: Annotated[bool, option("--reread", "Read what is known too, unless from the same file.")] = False,
+    thorough: Annotated[
+        bool,
+        option(
+            "--thorough",
+            "Read on to the kernels where no list is found: torch before 1.6, up to 90 MB a wheel.",
+        ),
+    ] = False,
+    *,
+    common: o.Common,
+) -> int:
+    """Find releases that the matrices do not know, and read them from the wheels; plans use them at once."""
+    from gpuenv.cli.commands.matrix import refresh as command  # noqa: PLC0415
+    from gpuenv.matrix.refresh import RefreshOptions  # noqa: PLC0415
+
+    options = RefreshOptions(tuple(indexes or ()), tuple(only or ()), dry_run, write, reread, thorough)
+    return command.run(options, common)

@@ -1,0 +1,96 @@
+"""`gpuenv mirrors`: which there are, which of them serve, and the configuration that names them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from gpuenv.cli import options as o
+from gpuenv.cli.choices import ConfiguredTool, ScopeName
+from gpuenv.cli.completion import complete_mirror
+from gpuenv.cli.declaration import Declared, argument, option
+
+if TYPE_CHECKING:
+    from gpuenv.model.mirror import Tool
+
+declared = Declared()
+mirrors = declared.group(
+    "mirrors",
+    "The mirrors: which there are, which of them serve, and pip's, uv's and conda's configuration.",
+)
+_Tools = Annotated[
+    list[ConfiguredTool] | None,
+    option(
+        "--for", "Only this tool's configuration; repeatable; mamba reads conda's.", variable="GPUENV_TOOL"
+    ),
+]
+_Print = Annotated[bool, option("--print", "Only print what would be written.")]
+
+
+@mirrors.command("list")
+def list_mirrors(*, common: o.Common) -> int:
+    """List the mirrors that gpuenv knows, the user's own among them, and what each carries."""
+    from gpuenv.cli.commands.mirrors import list as command  # noqa: PLC0415
+
+    return command.show(common)
+
+
+@mirrors.command("check")
+def check(
+    names: Annotated[
+        list[str] | None,
+        argument(
+            "[NAME|URL]...",
+            "The mirrors, by name or address; without any, all of them.",
+            autocompletion=complete_mirror,
+        ),
+    ] = None,
+    asked_for: Annotated[str | None, option("--for REQ", "Ask about one file: torch==2.14.1+cu126.")] = None,
+    again: Annotated[bool, option("--again", "Measure anew what was measured within a day.")] = False,
+    *,
+    common: o.Common,
+) -> int:
+    """Ask the mirrors which of them answer, hold this machine's torch and are up to date, and how fast.
+
+    A part of the very wheel is read from each, side by side. What is found is remembered for a day;
+    `--mirror auto` goes by it.
+    """
+    from gpuenv.cli.commands.mirrors import check as command  # noqa: PLC0415
+    from gpuenv.mirrors.check import CheckOptions  # noqa: PLC0415
+
+    return command.check(CheckOptions(tuple(names or ()), asked_for, again), common)
+
+
+@mirrors.command("use")
+def use(
+    name: Annotated[str, argument("NAME|URL", "The mirror.", autocompletion=complete_mirror)],
+    tools: _Tools = None,
+    scope: Annotated[
+        ScopeName,
+        option("--scope", "Whose configuration: the user's, the active environment's, everybody's."),
+    ] = ScopeName.user,
+    insecure: Annotated[str | None, option("--insecure NAME", "Take this mirror over plain http.")] = None,
+    print_only: _Print = False,
+    yes: o.Yes = False,
+    *,
+    common: o.Common,
+) -> int:
+    """Write a mirror into the configuration of pip, uv and conda; `mirrors reset` takes it back."""
+    from gpuenv.cli.commands.mirrors import use as command  # noqa: PLC0415
+    from gpuenv.mirrors.use import UseOptions  # noqa: PLC0415
+
+    options = UseOptions(_configured(tools), scope.value, insecure)
+    return command.use(name, options, common, print_only=print_only, yes=yes)
+
+
+@mirrors.command("reset")
+def reset(tools: _Tools = None, print_only: _Print = False, yes: o.Yes = False, *, common: o.Common) -> int:
+    """Bring back what `mirrors use` changed, byte for byte; in a file edited since, its own keys alone."""
+    from gpuenv.cli.commands.mirrors import use as command  # noqa: PLC0415
+
+    return command.reset(_configured(tools), common, print_only=print_only, yes=yes)
+
+
+def _configured(named: list[ConfiguredTool] | None) -> tuple[Tool, ...]:
+    """Return the tools whose files are meant, each once; mamba reads conda's."""
+    same: dict[str, Tool] = {"pip": "pip", "uv": "uv", "conda": "conda", "mamba": "conda"}
+    return tuple(dict.fromkeys(same[one.value] for one in named or ()))

@@ -1,0 +1,129 @@
+"""What is planned, and made by a plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from gpuenv.cli import options as o
+from gpuenv.cli.choices import FormatName
+from gpuenv.cli.commands.plan import options as p
+from gpuenv.cli.declaration import Declared, argument, option
+
+declared = Declared()
+
+
+@declared.command()
+def plan(
+    format_name: Annotated[
+        FormatName,
+        option(
+            "--format",
+            "How to print the plan; pip and uv are commands to paste, ansible is a folder of files, slurm"
+            " a script for sbatch.",
+        ),
+    ] = FormatName.text,
+    output: Annotated[Path | None, option("-o --output FILE", "Write the plan to FILE.")] = None,
+    *,
+    asked: p.AdaptArguments,
+    wanted: p.PlanArguments,
+    common: o.Common,
+) -> int:
+    """Decide and explain; change nothing but what --adapt --write was given."""
+    if asked.adapt:
+        from gpuenv.cli.commands.plan import adapt as plan_adapt  # noqa: PLC0415
+
+        return plan_adapt.plan_adapted(wanted, asked, format_name.value, output, common)
+    p.check_without_adapt(asked)
+    if format_name is FormatName.bootstrap:
+        from gpuenv.cli.commands import bootstrap  # noqa: PLC0415
+
+        return bootstrap.bootstrap(wanted, p.BootstrapArguments(pin=True), None, output, common)
+    from gpuenv.cli.commands.plan import plan as command  # noqa: PLC0415
+
+    return command.plan(wanted, format_name.value, output, common)
+
+
+@declared.command()
+def dockerfile(
+    base: Annotated[
+        str,
+        option(
+            "--base slim|cuda-runtime|cuda-devel|IMAGE",
+            "What to start from: a Python alone, as the wheels bring CUDA; CUDA's libraries beside; its "
+            "compiler as well, in a stage of its own; or an image of yours that has a Python.",
+        ),
+    ] = "slim",
+    output: Annotated[
+        Path | None,
+        option(
+            "-o --output FILE",
+            "Write the Dockerfile to FILE, and a .dockerignore beside it where there is none.",
+        ),
+    ] = None,
+    *,
+    wanted: p.PlanArguments,
+    common: o.Common,
+) -> int:
+    """Write a Dockerfile: the plan's very files by their hashes, checked for its GPUs while it is built.
+
+    With --gpu it plans for machines elsewhere: gpuenv dockerfile --gpu 8.6 --gpu 9.0 -o Dockerfile.gpu
+    """
+    from gpuenv.cli.commands import dockerfile as command  # noqa: PLC0415
+
+    return command.dockerfile(wanted, base, output, common)
+
+
+@declared.command()
+def create(
+    name: Annotated[
+        str | None,
+        argument("NAME", "The environment: a name, or a path; of a lab.toml left out: all of them."),
+    ] = None,
+    lab: o.LabFile = None,
+    *,
+    chosen: p.CreateArguments,
+    asked: p.AdaptArguments,
+    wanted: p.PlanArguments,
+    common: o.Common,
+) -> int:
+    """Plan, show, apply, verify: make an environment that works on this machine's GPUs."""
+    from gpuenv.cli.commands.create import create as command  # noqa: PLC0415
+
+    if asked.adapt:
+        from gpuenv.cli.commands.create import adapt as create_adapt  # noqa: PLC0415
+
+        return create_adapt.create_adapted(command.given(name), lab, wanted, asked, chosen, common)
+    p.check_without_adapt(asked)
+    if lab is not None:
+        from gpuenv.cli.commands.create.lab import create_lab  # noqa: PLC0415
+
+        return create_lab(lab, name, wanted, chosen, common)
+    return command.create(command.given(name), wanted, chosen, common)
+
+
+@declared.command()
+def bootstrap(
+    lab: o.LabFile = None,
+    output: Annotated[
+        str | None,
+        option(
+            "-o --output FILE",
+            "Write the script to FILE; with a slash at its end (DIR/) it is a folder that gets the script"
+            " and all that it needs, for use without an index.",
+        ),
+    ] = None,
+    *,
+    asked: p.BootstrapArguments,
+    wanted: p.PlanArguments,
+    common: o.Common,
+) -> int:
+    """Write a script that brings all of this to a bare Linux machine: a Python, gpuenv, environments.
+
+    It needs sh, tar and one of curl, wget and python3, no root. Each machine decides for itself what works
+    there, unless --pin decides here. It can be run at any time, takes up what was interrupted, and removes
+    what it made.
+    """
+    from gpuenv.cli.commands import bootstrap as command  # noqa: PLC0415
+
+    return command.bootstrap(wanted, asked, lab, output, common)

@@ -1,0 +1,162 @@
+"""The options of `plan`, `create` and their kin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from gpuenv.cli import options as o
+from gpuenv.cli.choices import ChannelName, ManagerName, PlatformName
+from gpuenv.cli.declaration import option
+
+
+@dataclass(frozen=True, slots=True)
+class PlanArguments:
+    """The options that `plan`, `create` and their kin share."""
+
+    requirements: o.Requirements = None
+    requirement_files: o.RequirementFiles = None
+    environment_file: o.EnvironmentFile = None
+    python: o.Python = None
+    cuda: o.Cuda = "auto"
+    machines: Annotated[
+        list[Path] | None,
+        option(
+            "--machine FILE",
+            "Plan for a saved `gpuenv detect --json`; several: one plan for all, or the fewest.",
+        ),
+    ] = None
+    machine_folder: Annotated[
+        Path | None,
+        option(
+            "--machines DIR", "Plan for all saved machines (*.json) in DIR: one environment, or the fewest."
+        ),
+    ] = None
+    driver: Annotated[
+        str | None, option("--driver VERSION", "Describe the machine: its NVIDIA driver, such as 535.104.05.")
+    ] = None
+    gpus: Annotated[
+        list[str] | None,
+        option(
+            "--gpu NAME|CC",
+            "Describe the machine: a GPU by name or compute capability (8.6); repeatable. [env var: "
+            "GPUENV_GPU, separated by commas]",
+            variable="",
+        ),
+    ] = None
+    platform: Annotated[PlatformName | None, option("--platform", "Describe the machine: its platform.")] = (
+        None
+    )
+    glibc: Annotated[
+        str | None, option("--glibc VERSION", "Describe the machine: its glibc, such as 2.17.")
+    ] = None
+    devices: o.Devices = None
+    manager: Annotated[
+        ManagerName, option("--manager", "Who installs; auto is a conda tool where there is one, else uv.")
+    ] = ManagerName.auto
+    channel: Annotated[
+        ChannelName,
+        option(
+            "--channel",
+            "Where torch itself comes from when a conda tool installs; auto is wheels, or conda-forge "
+            "where --mirror names none that carries wheels.",
+        ),
+    ] = ChannelName.auto
+    mirrors: o.Mirrors = None
+    find_links: o.FindLinks = None
+    offline: o.Offline = False
+    fetch_hashes: Annotated[
+        bool,
+        option(
+            "--fetch-hashes",
+            "Where a format needs a hash that no page states: download the file and compute it.",
+        ),
+    ] = False
+    only_binary: o.OnlyBinary = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateArguments:
+    """The options that only `create` has."""
+
+    from_lock: Annotated[
+        Path | None,
+        option(
+            "--from-lock FILE", "Install the very files of a pylock.toml, if its torch works on this machine."
+        ),
+    ] = None
+    dry_run: Annotated[bool, option("--dry-run", "Stop after the plan.")] = False
+    yes: o.Yes = False
+    verify: o.Verify = True
+    force: o.Force = False
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptArguments:
+    """The options that take what was left, and change it as little as need be."""
+
+    adapt: Annotated[
+        bool,
+        option(
+            "--adapt",
+            "Take what a paper left (-r, -f, or a path: pyproject.toml, setup.py, a folder) and find the "
+            "nearest set that works here, as a patch of that very file.",
+        ),
+    ] = False
+    write: Annotated[
+        bool,
+        option(
+            "--write",
+            "With --adapt: change the files; what they held is kept beside.",
+            variable="GPUENV_ADAPT_WRITE",
+        ),
+    ] = False
+    exclude_newer: Annotated[
+        str | None,
+        option(
+            "--exclude-newer DATE|git",
+            "With --adapt: the other packages as of a day (2021-06-30), or of the last commit (git).",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapArguments:
+    """The options that only `bootstrap` has."""
+
+    name: Annotated[
+        str | None,
+        option(
+            "--name NAME",
+            "The environment that the script makes; torch if left out. Of a lab.toml: this one alone.",
+        ),
+    ] = None
+    pin: Annotated[bool, option("--pin", "Decide here, once for all: the script holds a lock.")] = False
+    version: Annotated[
+        str | None,
+        option(
+            "--gpuenv VERSION",
+            "What the gpuenv that the script carries, this one, has to be: 0.1.0, '>=0.1'.",
+            variable="GPUENV_BOOTSTRAP_GPUENV",
+        ),
+    ] = None
+    launcher: Annotated[bool, option("--launcher", "The script puts gpuenv into ~/.local/bin unasked.")] = (
+        False
+    )
+    verify: o.Verify = True
+
+
+def check_without_adapt(asked: AdaptArguments) -> None:
+    """Raise UsageError for options that mean nothing without `--adapt`."""
+    options = (("--write", asked.write), ("--exclude-newer", asked.exclude_newer))
+    given = next((name for name, value in options if value), None)
+    if given is not None:
+        from gpuenv.i18n.messages import tr  # noqa: PLC0415
+        from gpuenv.model.errors import Fix, UsageError  # noqa: PLC0415 - only where it goes wrong
+
+        raise UsageError(
+            tr("{option} goes with --adapt only", option=given),
+            code="usage",
+            fixes=(Fix(tr("give --adapt as well, or leave it out")),),
+        )

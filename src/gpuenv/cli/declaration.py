@@ -1,0 +1,141 @@
+"""How commands and options are declared; a command becomes one of typer's when it is called for."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from typing import Annotated, Any, Final, cast, get_type_hints
+
+import typer
+import typer.main
+from typer.models import CommandInfo, TyperInfo
+
+from gpuenv.cli.choices import LanguageName
+from gpuenv.i18n.messages import ENGLISH, spoken
+
+_PLAIN: Final[Any] = {"pretty_exceptions_short": False, "rich_markup_mode": None}
+
+
+def option(usage: str, text: str, *, variable: str | None = None, **settings: Any) -> Any:
+    """Declare an option by the way it is typed: `-r --requirement FILE`.
+
+    Its environment variable is that of its longest name, GPUENV_REQUIREMENT, unless another one is given.
+    """
+    words = usage.split()
+    names = tuple(word for word in words if word.startswith("-"))
+    if variable is None:
+        variable = "GPUENV_" + max(names, key=len).strip("-").partition("/")[0].replace("-", "_").upper()
+    metavar = None if words[-1] in names else words[-1]
+    return typer.Option(*names, metavar=metavar, envvar=variable or None, help=text, **settings)
+
+
+def argument(metavar: str, text: str | None = None, *, show_default: bool = False, **settings: Any) -> Any:
+    """Declare an argument by what stands for it in the help."""
+    return typer.Argument(metavar=metavar, help=text, show_default=show_default, **settings)
+
+
+Language = Annotated[LanguageName, option("--lang", "The language of the texts; auto is the locale's.")]
+
+
+class Declared(typer.Typer):
+    """Commands as a module declares them, none of them put together yet."""
+
+    def group(self, name: str, text: str) -> Declared:
+        """Declare a command that has commands, which are declared with what this returns."""
+        below = Declared(help=text, no_args_is_help=True, rich_markup_mode=None)
+        below.callback()(_language_alone)
+        self.add_typer(below, name=name)
+        return below
+
+    def by_name(self) -> dict[str, CommandInfo]:
+        """Return the commands that have none below them."""
+        return {one.name or one.callback.__name__: one for one in self.registered_commands if one.callback}
+
+
+def _language_alone(lang: Language = LanguageName.auto) -> None: ...
+
+
+class OnDemand(Mapping[str, Any]):
+    """Commands by name, each put together when it is first needed: all of them take as long as to detect."""
+
+    def __init__(self, commands: Mapping[str, Callable[[], Any]]) -> None:
+        self._makers = commands
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            command = self._makers[name]()
+            if spoken() != ENGLISH:
+                from gpuenv.cli.help_text import translate_help  # noqa: PLC0415 - as typer has it
+
+                translate_help(command)
+            self._made[name] = command
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+def declared_in(modules: Mapping[str, str]) -> OnDemand:
+    """Return commands of which it is known which module's `declared` has them."""
+    return OnDemand({name: functools.partial(_loaded, name, module) for name, module in modules.items()})
+
+
+def _loaded(name: str, module: str) -> Any:
+    declared: Declared = import_module(module).declared
+    group = next((info for info in declared.registered_groups if info.name == name), None)
+    return _command(declared.by_name()[name]) if group is None else _group(group)
+
+
+def _group(info: TyperInfo) -> Any:
+    declared = cast("Declared", info.typer_instance)
+    bare = copy.copy(info)
+    bare.typer_instance = copy.copy(declared)
+    bare.typer_instance.registered_commands = []
+    group = typer.main.get_group_from_info(bare, **_PLAIN, suggest_commands=True)
+    makers = {name: functools.partial(_command, one) for name, one in declared.by_name().items()}
+    group.commands = OnDemand(makers)  # type: ignore[assignment]  # typer only reads it
+    return group
+
+
+def _command(info: CommandInfo) -> Any:
+    spread = copy.copy(info)
+    spread.callback = _spread(cast("Callable[..., Any]", info.callback))
+    return typer.main.get_command_from_info(spread, **_PLAIN)
+
+
+def _spread(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command take a group of options as one parameter: typer sees the group's fields in its place."""
+    # not get_type_hints: up to Python 3.10 it hides the options of what defaults to None
+    named = inspect.signature(command, eval_str=True).parameters
+    groups: dict[str, Any] = {n: one.annotation for n, one in named.items() if is_dataclass(one.annotation)}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in named.items():
+        parameters += _parameters_of(groups[name]) if name in groups else [parameter]
+
+    @functools.wraps(command)
+    def spread(**given: Any) -> Any:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        return command(**given)
+
+    spread.__signature__ = inspect.Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
+    spread.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return spread
+
+
+def _parameters_of(group: type) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+        )
+        for field in fields(group)
+    ]
