@@ -136,7 +136,8 @@ class IndexServer:
     asked: list[tuple[str, str, int]] = field(default_factory=list)
     faults: dict[str, Fault] = field(default_factory=dict)
     closing: threading.Event = field(default_factory=threading.Event)
-    _pages: dict[tuple[str, bool], Page | None] = field(default_factory=dict)
+    only_for: dict[str, str] = field(default_factory=dict)  # files that one client alone is told of: `pip`
+    _pages: dict[tuple[str, bool, str], Page | None] = field(default_factory=dict)
 
     @property
     def pypi(self) -> str:
@@ -176,14 +177,14 @@ class IndexServer:
     def fault_of(self, path: str) -> Fault | None:
         return next((fault for start, fault in self.faults.items() if path.startswith(start)), None)
 
-    def page(self, path: str, accept: str) -> Page | None:
+    def page(self, path: str, accept: str, client: str = "") -> Page | None:
         """Return a page; None where there is none."""
-        key = (path.strip("/"), path.startswith("/simple/") and accept.startswith(_JSON))
+        key = (path.strip("/"), path.startswith("/simple/") and accept.startswith(_JSON), client)
         if key not in self._pages:
             self._pages[key] = self._make_page(*key)
         return self._pages[key]
 
-    def _make_page(self, path: str, as_json: bool) -> Page | None:
+    def _make_page(self, path: str, as_json: bool, client: str) -> Page | None:
         match path.split("/"):
             case ["simple", project]:
                 listed = [file for file in self.files.values() if file.kind == "pypi"]
@@ -194,6 +195,7 @@ class IndexServer:
             case _:
                 return None
         listed = [file for file in listed if file.project == project]
+        listed = [file for file in listed if self.only_for.get(file.path, client) == client]
         if not listed:
             return None
         if as_json:
@@ -270,7 +272,8 @@ class _Handler(BaseHTTPRequestHandler):
         told = None
         if path.endswith(".metadata"):
             told = self.index.files.get(quote(unquote(path.removesuffix(".metadata")), safe="/"))
-        page = self.index.page(unquote(path), self.headers.get("Accept", ""))
+        client = self.headers.get("User-Agent", "").partition("/")[0]
+        page = self.index.page(unquote(path), self.headers.get("Accept", ""), client)
         if page is not None and not path.endswith("/"):
             self._send(301, "text/plain", b"", Location=f"{path}/")
         elif page is not None:

@@ -101,8 +101,8 @@ def change_steps(planned: PlannedChange, provision: Provision | None = None) -> 
         steps.append(Step((*argv, *out), tr("remove {count} packages", count=len(out))))
     if checked:
         steps.append((pip if is_pip else uv).checked_step(checked, python, anew=True))
-    if provision.held:
-        steps.append(_held_step(planned, provision.held, provision))
+    if provision.held and provision.held.listed:
+        steps.append(_held_step(planned, provision.held.listed, provision))
     if come:
         steps.append(
             Step(
@@ -113,10 +113,10 @@ def change_steps(planned: PlannedChange, provision: Provision | None = None) -> 
     return tuple(steps)
 
 
-def _held_step(planned: PlannedChange, held: HeldFiles, provision: Provision) -> Step:
+def _held_step(planned: PlannedChange, listed: str, provision: Provision) -> Step:
     again = any(one.before == one.after for one in planned.changes if one.name in provision.named)
     force = ("--force-reinstall",) if again else ()
-    argv = (str(planned.opened.python), "-m", "pip", "install", *force, *held_arguments(held))
+    argv = (str(planned.opened.python), "-m", "pip", "install", *force, *held_arguments(listed))
     why = tr("install {count} packages", count=len(provision.named))
     return Step((*argv, *pip.source_options(provision.sources)), why)
 

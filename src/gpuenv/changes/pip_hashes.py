@@ -1,4 +1,7 @@
-"""What pip installs from several indexes, by hash: pip itself takes the best of all, whoever published it."""
+"""What pip is bound to: what was resolved and shown, by hash where one is known.
+
+Of several indexes pip itself takes the best of all, whoever published it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from gpuenv.http.timeouts import Watch
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.installers import pip
-from gpuenv.installers.uv_compile import Resolved, ResolvedFile, Unresolvable
+from gpuenv.installers.uv_compile import CompileInput, Resolved, ResolvedFile, Unresolvable
 from gpuenv.model.access import Access
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unsatisfiable
 from gpuenv.model.plan import CheckedStack, HeldFiles, Plan, PlanWarning, Sources
@@ -25,6 +28,7 @@ from gpuenv.planning.hashes.fetch import HashFetcher
 from gpuenv.planning.hashes.files import keep_hashes
 from gpuenv.planning.make_plan import resolver_question, with_steps
 from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.own_constraints import own_pip_constraints, pip_chooses_by_own_rules
 from gpuenv.planning.resolve_others import planned_file
 from gpuenv.resolution.target import choose_target
 
@@ -45,36 +49,74 @@ def pools(manager: str, sources: Sources) -> bool:
 
 
 def with_files_held(plan: Plan, options: PlanOptions, environ: Mapping[str, str], target: str) -> Holding:
-    """Return the plan with the files that the first index of each name has, by hash, where pip would pool.
+    """Return the plan with what pip is bound to: the files resolved here, by hash where one is known.
 
-    Raises Refused where those do not go together. What can't be resolved, as for want of a login that pip
-    alone comes by, is left to pip, and told.
+    Where pip would pool indexes they are those that the first index of each name has: Unsatisfiable is raised
+    where those do not go together, and what can't be resolved, as for want of a login that pip alone comes
+    by, is left to pip, and told. With one index pip would come to much the same, and has the last word.
     """
-    if plan.conda is not None or plan.hashed is not None or not pools(plan.manager, plan.sources):
+    if plan.conda is not None or plan.hashed is not None or plan.manager != pip.NAME:
         return Holding(plan)
-    place = choose_target(plan.machines, options.devices, cpu=plan.variant == "cpu")
+    pooling = pools(plan.manager, plan.sources)
+    root = Path(target)
+    if not pooling and pip_chooses_by_own_rules(environ, root):
+        return Holding(plan)
     try:
-        outcome = compile_requirements(resolver_question(plan, place, options), environ)
+        outcome = compile_requirements(_question(plan, options), _constrained(environ, root))
         if isinstance(outcome, Unresolvable):
+            if not pooling:
+                return Holding(plan)
             raise _contradictory(outcome)
+        if outcome.left_out and not pooling:  # what pip builds may need other versions
+            return Holding(plan)
         held = hold(outcome, plan, environ)
     except Unsatisfiable:
         raise
     except GpuenvError as error:
-        return Holding(plan, (_not_held(error),))
+        return Holding(plan, (_not_held(error),) if pooling else ())
     return Holding(with_steps(replace(plan, held=held), target))
 
 
+def _constrained(environ: Mapping[str, str], root: Path) -> Mapping[str, str]:
+    """Return the variables with the constraints that pip is configured with, for uv to resolve by."""
+    own = " ".join(own_pip_constraints(environ, root))
+    both = f"{own} {environ.get('UV_CONSTRAINT', '')}".strip()
+    return {**environ, "UV_CONSTRAINT": both} if own else environ
+
+
+def _question(plan: Plan, options: PlanOptions) -> CompileInput:
+    """Return what is to be resolved, in the versions that were shown: an index may have newer ones by now."""
+    target = choose_target(plan.machines, options.devices, cpu=plan.variant == "cpu")
+    question = resolver_question(plan, target, options)
+    if not plan.is_whole:
+        return question
+    elsewhere = set(_by_address(plan.requirements))
+    others = (one for one in plan.packages[len(plan.pins) :] if canonicalize_name(one.name) not in elsewhere)
+    shown = tuple(f"{one.name}=={one.version}" for one in others if one.version)
+    return replace(question, constraints=(*question.constraints, *shown))
+
+
 def hold(outcome: Resolved, plan: Plan, environ: Mapping[str, str]) -> HeldFiles | None:
-    """Return the resolved files beside the checked ones as lines with hashes; None where there are none."""
+    """Return the resolved files beside the checked ones as lines with hashes; None where there are none.
+
+    From one index, what has no hash is bound by its version alone; from several it is read for its hash.
+    """
     checked = {canonicalize_name(name) for name in plan.checked.names} if plan.checked else set()
     pinned = {item.name for item in plan.packages[: len(plan.pins)]}
     files = tuple(file for file in outcome.files if canonicalize_name(file.name) not in checked)
     elsewhere = {*pinned, *_by_address(plan.requirements)}  # no index of the installer's lists these
     listed = tuple(file for file in files if canonicalize_name(file.name) not in elsewhere)
-    lines = tuple(lines_of(listed, environ, plan.sources.access))
+    pooling = pools(plan.manager, plan.sources)
+    lines = tuple(lines_of(listed, environ, plan.sources.access, fetching=pooling))
     complete = not outcome.left_out and len(lines) == len(files)
-    return HeldFiles(str(keep_hashes("".join(lines), environ)), complete=complete) if lines else None
+    hashes = str(keep_hashes("".join(lines), environ)) if lines else None
+    bounds = None if pooling or complete else _keep_bounds(listed, environ)
+    return HeldFiles(hashes, complete=complete, bounds=bounds) if hashes or bounds else None
+
+
+def _keep_bounds(files: Iterable[ResolvedFile], environ: Mapping[str, str]) -> str | None:
+    text = "".join(f"{file.name}==={file.version}\n" for file in files if file.version)
+    return str(keep_hashes(text, environ)) if text else None
 
 
 def _by_address(requirements: Iterable[str]) -> Iterator[str]:
@@ -87,26 +129,33 @@ def hold_changes(
 ) -> tuple[HeldFiles, frozenset[str]] | None:
     """Return the files of a change that come from an index, by hash, and their names."""
     wish = planned.wish
-    if not pools(installer_of(planned.opened), wish.sources) or wish.offline:
+    if installer_of(planned.opened) != pip.NAME or wish.sources.no_index or wish.offline:
+        return None
+    pooling = pools(pip.NAME, wish.sources)
+    if not pooling and pip_chooses_by_own_rules(environ, planned.opened.place.path):
         return None
     first = checked.names if checked else frozenset[str]()
     texts = {one.name: exact(one, wish) for one in planned.changes if one.after}
     by_name = {name for name, text in texts.items() if "@" not in text and name not in first}
     files = tuple(file for file in planned.files if canonicalize_name(file.name) in by_name)
-    lines = tuple(lines_of(files, environ, wish.sources.access))
+    if not pooling:  # the others come by their versions
+        files = tuple(file for file in files if plain_digest(file.sha256))
+    lines = tuple(lines_of(files, environ, wish.sources.access, fetching=pooling))
     if len(lines) != len(files) or not lines:
         return None
     held = HeldFiles(str(keep_hashes("".join(lines), environ)), complete=len(files) == len(by_name))
     return held, frozenset(canonicalize_name(file.name) for file in files)
 
 
-def lines_of(files: Iterable[ResolvedFile], environ: Mapping[str, str], access: Access) -> Iterator[str]:
-    """Yield a line for each file whose hash is told, or can be made of its bytes.
+def lines_of(
+    files: Iterable[ResolvedFile], environ: Mapping[str, str], access: Access, *, fetching: bool
+) -> Iterator[str]:
+    """Yield a line for each file whose hash is told, or, when `fetching`, can be made of its bytes.
 
     `===`, as `==1.0` would admit another index's 1.0+local.
     """
     for file in files:
-        digest = plain_digest(file.sha256) or _digest_of(file, environ, access)
+        digest = plain_digest(file.sha256) or (_digest_of(file, environ, access) if fetching else None)
         if digest is not None:
             yield f"{file.name}==={file.version} --hash=sha256:{digest}\n"
 

@@ -51,17 +51,23 @@ def steps(wanted: InstallRequest) -> tuple[Step, ...]:
         *_upgrade(wanted, install, options),
         *((checked_step(wanted.checked, wanted.target_python),) if wanted.checked else ()),
         *_held_step(wanted, install, options),
-        *(() if _is_complete(wanted) else (Step((*install, *wanted.packages, *options), wanted.why),)),
+        *(() if _is_complete(wanted) else (Step((*install, *_bound(wanted), *options), wanted.why),)),
     )
 
 
 def _held_step(
     wanted: InstallRequest, install: tuple[str, ...], options: tuple[str, ...]
 ) -> tuple[Step, ...]:
-    if wanted.held is None:
+    if wanted.held is None or wanted.held.listed is None:
         return ()
     why = tr("install the rest by hash, from the first index that has each name")
-    return (Step((*install, *held_arguments(wanted.held), *options), why),)
+    return (Step((*install, *held_arguments(wanted.held.listed), *options), why),)
+
+
+def _bound(wanted: InstallRequest) -> tuple[str, ...]:
+    """Return what is asked for, bound to the versions that were resolved."""
+    bounds = wanted.held.bounds if wanted.held else None
+    return (*wanted.packages, *(("--constraint", bounds) if bounds else ()))
 
 
 def _is_complete(wanted: InstallRequest) -> bool:

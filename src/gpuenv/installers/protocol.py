@@ -83,9 +83,9 @@ def checked_arguments(checked: CheckedStack) -> tuple[str, ...]:
     return ("--no-deps", "--no-index", "--require-hashes", "-r", checked.listed, *folders)
 
 
-def held_arguments(held: HeldFiles) -> tuple[str, ...]:
+def held_arguments(listed: str) -> tuple[str, ...]:
     """Return what pip and uv take to install files by their hashes, on whichever index they lie."""
-    return ("--no-deps", "--require-hashes", "-r", held.listed)
+    return ("--no-deps", "--require-hashes", "-r", listed)
 
 
 def why_checked() -> str:

@@ -91,10 +91,14 @@ class CheckedStack:
 
 @dataclass(frozen=True, slots=True)
 class HeldFiles:
-    """`listed`: a requirements file with a hash of each file; `complete`: nothing else is to be installed."""
+    """What pip is bound to: `listed` is a requirements file with a hash of each file, None without hashes.
 
-    listed: str
+    `complete`: nothing else is to be installed. `bounds`: a constraints file, the versions of all of it.
+    """
+
+    listed: str | None
     complete: bool
+    bounds: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

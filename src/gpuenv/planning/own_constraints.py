@@ -9,13 +9,19 @@ from pathlib import Path
 
 from gpuenv.indexes.configuration.active_environment import own_constraints, without_active_hold
 from gpuenv.indexes.configuration.locations import ConfigurationFolders
-from gpuenv.indexes.configuration.pip_constraints import configured_constraints
+from gpuenv.indexes.configuration.pip_constraints import chooses_by_own_rules, configured_constraints
 
 
 def own_pip_constraints(environ: Mapping[str, str], root: Path) -> tuple[str, ...]:
     """Return the constraints that the user's own pip is configured with, none of gpuenv's environments'."""
+    return own_constraints(" ".join(configured_constraints(_places(environ, root))))
+
+
+def pip_chooses_by_own_rules(environ: Mapping[str, str], root: Path) -> bool:
+    """Tell whether the user's own pip is configured with what no other resolver knows."""
+    return chooses_by_own_rules(_places(environ, root))
+
+
+def _places(environ: Mapping[str, str], root: Path) -> ConfigurationFolders:
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
-    configured = configured_constraints(
-        ConfigurationFolders(without_active_hold(environ), home, Path("/"), root, sys.platform)
-    )
-    return own_constraints(" ".join(configured))
+    return ConfigurationFolders(without_active_hold(environ), home, Path("/"), root, sys.platform)

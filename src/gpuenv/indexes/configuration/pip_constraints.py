@@ -8,6 +8,12 @@ from pathlib import Path
 from gpuenv.files.read_limited import read_limited_text
 from gpuenv.indexes.configuration.locations import ConfigurationFolders
 
+_RULES = (
+    "pre", "no-binary", "only-binary", "prefer-binary", "requirement", "editable", "platform", "abi",
+    "implementation", "python-version", "ignore-requires-python", "uploaded-prior-to", "all-releases",
+    "only-final", "build-constraint",
+)  # fmt: skip
+
 
 def configured_constraints(places: ConfigurationFolders) -> tuple[str, ...]:
     """Return the constraints files that pip would read: PIP_CONSTRAINT's, else those of its files.
@@ -23,10 +29,18 @@ def configured_constraints(places: ConfigurationFolders) -> tuple[str, ...]:
     return tuple(value.split())
 
 
-def _read(path: Path) -> Mapping[str, str]:
+def chooses_by_own_rules(places: ConfigurationFolders) -> bool:
+    """Tell whether pip is configured to choose other files than those that a resolver takes by default."""
+    if any(places.environ.get(f"PIP_{name.upper().replace('-', '_')}") for name in _RULES):
+        return True
+    told = {name.partition(".")[2] for path in places.pip_files() for name in _read(path, _RULES)}
+    return not told.isdisjoint(_RULES)
+
+
+def _read(path: Path, names: tuple[str, ...] = ("constraint",)) -> Mapping[str, str]:
     try:
         text = read_limited_text(path)
-        if "constraint" not in text:
+        if not any(name in text.replace("_", "-") for name in names):
             return {}
         from gpuenv.indexes.configuration.pip import parse_pip_configuration  # noqa: PLC0415 - seldom
 
