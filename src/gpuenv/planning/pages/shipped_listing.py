@@ -13,6 +13,7 @@ from gpuenv.indexes.snapshot import Bases, Pairing, read_snapshot
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.index import Listing
 from gpuenv.model.mirror import Mirror
+from gpuenv.resolution.rules.platform_tags import named_for_platform
 from gpuenv.resolution.target import Target
 
 _NOWHERE = "pypi"  # stands for PyPI in an offline plan where no installer tells its address
@@ -36,7 +37,8 @@ def known_files(
     )
     pytorch = official.torch.address if official.torch else _NOWHERE
     bases = Bases(pytorch, default_index(environ) or _NOWHERE)
-    return read_snapshot(matrices.load("wheels"), builds, pairings, projects, bases)
+    rows = (row for row in matrices.load("wheels") if named_for_platform(row["filename"], target))
+    return read_snapshot(rows, builds, pairings, projects, bases)
 
 
 def _is_for_each_variant(project: str, version: Version, knowledge: Knowledge) -> bool:

@@ -58,6 +58,13 @@ def for_platform(file: WheelFile, target: Target) -> bool:
     return any(_of_family(tag.platform, system) for tag in file.tags)
 
 
+def named_for_platform(filename: str, target: Target) -> bool:
+    """Whether a wheel's file name says that it is for the system and architecture, whatever its glibc."""
+    system = target.machines[0].system
+    _, _, tags = filename.removesuffix(".whl").rpartition("-")
+    return any(_of_family(tag, system) for tag in tags.split("."))
+
+
 def least_glibc(tag: str) -> tuple[int, int] | None:
     """Return the glibc that a manylinux tag needs, None for other tags."""
     for old, new in _LEGACY.items():
