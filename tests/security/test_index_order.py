@@ -159,6 +159,33 @@ def test_a_private_index_that_is_down_does_not_keep_torch_back(
     decide(configured(program, "pip", server, extra.pypi), server, manager="pip")
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '[[index]]\nname = "inner"\nurl = "{url}"',
+        'find-links = ["{url}"]',
+        '[pip]\nextra-index-url = ["{url}"]',
+    ],
+    ids=["index", "find-links", "pip"],
+)
+def test_an_index_that_stops_uv_is_named_with_its_file(
+    program: Program, server: IndexServer, extra: IndexServer, line: str
+) -> None:
+    extra.faults["/simple"] = "500"
+    file = program.home / ".config/uv/uv.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(line.format(url=f"http://ada:hunter2@{extra.pypi.removeprefix('http://')}"))
+    program = program.with_(UV_HTTP_RETRIES="0")
+    done = program.run(
+        "plan", "torch==2.14.1", "mylib", *CPU, "--mirror", server.pytorch, "--mirror", server.pypi, "--json"
+    )
+    assert (done.status, done.error["code"]) == (4, "index-unreachable"), done.out
+    assert extra.pypi in done.error["message"]
+    assert str(file) in str(done.error["because"][0]["source"])
+    assert str(file) in done.error["fixes"][1]["text"]
+    assert "hunter2" not in done.out
+
+
 @BOTH
 def test_create_installs_the_labs_package_and_not_a_strangers(
     program: Program, public: IndexServer, extra: IndexServer, tmp_path: Path, manager: str

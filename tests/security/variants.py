@@ -338,6 +338,42 @@ def _markup_as_it_comes(replace: _Everywhere) -> None:
     replace.attribute(matrix_page, "_ESCAPED", {})
 
 
+# passwords
+
+
+@_variant
+def _keyrings_tell_everybody(replace: _Everywhere) -> None:
+    """A keyring is asked for whatever server wants a password."""
+    from gpuenv.indexes.configuration import keyring  # noqa: PLC0415
+
+    replace(keyring._server, lambda _: ("https", "any", 443))
+
+
+@_variant
+def _unverified_leads_on(replace: _Everywhere) -> None:
+    """Where one server is taken without a certificate, all are."""
+    from gpuenv.model import access  # noqa: PLC0415
+
+    replace.attribute(access.Access, "is_insecure", lambda self, *_: bool(self.insecure_hosts))
+
+
+@_variant
+def _arguments_hold_passwords(replace: _Everywhere) -> None:
+    """What is started gets passwords among its arguments."""
+    from gpuenv.process import subprocesses  # noqa: PLC0415
+
+    replace(subprocesses._concealed, lambda argv, environ: (tuple(argv), environ))
+
+
+@_variant
+def _passwords_are_shared(replace: _Everywhere) -> None:
+    """Addresses are written and shown with what is secret in them."""
+    from gpuenv.secrets import url_credentials  # noqa: PLC0415
+
+    for function in (url_credentials.redact_credentials, url_credentials.without_userinfo):
+        replace(function, str)
+
+
 # what a kill left
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,11 +12,12 @@ from packaging.requirements import Requirement
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.configuration.installer_default import default_index
 from gpuenv.indexes.mirrors.lookup import mirror_of_url
+from gpuenv.indexes.urls import is_remote
 from gpuenv.model.errors import Because, Fix, Unreachable
 from gpuenv.model.index import IndexConfiguration, IndexSource, Listing
 from gpuenv.model.mirror import Mirror
 from gpuenv.planning.mirrors.choose import DEFAULT
-from gpuenv.secrets.url_credentials import redact_credentials
+from gpuenv.secrets.url_credentials import redact_credentials, without_userinfo
 
 if TYPE_CHECKING:
     from gpuenv.planning.pages.listings import PlanListings
@@ -59,6 +61,30 @@ def unread_private(
         if names and index and page.problem and mirror_of_url(index.url, known) is None:
             return _unread(index, page, names)
     return None
+
+
+def with_origin(error: Unreachable, configured: IndexConfiguration) -> Unreachable:
+    """Return the error of a resolver that could not read one of the user's own indexes, with who named it."""
+    if error.code != "index-unreachable":
+        return error
+    words = without_userinfo(" ".join(one.text for one in error.because))
+    own = (configured.index_url, *configured.extra_index_urls, *configured.find_links)
+    for index in sorted(filter(None, own), key=lambda one: len(one.url), reverse=True):
+        plain = without_userinfo(index.url).rstrip("/")
+        if is_remote(plain) and re.search(rf"{re.escape(plain)}(?![\w.-])", words):
+            return Unreachable(
+                tr(
+                    "{index} could not be read: uv stops where one of the indexes does not answer",
+                    index=redact_credentials(plain),
+                ),
+                code=error.code,
+                because=(*(Because(one.text, index.origin) for one in error.because[:1]), *error.because[1:]),
+                fixes=(
+                    Fix(tr("try again once it answers")),
+                    Fix(tr("if nothing is wanted from it, remove it from {origin}", origin=index.origin)),
+                ),
+            )
+    return error
 
 
 def _unread(index: IndexSource, page: Listing, names: str) -> Unreachable:

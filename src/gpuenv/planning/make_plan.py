@@ -32,7 +32,7 @@ from gpuenv.planning.conda.choose import WHEELS, choose_channel, choose_manager,
 from gpuenv.planning.conda.environment_yml import read_environment_file, with_file
 from gpuenv.planning.download_size import with_download
 from gpuenv.planning.ignored_settings import warn_of_folder
-from gpuenv.planning.index_order import unread_private
+from gpuenv.planning.index_order import unread_private, with_origin
 from gpuenv.planning.index_shadows import warn_of_indexes, with_shadows_told
 from gpuenv.planning.load_knowledge import load_knowledge, overlay_warnings
 from gpuenv.planning.machines import choose_machines, is_described, is_here
@@ -256,8 +256,10 @@ def _decided(
     try:
         return _jointly(question, decision, first, options, environ, unread)
     except Unreachable as error:
-        if not others or error is unread:
+        if error is unread:
             raise
+        if not others:
+            raise with_origin(error, listed.configured) from None
         passed_over = _passed_over(first, error)
     plan = _decided(question, decision, replace(listed, configurations=tuple(others)), options, environ)
     return replace(plan, warnings=(*plan.warnings, passed_over))
