@@ -18,6 +18,7 @@ from urllib3 import HTTPResponse
 from urllib3.exceptions import ReadTimeoutError
 from urllib3.util import Retry
 
+from gpuenv.http.connections import BoundedAdapter, Bounds
 from gpuenv.http.errors import MISSING, NotCachedError
 
 _CACHED_STATUSES = (200, 203, *MISSING)  # no redirects: a captive portal's would be followed for ever
@@ -26,11 +27,11 @@ _KEEP_MISSING_S = 120
 _DIGEST_BYTES = sha256().digest_size
 
 
-class CachingAdapter(CacheControlAdapter):
+class CachingAdapter(BoundedAdapter, CacheControlAdapter):
     """Answers from the cache, asks, and keeps the answer; offline, answers from the cache alone."""
 
-    def __init__(self, store: DiskCache, *, offline: bool) -> None:
-        super().__init__(store, heuristic=_Freshness(), max_retries=retries())
+    def __init__(self, store: DiskCache, bounds: Bounds, *, offline: bool) -> None:
+        super().__init__(store, bounds=bounds, heuristic=_Freshness(), max_retries=retries())
         self.controller = CacheController(store, status_codes=_CACHED_STATUSES)
         self._offline = offline
 
@@ -57,7 +58,12 @@ class _Retry(Retry):
     """A second try for what passes quickly; a server that stalled once is not waited for again."""
 
     def increment(self, *args: Any, **facts: Any) -> Retry:  # type: ignore[override]
-        """Count one failure; raise it where another try would only cost time."""
+        """Count one failure; raise it where another try would only cost time.
+
+        A body that came with it is not read: urllib3 would, to its end, to keep the connection.
+        """
+        if facts.get("response") is not None:
+            facts["response"].close()
         if isinstance(facts.get("error"), ReadTimeoutError):
             raise facts["error"]
         return super().increment(*args, **facts)

@@ -23,6 +23,7 @@ from urllib3.exceptions import HTTPError
 
 from gpuenv import __version__
 from gpuenv.http.cache import CachingAdapter, DiskCache, discard, retries
+from gpuenv.http.connections import BoundedAdapter, Bounds
 from gpuenv.http.errors import FetchLimits, HttpProblem, limits_of, reason_of, timed_out
 from gpuenv.http.sessions import Session
 from gpuenv.http.size_cache import SizeStore
@@ -30,6 +31,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.access import ANYBODY, Access
 from gpuenv.process.surroundings import cache_root
 from gpuenv.secrets.url_credentials import without_userinfo
+from gpuenv.untrusted.bounds import shortened
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _CHUNK = 1 << 16
+_AROUND_PAGE = 1 << 20  # bytes of headers and of what cuts a page into chunks
 _LARGEST_NETRC = 1 << 20  # bytes
 _SIZES_AT_A_TIME = 16
 
@@ -182,12 +185,15 @@ class HttpClient:
 
     def open_uncached(self) -> requests.Session:
         """Open a session of the same manners that keeps nothing: for parts of large files."""
-        return self._new(lambda: HTTPAdapter(max_retries=retries()))
+        bounds = Bounds(self.limits.whole_s, whole_bytes=self.limits.file_bytes)
+        return self._new(lambda: BoundedAdapter(bounds=bounds, max_retries=retries()))
 
     def _open(self) -> requests.Session:
         if self._fresh:
             return self.open_uncached()
-        return self._new(lambda: CachingAdapter(self._store, offline=self.offline))
+        whole_s, most = self.limits.whole_s, self.limits.page_bytes + _AROUND_PAGE
+        bounds = Bounds(whole_s, whole_s, most)
+        return self._new(lambda: CachingAdapter(self._store, bounds, offline=self.offline))
 
     def _new(self, make_adapter: Callable[[], HTTPAdapter]) -> requests.Session:
         session = Session(self._access, make_adapter)
@@ -215,10 +221,15 @@ def _refused(response: requests.Response, url: str) -> str:
     """Say what a server answered, and which one where redirects lead to another."""
     if response.status_code == requests.codes.proxy_authentication_required:
         return tr("could not be reached through the proxy: it wants another user name and password")
-    place = urlsplit(response.url or url).netloc.rpartition("@")[2]
-    if place == urlsplit(url).netloc.rpartition("@")[2]:
+    place = _host(response.url or url)
+    if place == _host(url):
         return tr("answered {status}", status=response.status_code)
     return tr("leads to {host}, which answered {status}", host=place, status=response.status_code)
+
+
+def _host(url: str) -> str:
+    """Return an address's host, without user and password."""
+    return shortened(urlsplit(without_userinfo(url)).netloc)
 
 
 def fetch_page(client: HttpClient, url: str, accept: str) -> HttpPage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
@@ -9,9 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import requests
-from urllib3.exceptions import ProtocolError, ReadTimeoutError
+from urllib3.exceptions import InvalidHeader, ProtocolError, ReadTimeoutError
 
+from gpuenv.http.connections import EndlessError, GarbledHeadersError
 from gpuenv.i18n.messages import tr
+from gpuenv.untrusted.bounds import shortened
 
 _NAMED_BY = "GPUENV_HTTP_TIMEOUT"
 _LONGEST_S = 86400.0
@@ -27,6 +30,7 @@ class FetchLimits:
     whole_s: float = 20.0
     page_bytes: int = 64 << 20
     redirects: int = 5
+    file_bytes: int = 16 << 30  # of any answer
 
 
 def limits_of(environ: Mapping[str, str]) -> FetchLimits:
@@ -56,6 +60,10 @@ class NotCachedError(OSError):
     """An offline request for a page that is not in the cache."""
 
 
+class StrayRedirectError(ValueError):
+    """A redirect to where no index is."""
+
+
 def timed_out(seconds: float) -> str:
     """Say that a time limit ran out."""
     return tr("timed out after {seconds} s", seconds=f"{seconds:g}")
@@ -65,6 +73,10 @@ def reason_of(error: BaseException, limits: FetchLimits) -> str:
     """Say in a few words what stopped a request."""
     causes = tuple(_causes(error))
     kinds: tuple[tuple[type[BaseException], str], ...] = (
+        (EndlessError, tr("sent an answer without end")),
+        (GarbledHeadersError, tr("sent headers that can't be read")),
+        (InvalidHeader, tr("sent headers that can't be read")),
+        (StrayRedirectError, tr("redirects to what is not the address of an index")),
         (NotCachedError, tr("is not in the cache")),
         (requests.TooManyRedirects, tr("redirected too often")),
         (requests.ConnectTimeout, timed_out(limits.connect_s)),
@@ -77,6 +89,9 @@ def reason_of(error: BaseException, limits: FetchLimits) -> str:
         (ssl.SSLCertVerificationError, tr("has a certificate that is not trusted")),
         (requests.exceptions.SSLError, tr("broke the connection: TLS failed")),
         (requests.exceptions.ContentDecodingError, tr("sent a page that could not be decompressed")),
+        (http.client.RemoteDisconnected, tr("broke the connection")),
+        (http.client.BadStatusLine, tr("does not answer in HTTP")),
+        (http.client.LineTooLong, tr("sent an answer without end")),
         (requests.ConnectionError, tr("broke the connection")),
         (requests.exceptions.ChunkedEncodingError, tr("broke the connection")),
         (ProtocolError, tr("broke the connection")),
@@ -89,7 +104,7 @@ def reason_of(error: BaseException, limits: FetchLimits) -> str:
     for kind, reason in kinds:
         if any(isinstance(cause, kind) for cause in causes):
             return reason
-    return str(error)
+    return shortened(str(error))
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

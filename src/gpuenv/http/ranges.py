@@ -14,9 +14,11 @@ from urllib3.exceptions import HTTPError
 
 from gpuenv.http.client import HttpClient
 from gpuenv.http.errors import HttpProblem, reason_of
+from gpuenv.http.timeouts import MinimumRate, Patience
 from gpuenv.i18n.messages import tr
 
 _CHUNK = 1 << 16
+_PATIENCE = Patience(slow_bytes=20 << 10)  # parts are small, and lines may be slow
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 
@@ -51,7 +53,7 @@ class ByteRanges:
     def read_tail(self, count: int) -> bytes:
         """Read the last `count` bytes, or the whole file where it has less."""
         try:
-            return self._part(f"bytes=-{count}")[1]
+            return self._part(f"bytes=-{count}", count)[1]
         except NoRangesError:  # some servers know ranges, but not those that count from the end
             length = self._ask_length()
             return self.read(max(0, length - count), length)
@@ -60,23 +62,25 @@ class ByteRanges:
         """Read the bytes from `start` up to, not including, `end`."""
         if not 0 <= start < end or (self.length is not None and end > self.length):
             raise BrokenFileError(tr("names a part that it does not have"))
-        begins, part = self._part(f"bytes={start}-{end - 1}")
+        begins, part = self._part(f"bytes={start}-{end - 1}", end - start)
         if begins != start or len(part) != end - start:
             raise BrokenFileError(tr("is not as long as its server says"))
         return part
 
-    def _part(self, wanted: str) -> tuple[int, bytes]:
+    def _part(self, wanted: str, most: int) -> tuple[int, bytes]:
         """Ask for a part; a second time where a server stalls, which one of many requests will meet."""
         try:
-            return self._ask_part(wanted)
+            return self._ask_part(wanted, most)
         except HttpProblem as problem:
             if problem.status is not None:
                 raise
-        return self._ask_part(wanted)
+        return self._ask_part(wanted, most)
 
-    def _ask_part(self, wanted: str) -> tuple[int, bytes]:
+    def _ask_part(self, wanted: str, most: int) -> tuple[int, bytes]:
         with self._asked("GET", {"Range": wanted}) as response:
             first, last = self._check(response)
+            if last - first >= most:
+                raise BrokenFileError(tr("is sent in other parts than were asked for"))
             part = self._body(response, last - first + 1)
         return first, part
 
@@ -107,12 +111,15 @@ class ByteRanges:
     def _body(self, response: requests.Response, count: int) -> bytes:
         """Read as much as was announced and no more: the rest is no part of the file."""
         body = bytearray()
+        pace = MinimumRate(_PATIENCE)
+        read = getattr(response.raw, "read1", response.raw.read)  # as soon as there is any
         while len(body) < count:
-            chunk = response.raw.read(min(_CHUNK, count - len(body)))
+            chunk = read(min(_CHUNK, count - len(body)))
             if not chunk:
                 raise BrokenFileError(tr("is not as long as its server says"))
             body += chunk
             self.received += len(chunk)
+            pace.check(len(chunk))
         return bytes(body)
 
     def _ask_length(self) -> int:

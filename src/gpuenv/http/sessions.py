@@ -15,12 +15,13 @@ from urllib3 import disable_warnings
 from urllib3.exceptions import InsecureRequestWarning
 
 from gpuenv.http.cache import discard
+from gpuenv.http.redirects import BoundedSession
 from gpuenv.model.access import Access, with_scheme
 
 SCHEMES = ("https://", "http://")
 
 
-class Session(requests.Session):
+class Session(BoundedSession):
     """A session that trusts whom the user trusts, and asks for a password where a server wants one."""
 
     def __init__(self, access: Access, make_adapter: Callable[[], HTTPAdapter]) -> None:

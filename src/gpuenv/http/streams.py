@@ -15,6 +15,7 @@ from urllib3.exceptions import HTTPError
 from gpuenv.http.client import HttpClient
 from gpuenv.http.errors import FetchLimits, HttpProblem, reason_of
 from gpuenv.http.timeouts import MinimumRate, Patience
+from gpuenv.http.unpacking import is_packed, unpacked
 from gpuenv.i18n.messages import tr
 
 if TYPE_CHECKING:
@@ -50,11 +51,15 @@ class Stream:
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the bytes as they come; raise HttpProblem where the server breaks off or is too slow."""
-        pace = MinimumRate(self._patience)
-        read = getattr(self._response.raw, "read1", self._response.raw.read)  # as soon as there is any
+        pieces = self._received(MinimumRate(self._patience))
+        return unpacked(pieces) if is_packed(self._response) else pieces
+
+    def _received(self, pace: MinimumRate) -> Iterator[bytes]:
+        """Yield what comes as it comes; what it is unpacked to may be nothing, and costs time too."""
+        read = getattr(self._response.raw, "read1", self._response.raw.read)
         while True:
             try:
-                piece = read(_PIECE, decode_content=True)
+                piece = read(_PIECE, decode_content=False)
             except (OSError, HTTPError, ValueError) as error:
                 raise HttpProblem(reason_of(error, self._limits)) from error
             if not piece:

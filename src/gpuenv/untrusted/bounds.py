@@ -14,6 +14,9 @@ _LONGEST = 20_000  # letters
 _LONGEST_NAME = 255  # letters of a file's name
 _MOST_TAGS = 1000
 _SHOWN = 200
+_SMALL = 64 << 20  # bytes that any file may swell to
+_MOST_SWELLING = 200  # times; repodata swells to some 15 times
+_LARGEST_UNPACKED = 4 << 30  # conda-forge's repodata has some 500 MB
 _DIGITS = re.compile(rf"\d{{{_MOST_DIGITS + 1}}}")
 _PARTS = re.compile(rf"(?:\d{{1,9}}\.){{{_MOST_PARTS}}}")
 _NO_VERSION = re.compile(r"===[ \t]{0,9}(?:$|[,;)])")
@@ -43,6 +46,12 @@ def check_wheel_name(filename: str) -> str:
     if len(filename) > _LONGEST_NAME or tags > _MOST_TAGS:
         raise ValueError(tr("`{filename}` is no wheel's name", filename=shortened(filename)))
     return filename
+
+
+def check_swelling(packed: int, unpacked: int) -> None:
+    """Raise ValueError for a compressed file that was made to keep its reader busy."""
+    if unpacked > _LARGEST_UNPACKED or (unpacked > _SMALL and unpacked > packed * _MOST_SWELLING):
+        raise ValueError(tr("it swells to more than {size} MB", size=unpacked >> 20))
 
 
 def shortened(text: str, most: int = _SHOWN) -> str:

@@ -18,6 +18,7 @@ from gpuenv.http.client import HttpClient
 from gpuenv.http.errors import HttpProblem, reason_of
 from gpuenv.http.ranges import BrokenFileError
 from gpuenv.http.timeouts import MinimumRate, Patience, StoppedError, TooSlowError, Watch
+from gpuenv.http.unpacking import is_packed, unpacked
 from gpuenv.i18n.messages import tr
 from gpuenv.wheels.archive import WheelProblem, open_local_wheel
 
@@ -157,13 +158,12 @@ class _Download:
             left = self._left(response, sink)
             if left == 0:
                 return
-            pace = MinimumRate(self._patience)
             for chunk in self._chunks(response, left):
                 if self._have == 0:
                     self._check_start(chunk, response)
                 sink.write(chunk)
                 self._count(chunk)
-                pace.check(len(chunk))
+                self._check_end()
         if left is None:
             self._length = self._have
 
@@ -237,20 +237,35 @@ class _Download:
             raise BrokenFileError(tr("is a page of text, no wheel"))
         self._check_length()
 
+    def _check_end(self) -> None:
+        """Raise BrokenFileError where more comes than the file can have."""
+        told = self._expected.size
+        if told is not None and self._have > told:
+            raise BrokenFileError(tr("has more than the {told} bytes that its index says", told=told))
+        if self._have > self._limits.file_bytes:
+            raise BrokenFileError(tr("is larger than {size} MB", size=self._limits.file_bytes >> 20))
+
     def _chunks(self, response: requests.Response, left: int | None) -> Iterator[bytes]:
-        """Yield what comes as it comes: `read` would wait for a whole piece, however slow it is."""
+        """Yield what comes as it comes, unpacked where the server packs it unasked."""
+        pieces = self._received(response, left)
+        return unpacked(pieces) if is_packed(response) else pieces
+
+    def _received(self, response: requests.Response, left: int | None) -> Iterator[bytes]:
+        """Yield what the connection brings: `read` would wait for a whole piece, however slow it is."""
+        pace = MinimumRate(self._patience)
         read = getattr(response.raw, "read1", response.raw.read)
         while left is None or left > 0:
             if self._watch.is_stopped:
                 raise StoppedError
             with self._telling():
-                chunk = read(_CHUNK if left is None else min(_CHUNK, left), decode_content=True)
+                chunk = read(_CHUNK if left is None else min(_CHUNK, left), decode_content=False)
             if not chunk and left is None:
                 return
             if not chunk:
                 raise HttpProblem(tr("broke the connection"))
             left = None if left is None else left - len(chunk)
             yield chunk
+            pace.check(len(chunk))
 
 
 def _may_pass(problem: HttpProblem) -> bool:

@@ -26,6 +26,12 @@ class JsonStream:
         self._pieces = pieces
         self._text = ""
         self._at = 0
+        self._before = 0  # characters that are held no more
+
+    @property
+    def position(self) -> int:
+        """The characters of the document that were read."""
+        return self._before + self._at
 
     def keys(self) -> Iterator[str]:
         """Yield the keys of the object that begins here."""
@@ -124,6 +130,7 @@ class JsonStream:
     def _more(self) -> bool:
         """Hold more of the document; at least twice of it, so that a long value is not begun too often."""
         held = self._text[self._at :]
+        before = self.position
         if len(held) > _LARGEST:
             raise ValueError(tr("one of its members is far too long"))
         added: list[str] = []
@@ -134,5 +141,5 @@ class JsonStream:
             if size > len(held):
                 break
         if size:
-            self._text, self._at = held + "".join(added), 0
+            self._text, self._at, self._before = held + "".join(added), 0, before
         return size > 0

@@ -19,6 +19,7 @@ from gpuenv.indexes.conda.record import Entries, package_of
 _PACKAGES = ("packages", "packages.conda")
 # The end of an entry and the start of the next; within a string its quotes would be escaped.
 _NEXT = re.compile(r'\}\s*,\s*"[^"\\]{1,300}\.(?:conda|tar\.bz2)"\s*:\s*\{')
+_LARGEST = 256 << 20  # characters of the wanted entries; all builds of torch and Python have some 30 MB
 _MARK = "\ufeff"
 
 
@@ -55,9 +56,14 @@ def parse_base_url(info: Any) -> str | None:
 
 
 def _wanted(document: JsonStream, names: frozenset[str]) -> Iterator[tuple[str, Any]]:
+    kept = 0
     for filename in document.keys():  # noqa: SIM118 - no dict
         if package_of(filename) in names:
+            begin = document.position
             yield filename, document.value()
+            kept += document.position - begin
+            if kept > _LARGEST:
+                raise ValueError(tr("what it says of the wanted packages is far too long"))
         else:
             document.skip_before(_NEXT)
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from gpuenv.i18n.messages import tr
+from gpuenv.untrusted.bounds import check_swelling
 
 if sys.version_info >= (3, 14):
     from compression.zstd import ZstdDecompressor, ZstdError
@@ -13,6 +14,7 @@ else:
     from backports.zstd import ZstdDecompressor, ZstdError
 
 _PIECE = 1 << 20
+_MOST_FRAMES = 10_000
 _MAGIC = b"\x28\xb5\x2f\xfd"
 
 
@@ -49,17 +51,24 @@ def decompress(data: bytes, limit: int) -> bytes:
 
 def _frames(start: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the content of all frames, one after the other."""
-    frame = ZstdDecompressor()
+    frame, frames = ZstdDecompressor(), 1
     data: bytes | None = start
+    packed, unpacked = len(start), 0
     try:
         while data is not None:
             if frame.eof:
-                frame = ZstdDecompressor()
+                frame, frames = ZstdDecompressor(), frames + 1
             content = frame.decompress(data, max_length=_PIECE)
             while content:
+                unpacked += len(content)
+                check_swelling(packed, unpacked)
                 yield content
                 content = b"" if frame.eof or frame.needs_input else frame.decompress(b"", max_length=_PIECE)
-            data = (frame.unused_data if frame.eof else b"") or next(pieces, None)
+            data = frame.unused_data if frame.eof else b""
+            if not data and (data := next(pieces, None)):
+                packed += len(data)
+            if frames > _MOST_FRAMES:
+                raise ValueError(tr("it has more than {most} frames", most=_MOST_FRAMES))
     except ZstdError as error:
         raise ValueError(tr("it can't be decompressed: {error}", error=error)) from None
     if not frame.eof:

@@ -1,0 +1,169 @@
+"""Connections on which an answer ends, whatever the server sends.
+
+http.client and urllib3 read interim answers (`100 Continue`), headers and what follows a chunked body for as
+long as there is any. Here all that is no body is small and comes soon; where it is said, so does the body.
+"""
+
+from __future__ import annotations
+
+import http.client
+import io
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.poolmanager import ProxyManager
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_LINES_BYTES = 256 << 10  # of status, headers, sizes of chunks
+_LENGTH_DIGITS = 40  # some servers send two
+_LINES_EACH = 16  # more of them for each byte of the body: some servers send chunks of one byte
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one answer may be: seconds for its headers from the first byte on; seconds and bytes of it all."""
+
+    lines_s: float
+    whole_s: float | None = None
+    whole_bytes: int | None = None
+
+
+class EndlessError(http.client.HTTPException):
+    """The server sends, but never ends its headers, or its answer."""
+
+
+class GarbledHeadersError(http.client.HTTPException):
+    """The server says of its answer what can't be."""
+
+
+class BoundedAdapter(HTTPAdapter):
+    """An adapter whose answers end; to be mixed into others."""
+
+    def __init__(self, *args: Any, bounds: Bounds, **options: Any) -> None:
+        self._pools = _pool_classes(bounds)
+        super().__init__(*args, **options)
+
+    def init_poolmanager(self, *args: Any, **options: Any) -> None:
+        """Make the pools of bounded connections."""
+        super().init_poolmanager(*args, **options)
+        self.poolmanager.pool_classes_by_scheme = self._pools
+
+    def proxy_manager_for(self, *args: Any, **options: Any) -> Any:
+        """Bound connections through an HTTP proxy too; those of SOCKS are of a kind of their own."""
+        manager = super().proxy_manager_for(*args, **options)
+        if type(manager) is ProxyManager:
+            manager.pool_classes_by_scheme = self._pools
+        return manager
+
+
+def _pool_classes(bounds: Bounds) -> dict[str, type[HTTPConnectionPool]]:
+    class Answer(http.client.HTTPResponse):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            self.fp = _Reader(_Wire(self.fp.detach(), bounds))
+
+        def begin(self) -> None:
+            super().begin()
+            if any(len(told) > _LENGTH_DIGITS for told in self.headers.get_all("Content-Length", ())):
+                raise GarbledHeadersError
+
+    class Plain(HTTPConnection):
+        response_class = Answer
+
+    class Secure(HTTPSConnection):
+        response_class = Answer
+
+    class PlainPool(HTTPConnectionPool):
+        ConnectionCls = Plain
+
+    class SecurePool(HTTPSConnectionPool):
+        ConnectionCls = Secure
+
+    return {"http": PlainPool, "https": SecurePool}
+
+
+class _Wire(io.RawIOBase):
+    """What comes from the socket; each wait for some of it is bounded by the socket's own time limit."""
+
+    def __init__(self, raw: io.RawIOBase, bounds: Bounds) -> None:
+        self._raw, self._bounds = raw, bounds
+        self._received = 0
+        self._ends = None if bounds.whole_s is None else time.monotonic() + bounds.whole_s
+        self._line_ends: float | None = None
+        self.in_lines = True
+
+    def readinto(self, buffer: Buffer) -> int | None:
+        """Receive some bytes; raise TimeoutError or EndlessError once the answer has had its share."""
+        now = time.monotonic()
+        if any(end is not None and now > end for end in (self._ends, self._line_ends)):
+            raise TimeoutError
+        count = self._raw.readinto(buffer)
+        if self.in_lines and self._line_ends is None:
+            self._line_ends = time.monotonic() + self._bounds.lines_s
+        self._received += count or 0
+        if self._bounds.whole_bytes is not None and self._received > self._bounds.whole_bytes:
+            raise EndlessError
+        return count
+
+    def of_body(self) -> None:
+        """Take what comes now for the body's, which has time of its own."""
+        self.in_lines, self._line_ends = False, None
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def fileno(self) -> int:
+        """Return the socket's descriptor."""
+        return self._raw.fileno()
+
+    def close(self) -> None:
+        """Let the socket go."""
+        if not self.closed:
+            self._raw.close()
+        super().close()
+
+
+class _Reader(io.BufferedReader):
+    """An answer's bytes; lines are what http.client and urllib3 read of all that is no body."""
+
+    def __init__(self, wire: _Wire) -> None:
+        super().__init__(wire)
+        self._wire = wire
+        self._of_lines = self._of_body = 0
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """Read a line; raise EndlessError where there are too many of them."""
+        self._wire.in_lines = True
+        line = super().readline(_LINES_BYTES if size is None or size < 0 else size)
+        self._of_lines += len(line)
+        if self._of_lines > _LINES_BYTES + _LINES_EACH * self._of_body:
+            raise EndlessError
+        return line
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read a part of the body."""
+        self._wire.of_body()
+        return self._counted(super().read(size))
+
+    def read1(self, size: int = -1, /) -> bytes:
+        """Read what has come of the body."""
+        self._wire.of_body()
+        return self._counted(super().read1(size))
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        """Read a part of the body."""
+        self._wire.of_body()
+        count = super().readinto(buffer)
+        self._of_body += count
+        return count
+
+    def _counted(self, part: bytes) -> bytes:
+        self._of_body += len(part)
+        return part
