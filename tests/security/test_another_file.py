@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import sys
@@ -18,6 +20,8 @@ from tiny_stack import installed
 from tiny_wheels import TAG, tiny_wheel
 
 from gpuenv import matrices
+from gpuenv.environments import wheel_cache
+from gpuenv.http.timeouts import Watch
 from gpuenv.process.uv_binary import find_embedded_uv
 from gpuenv.resolution.digests import with_known_digests
 
@@ -224,3 +228,35 @@ def create_with_a_liar(program: Program, server: IndexServer, victim: str, damag
     liar.chmod(0o755)
     places = (str(package.parent), program.environ.get("PYTHONPATH"))
     return create(program.with_(PYTHONPATH=os.pathsep.join(filter(None, places))), server, "uv")
+
+
+@attack(
+    "may write where fetched wheels are kept, and puts another file there, or a link to one",
+    "it given to the installer as the file that was checked",
+    without="cached-wheels-are-believed",
+)
+@pytest.mark.parametrize("how", ["file", "link"])
+def test_a_poisoned_cache_gives_nothing_to_an_installer(tmp_path: Path, undone: str, how: str) -> None:
+    theirs = tmp_path / "theirs.whl"
+    theirs.write_bytes(b"PK, but another")
+    store = wheel_cache.WheelStore(tmp_path / f"cache{undone}")
+    folder = store.folder(hashlib.sha256(b"PK, as it should be").hexdigest())
+    folder.mkdir(parents=True)
+    put = folder / "torch-2.14.1-py3-none-any.whl"
+    put.symlink_to(theirs) if how == "link" else put.write_bytes(theirs.read_bytes())
+    found = store.find(folder.name, put.name, Watch(lambda _: None))
+    held_off(found is None and not put.exists(), found)
+    assert theirs.exists()
+
+
+def test_steps_of_a_plan_that_somebody_sends_are_not_run(program: Program, tmp_path: Path) -> None:
+    marker = tmp_path / "run"
+    step = {"argv": ["/bin/sh", "-c", f"touch {marker}"], "why": "install torch"}
+    plan = {"schema_version": 1, "command": "plan", "ok": True, "data": {"steps": [step], "packages": []}}
+    sent = tmp_path / "plan.json"
+    sent.write_text(json.dumps(plan), encoding="utf-8")
+    for words in (("create", "paper", "--from", sent), ("create", "paper", "--machine", sent)):
+        done = program.run(*words, "--yes", "--no-verify", "--json")
+        assert done.status == 2, (done.out, done.err)
+    assert not marker.exists()
+    assert list(program.environments.glob("*")) == []

@@ -255,6 +255,17 @@ def _what_is_installed_is_believed(replace: _Everywhere) -> None:
 
 
 @_variant
+def _cached_wheels_are_believed(replace: _Everywhere) -> None:
+    """A file in the cache counts as what the name of its folder says."""
+    from gpuenv.environments import wheel_cache  # noqa: PLC0415
+
+    def digest_by_name(path: Path, _: Any) -> str:
+        return path.parent.name
+
+    replace(wheel_cache.digest_of, digest_by_name)
+
+
+@_variant
 def _what_is_unread_is_let_be(replace: _Everywhere) -> None:
     """An index of the user's own that does not answer is left out of the order."""
     from gpuenv.planning import index_order  # noqa: PLC0415
