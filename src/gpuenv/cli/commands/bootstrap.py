@@ -9,11 +9,11 @@ from pathlib import Path
 from gpuenv.bootstrap.bootstrap import BootstrapOptions, Script, make_bootstrap
 from gpuenv.bootstrap.folder import SCRIPT, WHEELS, WriteProgress, write_folder
 from gpuenv.bootstrap.lab import read_lab
-from gpuenv.cli.commands.create.progress import following
 from gpuenv.cli.commands.plan.options import BootstrapArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, note, print_file, print_json, print_warnings, working
+from gpuenv.cli.progress import following
 from gpuenv.files.write_output import write_file
 from gpuenv.i18n.messages import tr
 from gpuenv.model.amounts import render_size
@@ -77,7 +77,7 @@ def _write_folder(folder: Path, script: Script, common: Common) -> None:
                 )
             )
 
-    with following(common) as show:
+    with following(tr("fetching packages"), quiet=common.quiet) as show:
 
         def count(more: int) -> None:
             nonlocal received

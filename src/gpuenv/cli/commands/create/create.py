@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from gpuenv.changes.pip_hashes import with_files_held
-from gpuenv.cli.commands.create.progress import fetching, following
 from gpuenv.cli.commands.plan.options import CreateArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
 from gpuenv.cli.options import Common
@@ -25,6 +24,7 @@ from gpuenv.cli.output import (
     print_warnings,
     working,
 )
+from gpuenv.cli.progress import fetching, following
 from gpuenv.environments.folders.preconditions import check_beginning
 from gpuenv.environments.listing import Environment
 from gpuenv.environments.store import EnvironmentPaths
@@ -174,7 +174,7 @@ def _carry_out(
 ) -> int:
     place = creating.check_name(name, environ=os.environ, force=chosen.force, manager=plan.manager)
     log = creating.begin_log(place)
-    with fetching(common, log) as watcher:
+    with fetching(log, quiet=common.quiet) as watcher:
         try:
             provided = fetch_stack(plan, trials.options, mirrors, os.environ, watcher, target=str(place.path))
         except StackNotFetchedError as error:
@@ -184,7 +184,7 @@ def _carry_out(
     for warning in () if common.quiet else holding.warnings:
         note(warning.message)
     told = replace(provided.told, warnings=(*provided.told.warnings, *trials.warnings, *holding.warnings))
-    with following(common) as progress:
+    with following(tr("fetching packages"), quiet=common.quiet) as progress:
         how = creating.Options(
             force=chosen.force,
             show=_shows_installer(common),

@@ -7,7 +7,6 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from gpuenv.cli.commands.create.progress import fetching
 from gpuenv.cli.commands.doctor import doctor as telling
 from gpuenv.cli.commands.doctor.options import DoctorArguments
 from gpuenv.cli.options import Common
@@ -21,6 +20,7 @@ from gpuenv.cli.output import (
     print_warnings,
     working,
 )
+from gpuenv.cli.progress import fetching
 from gpuenv.doctor.diagnosis import render_diagnosis
 from gpuenv.doctor.examine import DoctorOptions, Examination, examine
 from gpuenv.doctor.repair import (
@@ -54,7 +54,7 @@ def repair(examined: Examination, asked: DoctorArguments, options: DoctorOptions
         check_terminal(assume="--yes")
         confirm(tr("change {environment}?", environment=examined.located.label), assume="--yes")
     log = begin_log(examined, os.environ)
-    with fetching(common, log) as watcher:
+    with fetching(log, quiet=common.quiet) as watcher:
         planned = with_files_checked(planned, examined, sources, os.environ, watcher, log)
     done = _apply(examined, planned, options, common)
     return _outcome(examined, planned, done, common)

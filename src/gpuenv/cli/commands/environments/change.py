@@ -19,7 +19,6 @@ from gpuenv.changes.render import render_changes
 from gpuenv.changes.resolve import PlannedChange
 from gpuenv.changes.uninstall import plan_uninstall
 from gpuenv.changes.update import plan_update
-from gpuenv.cli.commands.create.progress import fetching
 from gpuenv.cli.commands.environments.options import ChangeArguments
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import (
@@ -33,6 +32,7 @@ from gpuenv.cli.output import (
     without_passwords,
     working,
 )
+from gpuenv.cli.progress import fetching
 from gpuenv.environments.folders.preconditions import check_change
 from gpuenv.environments.run_steps import new_log
 from gpuenv.i18n.messages import tr
@@ -222,7 +222,7 @@ def _fetched(planned: PlannedChange, log: Path, common: Common) -> Provision | N
     options = PlanOptions(mirrors=planned.opened.asked.mirrors, offline=planned.wish.offline)
     target = str(planned.opened.place.path)
     mirrors = load_mirrors(os.environ)
-    with fetching(common, log) as watcher:
+    with fetching(log, quiet=common.quiet) as watcher:
         try:
             provided = fetch_stack(plan, options, mirrors, os.environ, watcher, target=target)
         except StackNotFetchedError as error:

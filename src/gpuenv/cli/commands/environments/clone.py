@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +19,7 @@ from gpuenv.cli.output import (
     print_warnings,
     working,
 )
+from gpuenv.cli.progress import following
 from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.i18n.messages import tr
 from gpuenv.model.amounts import render_size
@@ -53,7 +51,7 @@ def clone(source: str, name: str, common: Common, *, yes: bool, dry_run: bool, p
     if not yes:
         check_terminal(assume="--yes", data=data)
         confirm(tr("create {path}?", path=planned.place.path), assume="--yes")
-    with _copying(common) as progress:
+    with following(tr("copying files"), quiet=common.quiet) as progress:
         how = cloning.CloneOptions((lambda _: None) if common.quiet else note, progress)
         python = cloning.clone(planned, how)
     return _end(planned.place, python, data, common, prove=prove)
@@ -74,18 +72,6 @@ def _planned_data(planned: cloning.PlannedClone) -> dict[str, Any]:
 
 def _environment(place: EnvironmentPaths, python: Path) -> dict[str, str]:
     return {"name": place.name, "path": str(place.path), "python": str(python)}
-
-
-@contextmanager
-def _copying(common: Common) -> Iterator[Callable[[int, int], None]]:
-    if common.quiet or not sys.stderr.isatty():
-        yield lambda _, __: None
-        return
-    from gpuenv.cli.commands.create.progress import new_bar  # noqa: PLC0415 - only where it draws
-
-    with new_bar() as bar:
-        task = bar.add_task(tr("copying files"), total=None)
-        yield lambda done, size: bar.update(task, completed=done, total=size)
 
 
 def _end(place: EnvironmentPaths, python: Path, data: dict[str, Any], common: Common, *, prove: bool) -> int:

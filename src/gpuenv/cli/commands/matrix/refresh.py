@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings
+from gpuenv.cli.progress import Display, display
 from gpuenv.i18n.messages import tr
-from gpuenv.matrix.refresh import Read, Refreshed, RefreshOptions, RefreshWatcher, refresh
+from gpuenv.matrix.refresh import Read, Refreshed, RefreshOptions, refresh
 from gpuenv.matrix_checks.refresh_targets import WheelTarget
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 
 def run(options: RefreshOptions, common: Common) -> int:
     """Read what the matrices do not know, and say what was found."""
-    with _watching(common) as watcher:
-        refreshed = refresh(options, os.environ, watcher)
+    with display(quiet=common.quiet) as shown:
+        refreshed = refresh(options, os.environ, _Reading(shown))
     if common.as_json:
         print_json(envelope("matrix refresh", _data(refreshed, options), warnings=refreshed.warnings))
         return 0
@@ -99,40 +95,19 @@ def _target_data(target: WheelTarget) -> dict[str, Any]:
     }
 
 
-@contextmanager
-def _watching(common: Common) -> Iterator[RefreshWatcher]:
-    if common.quiet or not sys.stderr.isatty():
-        yield _Silent()
-        return
-    from rich.console import Console  # noqa: PLC0415 - only where it draws
-    from rich.progress import Progress  # noqa: PLC0415
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        yield _Bar(progress)
-
-
-class _Silent:
-    def begin(self, count: int) -> None:
-        """Hear nothing."""
-
-    def done(self, read: Read) -> None:
-        """Hear nothing."""
-
-
 @dataclass(slots=True)
-class _Bar:
+class _Reading:
     """A bar of wheels, with the one that came last."""
 
-    progress: Progress
+    shown: Display
     received: int = 0
 
     def begin(self, count: int) -> None:
         """Draw the bar."""
-        self.progress.add_task(tr("reading wheels"), total=count)
+        self.shown.bar(tr("reading wheels"), count, counts=True)
 
     def done(self, read: Read) -> None:
         """Move it on."""
         self.received += read.received
         text = tr("{label}, {size:.1f} MB", label=read.target.label, size=self.received / 1e6)
-        for task in self.progress.task_ids:
-            self.progress.update(task, advance=1, description=text)
+        self.shown.move(1, description=text)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
 from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, note, print_data, print_json
+from gpuenv.cli.output import envelope, note, print_data, print_json, working
 from gpuenv.cli.table import render_table
 from gpuenv.i18n.messages import marked, tr
 from gpuenv.indexes.mirrors.verdict import MirrorStatus
-from gpuenv.mirrors.check import CheckedMirrors, CheckOptions, Follow, check_mirrors, raise_unless_served
+from gpuenv.mirrors.check import CheckedMirrors, CheckOptions, check_mirrors, raise_unless_served
 from gpuenv.model.amounts import render_size
 
 _COLUMNS = {
@@ -41,7 +39,11 @@ _KINDS = {
 
 def check(options: CheckOptions, common: Common) -> int:
     """Print what each mirror has and how fast it is; exit 4 where none answers."""
-    with _progress(quiet=common.quiet) as follow:
+    with working(tr("asking the mirrors"), quiet=common.quiet) as update:
+
+        def follow(name: str, done: int, of: int) -> None:
+            update(tr("asking the mirrors: {done} of {all}, {name} last", done=done, all=of, name=name))
+
         checked = check_mirrors(options, os.environ, follow)
     data = {"files": list(checked.files), "mirrors": [_data(one, checked) for one in checked.verdicts]}
     if not common.as_json:
@@ -52,20 +54,6 @@ def check(options: CheckOptions, common: Common) -> int:
     if common.as_json:
         print_json(envelope("mirrors check", data))
     return 0
-
-
-@contextmanager
-def _progress(*, quiet: bool) -> Iterator[Follow]:
-    """Tell on a terminal how many mirrors have been asked."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda _name, _done, _of: None
-        return
-    from rich.console import Console  # noqa: PLC0415 - only where it draws
-
-    with Console(stderr=True).status(tr("asking the mirrors")) as status:
-        yield lambda name, done, of: status.update(
-            tr("asking the mirrors: {done} of {all}, {name} last", done=done, all=of, name=name)
-        )
 
 
 def _tell(checked: CheckedMirrors) -> None:

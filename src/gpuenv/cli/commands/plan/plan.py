@@ -128,10 +128,10 @@ def decide_text(
 
     if not options.fetch_hashes:
         return render_file(decided, format_name, options)
-    from gpuenv.cli.commands.plan.hash_progress import hashing  # noqa: PLC0415 - where files are fetched
+    from gpuenv.cli.progress import Hashing, display  # noqa: PLC0415 - where files are fetched
 
-    with hashing(common) as follower:
-        return render_file(decided, format_name, options, follower)
+    with display(quiet=common.quiet) as shown:
+        return render_file(decided, format_name, options, Hashing(shown))
 
 
 def _for_format(format_name: str, options: PlanOptions) -> PlanOptions:

@@ -1,0 +1,169 @@
+"""What is shown on stderr while something goes on: bars on a terminal, lines elsewhere, nothing if quiet."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from gpuenv.cli.output import note
+from gpuenv.i18n.messages import tr
+from gpuenv.model.amounts import render_size
+from gpuenv.untrusted.printable import printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+
+class Display:
+    """The one way in which progress is shown."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._draws = not quiet and sys.stderr.isatty()
+        self._writes = not quiet and not self._draws
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
+
+    @property
+    def drawn(self) -> bool:
+        """Whether there are bars."""
+        return self._progress is not None
+
+    def line(self, text: str) -> None:
+        """Write a line where no bars are drawn."""
+        if self._writes:
+            note(text)
+
+    def tell(self, text: str) -> None:
+        """Write a line, above the bars where such are drawn."""
+        if self._progress is not None:
+            self._progress.console.print(printable(text), markup=False, highlight=False)
+        self.line(text)
+
+    def bar(self, text: str, total: int | None, *, counts: bool = False) -> None:
+        """Draw a bar, of bytes unless it `counts` other things; what moves from now on is this one."""
+        if self._draws:
+            if self._progress is None:
+                self._progress = _new_progress(counts=counts)
+                self._progress.start()
+            self._task = self._progress.add_task(text, total=total, beside="")
+
+    def move(self, advance: int | None = None, **changes: Any) -> None:
+        """Move the bar, back where bytes come again, or change its description or what stands beside."""
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, advance=advance, **changes)
+
+    def end(self) -> None:
+        """Take the bars away."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+
+
+@contextmanager
+def display(*, quiet: bool) -> Iterator[Display]:
+    """Show what goes on, and take it away at the end."""
+    shown = Display(quiet=quiet)
+    try:
+        yield shown
+    finally:
+        shown.end()
+
+
+def _new_progress(*, counts: bool) -> Progress:
+    from rich import progress as bars  # noqa: PLC0415 - only where it draws
+    from rich.console import Console  # noqa: PLC0415
+
+    of_bytes = (bars.DownloadColumn(), bars.TransferSpeedColumn(), bars.TimeRemainingColumn())
+    counted = (
+        bars.MofNCompleteColumn(),
+        bars.TimeElapsedColumn(),
+        bars.TextColumn("{task.fields[beside]}", markup=False),
+    )
+    columns = (
+        bars.TextColumn("{task.description}", markup=False),
+        bars.BarColumn(),
+        *(counted if counts else of_bytes),
+    )
+    return bars.Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+@contextmanager
+def fetching(log: Path, *, quiet: bool) -> Iterator[Fetching]:
+    """Follow what is fetched: with a bar on a terminal, a line a file elsewhere; log it in any case."""
+    from gpuenv.files.closed import append_closed  # noqa: PLC0415 - where files are fetched
+
+    with display(quiet=quiet) as shown, TextIOWrapper(append_closed(log), encoding="utf-8") as lines:
+        yield Fetching(shown, lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetching:
+    """One bar for all bytes, with the file that was begun last; a FetchWatcher."""
+
+    shown: Display
+    log: TextIO
+
+    def begin(self, files: int, size: int | None) -> None:
+        """Say how much there is to fetch."""
+        count = tr("1 file") if files == 1 else tr("{count} files", count=files)
+        amount = tr("{size} to fetch", size=render_size(size)) if size else tr("size not known")
+        self.shown.line(tr("fetching the torch stack: {count}, {amount}", count=count, amount=amount))
+        self.shown.bar(tr("fetching {count} files", count=files), size)
+
+    def file(self, filename: str, place: str) -> None:
+        """Say what comes from where."""
+        text = tr("fetching {file} from {place}", file=filename, place=place)
+        self.log.write(text + "\n")
+        self.shown.line(text)
+        self.shown.move(description=tr("{file} from {place}", file=_short(filename), place=place))
+
+    def received(self, count: int) -> None:
+        """Move the bar."""
+        self.shown.move(count)
+
+    def tell(self, text: str) -> None:
+        """Pass it on."""
+        self.log.write(text + "\n")
+        self.shown.tell(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Hashing:
+    """A bar a file; a HashProgress."""
+
+    shown: Display
+
+    def file(self, filename: str, size: int | None) -> None:
+        """Say what is fetched."""
+        amount = render_size(size) if size else tr("size not known")
+        self.shown.line(tr("fetching {file} for its hash ({size})", file=filename, size=amount))
+        self.shown.bar(_short(filename), size)
+
+    def received(self, count: int) -> None:
+        """Move the bar."""
+        self.shown.move(count)
+
+
+def _short(filename: str) -> str:
+    return "-".join(filename.split("-")[:2])
+
+
+@contextmanager
+def following(text: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Follow bytes of so many: a bar from the first of them, as there may be none, till all are there."""
+    with display(quiet=quiet) as shown:
+
+        def show(done: int, size: int) -> None:
+            if done >= size:  # other programs write below it
+                shown.end()
+                return
+            if not shown.drawn:
+                shown.bar(text, size)
+            shown.move(completed=done)
+
+        yield show
