@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _LINES_BYTES = 256 << 10  # of status, headers, sizes of chunks
-_LENGTH_DIGITS = 40  # some servers send two
+_LENGTHS = 100  # letters; some servers send the length twice
 _LINES_EACH = 16  # more of them for each byte of the body: some servers send chunks of one byte
 
 
@@ -70,7 +70,8 @@ def _pool_classes(bounds: Bounds) -> dict[str, type[HTTPConnectionPool]]:
 
         def begin(self) -> None:
             super().begin()
-            if any(len(told) > _LENGTH_DIGITS for told in self.headers.get_all("Content-Length", ())):
+            told = ",".join(self.headers.get_all("Content-Length", ()))
+            if len(told) > _LENGTHS or len({length.strip() for length in told.split(",")}) > 1:
                 raise GarbledHeadersError
 
     class Plain(HTTPConnection):

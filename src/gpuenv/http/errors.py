@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import requests
-from urllib3.exceptions import InvalidHeader, ProtocolError, ReadTimeoutError
+from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from gpuenv.http.connections import EndlessError, GarbledHeadersError
 from gpuenv.i18n.messages import tr
@@ -75,7 +75,6 @@ def reason_of(error: BaseException, limits: FetchLimits) -> str:
     kinds: tuple[tuple[type[BaseException], str], ...] = (
         (EndlessError, tr("sent an answer without end")),
         (GarbledHeadersError, tr("sent headers that can't be read")),
-        (InvalidHeader, tr("sent headers that can't be read")),
         (StrayRedirectError, tr("redirects to what is not the address of an index")),
         (NotCachedError, tr("is not in the cache")),
         (requests.TooManyRedirects, tr("redirected too often")),
