@@ -154,3 +154,34 @@ def test_what_changes_something_says_where_it_can_not_be_written(root: Path, kin
         assert_told(one, 2, 4, 5)
     rows = json.loads(done[-1]["out"])["data"]["environments"]
     assert [row["name"] for row in rows] == ["paper", "thesis"]
+
+
+@pytest.mark.parametrize("error", ["ENOSPC", "EROFS"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("remove", "paper", "--yes"),
+        ("rename", "paper", "other"),
+        ("clone", "paper", "copy", "--yes"),
+        ("uninstall", "paper", "tiny", "--yes"),
+        ("export", "paper", "-o", "out.txt"),
+        ("run", "paper", "--", "true"),
+        ("verify", "paper"),
+    ],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_a_write_that_is_refused_half_way_loses_nothing(
+    root: Path, command: tuple[str, ...], error: str
+) -> None:
+    """More numbers, and installers that run, are in tests/faults/writes.py."""
+    out = root / "work" / "out.txt"
+    out.write_text("# mine\n", encoding="utf-8")
+    words = tuple(str(out) if word == "out.txt" else word for word in command)
+    (done,) = run_commands(Spec((words,), environ_of(root), refused=error, first=3, below=f"{root}/"))
+    assert_told(done, 0, 2, 5, 6)
+    if done["told"]:
+        assert out.read_text(encoding="utf-8") == "# mine\n"
+        assert done["status"] == 0 or str(root) in done["err"]
+    (listed,) = run_commands(Spec((("list", "--json"),), environ_of(root)))
+    names = {row["name"] for row in json.loads(listed["out"])["data"]["environments"]}
+    assert names >= ({"thesis"} if done["status"] == 0 else {"paper", "thesis"})

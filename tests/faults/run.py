@@ -31,6 +31,7 @@ from sabotage import SABOTAGES  # noqa: E402
 from strikes import strikes  # noqa: E402
 from surroundings import surroundings  # noqa: E402
 from world import World, make_world  # noqa: E402
+from writes import writes  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Verdict:
 
 def all_faults() -> dict[str, Fault]:
     """Return the faults by id; the order is the same in every run."""
-    return {fault.id: fault for fault in (*SABOTAGES, *strikes(), *surroundings())}
+    return {fault.id: fault for fault in (*SABOTAGES, *strikes(), *surroundings(), *writes())}
 
 
 def main() -> int:
