@@ -58,6 +58,7 @@ def listings(platform: Platform, published: Published | None = None) -> tuple[Li
     return tuple(found)
 
 
+@cache
 def _listing(platform: Platform, kind: IndexKind, project: str, *, is_down: bool, offline: bool) -> Listing:
     source = IndexSource("snapshot" if offline else kind, BASES[kind], "the test", kind)
     files = () if is_down else _files(platform)[kind, project]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from packaging.version import InvalidVersion, Version
 
@@ -55,6 +56,7 @@ def check(case: Candidate, target: Target, knowledge: Knowledge) -> tuple[Failur
     return tuple(failures)
 
 
+@cache
 def left_behind(
     brought: Libraries, capability: ComputeCapability, gpus: int, knowledge: Knowledge
 ) -> tuple[LeftBehind, ...]:

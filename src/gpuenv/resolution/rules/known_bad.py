@@ -73,7 +73,6 @@ def asked_of(fact: str, knowledge: Knowledge) -> tuple[SpecifierSet, ...]:
     return tuple(wanted for name, wanted in conditions if name == fact and isinstance(wanted, SpecifierSet))
 
 
-@cache
 def _contains(wanted: SpecifierSet | str, version: Version) -> bool:
     return isinstance(wanted, SpecifierSet) and wanted.contains(version, prereleases=True)
 

@@ -43,8 +43,13 @@ def fits_name(filename: str, target: Target) -> bool:
 
 
 def _all_fit(found: frozenset[Tag], target: Target) -> bool:
-    tags = {tag.platform for tag in found}
-    return all(any(_fits_system(tag, machine.system) for tag in tags) for machine in target.machines)
+    return all(_any_fits(found, machine.system) for machine in target.machines)
+
+
+@cache
+def _any_fits(found: frozenset[Tag], system: System) -> bool:
+    """The same few tags stand on hundreds of files."""
+    return any(_fits_system(tag.platform, system) for tag in found)
 
 
 def fitting(found: tuple[IndexedFile, ...], target: Target) -> tuple[IndexedFile, ...]:
@@ -54,8 +59,12 @@ def fitting(found: tuple[IndexedFile, ...], target: Target) -> tuple[IndexedFile
 
 def for_platform(file: WheelFile, target: Target) -> bool:
     """Whether the file is for the system and architecture, whatever its glibc."""
-    system = target.machines[0].system
-    return any(_of_family(tag.platform, system) for tag in file.tags)
+    return _any_of_family(file.tags, target.machines[0].system)
+
+
+@cache
+def _any_of_family(found: frozenset[Tag], system: System) -> bool:
+    return any(_of_family(tag.platform, system) for tag in found)
 
 
 def named_for_platform(filename: str, target: Target) -> bool:
