@@ -5,6 +5,8 @@ The few are the same each time, so that what fails has a cause in what was chang
 
 from __future__ import annotations
 
+import signal
+
 from hypothesis import HealthCheck, settings
 
 _ANY_SPEED = {"deadline": None, "suppress_health_check": (HealthCheck.too_slow,)}
@@ -12,3 +14,6 @@ _ANY_SPEED = {"deadline": None, "suppress_health_check": (HealthCheck.too_slow,)
 settings.register_profile("default", max_examples=20, derandomize=True, database=None, **_ANY_SPEED)
 settings.register_profile("ci", max_examples=200, print_blob=True, **_ANY_SPEED)
 settings.load_profile("default")  # `--hypothesis-profile ci` loads the other one after this
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun in the background: what the tests start is not
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -161,6 +161,7 @@ def test_every_command_prints_one_json_document(program: Program, mirrors: tuple
         assert done.err == ""
 
 
+@pytest.mark.slow
 def test_a_check_tells_notes_and_holds(program: Program) -> None:
     told = program.run("matrix", "check")
     assert (told.status, told.err) == (0, "the matrices hold\n")
@@ -173,6 +174,7 @@ def test_a_check_tells_notes_and_holds(program: Program) -> None:
     assert {"table", "row_key", "message", "code"} == set(data["notes"][0])
 
 
+@pytest.mark.slow
 def test_a_check_against_a_copy_names_what_vanished(program: Program) -> None:
     copy = program.root / "copy"
     copy.mkdir()

@@ -7,6 +7,7 @@ read from the raw rows of the matrices (`mirrored.judge`), not from the rules.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from index_server import dead_url
 from mirrored import Planner, Table, best_of_pypi, judge, official_torch, tables, versions
 from packaging.version import Version
 from replica_network import Network
+from sampling import every
 
 from gpuenv import matrices
 from gpuenv.formats.text import render_text
@@ -51,7 +53,7 @@ def compared(one: Table, outcome: Plan | GpuenvError, network: Network, *allowed
 # a torch mirror, and Tsinghua for the rest
 
 
-@pytest.mark.parametrize("mirror", TORCH_MIRRORS)
+@pytest.mark.parametrize("mirror", every(3, TORCH_MIRRORS, first=1))
 def test_a_torch_mirror_and_tsinghua_give_each_machine_what_the_official_index_gives(
     planner: Planner, network: Network, mirror: str
 ) -> None:
@@ -121,7 +123,7 @@ def test_tsinghua_alone_gives_a_machine_without_gpu_the_cuda_build_and_says_so(
     assert judge(plan, one, network, "tuna") == []
 
 
-@pytest.mark.parametrize("name", [H100_535, "table-02-gtx-1080-ti-580", "table-06-v100-450"])
+@pytest.mark.parametrize("name", every(3, (H100_535, "table-02-gtx-1080-ti-580", "table-06-v100-450")))
 def test_a_plan_from_pypi_alone_says_why_and_what_the_official_index_would_give(
     planner: Planner, network: Network, name: str
 ) -> None:
@@ -137,7 +139,7 @@ def test_a_plan_from_pypi_alone_says_why_and_what_the_official_index_would_give(
 # other sets
 
 
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize("name", every(2, SOME, first=1))
 def test_the_mirrors_are_taken_in_the_order_given(planner: Planner, network: Network, name: str) -> None:
     one = table(name)
     for order in (("nju", "aliyun", "tuna"), ("aliyun", "nju", "tuna"), ("tuna", "sjtu", "nju")):
@@ -146,8 +148,10 @@ def test_the_mirrors_are_taken_in_the_order_given(planner: Planner, network: Net
         assert compared(one, outcome, network, torch) == []
 
 
-@pytest.mark.parametrize("name", [H100_535, "table-01-k80-470"])
-@pytest.mark.parametrize("mirror", ["nju", "aliyun", "sjtu", "cernet"])
+@pytest.mark.parametrize(
+    ("name", "mirror"),
+    every(5, product((H100_535, "table-01-k80-470"), ("nju", "aliyun", "sjtu", "cernet"))),
+)
 def test_a_mirror_may_be_named_by_its_host_or_any_other_word_for_it(
     planner: Planner, network: Network, name: str, mirror: str
 ) -> None:
@@ -181,7 +185,7 @@ ADDRESSES = (
 )
 
 
-@pytest.mark.parametrize(("replica", "path", "name"), ADDRESSES)
+@pytest.mark.parametrize(("replica", "path", "name"), every(4, ADDRESSES))
 def test_every_layout_is_read_at_its_address(
     planner: Planner, network: Network, replica: str, path: str, name: str
 ) -> None:
@@ -211,7 +215,7 @@ def test_the_digests_that_a_listing_lacks_are_those_known_from_elsewhere(
 # auto
 
 
-@pytest.mark.parametrize("state", ["slow", "reset", "hang"])
+@pytest.mark.parametrize("state", every(3, ("slow", "reset", "hang"), first=1))
 def test_official_that_is_slow_or_dead_stops_no_plan(planner: Planner, network: Network, state: str) -> None:
     with network.down("official", "r2", "pypi", "pypi_files", fault=state):  # type: ignore[arg-type]
         for name in SOME if state == "reset" else SOME[1:2]:
@@ -239,7 +243,7 @@ def test_mirrors_stand_in_by_themselves_where_the_torch_index_does_not_answer(
     assert f"{network.official.host} could not be reached; torch comes from the mirror" in said
 
 
-@pytest.mark.parametrize("fault", ["reset", "403"])
+@pytest.mark.parametrize("fault", every(2, ("reset", "403")))
 def test_auto_takes_the_newest_torch_of_any_mirror_that_answers(
     planner: Planner, network: Network, fault: str
 ) -> None:

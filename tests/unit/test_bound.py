@@ -11,6 +11,7 @@ from deciding import NOTHING_CONFIGURED, Asked, machine
 from mirrored import Table, tables
 from packaging.requirements import Requirement
 from packaging.version import Version
+from sampling import every
 
 from gpuenv.model.errors import GpuenvError
 from gpuenv.model.index import IndexSource
@@ -54,8 +55,11 @@ def texts(error: GpuenvError) -> str:
     )
 
 
-@pytest.mark.parametrize("project", PROJECTS)
-@pytest.mark.parametrize("table", tables(), ids=lambda table: table.name)
+@pytest.mark.parametrize(
+    ("table", "project"),
+    every(5, ((table, project) for table in tables() for project in PROJECTS)),
+    ids=lambda value: getattr(value, "name", value),
+)
 def test_a_plan_names_a_wheel_that_a_page_for_its_torch_lists_or_there_is_none(
     table: Table, project: str
 ) -> None:
@@ -250,7 +254,9 @@ def test_a_marker_that_holds_for_every_python_changes_nothing() -> None:
     assert best(found).case.torch == Version("2.8.0")
 
 
-@pytest.mark.parametrize("shop", [{}, dict.fromkeys(pages(), ("flash_attn-1.whl", "x.txt", "-.whl"))])
+@pytest.mark.parametrize(
+    "shop", every(2, ({}, dict.fromkeys(pages(), ("flash_attn-1.whl", "x.txt", "-.whl"))))
+)
 def test_pages_without_a_wheel_end_in_a_refusal(shop: Pages) -> None:
     for project in PROJECTS:
         assert "no wheel" in texts(refusal(question(H100, project, shop=shop)))

@@ -60,12 +60,17 @@ def asked(scenario: dict[str, Any]) -> Asked:
     )
 
 
+@pytest.fixture(scope="module", params=NAMES)
+def name(request: pytest.FixtureRequest) -> str:
+    """Return a scenario; what is held of it is held before the next is decided."""
+    return str(request.param)
+
+
 @cache
 def outcome_of(name: str) -> Outcome:
     return decided(asked(read(name)))
 
 
-@pytest.mark.parametrize("name", NAMES)
 def test_a_scenario_ends_as_written_down(name: str) -> None:
     scenario, outcome = read(name), outcome_of(name)
     if "plan" in scenario:
@@ -120,7 +125,6 @@ def check_texts(expected: Any, never: Any, texts: list[str]) -> None:
         assert not any(re.search(pattern, text) for text in texts), (pattern, texts)
 
 
-@pytest.mark.parametrize("name", NAMES)
 def test_no_cpu_build_is_planned_where_there_is_a_gpu_or_a_broken_driver(name: str) -> None:
     scenario, plan = read(name), outcome_of(name).plan
     machines = asked(scenario).machines
@@ -128,7 +132,6 @@ def test_no_cpu_build_is_planned_where_there_is_a_gpu_or_a_broken_driver(name: s
         assert plan.variant != "cpu" or scenario["request"]["cuda"] == "cpu"
 
 
-@pytest.mark.parametrize("name", NAMES)
 def test_every_fix_that_is_a_plan_holds(name: str) -> None:
     outcome = outcome_of(name)
     if outcome.error is None or outcome.question is None:
@@ -140,7 +143,6 @@ def test_every_fix_that_is_a_plan_holds(name: str) -> None:
             assert again.plan.packages[0].version.split("+")[0] in fix.text or "--offline" in fix.command
 
 
-@pytest.mark.parametrize("name", NAMES)
 def test_the_reasons_cover_every_build_and_none_is_superfluous(name: str) -> None:
     outcome = outcome_of(name)
     if outcome.decision is None or outcome.error is None:
@@ -153,7 +155,6 @@ def test_the_reasons_cover_every_build_and_none_is_superfluous(name: str) -> Non
         assert not all(failing & (set(keys) - {key}) for failing in found)
 
 
-@pytest.mark.parametrize("name", NAMES)
 def test_a_plan_can_be_rendered_and_every_rejection_has_a_source(name: str) -> None:
     plan = outcome_of(name).plan
     if plan is None:
