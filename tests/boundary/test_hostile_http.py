@@ -19,8 +19,9 @@ from backports.zstd import compress
 from packaging.utils import canonicalize_name
 from raw_server import Answer, ForEver, RawServer, chunk, head, serve_raw
 
-from gpuenv.http import FetchLimits, HttpClient, HttpProblem, fetch_page, fetch_sizes, read_sample
+from gpuenv.http import FetchLimits, HttpClient, HttpProblem, fetch_page, fetch_sizes
 from gpuenv.http.ranges import BrokenFileError, ByteRanges
+from gpuenv.http.speed_sample import read_sample
 from gpuenv.http.timeouts import Patience
 from gpuenv.indexes.conda.repodata import read_channel
 from gpuenv.indexes.listings import read_listings

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from packaging.utils import canonicalize_name
 from serving import Site, serve
 
-from gpuenv.http import FetchLimits, HttpClient, HttpProblem, fetch_page, read_sample
+from gpuenv.http import FetchLimits, HttpClient, HttpProblem, fetch_page
+from gpuenv.http.speed_sample import read_sample
 from gpuenv.indexes.mirrors.measurements import (
     KEPT_S,
     MeasuredMirror,

@@ -2,15 +2,13 @@
 
 from gpuenv.http.client import (
     HttpClient,
-    HttpPage,
     Pending,
     cache_directory,
     fetch_page,
     fetch_size,
     fetch_sizes,
 )
-from gpuenv.http.errors import FetchLimits, HttpProblem
-from gpuenv.http.speed_sample import Sample, read_sample
+from gpuenv.http.errors import FetchLimits, HttpPage, HttpProblem
 
 __all__ = [
     "FetchLimits",
@@ -18,10 +16,8 @@ __all__ = [
     "HttpPage",
     "HttpProblem",
     "Pending",
-    "Sample",
     "cache_directory",
     "fetch_page",
     "fetch_size",
     "fetch_sizes",
-    "read_sample",
 ]  # fmt: skip

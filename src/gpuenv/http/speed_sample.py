@@ -10,7 +10,8 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from gpuenv.http.client import HttpClient
-from gpuenv.http.errors import FetchLimits, HttpProblem, reason_of
+from gpuenv.http.errors import FetchLimits, HttpProblem
+from gpuenv.http.reasons import reason_of
 from gpuenv.i18n.messages import tr
 
 SAMPLE_BYTES = 2 << 20

@@ -13,7 +13,8 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from gpuenv.http.client import HttpClient
-from gpuenv.http.errors import FetchLimits, HttpProblem, reason_of
+from gpuenv.http.errors import FetchLimits, HttpProblem
+from gpuenv.http.reasons import reason_of
 from gpuenv.http.timeouts import MinimumRate, Patience
 from gpuenv.http.unpacking import is_packed, unpacked
 from gpuenv.i18n.messages import tr

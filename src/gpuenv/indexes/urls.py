@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
-from urllib.request import url2pathname
 
 from packaging.utils import NormalizedName
 
@@ -37,6 +36,8 @@ def local_path(url: str) -> Path:
         return Path(url)
     parts = urlsplit(url)
     host = f"//{parts.netloc}" if parts.netloc not in ("", "localhost") else ""
+    from urllib.request import url2pathname  # noqa: PLC0415 - brings http.client and email along
+
     return Path(url2pathname(host + parts.path))
 
 

@@ -15,8 +15,9 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from gpuenv.http.client import HttpClient
-from gpuenv.http.errors import HttpProblem, reason_of
+from gpuenv.http.errors import HttpProblem
 from gpuenv.http.ranges import BrokenFileError
+from gpuenv.http.reasons import reason_of
 from gpuenv.http.timeouts import MinimumRate, Patience, StoppedError, TooSlowError, Watch
 from gpuenv.http.unpacking import is_packed, unpacked
 from gpuenv.i18n.messages import tr

@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 
 from packaging.utils import NormalizedName
 
-from gpuenv.http import HttpClient, HttpProblem, Sample, read_sample
+from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.pool import in_turns
+from gpuenv.http.speed_sample import Sample, read_sample
 from gpuenv.indexes.listings import flat_page, read_listings
 from gpuenv.indexes.mirrors.verdict import ProbeResult
 from gpuenv.indexes.urls import project_page
