@@ -19,7 +19,8 @@ from typing import Any
 
 from installers import behave
 
-from gpuenv.node import journal, main
+from gpuenv.node import main
+from gpuenv.on_disk import journal
 
 CHANGES = ("rename", "replace", "mkdir", "unlink")
 KILLED = 9
@@ -33,7 +34,7 @@ def run(request: bytes, answer: Path, kill_before: int = 0) -> int:
     sys.stdin, sys.stdout = io.TextIOWrapper(io.BytesIO(request)), answer.open("w")
     sys.stderr = io.StringIO()
     left = [kill_before]
-    for place, name in [*((os, name) for name in CHANGES), (journal, "_remove_tree")]:
+    for place, name in [*((os, name) for name in CHANGES), (journal, "remove_tree")]:
         setattr(place, name, _counted(getattr(place, name), left))
     status = main.main(["create"])
     sys.stdout.flush()

@@ -25,8 +25,8 @@ from gpuenv.environments.contents.last_use import mark_used
 from gpuenv.environments.journal import journal_file, new_journal, write_journal
 from gpuenv.environments.renaming import MovedKernel
 from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore
-from gpuenv.files.directories import identity_of
 from gpuenv.model.errors import InstallFailed, UsageError
+from gpuenv.on_disk.directories import identity_of
 from gpuenv.operations.interrupted_change import mend, place_at
 from gpuenv.operations.manage import existing, list_all, list_interrupted, remove
 

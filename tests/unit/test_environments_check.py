@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from gpuenv.environments.check_installed import check_installed, installed_versions, parse_torch_cuda
 from gpuenv.environments.os_errors import os_error_told
 from gpuenv.environments.run_steps import StepEnvironment, step_failed
-from gpuenv.files.directories import remove_tree
 from gpuenv.model.errors import InstallFailed
 from gpuenv.model.plan import Plan, Sources, Step
 from gpuenv.model.variant import CudaVersion
+from gpuenv.on_disk.directories import remove_tree
 from gpuenv.process.subprocesses import Completed
 from gpuenv.signatures.log_pages import readable_lines
 

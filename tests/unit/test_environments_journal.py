@@ -12,18 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.environments import transaction as apply
-from gpuenv.environments.journal import (
-    Journal,
-    journal_file,
-    new_journal,
-    parse_journal,
-    render_journal,
-    undo_or_finish,
-    write_journal,
-)
+from gpuenv.environments.journal import journal_file, parse_journal, undo_or_finish, write_journal
 from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore
-from gpuenv.files.directories import identity_of
 from gpuenv.model.errors import UsageError
+from gpuenv.on_disk.directories import identity_of
+from gpuenv.on_disk.journal import Journal, new_journal, render_journal
 
 
 @pytest.fixture
@@ -34,9 +27,7 @@ def place(tmp_path: Path) -> EnvironmentPaths:
 
 
 def journal() -> Journal:
-    return new_journal(
-        EnvironmentPaths(EnvironmentStore(Path("/data")), "paper", Path("/data/envs/paper")), replaces=True
-    )
+    return new_journal(Path("/data/envs/paper"), replaces=True)
 
 
 @given(
@@ -71,7 +62,7 @@ def test_a_journal_that_would_remove_something_else_is_a_value_error(change: dic
 
 
 def test_a_directory_that_is_not_ours_stays(place: EnvironmentPaths) -> None:
-    left = write_journal(place, replace(new_journal(place, replaces=False), identity=(1, 2)))
+    left = write_journal(place, replace(new_journal(place.path, replaces=False), identity=(1, 2)))
     place.path.mkdir()
     (place.path / "thesis.tex").touch()
     undo_or_finish(place, left)
@@ -82,14 +73,14 @@ def test_a_directory_that_is_not_ours_stays(place: EnvironmentPaths) -> None:
 def test_a_marked_directory_without_its_marker_stays(place: EnvironmentPaths) -> None:
     place.path.mkdir()
     (place.path / "thesis.tex").touch()
-    mine = replace(new_journal(place, replaces=False), identity=identity_of(place.path), marked=True)
+    mine = replace(new_journal(place.path, replaces=False), identity=identity_of(place.path), marked=True)
     undo_or_finish(place, write_journal(place, mine))
     assert (place.path / "thesis.tex").exists()
 
 
 def test_what_lies_in_the_way_of_the_old_one_is_named_and_stays(place: EnvironmentPaths) -> None:
     place.path.mkdir()
-    left = write_journal(place, new_journal(place, replaces=True))
+    left = write_journal(place, new_journal(place.path, replaces=True))
     assert left.old is not None
     place.path.rename(left.old)
     place.path.write_text("mine", encoding="utf-8")

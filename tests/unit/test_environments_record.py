@@ -18,7 +18,7 @@ from gpuenv.environments.record import (
     render_record,
     write_record,
 )
-from gpuenv.files.replace import replace_file
+from gpuenv.on_disk.replace import replace_file
 
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

@@ -281,7 +281,8 @@ def _untranslated_reasons() -> Iterator[str]:
             call = node.exc if isinstance(node, ast.Raise) else None
             if not isinstance(call, ast.Call) or not call.args or path.name == "child.py":
                 continue
-            if path.parent.name == "node":  # it runs elsewhere, in English, which `fleet.node_messages` reads
+            # they run elsewhere too, in English, which `fleet.node_messages` reads
+            if path.parent.name in ("node", "on_disk"):
                 continue
             pieces = call.args[0].values if isinstance(call.args[0], ast.JoinedStr) else [call.args[0]]
             words = " ".join(str(one.value) for one in pieces if isinstance(one, ast.Constant))

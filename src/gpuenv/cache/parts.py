@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpuenv.environments.folders.full_disk import is_full
-from gpuenv.files.directories import remove_tree
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import marked, tr
+from gpuenv.on_disk.directories import remove_tree
 
 _LEFT = "removing-"
 _TEMPORARY = r"tmp\w{8}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from gpuenv.environments.record import read_record
 from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore, is_path, make_directory, unwritable
 from gpuenv.files.read_limited import read_limited_text
-from gpuenv.files.replace import replace_file
+from gpuenv.on_disk.replace import replace_file
 from gpuenv.untrusted.documents import load_json
 
 

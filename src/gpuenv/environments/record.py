@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from gpuenv.files.read_limited import read_limited_text
-from gpuenv.files.replace import replace_file
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
+from gpuenv.on_disk.replace import replace_file
 from gpuenv.secrets.url_credentials import redact_credentials
 from gpuenv.untrusted.documents import load_json
 

@@ -12,14 +12,14 @@ from gpuenv.environments import in_place, ledger, renaming
 from gpuenv.environments import journal as journals
 from gpuenv.environments.folders.full_disk import CODE as DISK_FULL
 from gpuenv.environments.folders.full_disk import is_full
-from gpuenv.environments.journal import Journal
 from gpuenv.environments.lock import locked
 from gpuenv.environments.os_errors import not_undone, os_error_told, telling_os_errors
 from gpuenv.environments.record import FILE_NAME
 from gpuenv.environments.store import EnvironmentPaths
-from gpuenv.files.directories import identity_of, remove_tree
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, InstallFailed, UsageError
+from gpuenv.on_disk.directories import identity_of, remove_tree
+from gpuenv.on_disk.journal import Journal, new_journal
 from gpuenv.process import interruption
 
 
@@ -128,7 +128,7 @@ def is_environment(path: Path) -> bool:
 def _begin(place: EnvironmentPaths) -> Transaction:
     place.path.parent.mkdir(parents=True, exist_ok=True)
     there, replaces = os.path.lexists(place.path), is_environment(place.path)
-    journal = journals.write_journal(place, journals.new_journal(place, replaces=there))
+    journal = journals.write_journal(place, new_journal(place.path, replaces=there))
     return Transaction(place, journal, replaces=replaces)
 
 
@@ -217,7 +217,7 @@ def remove(place: EnvironmentPaths) -> None:
     removed once more.
     """
     with interruption.held(), telling_os_errors(place):
-        journal = replace(journals.new_journal(place, replaces=True), state="committed")
+        journal = replace(new_journal(place.path, replaces=True), state="committed")
         assert journal.old is not None  # noqa: S101 - it replaces
         try:
             journals.write_journal(place, journal)

@@ -18,12 +18,12 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from filelock import FileLock, Timeout
 
 from gpuenv.files.cache_use import hold
-from gpuenv.files.directories import remove_tree
 from gpuenv.http.timeouts import StoppedError, Watch
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.amounts import render_size
 from gpuenv.model.errors import Fix, InstallFailed, UsageError
+from gpuenv.on_disk.directories import remove_tree
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _CHUNK = 1 << 20

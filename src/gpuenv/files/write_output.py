@@ -6,10 +6,10 @@ import os
 import stat
 from pathlib import Path
 
-from gpuenv.files.replace import replace_file
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
+from gpuenv.on_disk.replace import replace_file
 
 _LINE = 1000  # characters
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from gpuenv.verification.run import CHILD
 
 NODE_APP = "gpuenv-node.pyz"
-_ROOM = Path(__file__).parents[1] / "node"
-_PACKAGE = "gpuenv_node"
+_GPUENV = Path(__file__).parents[1]
+_PACKAGE, _SHARED = "gpuenv_node", "gpuenv/on_disk"  # the folders of `node` and `on_disk`
 _SHEBANG = b"#!/usr/bin/env python3\n"
 _MAIN = f"import sys\nfrom {_PACKAGE}.main import main\nsys.exit(main(sys.argv[1:]))\n"
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the first moment that a zip file knows
@@ -36,7 +36,8 @@ def node_app() -> bytes:
 
 def _members() -> dict[str, bytes]:
     """Map the files of the zipapp to what they hold; lines end alike wherever git checked them out."""
-    sources = {f"{_PACKAGE}/{file.name}": file for file in _ROOM.glob("*.py")}
+    sources = {f"{_PACKAGE}/{file.name}": file for file in (_GPUENV / "node").glob("*.py")}
+    sources |= {f"{_SHARED}/{file.name}": file for file in (_GPUENV / "on_disk").glob("*.py")}
     sources[f"{_PACKAGE}/{CHILD.name}"] = CHILD
     texts = {name: file.read_bytes().replace(b"\r\n", b"\n") for name, file in sources.items()}
-    return {"__main__.py": _MAIN.encode(), **texts}
+    return {"__main__.py": _MAIN.encode(), "gpuenv/__init__.py": b"", **texts}

@@ -8,12 +8,15 @@ import platform
 import re
 from collections.abc import Mapping
 from importlib import metadata
+from pathlib import Path
 from typing import Any
+
+from gpuenv.on_disk.directories import identity_of, read_regular
 
 from .journal import changing, is_pending, recover
 from .locks import locked
 from .making import CreateRequest, NodeCreation
-from .places import NodeEnvironmentPaths, find_place, identity_of, is_environment, names_in, read_regular
+from .places import NodeEnvironmentPaths, find_place, is_environment, names_in
 from .problems import NodeError, bad_request
 from .pythons import choose_python
 
@@ -111,13 +114,13 @@ def _of_another_plan(place: NodeEnvironmentPaths) -> NodeError:
 
 
 def _is_empty(path: str) -> bool:
-    return identity_of(path) is not None and not os.listdir(path)
+    return identity_of(Path(path)) is not None and not os.listdir(path)
 
 
 def recorded_plan(place: NodeEnvironmentPaths) -> dict[str, Any] | None:
     """Return the plan that gpuenv.json keeps of an environment, None where there is none to read."""
     try:
-        plan = json.loads(read_regular(place.record, _LARGEST_RECORD).decode("utf-8"))["plan"]
+        plan = json.loads(read_regular(Path(place.record), _LARGEST_RECORD).decode("utf-8"))["plan"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return plan if isinstance(plan, dict) else None

@@ -10,9 +10,12 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from .places import NodeEnvironmentPaths, replace_file, unwritable
+from gpuenv.on_disk.replace import replace_file
+
+from .places import NodeEnvironmentPaths, unwritable
 from .problems import NodeError, step_failed
 from .pythons import find_uv
 from .running import closed, run, run_logged, without_misleading
@@ -95,7 +98,7 @@ class NodeCreation:
             state="complete",
             plan=plan,
         )
-        replace_file(self._place.record, json.dumps(record, indent=1) + "\n")
+        replace_file(Path(self._place.record), json.dumps(record, indent=1) + "\n")
         _remember(self._place)
 
     def _check_room(self) -> None:
@@ -129,7 +132,7 @@ class NodeCreation:
     def _step_with(self, requirements: str, argv: list[str]) -> None:
         """Hand over requirements in a file: an index may have a password, which who lists processes sees."""
         file = os.path.join(self._place.path, _REQUIREMENTS)
-        replace_file(file, requirements, mode=0o600)
+        replace_file(Path(file), requirements, mode=0o600)
         self._step([*argv, "-r", file])
         os.unlink(file)
 
@@ -160,6 +163,6 @@ def _remember(place: NodeEnvironmentPaths) -> None:
         return
     folder = place.folder("elsewhere")
     try:
-        replace_file(os.path.join(folder, place.key + ".json"), json.dumps(place.path))
+        replace_file(Path(folder, place.key + ".json"), json.dumps(place.path))
     except OSError as error:
         raise unwritable(folder, error) from None

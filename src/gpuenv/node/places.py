@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets
 import stat
 import sys
 import unicodedata
 from collections.abc import Mapping
-from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from gpuenv.on_disk.directories import identity_of
 
 from .problems import NodeError, bad_request
 
@@ -19,7 +20,6 @@ _LONGEST_NAME = 100  # bytes: it stands in lock and log names too
 _RESERVED = re.compile("(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\\..*)?", re.IGNORECASE)
 _UNWANTED = re.compile(r"[^\w.+-]")
 RECORD = "gpuenv.json"
-_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class NodeEnvironmentPaths(NamedTuple):
@@ -150,22 +150,13 @@ def _bad_name(name: str, problem: str) -> NodeError:
     return NodeError("bad-name", f"`{shown}` can't name an environment: {problem}")
 
 
-def identity_of(path: str) -> tuple[int, int] | None:
-    """Return which directory lies at `path`, None when there is none (a link is none)."""
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return None
-    return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
-
-
 def is_environment(path: str) -> bool:
     """Tell whether a directory is an environment of any manager."""
     marks = (
         os.path.isfile(os.path.join(path, "pyvenv.cfg")),
         os.path.isdir(os.path.join(path, "conda-meta")),
     )
-    return identity_of(path) is not None and any(marks)
+    return identity_of(Path(path)) is not None and any(marks)
 
 
 def names_in(folder: str) -> list[str]:
@@ -174,38 +165,3 @@ def names_in(folder: str) -> list[str]:
         return os.listdir(folder)
     except OSError:
         return []
-
-
-def read_regular(path: str, limit: int, own: bool = False) -> bytes:
-    """Return what a file holds that is no link and no pipe (which never ends); raise OSError or ValueError.
-
-    `own`: nobody but this user can have written it.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with open(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise ValueError("it is not a regular file")
-        if own and (found.st_uid != os.geteuid() or found.st_mode & _OTHERS_WRITE or found.st_nlink > 1):
-            raise ValueError("other users may write it")
-        content = file.read(limit + 1)
-    if len(content) > limit:
-        raise ValueError(f"it is larger than {limit} bytes")
-    return content
-
-
-def replace_file(path: str, text: str, mode: int = 0o666) -> None:
-    """Put `text` at `path` in one step that survives a crash."""
-    folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".{name}-{secrets.token_hex(4)}")
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with open(descriptor, "w", encoding="utf-8", newline="\n") as sink:
-            sink.write(text)
-            sink.flush()
-            os.fsync(sink.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise

@@ -20,10 +20,10 @@ from gpuenv.environments.lock import WAIT_S, locked
 from gpuenv.environments.os_errors import telling_os_errors
 from gpuenv.environments.record import Record
 from gpuenv.environments.store import EnvironmentPaths, is_path
-from gpuenv.files.directories import remove_tree
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, InstallFailed
 from gpuenv.model.machine import Machine
+from gpuenv.on_disk.directories import remove_tree
 from gpuenv.operations.unverified import proof_interrupted
 from gpuenv.operations.verify import VerifyOptions, VerifyResult, verify
 from gpuenv.process import interruption

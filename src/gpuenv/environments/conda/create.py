@@ -9,7 +9,6 @@ from pathlib import Path
 
 from gpuenv.environments.conda.meta import problem_in
 from gpuenv.environments.conda.package_cache import downloaded
-from gpuenv.files.directories import remove_tree
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.conda.failure import CondaFailure, explain
 from gpuenv.installers.conda.json_output import last_document
@@ -17,6 +16,7 @@ from gpuenv.installers.conda.solve import Solved, failure_told
 from gpuenv.installers.conda.tool import Calling, CondaTool, create_argv, failure_words, run_variables
 from gpuenv.model.conda import CondaPin, CondaRecord
 from gpuenv.model.errors import Because, Fix, GpuenvError, InstallFailed, UsageError
+from gpuenv.on_disk.directories import remove_tree
 from gpuenv.process import subprocesses as process
 
 _LOOK_EVERY_S = 0.3

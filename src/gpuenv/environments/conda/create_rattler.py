@@ -11,13 +11,13 @@ from pathlib import Path
 
 from gpuenv.environments.conda.create import CondaRunning, check_conda_meta, make_way
 from gpuenv.environments.conda.registry import register_environment
-from gpuenv.environments.journal import MARKER
 from gpuenv.files.closed import append_closed
-from gpuenv.files.directories import remove_tree
 from gpuenv.installers import rattler
 from gpuenv.installers.conda.rattler_calls import InstallProgress
 from gpuenv.installers.conda.solve import Solved
 from gpuenv.model.errors import GpuenvError, InstallFailed, Unreachable
+from gpuenv.on_disk.directories import remove_tree
+from gpuenv.on_disk.journal import MARKER
 
 _SETTLES_S = 2.0  # py-rattler's threads end what they are at
 _LOOK_S = 0.05

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpuenv.files.read_limited import read_limited_text
-from gpuenv.files.replace import replace_file
 from gpuenv.formats.torch_constraints import (
     HELD,
     held_pins,
@@ -16,6 +15,7 @@ from gpuenv.formats.torch_constraints import (
     render_pip_configuration,
 )
 from gpuenv.indexes.configuration.active_environment import without_active_hold
+from gpuenv.on_disk.replace import replace_file
 
 CONSTRAINTS = "constraints.txt"
 PIP_CONFIGURATION = "pip.ini" if os.name == "nt" else "pip.conf"

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from gpuenv.environments.contents.kernel_spec import kernel_environment
 from gpuenv.files.read_limited import read_limited_text
-from gpuenv.files.replace import replace_file
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
+from gpuenv.on_disk.replace import replace_file
 from gpuenv.untrusted.documents import load_json
 
 LIST = ".gpuenv-kernels"

@@ -10,7 +10,7 @@ from pathlib import Path
 from gpuenv.environments.check_installed import site_packages
 from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.files.read_limited import read_limited_text
-from gpuenv.files.replace import replace_file
+from gpuenv.on_disk.replace import replace_file
 from gpuenv.untrusted.documents import load_json
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpuenv.environments.wheel_cache import unwritable
 from gpuenv.files.cache_use import hold
-from gpuenv.files.replace import replace_file
+from gpuenv.on_disk.replace import replace_file
 from gpuenv.process.surroundings import writable_cache
 
 
