@@ -11,7 +11,7 @@ from gpuenv.activation.entering import EnteredEnvironment, activation_of, progra
 from gpuenv.activation.shells.fish import quote_fish, render_fish
 from gpuenv.activation.shells.other import render_conda_line, render_line, script_names
 from gpuenv.activation.shells.posix import render_posix
-from gpuenv.host.shell import find_shell
+from gpuenv.host.shell import find_shell, started_by_busybox
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
 
@@ -27,6 +27,8 @@ def shell_name(chosen: str | None, environ: Mapping[str, str]) -> str:
     """
     if chosen is not None:
         return chosen
+    if started_by_busybox():
+        return "ash"
     found = find_shell(environ)
     if found is not None and found.name in SHELLS:
         return found.name

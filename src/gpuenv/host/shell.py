@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +14,15 @@ class Shell:
 
     name: str
     program: str
+
+
+def started_by_busybox() -> bool:
+    """Tell whether the parent is `busybox sh`, whose name alone is no shell's: shellingham passes it over."""
+    try:
+        words = Path(f"/proc/{os.getppid()}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return PurePath(os.fsdecode(words[0])).name == "busybox" and words[1] in {b"sh", b"ash"}
 
 
 def find_shell(environ: Mapping[str, str]) -> Shell | None:
