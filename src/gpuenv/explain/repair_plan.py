@@ -75,7 +75,7 @@ def _plan(options: PlanOptions, environ: Mapping[str, str]) -> Plan:
 
 def _creating(wanted: tuple[str, ...], plan: Plan, environ: Mapping[str, str]) -> str:
     exact = _exact(wanted, plan)
-    argv = ("gpuenv", "create", _free_name(plan, environ))
+    argv = ("gpuenv", "create", _free(f"torch-{plan.variant}", environ))
     return render_command((*argv, *(exact if _holds(exact, plan, environ) else wanted)), _platform(plan))
 
 
@@ -114,10 +114,6 @@ def _from_refusal(refusal: Unsatisfiable, environ: Mapping[str, str]) -> str | P
             words[2] = _free("torch", environ)
             return shlex.join(word for word in words if word != _OFFLINE)
     return PlanWarning("no-plan", tr("no plan repairs it here: {error}", error=refusal.message))
-
-
-def _free_name(plan: Plan, environ: Mapping[str, str]) -> str:
-    return _free(f"torch-{plan.variant}", environ)
 
 
 def _free(name: str, environ: Mapping[str, str]) -> str:

@@ -39,7 +39,7 @@ def place_of(file: LockedFile, sources: Sources) -> FileOrigin | None:
     pages = {page.rstrip("/") for page in sources.find_links}
     folder = file.url.rpartition("/")[0]
     index = (file.index or folder).rstrip("/")
-    if not _is_remote(index):
+    if not index.lower().startswith(_REMOTE):
         return FileOrigin("folder", index)
     if f"{index}/{file.name}" in pages:
         return FileOrigin("index", without_userinfo(index))
@@ -59,7 +59,3 @@ def addressed(locked: Locked) -> dict[str, str]:
     """Return by name the addresses of what was asked for by its address: `timm @ https://...`."""
     wanted = [Requirement(text) for text in locked.plan.requirements]
     return {canonicalize_name(one.name): without_userinfo(one.url) for one in wanted if one.url}
-
-
-def _is_remote(url: str) -> bool:
-    return url.lower().startswith(_REMOTE)

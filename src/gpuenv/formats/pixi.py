@@ -43,7 +43,9 @@ def render_pixi(locked: Locked) -> str:
     wheels = {file.name: _wheel(file, places.get(file.name), addressed(locked)) for file in chosen}
     conda = conda_dependencies(locked.plan)
     conda.pop("pip", None)  # it would bring conda's setuptools beside the one that is pinned
-    system = _system(_cuda_of(locked.plan), _glibc_of(chosen))
+    # the glibc that the set needs; a wheel with several tags needs the least of them
+    needs = [_least(file) for file in chosen if file.is_wheel]
+    system = _system(_cuda_of(locked.plan), max((need for need in needs if need), default=None))
     return _render(locked.plan, system, conda, wheels, _options(locked.sources, places))
 
 
@@ -121,12 +123,6 @@ def _cuda_of(plan: Plan) -> str | None:
 
 def _release(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split("."))
-
-
-def _glibc_of(files: tuple[LockedFile, ...]) -> tuple[int, ...] | None:
-    """Return the glibc that the set needs; a wheel with several tags needs the least of them."""
-    needs = [_least(file) for file in files if file.is_wheel]
-    return max((need for need in needs if need), default=None)
 
 
 def _least(file: LockedFile) -> tuple[int, ...] | None:

@@ -34,7 +34,7 @@ def select_wheels(links: Iterable[Link], project: NormalizedName, page: str) -> 
     """Return the project's wheels; other projects' files and what is no wheel are passed over."""
     files, unparsed = [], []
     for link in links:
-        if link.filename.endswith(".whl") and _project_of(link.filename) == project:
+        if link.filename.endswith(".whl") and _as_project(link.filename.partition("-")[0]) == project:
             try:
                 files.append(parse_wheel_link(link, page))
             except ValueError:
@@ -115,10 +115,6 @@ def is_variant(name: str) -> bool:
 def _folders(place: str) -> tuple[str, ...]:
     """The folders of a URL without its last part: whl, cu126 and torch for `https://…/whl/cu126/torch`."""
     return tuple(unquote(part) for part in urlsplit(place).path.split("/") if part)
-
-
-def _project_of(filename: str) -> NormalizedName:
-    return _as_project(filename.partition("-")[0])
 
 
 @cache

@@ -94,7 +94,9 @@ def _hashes(
     wanted = options.fetch_hashes and not options.offline and hashing.required
     follower = hashing.follower or Unwatched()
     fetcher = HashFetcher(environ, plan.sources.access, follower) if wanted else None
-    return _Hashes(_known_hashes(plan), places, hashing.required, fetcher)
+    # map the names of the stack's files to hashes that other pages tell, or that ship with gpuenv
+    told = {file.filename: place.sha256 for file in plan.stack for place in file.places if place.sha256}
+    return _Hashes({**known_digests(), **told}, places, hashing.required, fetcher)
 
 
 def lock_if_possible(
@@ -192,12 +194,6 @@ def _files(
 
 def _is_pypis_on_a_mirror(url: str, mirrors: Mirrors) -> bool:
     return pypi_files_root(url) is not None and mirror_at(url, mirrors) is not None
-
-
-def _known_hashes(plan: Plan) -> dict[str, str]:
-    """Map the names of the stack's files to hashes that other pages tell, or that ship with gpuenv."""
-    told = {file.filename: place.sha256 for file in plan.stack for place in file.places if place.sha256}
-    return {**known_digests(), **told}
 
 
 def _listed(package: PlannedPackage, sources: Sources, places: OfficialPlaces) -> PlannedPackage:

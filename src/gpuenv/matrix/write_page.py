@@ -37,8 +37,12 @@ def write_matrix_page(path: Path, environ: Mapping[str, str]) -> WrittenPage:
     here = _here(detect(environ))
     try:
         knowledge = load_knowledge(environ)
+        folder = files("gpuenv.matrix.page")
+        html, style, script = (
+            (folder / f"matrix_page.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")
+        )
         page = render_matrix_page(
-            _parts(), knowledge, here, made_by=f"gpuenv {__version__}", made_on=_today()
+            PageParts(html, style, script), knowledge, here, made_by=f"gpuenv {__version__}", made_on=_today()
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _unreadable(error) from error
@@ -58,14 +62,6 @@ def _here(machine: Machine) -> Here | None:
         return Here(machine, choose_target((machine,), (), cpu=False))
     except GpuenvError as error:  # its driver is broken, or nothing is published for its platform
         return Here(machine, None, error.message)
-
-
-def _parts() -> PageParts:
-    folder = files("gpuenv.matrix.page")
-    html, style, script = (
-        (folder / f"matrix_page.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")
-    )
-    return PageParts(html, style, script)
 
 
 def _unreadable(error: Exception) -> UsageError:

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from packaging.requirements import Requirement
 from packaging.version import Version
 
 from gpuenv.concurrency.background import BackgroundTask
@@ -188,10 +187,12 @@ def finished(plan: Plan, wish: PlanRequest, environ: Mapping[str, str], target: 
     """Return a plan with what there is to tell of the wish, and with its steps."""
     described = is_described(wish.options)  # then nobody has looked for a Python
     told = tuple(one for one in plan.warnings if not (described and one.code == "python-download"))
+    # what was asked for, and of what nobody typed what comes along: it is kept from then on
+    came = {*(package.name for package in plan.packages), *plan.requirements}
     plan = replace(
         plan,
         warnings=(*told, *wish.told, *overlay_warnings(environ), *warn_of_folder(environ)),
-        asked=asked_of(wish.options, _what_came(wish.request, plan)),
+        asked=asked_of(wish.options, wish.request.typed(*came).requirements),
     )
     if plan.conda is not None:
         from gpuenv.planning.conda.known_tools import with_known_tool  # noqa: PLC0415 - for conda alone
@@ -199,12 +200,6 @@ def finished(plan: Plan, wish: PlanRequest, environ: Mapping[str, str], target: 
         plan = with_known_tool(plan, environ)
     plan = with_download(with_sizes(plan, wish.options, environ), wish.options, environ, target)
     return without_passwords(with_steps(plan, target))
-
-
-def _what_came(request: Request, plan: Plan) -> tuple[Requirement, ...]:
-    """Return what was asked for, and of what nobody typed what comes along: it is kept from then on."""
-    came = {*(package.name for package in plan.packages), *plan.requirements}
-    return request.typed(*came).requirements
 
 
 def in_conda(plan: Plan, wish: PlanRequest) -> Plan:
@@ -306,7 +301,11 @@ def _online() -> Fix:
 
 def _told_of_mirrors(plan: Plan, question: ResolutionInput, decision: Decision, listed: PlanListings) -> Plan:
     """Say why torch comes from where it does, and what the official index would have given."""
-    choice = _choice_of(plan, decision)
+    # the choice that a plan was made from: another than the first where other requirements forced it
+    torch = plan.packages[0]
+    choice = next(
+        (one for one in decision.choices if (one.torch.file.url or None) == torch.url), decision.choices[0]
+    )
     official = _from_official(question, listed)
     return replace(
         plan,
@@ -316,14 +315,6 @@ def _told_of_mirrors(plan: Plan, question: ResolutionInput, decision: Decision, 
             *warn_of_stand_ins(choice, listed.listings, listed.stood_in, listed.silent),
             *plan.warnings,
         ),
-    )
-
-
-def _choice_of(plan: Plan, decision: Decision) -> Solution:
-    """The choice that a plan was made from: another than the first where other requirements forced it."""
-    torch = plan.packages[0]
-    return next(
-        (one for one in decision.choices if (one.torch.file.url or None) == torch.url), decision.choices[0]
     )
 
 
@@ -348,6 +339,8 @@ def _warned(plan: Plan, listed: PlanListings, options: PlanOptions, environ: Map
 def resolver_question(plan: Plan, target: Target, options: PlanOptions) -> resolver.CompileInput:
     """Return what is to be resolved for a plan: all that it asks for, with its torch stack fixed."""
     here = is_here(options, plan.machines)
+    # the glibc that all the machines have, MAJOR.MINOR; None where it is not known
+    versions = (machine.system.libc_version for machine in target.machines)
     return resolver.CompileInput(
         pins=plan.pins,
         requirements=plan.requirements,
@@ -355,16 +348,10 @@ def resolver_question(plan: Plan, target: Target, options: PlanOptions) -> resol
         sources=plan.sources,
         python=plan.python,
         platform=None if here and options.glibc is None else target.platform,
-        glibc=_oldest_glibc(target),
+        glibc=min((one for one in versions if one), key=Version, default=None),
         offline=options.offline,
         interpreter=(plan.python_path if here else None) or sys.executable,
     )
-
-
-def _oldest_glibc(target: Target) -> str | None:
-    """Return the glibc that all the machines have, MAJOR.MINOR; None where it is not known."""
-    versions = (machine.system.libc_version for machine in target.machines)
-    return min((one for one in versions if one), key=Version, default=None)
 
 
 def with_steps(plan: Plan, target: str) -> Plan:

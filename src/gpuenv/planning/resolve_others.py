@@ -171,13 +171,9 @@ def _is_ruled_out(choice: Solution, failed: FailedSolution) -> bool:
     """Whether a choice would fail as another did: what can't be built fails so with any torch."""
     if failed.outcome.unbuilt is not None:
         return choice.python.short == failed.choice.python.short
-    return not _meets(choice, failed)
-
-
-def _meets(choice: Solution, failed: FailedSolution) -> bool:
-    """Whether the choice meets what other packages demand of torch, as far as a failure told it."""
+    # whether the choice meets what other packages demand of torch, as far as a failure told it
     demands = (_parse(demand.needs) for demand in failed.outcome.demands_on(("torch",)))
-    return all(demand is None or demand.specifier.contains(choice.case.torch) for demand in demands)
+    return not all(demand is None or demand.specifier.contains(choice.case.torch) for demand in demands)
 
 
 def _parse(text: str) -> Requirement | None:

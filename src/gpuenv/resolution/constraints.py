@@ -54,14 +54,10 @@ def _tightest(constraints: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
     """Return each constraint once; of upper bounds on one package (`setuptools<82`, `<70`) the lowest."""
     kept: dict[str, tuple[Version | None, Constraint]] = {}
     for text, row in constraints:
-        bound = _upper_bound(text)
+        specifiers = list(Requirement(text).specifier)
+        bound = Version(specifiers[0].version) if [item.operator for item in specifiers] == ["<"] else None
         name = Requirement(text).name if bound else text
         known = kept[name][0] if name in kept else None
         if name not in kept or (bound and known and bound < known):
             kept[name] = (bound, (text, row))
     return tuple(constraint for _, constraint in kept.values())
-
-
-def _upper_bound(text: str) -> Version | None:
-    specifiers = list(Requirement(text).specifier)
-    return Version(specifiers[0].version) if [item.operator for item in specifiers] == ["<"] else None

@@ -145,9 +145,10 @@ def judge(report: Report, expectation: Expectation) -> VerificationVerdict:
     """Judge what was proven; a GPU that was expected and not there is a problem, any other lack a note."""
     if report.torch is None:
         return VerificationVerdict((_judge_missing_torch(report),), ())
+    findings = (_judge_tests(device, report) for device in report.devices)
     problems = (
         *_judge_stop(report),
-        *_judge_devices(report),
+        *tuple(finding for finding in findings if finding),
         *_judge_gpu(report, report.torch, expectation),
         *_judge_build(report.torch, expectation),
     )
@@ -190,11 +191,6 @@ def _judge_stop(report: Report) -> tuple[Finding, ...]:
 
 def _label(index: int | None) -> str:
     return "cpu" if index is None else tr("GPU {index}", index=index)
-
-
-def _judge_devices(report: Report) -> tuple[Finding, ...]:
-    findings = (_judge_tests(device, report) for device in report.devices)
-    return tuple(finding for finding in findings if finding)
 
 
 def _judge_tests(device: DeviceReport, report: Report) -> Finding | None:

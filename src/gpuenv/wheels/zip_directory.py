@@ -80,19 +80,14 @@ def _entry_length(data: bytes, place: int) -> int:
     return _ENTRY.size + int(sum(lengths))
 
 
-def _count(entries: bytes) -> int:
-    place = count = 0
-    while place < len(entries):
-        place += _entry_length(entries, place)
-        count += 1
-    return count
-
-
 def shortened(record: EndRecord, entries: bytes) -> bytes:
     """Return the end of the same zip file with a directory of only these entries, up to the file's end.
 
     It starts at `record.position - len(entries)`; a comment is left out.
     """
-    count = _count(entries)
+    place = count = 0
+    while place < len(entries):
+        place += _entry_length(entries, place)
+        count += 1
     start = record.position - len(entries)
     return entries + _END.pack(_END_SIGNATURE, 0, 0, count, count, len(entries), start, 0)

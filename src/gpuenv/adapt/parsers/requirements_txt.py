@@ -51,15 +51,11 @@ def read_requirements(file: DependencyFile, *, constraint: bool = False) -> Requ
         return found.result()
     for start, end in _logical_lines(file.text):
         read_line(found, start, end)
-    _tell_hashes(found)
-    return found.result()
-
-
-def _tell_hashes(found: Collector) -> None:
     hashed = next((one for one in found.asked if "--hash" in one.text), None)
     if hashed is not None:
         text = tr("the file pins hashes: pip refuses a changed line until its hashes are written anew")
         found.tell(hashed.start, text)
+    return found.result()
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, int]]:

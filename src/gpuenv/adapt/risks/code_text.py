@@ -72,11 +72,7 @@ def without_comments(text: str, language: CodeLanguage) -> str:
 
 
 def _c_part(part: str) -> str:
-    return part if part.startswith('"') and not _PROSE.search(part) else _blank(part)
-
-
-def _blank(text: str) -> str:
-    return re.sub(r"[^\n]", " ", text)
+    return part if part.startswith('"') and not _PROSE.search(part) else re.sub(r"[^\n]", " ", part)
 
 
 def _passages(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:

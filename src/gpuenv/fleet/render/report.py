@@ -64,7 +64,9 @@ def render_report(run: FleetRun, *, style: str, made_by: str, made_on: str) -> s
 
 def _parts(run: FleetRun) -> Iterator[str]:
     yield from _remarks(run)
-    yield _summary(run)
+    counts = Counter(one.state for one in run.hosts)
+    cards = "".join(_card(state, words, counts[state]) for state, words in STATES.items() if counts[state])
+    yield f'<ul class="cards">{cards}</ul>'
     yield from _wrong(run)
     yield from _groups(run)
     yield _table(run)
@@ -91,12 +93,6 @@ def _remarks(run: FleetRun) -> Iterator[str]:
 
 def _remark(text: str) -> str:
     return f'<p class="remark">{_text(text)}</p>'
-
-
-def _summary(run: FleetRun) -> str:
-    counts = Counter(one.state for one in run.hosts)
-    cards = "".join(_card(state, words, counts[state]) for state, words in STATES.items() if counts[state])
-    return f'<ul class="cards">{cards}</ul>'
 
 
 def _card(state: OutcomeState, words: str, count: int) -> str:

@@ -64,17 +64,13 @@ def probe_mirrors(
     """Yield each mirror's place and what it answered, as they come; nothing is raised."""
     chosen = pace or ProbeLimits()
     hosts = _Hosts()
-    jobs = [_job(_Mirror(probe, client, chosen, hosts)) for probe in probes]
+    jobs = [_Mirror(probe, client, chosen, hosts).read for probe in probes]
     for place, answer in in_turns(jobs, at_a_time=chosen.at_a_time, limit_s=chosen.whole_s + 1):
         yield place, answer if isinstance(answer, ProbeResult) else _nothing(probes[place], answer)
 
 
 def _nothing(probe: Probe, problem: HttpProblem) -> ProbeResult:
     return ProbeResult(tuple(listing for page in probe.pages for listing in _listed(problem, *page)))
-
-
-def _job(mirror: _Mirror) -> Callable[[], ProbeResult]:
-    return mirror.read
 
 
 def measure_files(urls: Sequence[str], client: HttpClient, pace: ProbeLimits) -> tuple[Sample | None, ...]:

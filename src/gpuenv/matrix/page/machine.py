@@ -13,7 +13,6 @@ from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.machine import Machine
 from gpuenv.model.plan import RULES
 from gpuenv.model.wheel import TorchBuild
-from gpuenv.resolution.candidate import Failure
 from gpuenv.resolution.gpu_coverage import case_of, failures_on, runs_on
 from gpuenv.resolution.report.minimal_reasons import fewest_reasons
 from gpuenv.resolution.resolve import RejectedCandidate
@@ -112,9 +111,5 @@ def _missed(
         if build.torch == newest
     )
     groups = fewest_reasons(judged, _RANKS)
-    reasons = "; ".join(dict.fromkeys(_sentence(group) for group in groups))
+    reasons = "; ".join(dict.fromkeys(_SENTENCES[group[0].rule](group) for group in groups))
     return [tr("not torch {torch}: {reasons}", torch=newest, reasons=reasons)] if reasons else []
-
-
-def _sentence(failures: tuple[Failure, ...]) -> str:
-    return _SENTENCES[failures[0].rule](failures)

@@ -70,7 +70,8 @@ def render_matrix_page(
     data = page_data(knowledge, here, made_by=made_by, made_on=made_on)
     page = _filled(parts.html, "@STYLE@", parts.style)
     page = _filled(page, "@SCRIPT@", parts.script)
-    return _filled(page, "@DATA@", _embedded(data))
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return _filled(page, "@DATA@", text.translate(_ESCAPED))
 
 
 def _filled(page: str, marker: str, text: str) -> str:
@@ -78,11 +79,6 @@ def _filled(page: str, marker: str, text: str) -> str:
     if not found or marker in after:
         raise ValueError(tr("the page has not one {marker}", marker=marker))
     return before + text + after
-
-
-def _embedded(data: Mapping[str, Any]) -> str:
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return text.translate(_ESCAPED)
 
 
 def page_data(knowledge: Knowledge, here: Here | None, *, made_by: str, made_on: str) -> dict[str, Any]:

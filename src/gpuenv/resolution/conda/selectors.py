@@ -27,19 +27,15 @@ def selected(listed: Any, platform: Platform, tell: Callable[[str], None]) -> It
 def is_selected(holder: Any, place: Any, platform: Platform, tell: Callable[[str], None]) -> bool:
     """Whether the comment behind an item of a list, or behind a key, keeps it."""
     comments = getattr(getattr(holder, "ca", None), "items", {}).get(place)
-    found = _SELECTOR.search(_comment(comments))
+    # what stands behind an item in its own line; ruamel adds the lines below it
+    own = (token for token in comments or () if hasattr(token, "value"))
+    found = _SELECTOR.search(next((str(token.value).partition("\n")[0] for token in own), ""))
     if found is None:
         return True
     fits = judge(found["condition"], platform)
     if fits is None:
         tell(found["condition"])
     return fits is not False
-
-
-def _comment(tokens: Any) -> str:
-    """What stands behind an item in its own line; ruamel adds the lines below it."""
-    own = (token for token in tokens or () if hasattr(token, "value"))
-    return next((str(token.value).partition("\n")[0] for token in own), "")
 
 
 def judge(condition: str, platform: Platform) -> bool | None:

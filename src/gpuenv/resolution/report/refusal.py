@@ -53,7 +53,7 @@ def refuse(question: ResolutionInput, decision: Decision) -> Unsatisfiable | Unr
     if unread:
         return _undecided(question, decision, unread, because)
     return Unsatisfiable(
-        _headline(question),
+        tr("no build of {wanted} runs on {place}", wanted=_wanted(question), place=_place(question)),
         code="no-build",
         because=because,
         fixes=find_fixes(question, decision),
@@ -169,10 +169,6 @@ def rejection_data(rejection: Rejection) -> dict[str, str | None]:
         "detail": rejection.detail,
         "source": rejection.source,
     }
-
-
-def _headline(question: ResolutionInput) -> str:
-    return tr("no build of {wanted} runs on {place}", wanted=_wanted(question), place=_place(question))
 
 
 def _place(question: ResolutionInput) -> str:

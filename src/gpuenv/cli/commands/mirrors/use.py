@@ -52,7 +52,9 @@ def reset(tools: tuple[Tool, ...], common: Common, *, print_only: bool, yes: boo
     if not planned.changes:
         return _report("mirrors reset", planned, common, tr("nothing to undo: gpuenv changed no file"))
     for change in planned.changes:
-        _tell_left(change, common)
+        if change.left and not common.quiet:
+            keys = ", ".join(f"`{key}`" for key in change.left)
+            note(tr("{file}: {keys} changed since and stay as they are", file=change.path, keys=keys))
     _agreed(planned, common, yes=yes)
     apply_reset(planned, os.environ)
     files = ", ".join(str(change.path) for change in planned.changes)
@@ -73,12 +75,6 @@ def _agreed(planned: Changes, common: Common, *, yes: bool) -> bool:
     if not yes:
         confirm(tr("write this?"), assume="--yes")
     return True
-
-
-def _tell_left(change: ConfigurationChange, common: Common) -> None:
-    if change.left and not common.quiet:
-        keys = ", ".join(f"`{key}`" for key in change.left)
-        note(tr("{file}: {keys} changed since and stay as they are", file=change.path, keys=keys))
 
 
 def _print_only(planned: Changes, command: str, common: Common) -> int:
