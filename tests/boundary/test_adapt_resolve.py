@@ -14,7 +14,8 @@ from tiny_wheels import tiny_wheel
 from gpuenv.adapt.minimal_upgrades import Settlement
 from gpuenv.adapt.nearest.resolver_changes import why_moved
 from gpuenv.adapt.resolve_dependencies import Resolver
-from gpuenv.installers.uv_compile import CompileInput, Unresolvable
+from gpuenv.installers.uv_compile import CompileInput
+from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Unreachable
 from gpuenv.model.index import IndexConfiguration, IndexSource
 from gpuenv.model.plan import Sources

@@ -14,7 +14,8 @@ from installers import a_plan, fake_uv, make_wheel, plan_data
 
 from gpuenv.activation.entering import activated, run
 from gpuenv.installers import pip, uv
-from gpuenv.installers.uv_compile import CompileInput, Resolved, Unresolvable, compile_requirements
+from gpuenv.installers.uv_compile import CompileInput, Resolved, compile_requirements
+from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import UsageError
 from gpuenv.model.machine import FoundPython
 from gpuenv.model.plan import Sources

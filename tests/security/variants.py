@@ -78,9 +78,9 @@ def _own_folder_first(_: _Everywhere) -> None:
 @_variant
 def _pythons_see_everything(replace: _Everywhere) -> None:
     """Pythons are started without -I."""
-    from gpuenv.process import subprocesses as process  # noqa: PLC0415
+    from gpuenv.process import children  # noqa: PLC0415
 
-    start = process._start
+    start = children.start_child
 
     def start_seeing(argv: Any, *rest: Any) -> Any:
         return start([word for word in argv if word != "-I"], *rest)
@@ -371,9 +371,9 @@ def _unverified_leads_on(replace: _Everywhere) -> None:
 @_variant
 def _arguments_hold_passwords(replace: _Everywhere) -> None:
     """What is started gets passwords among its arguments."""
-    from gpuenv.process import subprocesses  # noqa: PLC0415
+    from gpuenv.process import children  # noqa: PLC0415
 
-    replace(subprocesses._concealed, lambda argv, environ: (tuple(argv), environ))
+    replace(children._concealed, lambda argv, environ: (tuple(argv), environ))
 
 
 @_variant

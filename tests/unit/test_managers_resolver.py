@@ -10,15 +10,12 @@ from hypothesis import strategies as st
 
 from gpuenv.installers.uv_compile import (
     CompileInput,
-    Demand,
     ResolvedFile,
-    Unresolvable,
     compile_arguments,
-    parse_demands,
-    parse_failure,
     parse_pylock,
     uv_platform,
 )
+from gpuenv.installers.uv_failure import Demand, Unresolvable, parse_demands, parse_failure
 from gpuenv.model.errors import GpuenvError, InstallFailed, Unreachable
 from gpuenv.model.plan import Sources
 

@@ -6,6 +6,7 @@ import pytest
 
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.machine import Gpu, Machine, Problem, System
+from gpuenv.verification.describe_verdict import describe_failure, describe_verdict
 from gpuenv.verification.report import (
     EMPTY,
     DeviceReport,
@@ -21,8 +22,6 @@ from gpuenv.verification.verdict import (
     Finding,
     Planned,
     VerificationVerdict,
-    describe_failure,
-    describe_verdict,
     expect,
     judge,
     judge_architectures,

@@ -9,14 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.process.exit_status import describe_status
-from gpuenv.verification.report import (
-    ChildOutcome,
-    Stop,
-    parse_cudnn_version,
-    parse_report,
-    read_outcome,
-    render_report,
-)
+from gpuenv.verification.parse_report import parse_cudnn_version, parse_report, read_outcome
+from gpuenv.verification.report import ChildOutcome, Stop, render_report
 from gpuenv.verification.run import parse_document
 
 TEST = {"id": "zeros", "ok": True, "ms": 1.5, "detail": ""}

@@ -13,7 +13,8 @@ from deciding import gpu_machine
 from packaging.version import Version
 from plans import plan as planned
 
-from gpuenv.installers.uv_compile import Demand, Resolved, ResolvedFile, Unresolvable
+from gpuenv.installers.uv_compile import Resolved, ResolvedFile
+from gpuenv.installers.uv_failure import Demand, Unresolvable
 from gpuenv.model.errors import Unsatisfiable
 from gpuenv.model.machine import FoundPython
 from gpuenv.model.plan import Plan, PlannedPackage, Sources

@@ -21,7 +21,7 @@ from gpuenv.model.errors import Fix, UsageError
 from gpuenv.operations.manage import existing, foreign
 from gpuenv.operations.proof_age import outdated_proof
 from gpuenv.planning.own_constraints import own_pip_constraints
-from gpuenv.process import subprocesses as process
+from gpuenv.process import foreground
 
 _BIN = "Scripts" if os.name == "nt" else "bin"
 _CONDA_BIN = ("", "Library/bin", "Scripts") if os.name == "nt" else ("bin",)
@@ -105,7 +105,7 @@ def run(
     if entry.notice:
         tell(entry.notice)
     try:
-        return process.hand_over(argv, activated(entry.root, environ))
+        return foreground.hand_over(argv, activated(entry.root, environ))
     except OSError as error:
         raise UsageError(
             tr("`{program}` can't be started: {error}", program=argv[0], error=reason_of(error)),

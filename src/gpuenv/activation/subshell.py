@@ -18,7 +18,7 @@ from gpuenv.host.shell import Shell, find_shell
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
-from gpuenv.process import subprocesses as process
+from gpuenv.process import foreground
 from gpuenv.process.surroundings import find_executable
 
 _READING_ENV = ("sh", "dash", "ash", "ksh")
@@ -51,7 +51,7 @@ def open_shell(
             if interactive:
                 argv, variables = _starting(shell, entry, Path(folder), environ)
         try:
-            return process.hand_over(argv, variables)
+            return foreground.hand_over(argv, variables)
         except OSError as error:
             raise UsageError(
                 tr("`{program}` can't be started: {error}", program=shell.program, error=reason_of(error)),

@@ -19,7 +19,7 @@ from gpuenv.adapt.nearest.version_moves import Moves
 from gpuenv.adapt.resolve_dependencies import Resolver
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import load_mirrors
-from gpuenv.installers.uv_compile import Unresolvable
+from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Because, Fix, InstallFailed, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning

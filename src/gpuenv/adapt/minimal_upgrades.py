@@ -12,7 +12,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.adapt.nearest.version_moves import Moves, moves_between
-from gpuenv.installers.uv_compile import Resolved, Unresolvable
+from gpuenv.installers.uv_compile import Resolved
+from gpuenv.installers.uv_failure import Unresolvable
 
 _MOST_ROUNDS = 40  # of loosening: each names another culprit
 MOST_ALONE = 40  # packages that are put back alone, to see whether they had to move

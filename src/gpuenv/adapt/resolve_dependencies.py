@@ -12,8 +12,9 @@ from packaging.utils import canonicalize_name
 from gpuenv.adapt.minimal_upgrades import Ask, Settlement, count_moves, settle_others
 from gpuenv.adapt.nearest.version_moves import Moves
 from gpuenv.installers import uv_compile as resolver
-from gpuenv.installers.uv_compile import Resolved, Unresolvable
+from gpuenv.installers.uv_compile import Resolved
 from gpuenv.installers.uv_compile_preferring import compile_preferring
+from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.planning.pages.project_pages import Pages
 

@@ -24,7 +24,7 @@ from gpuenv.adapt.nearest.search import Nearest, find_nearest
 from gpuenv.adapt.task import Task
 from gpuenv.adapt.torch_bound_pages import with_pages_near
 from gpuenv.i18n.messages import marked, tr
-from gpuenv.installers.uv_compile import Unresolvable
+from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
 from gpuenv.planning.make_plan import completed
 from gpuenv.planning.pages.listings import PlanListings, list_files

@@ -16,6 +16,7 @@ from gpuenv.bootstrap.model import LockedWheel
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import uv as uv_manager
 from gpuenv.installers import uv_compile as resolver
+from gpuenv.installers.uv_failure import parse_failure
 from gpuenv.model.access import Access
 from gpuenv.model.errors import GpuenvError
 from gpuenv.model.plan import Sources
@@ -96,7 +97,7 @@ def _compile(
         except ValueError as error:
             return str(error)
     try:
-        failed = resolver.parse_failure(answer.stderr or answer.error or tr("uv ran out of time"))
+        failed = parse_failure(answer.stderr or answer.error or tr("uv ran out of time"))
     except GpuenvError as error:
         return error.message
     return failed.message

@@ -23,7 +23,7 @@ from gpuenv.changes.resolve import (
 )
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.dry_run import PackageChange
-from gpuenv.installers.uv_compile import Unresolvable
+from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Because, Fix, Unsatisfiable
 from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.planning.make_plan import make_plan

@@ -15,7 +15,7 @@ from gpuenv.changes.resolve import ChangeRequest, PlannedChange, decide_changes,
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import uv_compile as resolver
 from gpuenv.installers.dry_run import PackageChange
-from gpuenv.installers.uv_compile import Unresolvable
+from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unsatisfiable
 from gpuenv.model.plan import Plan
 from gpuenv.planning.make_plan import make_plan

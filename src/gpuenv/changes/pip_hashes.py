@@ -19,7 +19,8 @@ from gpuenv.http.timeouts import Watch
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.installers import pip
-from gpuenv.installers.uv_compile import CompileInput, Resolved, ResolvedFile, Unresolvable
+from gpuenv.installers.uv_compile import CompileInput, Resolved, ResolvedFile
+from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.access import Access
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unsatisfiable
 from gpuenv.model.plan import CheckedStack, HeldFiles, Plan, PlanWarning, Sources

@@ -17,7 +17,8 @@ from gpuenv.indexes.urls import is_remote
 from gpuenv.installers import uv_compile as resolver
 from gpuenv.installers.changes import ChangeQuestion, ask_changes
 from gpuenv.installers.dry_run import PackageChange
-from gpuenv.installers.uv_compile import ResolvedFile, Unresolvable
+from gpuenv.installers.uv_compile import ResolvedFile
+from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import GpuenvError
 from gpuenv.model.installed import Installed
 from gpuenv.model.plan import Plan, PlanWarning, Sources

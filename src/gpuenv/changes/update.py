@@ -21,7 +21,7 @@ from gpuenv.changes.resolve import (
     with_files,
 )
 from gpuenv.i18n.messages import tr
-from gpuenv.installers.uv_compile import Unresolvable
+from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Fix, Unsatisfiable, UsageError
 from gpuenv.model.plan import PlanWarning
 from gpuenv.resolution.request import STACK

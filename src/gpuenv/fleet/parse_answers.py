@@ -18,9 +18,10 @@ from gpuenv.model.plan import Plan
 from gpuenv.operations.verify import read_report
 from gpuenv.planning.detect import hardware_knowledge
 from gpuenv.signatures.log_pages import readable_lines
+from gpuenv.verification.describe_verdict import describe_verdict
 from gpuenv.verification.report import ChildOutcome, Report, render_report
 from gpuenv.verification.run import stop_of
-from gpuenv.verification.verdict import Planned, VerificationVerdict, describe_verdict, expect, judge
+from gpuenv.verification.verdict import Planned, VerificationVerdict, expect, judge
 
 _SCHEMA_VERSION = 1
 _LONGEST_LOG = 20_000  # letters

@@ -34,7 +34,7 @@ from gpuenv.operations.verify import VerifyOptions
 from gpuenv.planning.make_plan import choose_installer, plan_request
 from gpuenv.planning.options import PlanOptions
 from gpuenv.secrets.url_credentials import redact_credentials
-from gpuenv.verification.verdict import describe_failure
+from gpuenv.verification.describe_verdict import describe_failure
 
 _CREATED: Mapping[str, OutcomeState] = {
     "made": "made",

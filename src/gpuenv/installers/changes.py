@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import uv
 from gpuenv.installers.dry_run import PackageChange, parse_uv_changes
-from gpuenv.installers.uv_compile import LIMIT_S, Unresolvable, parse_failure
+from gpuenv.installers.uv_compile import LIMIT_S
+from gpuenv.installers.uv_failure import Unresolvable, parse_failure
 from gpuenv.model.plan import Sources
 from gpuenv.process import subprocesses as process
 

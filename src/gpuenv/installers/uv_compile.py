@@ -12,7 +12,8 @@ from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import uv as uv_manager
 from gpuenv.installers.resolver_variables import may_tell_secrets, only_of_uv
-from gpuenv.model.errors import Because, Fix, InstallFailed, Unreachable
+from gpuenv.installers.uv_failure import Unresolvable, parse_failure
+from gpuenv.model.errors import InstallFailed
 from gpuenv.model.plan import Sources
 from gpuenv.model.wheel import Platform
 from gpuenv.process import subprocesses as process
@@ -24,21 +25,7 @@ _MACHINES = {"linux-64": "x86_64", "linux-aarch64": "aarch64"}
 _WINDOWS = "x86_64-pc-windows-msvc"
 _GLIBC_MINORS = (17, 28, *range(31, 41))  # the values of `uv pip compile --python-platform`
 
-_NO_SOLUTION = "No solution found"
-_OFFLINE = "the network was disabled"
-_NETWORK = re.compile(
-    r"Failed to fetch|error sending request|Failed to read `--find-links` URL|operation timed out|dns error"
-    r"|invalid peer certificate|HTTP status"
-)
 _NOT_BUILT = re.compile(r"[Bb]uilding (?:from source|source distributions)[^.]{0,200}? is disabled")
-_UNBUILT = re.compile(r"Failed to (?:download and )?build `([^`]+)`")
-# `vllm==0.6.0 depends on torch==2.4.0`, `xformers{marker}==0.0.29 depends on torch{...}>=2,<3`
-_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?"
-_RANGE = r"(?:\{[^}]*\})?(?:(?:===|==|>=|<=|!=|~=|<|>)[^\s,]+,?)*"
-_DEPENDS = re.compile(
-    rf"(?P<by>{_NAME}{_RANGE}) depends? on (?!(?:one|all|any) of)(?P<on>{_NAME})(?P<range>{_RANGE})"
-)
-_MARKER = re.compile(r"\{[^}]*\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,37 +46,11 @@ class ResolvedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
-    """A package that forces another's version: `vllm==0.6.0` needs `torch==2.4.0`."""
-
-    package: str
-    needs: str
-
-
-@dataclass(frozen=True, slots=True)
 class Resolved:
     """All that would be installed, the torch stack included, without the requirements `left_out`."""
 
     files: tuple[ResolvedFile, ...]
     left_out: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Unresolvable:
-    """Nothing satisfies the requirements together: uv's own words, and who asks for what.
-
-    `unbuilt` is the requirement that has no wheel that fits and can't be built (`vllm==0.1.0`).
-    """
-
-    message: str
-    demands: tuple[Demand, ...]
-    unbuilt: str | None = None
-
-    def demands_on(self, names: tuple[str, ...]) -> tuple[Demand, ...]:
-        """Return the demands on the projects named: those that another torch could meet."""
-        return tuple(
-            one for one in self.demands if re.split(r"[^A-Za-z0-9._-]", one.needs)[0].lower() in names
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,45 +233,3 @@ def _file_name(where: Any) -> str | None:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def parse_failure(stderr: str) -> Unresolvable:
-    """Read why uv could not resolve; raise Unreachable or InstallFailed where it is no conflict.
-
-        error: No solution found when resolving dependencies
-          cause: Because vllm==0.6.0 depends on torch==2.4.0 and you require vllm==0.6.0, ...
-
-    Older versions of uv draw a tree of `x` and arrows and wrap lines at 80 columns.
-    """
-    words = " ".join(re.sub(r"[╰├─▶│×]", " ", stderr).split())
-    if _NO_SOLUTION in words and _OFFLINE not in words:
-        return Unresolvable(_because(words), parse_demands(words))
-    because = (Because(stderr.strip()[-2000:], "uv pip compile"),)
-    if _OFFLINE in words or _NETWORK.search(words):
-        raise Unreachable(
-            tr("uv could not read an index that the requirements need"),
-            code="index-unreachable",
-            because=because,
-            fixes=(Fix(tr("see which address did not answer above, or name another index")),),
-        )
-    unbuilt = _UNBUILT.search(words)  # such as flash-attn, whose set-up imports torch
-    if unbuilt:
-        return Unresolvable(stderr.strip()[-2000:], (), unbuilt[1])
-    raise InstallFailed(tr("uv could not resolve the requirements"), code="resolver-failed", because=because)
-
-
-def _because(words: str) -> str:
-    start = words.find("Because")
-    return words[start:] if start >= 0 else words
-
-
-def parse_demands(words: str) -> tuple[Demand, ...]:
-    """Return each `A depends on B` of uv's explanation, markers dropped, in its order, each once."""
-    found = (
-        Demand(
-            _MARKER.sub("", match["by"]).rstrip(","),
-            (match["on"] + _MARKER.sub("", match["range"])).rstrip(",."),
-        )
-        for match in _DEPENDS.finditer(words)
-    )
-    return tuple(dict.fromkeys(found))

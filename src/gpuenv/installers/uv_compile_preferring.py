@@ -16,11 +16,10 @@ from gpuenv.installers.uv_compile import (
     CompileInput,
     Resolved,
     ResolvedFile,
-    Unresolvable,
-    parse_failure,
     resolving_arguments,
     without_building,
 )
+from gpuenv.installers.uv_failure import Unresolvable, parse_failure
 from gpuenv.process import subprocesses as process
 from gpuenv.process.guardian import temporary_folder
 

@@ -25,6 +25,7 @@ from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.indexes.mirrors.lookup import host_of
 from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.installers import uv_compile as resolver
+from gpuenv.installers import uv_failure
 from gpuenv.locks.official_urls import OfficialPlaces
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unsatisfiable, UsageError
 from gpuenv.model.locked import Locked, LockedFile
@@ -133,14 +134,14 @@ def _complete(
     target = choose_target(plan.machines, options.devices, cpu=plan.variant == "cpu")
     question = resolver_question(by_address(plan, mirrors), target, options)
     outcome = resolver.compile_requirements(question, environ)
-    if isinstance(outcome, resolver.Unresolvable):
+    if isinstance(outcome, uv_failure.Unresolvable):
         raise _conflict(outcome)
     names = {package.name for package in stack}
     others = (package for package in packages_of(outcome) if package.name not in names)
     return (*stack, *others)
 
 
-def _conflict(outcome: resolver.Unresolvable) -> Unsatisfiable:
+def _conflict(outcome: uv_failure.Unresolvable) -> Unsatisfiable:
     return Unsatisfiable(
         tr("what torch depends on can't be had together"),
         code="requirements-conflict",

@@ -15,7 +15,7 @@ from gpuenv.files.disk_space import check_brought, check_least, existing_part, f
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors
 from gpuenv.installers import WHEEL_MANAGERS, uv
-from gpuenv.installers import uv_compile as resolver
+from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Fix, GpuenvError
 from gpuenv.model.plan import Plan
 from gpuenv.planning.complete_wheelhouses import compile_requirements, from_wheelhouses
@@ -58,7 +58,7 @@ def _resolved(plan: Plan, options: PlanOptions, mirrors: Mirrors, environ: Mappi
         outcome = compile_requirements(resolver_question(by_address(plan, mirrors), place, options), environ)
     except GpuenvError:
         return None  # the installer will say it, with all that it tried
-    if isinstance(outcome, resolver.Unresolvable):
+    if isinstance(outcome, Unresolvable):
         return None
     stack = {package.name for package in plan.packages}
     others = (package for package in packages_of(outcome) if package.name not in stack)

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from gpuenv.indexes.urls import is_remote
 from gpuenv.installers import uv_compile as resolver
-from gpuenv.installers.uv_compile import CompileInput, Resolved, Unresolvable
+from gpuenv.installers.uv_compile import CompileInput, Resolved
+from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import GpuenvError
 from gpuenv.model.plan import Plan
 

@@ -21,6 +21,7 @@ from gpuenv.installers import CONDA_MANAGERS, EMBEDDED, get_conda_manager, get_m
 from gpuenv.installers import uv_compile as resolver
 from gpuenv.installers.conda import commands as conda_calls
 from gpuenv.installers.protocol import InstallRequest
+from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.conda import CondaChannel, CondaPlan, CondaWanted
 from gpuenv.model.errors import Because, Fix, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
@@ -280,7 +281,7 @@ def _jointly(
     def plan_for(choice: Solution, resolved: tuple[PlannedPackage, ...]) -> Plan:
         return build_plan(question, decision, choice, configuration, resolved)
 
-    def compile_plan(plan: Plan, wheels_only: tuple[str, ...]) -> resolver.Resolved | resolver.Unresolvable:
+    def compile_plan(plan: Plan, wheels_only: tuple[str, ...]) -> resolver.Resolved | Unresolvable:
         named = by_address(plan, load_mirrors(environ))
         asked = replace(resolver_question(named, question.target, options), wheels_only=wheels_only)
         return only_fitting(wheelhouses.compile_requirements(asked, environ, unread), question.target)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from packaging.requirements import InvalidRequirement, Requirement
 
 from gpuenv.i18n.messages import tr
-from gpuenv.installers.uv_compile import Resolved, ResolvedFile, Unresolvable
+from gpuenv.installers.uv_compile import Resolved, ResolvedFile
+from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Because, Fix, Unsatisfiable
 from gpuenv.model.locked import LockedFile
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning, Rejection

@@ -11,25 +11,20 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import IO
 
-from gpuenv.files import cache_use
 from gpuenv.files.closed import append_closed
 from gpuenv.files.temporary import substitute
 from gpuenv.process import guardian, interruption
-from gpuenv.process.output import PipeReader, Redacting, TruncatedText, drain, feed
-from gpuenv.process.surroundings import anchored, empty_folder, program_path
-from gpuenv.secrets.url_credentials import has_userinfo, redact_bytes, redact_credentials
+from gpuenv.process.children import end_child, has_ended, signal_group, start_child, wait_for
+from gpuenv.process.output import PipeReader, Redacting, TruncatedText, feed
+from gpuenv.secrets.url_credentials import redact_bytes, redact_credentials
 
 LARGEST = 32 << 20  # bytes of what a process prints that are kept: the beginning and the end
-_GRACE_S = 5.0
-_LOOK_S = 0.05  # how often it is looked whether a process has ended that does not close its pipes
 _INTERRUPTED_S = 2.0  # micromamba finishes the download it is at before it heeds Ctrl-C
 
 
@@ -71,16 +66,16 @@ def run(
     given = subprocess.DEVNULL if stdin is None else subprocess.PIPE
     with interruption.held():
         try:
-            child = _start(argv, environ, cwd, given, subprocess.PIPE, subprocess.PIPE)
+            child = start_child(argv, environ, cwd, given, subprocess.PIPE, subprocess.PIPE)
         except OSError as error:
             return Completed(None, "", "", error=str(error))
         if child.stdin is not None:
             feed(child.stdin, (stdin or "").encode())
         printed = _Printed(child, limit)
         try:
-            in_time = _wait(child, printed.readers, timeout_s)
+            in_time = wait_for(child, printed.readers, timeout_s)
         finally:
-            _end(child, printed.readers)
+            end_child(child, printed.readers)
     return printed.completed(timed_out=not in_time)
 
 
@@ -136,9 +131,9 @@ def stream(
         redacting = Redacting()
         reader = PipeReader(shown, lambda block: _pass_on(redacting.take(block), kept, passing))
         try:
-            _wait(child, (reader,))
+            wait_for(child, (reader,))
         finally:
-            _end(child, (reader,))
+            end_child(child, (reader,))
             _pass_on(redacting.rest(), kept, passing)
         sink.write(kept.rest())
     with log.open("rb") as written:
@@ -163,18 +158,20 @@ def attend(
     """
     with interruption.held(), _own_temporary(environ) as given:
         try:
-            child = _start(argv, given, None, subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE, keep_open)
+            child = start_child(
+                argv, given, None, subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE, keep_open
+            )
         except OSError as error:
             return Completed(None, "", "", error=str(error))
         printed = _Printed(child, None)
         try:
-            while not _wait(child, printed.readers, every_s):
+            while not wait_for(child, printed.readers, every_s):
                 tick()
         except BaseException:
             _interrupt(child, printed.readers)
             raise
         finally:
-            _end(child, printed.readers)
+            end_child(child, printed.readers)
             _note(log, argv, *(kept.all() for kept in printed.kept))
     return printed.completed()
 
@@ -198,7 +195,7 @@ class BackgroundProcess:
 
     def ended(self) -> int | None:
         """Return its exit status, None while it runs."""
-        if not _has_ended(self._child):
+        if not has_ended(self._child):
             return None
         guardian.forget(self._child.pid)
         return self._child.poll()
@@ -206,7 +203,7 @@ class BackgroundProcess:
     def end(self) -> None:
         """End it and its children."""
         with interruption.held():
-            _end(self._child)
+            end_child(self._child)
 
 
 def start_background(
@@ -214,14 +211,14 @@ def start_background(
 ) -> BackgroundProcess:
     """Start `argv` and return at once; raises OSError when it can't be started."""
     with stdin.open("rb") as given, stdout.open("wb") as out, stderr.open("wb") as err:
-        return BackgroundProcess(_start(argv, environ, None, given.fileno(), out.fileno(), err.fileno()))
+        return BackgroundProcess(start_child(argv, environ, None, given.fileno(), out.fileno(), err.fileno()))
 
 
 def _interrupt(child: subprocess.Popen[bytes], readers: Sequence[PipeReader]) -> None:
     """Pass Ctrl-C on, and wait a while; on Windows the console has passed it on already."""
     if os.name == "posix":
-        _signal_group(child, signal.SIGINT)
-    _wait(child, readers, _INTERRUPTED_S)
+        signal_group(child, signal.SIGINT)
+    wait_for(child, readers, _INTERRUPTED_S)
 
 
 def _note(log: Path, argv: Sequence[str], *printed: bytes) -> None:
@@ -235,47 +232,6 @@ def _shown(argv: Sequence[str]) -> bytes:
     return f"$ {shown}\n".encode(errors="surrogateescape")
 
 
-def hand_over(argv: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Run `argv` in the foreground with our own stdin, stdout and stderr; return its exit code.
-
-    Ctrl-C is the child's business; SIGTERM and SIGHUP are passed on. A child ended by signal N returns 128+N,
-    as in a shell. Raises OSError when it can't be started.
-    """
-    cache_use.let_go()
-    passing = _Passing()
-    numbers = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if sys.platform != "win32" else ()))
-    previous = {number: signal.signal(number, passing) for number in numbers}
-    try:
-        # Windows would look for the program on our PATH, not on the one it is given.
-        program = program_path(argv[0], environ)
-        with subprocess.Popen([program, *argv[1:]], env=dict(environ)) as child:
-            passing.begin(child)
-            returncode = child.wait()
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-    return 128 - returncode if returncode < 0 else returncode
-
-
-class _Passing:
-    """Passes signals on to a child; those that come before it is there, once it is."""
-
-    def __init__(self) -> None:
-        self._child: subprocess.Popen[bytes] | None = None
-        self._early: list[int] = []
-
-    def __call__(self, number: int, _frame: FrameType | None) -> None:
-        if self._child is None:
-            self._early.append(number)
-        elif number != signal.SIGINT:  # the terminal sends it to the child, too
-            self._child.send_signal(number)
-
-    def begin(self, child: subprocess.Popen[bytes]) -> None:
-        self._child = child
-        for number in self._early:
-            child.send_signal(number)
-
-
 def _start_shown(
     argv: Sequence[str],
     environ: Mapping[str, str] | None,
@@ -287,7 +243,7 @@ def _start_shown(
     """Start `argv`; return it with what reads all that it prints, through a pipe or as a terminal does."""
     if on_terminal and os.name == "posix":
         return _start_on_terminal(argv, environ, cwd, keep_open)
-    child = _start(argv, environ, cwd, subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT, keep_open)
+    child = start_child(argv, environ, cwd, subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT, keep_open)
     assert child.stdout is not None  # noqa: S101 - it was asked for
     return child, child.stdout
 
@@ -303,7 +259,7 @@ def _start_on_terminal(
     try:
         size = fcntl.ioctl(sys.stderr.fileno(), termios.TIOCGWINSZ, b"\0" * 8)
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, size)
-        child = _start(argv, environ, cwd, subprocess.DEVNULL, theirs, theirs, keep_open)
+        child = start_child(argv, environ, cwd, subprocess.DEVNULL, theirs, theirs, keep_open)
     except OSError:
         os.close(ours)
         raise
@@ -336,135 +292,6 @@ def _pass_on(block: bytes, kept: TruncatedText, show: Callable[[bytes], None] | 
     kept.take(block)
     if show is not None:
         show(block)
-
-
-def _start(
-    argv: Sequence[str],
-    environ: Mapping[str, str] | None,
-    cwd: Path | None,
-    stdin: int,
-    stdout: int,
-    stderr: int,
-    keep_open: tuple[int, ...] = (),
-) -> subprocess.Popen[bytes]:
-    given = os.environ if environ is None else environ
-    if any(map(has_userinfo, argv)):
-        argv, given = _concealed(argv, given)
-    folder = str(cwd or empty_folder())
-    guardian.prepare()
-    child = subprocess.Popen(
-        [program_path(argv[0], given), *argv[1:]],
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        env={**anchored(given), "PWD": folder},
-        cwd=folder,
-        bufsize=0,
-        start_new_session=os.name == "posix",  # so that its children end with it
-        pass_fds=(*keep_open, *cache_use.descriptors()) if keep_open and os.name == "posix" else (),
-    )
-    guardian.watch(child.pid)
-    return child
-
-
-def _concealed(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[tuple[str, ...], Mapping[str, str]]:
-    """Hand over what is secret in the arguments of uv and pip by variables and a private file."""
-    from gpuenv.process.private_files import write_private  # noqa: PLC0415 - only where there is a password
-    from gpuenv.secrets.conceal_arguments import conceal  # noqa: PLC0415
-
-    hidden = conceal(tuple(argv), environ)
-    lines = "".join(f"{line}\n" for line in hidden.requirements)
-    more = ("-r", write_private(lines, ".txt")) if lines else ()
-    return (*hidden.argv, *more), {**environ, **dict(hidden.variables)}
-
-
-def _wait(
-    child: subprocess.Popen[bytes], readers: Sequence[PipeReader], timeout_s: float | None = None
-) -> bool:
-    """Wait until the child has ended, whoever holds its pipes; tell whether it has within the seconds."""
-    until = None if timeout_s is None else time.monotonic() + timeout_s
-    pause = 0.0005
-    while not _has_ended(child):
-        interruption.heed()
-        left = _LOOK_S if until is None else until - time.monotonic()
-        if left <= 0:
-            return False
-        reading = next((one for one in readers if one.is_busy()), None)
-        if reading is not None:
-            reading.join(min(left, _LOOK_S))
-        else:
-            time.sleep(min(left, pause))
-            pause = min(2 * pause, _LOOK_S)
-        for one in readers:
-            if one.error is not None:
-                raise one.error
-    return True
-
-
-def _has_ended(child: subprocess.Popen[bytes]) -> bool:
-    """Tell whether the child has ended; where the system can, its number stays taken until `_end`."""
-    if child.returncode is not None:
-        return True
-    if not _KEEPS_NUMBER:
-        return child.poll() is not None
-    try:
-        return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-    except ChildProcessError:  # somebody has waited for all children
-        return child.poll() is not None
-
-
-_KEEPS_NUMBER = hasattr(os, "waitid")
-
-
-def _end(child: subprocess.Popen[bytes], readers: Sequence[PipeReader] = ()) -> None:
-    """End the child if it goes on, politely first so that an installer can clean up, and all it has begun.
-
-    What it has printed is read to the end, as far as nobody else keeps on writing. A second Ctrl-C, which is
-    raised later, ends it at once.
-    """
-    try:
-        if not _has_ended(child):
-            _signal_group(child, signal.SIGTERM)
-            _give_time(child, readers)
-        if _has_ended(child):
-            drain(readers)
-        _kill_group(child)
-        _give_time(child, readers)  # but for one in uninterruptible sleep (a dead GPU), which is left behind
-        drain(readers)
-    finally:
-        for one in readers:
-            one.stop()
-        _kill_group(child)
-        guardian.forget(child.pid)
-        child.poll()
-
-
-def _give_time(child: subprocess.Popen[bytes], readers: Sequence[PipeReader]) -> None:
-    until = time.monotonic() + _GRACE_S
-    while not _has_ended(child) and time.monotonic() < until:
-        if interruption.is_pending():
-            return
-        busy = next((one for one in readers if one.is_busy()), None)
-        if busy is not None:
-            busy.join(0.01)
-        else:
-            time.sleep(0.01)
-
-
-def _kill_group(child: subprocess.Popen[bytes]) -> None:
-    """Kill the child and its children, while its number is surely its own."""
-    if child.returncode is None:
-        _signal_group(child, getattr(signal, "SIGKILL", signal.SIGTERM))
-
-
-def _signal_group(child: subprocess.Popen[bytes], number: int) -> None:
-    try:
-        if os.name == "posix":
-            os.killpg(child.pid, number)
-        else:
-            child.terminate()
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def _decode(data: bytes) -> str:

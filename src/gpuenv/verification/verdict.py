@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass, replace
-from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import tr
 from gpuenv.model.capability import ComputeCapability
-from gpuenv.model.errors import Because, Fix, VerificationFailed
 from gpuenv.model.machine import Machine
 from gpuenv.model.variant import Variant, parse_cuda_version
 from gpuenv.verification.gpu_code import find_code
@@ -185,11 +182,12 @@ def _judge_stop(report: Report) -> tuple[Finding, ...]:
     facts["step"] = report.running.what
     if not report.devices:
         return (Finding(code, tr("torch did not survive `{step}`: {detail}", **facts)),)
-    where = _label(report.running.device)
+    where = label(report.running.device)
     return (Finding(code, tr("torch did not survive `{step}` on {where}: {detail}", where=where, **facts)),)
 
 
-def _label(index: int | None) -> str:
+def label(index: int | None) -> str:
+    """Name a device in texts: by its number, as torch counts GPUs."""
     return "cpu" if index is None else tr("GPU {index}", index=index)
 
 
@@ -202,7 +200,7 @@ def _judge_tests(device: DeviceReport, report: Report) -> Finding | None:
         return None
     names = ", ".join(f"`{test.id}`" for test in failed)
     detail = next((test.detail for test in reversed(failed) if test.id == "architectures"), failed[0].detail)
-    where = _label(device.index)
+    where = label(device.index)
     return Finding(
         "test-failed", tr("{names} failed on {where}: {detail}", names=names, where=where, detail=detail)
     )
@@ -276,55 +274,3 @@ def _notes(report: Report, expectation: Expectation) -> tuple[str, ...]:
             if test.id == "architectures" and test.ok and "compute_" in test.detail
         )
     return tuple(dict.fromkeys(notes))
-
-
-_FIXES = {
-    "no-torch": (marked("see which build this machine needs"), "gpuenv plan"),
-    "cpu-build": (marked("see which build this machine needs"), "gpuenv plan"),
-    "no-gpu": (marked("see what the driver and its GPUs are"), "gpuenv detect"),
-    "hung": (marked("give it more seconds, where the machine is slow or busy: --timeout"), None),
-}
-
-
-def describe_failure(
-    verdict: VerificationVerdict, environment: str, data: dict[str, Any]
-) -> VerificationFailed:
-    """Return the error for a verdict with problems; `data` is that of `gpuenv verify --json`."""
-    fixes = dict.fromkeys(_FIXES[problem.code] for problem in verdict.problems if problem.code in _FIXES)
-    return VerificationFailed(
-        tr("the environment `{environment}` does not work as it should", environment=environment),
-        code=verdict.problems[0].code,
-        because=tuple(Because(problem.text, "gpuenv verify") for problem in verdict.problems),
-        fixes=(
-            *(Fix(tr(text), command) for text, command in fixes),
-            Fix(tr("see what is wrong with it"), f"gpuenv doctor {shlex.quote(environment)}"),
-        ),
-        data=data,
-    )
-
-
-def describe_verdict(report: Report, verdict: VerificationVerdict) -> tuple[str, ...]:
-    """Return the lines that tell a person what was proven."""
-    devices = tuple(_describe_device(device) for device in report.devices)
-    problems = tuple(problem.text for problem in verdict.problems)
-    return (*_describe_torch(report), *devices, *problems, *verdict.notes)
-
-
-def _describe_torch(report: Report) -> tuple[str, ...]:
-    if report.torch is None:
-        return ()
-    parts = [f"torch {report.torch.version}"]
-    parts += [f"CUDA {report.torch.cuda}"] if report.torch.cuda else []
-    parts += [f"cuDNN {report.torch.cudnn}"] if report.torch.cudnn else []
-    parts += [f"Python {report.python}"]
-    return (" · ".join(parts),)
-
-
-def _describe_device(device: DeviceReport) -> str:
-    ran = tuple(test for test in device.tests if test.ms is not None or not test.ok)
-    passed = sum(test.ok for test in ran)
-    name = device.name or _label(device.index)
-    shown = f"{name} ({device.compute_capability})" if device.compute_capability else name
-    if passed == len(ran):
-        return tr("{device}: {passed} tests passed", device=shown, passed=passed)
-    return tr("{device}: {passed} of {ran} tests passed", device=shown, passed=passed, ran=len(ran))

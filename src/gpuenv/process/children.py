@@ -1,0 +1,150 @@
+"""A child: how it is started, waited for, and ended with all that it has begun."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gpuenv.files import cache_use
+from gpuenv.process import guardian, interruption
+from gpuenv.process.output import PipeReader, drain
+from gpuenv.process.surroundings import anchored, empty_folder, program_path
+from gpuenv.secrets.url_credentials import has_userinfo
+
+_GRACE_S = 5.0
+_LOOK_S = 0.05  # how often it is looked whether a process has ended that does not close its pipes
+
+
+def start_child(
+    argv: Sequence[str],
+    environ: Mapping[str, str] | None,
+    cwd: Path | None,
+    stdin: int,
+    stdout: int,
+    stderr: int,
+    keep_open: tuple[int, ...] = (),
+) -> subprocess.Popen[bytes]:
+    """Start `argv` in `cwd`, else in an empty folder; raises OSError when it can't be started."""
+    given = os.environ if environ is None else environ
+    if any(map(has_userinfo, argv)):
+        argv, given = _concealed(argv, given)
+    folder = str(cwd or empty_folder())
+    guardian.prepare()
+    child = subprocess.Popen(
+        [program_path(argv[0], given), *argv[1:]],
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        env={**anchored(given), "PWD": folder},
+        cwd=folder,
+        bufsize=0,
+        start_new_session=os.name == "posix",  # so that its children end with it
+        pass_fds=(*keep_open, *cache_use.descriptors()) if keep_open and os.name == "posix" else (),
+    )
+    guardian.watch(child.pid)
+    return child
+
+
+def _concealed(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """Hand over what is secret in the arguments of uv and pip by variables and a private file."""
+    from gpuenv.process.private_files import write_private  # noqa: PLC0415 - only where there is a password
+    from gpuenv.secrets.conceal_arguments import conceal  # noqa: PLC0415
+
+    hidden = conceal(tuple(argv), environ)
+    lines = "".join(f"{line}\n" for line in hidden.requirements)
+    more = ("-r", write_private(lines, ".txt")) if lines else ()
+    return (*hidden.argv, *more), {**environ, **dict(hidden.variables)}
+
+
+def wait_for(
+    child: subprocess.Popen[bytes], readers: Sequence[PipeReader], timeout_s: float | None = None
+) -> bool:
+    """Wait until the child has ended, whoever holds its pipes; tell whether it has within the seconds."""
+    until = None if timeout_s is None else time.monotonic() + timeout_s
+    pause = 0.0005
+    while not has_ended(child):
+        interruption.heed()
+        left = _LOOK_S if until is None else until - time.monotonic()
+        if left <= 0:
+            return False
+        reading = next((one for one in readers if one.is_busy()), None)
+        if reading is not None:
+            reading.join(min(left, _LOOK_S))
+        else:
+            time.sleep(min(left, pause))
+            pause = min(2 * pause, _LOOK_S)
+        for one in readers:
+            if one.error is not None:
+                raise one.error
+    return True
+
+
+def has_ended(child: subprocess.Popen[bytes]) -> bool:
+    """Tell whether the child has ended; where the system can, its number stays taken until `end_child`."""
+    if child.returncode is not None:
+        return True
+    if not _KEEPS_NUMBER:
+        return child.poll() is not None
+    try:
+        return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:  # somebody has waited for all children
+        return child.poll() is not None
+
+
+_KEEPS_NUMBER = hasattr(os, "waitid")
+
+
+def end_child(child: subprocess.Popen[bytes], readers: Sequence[PipeReader] = ()) -> None:
+    """End the child if it goes on, politely first so that an installer can clean up, and all it has begun.
+
+    What it has printed is read to the end, as far as nobody else keeps on writing. A second Ctrl-C, which is
+    raised later, ends it at once.
+    """
+    try:
+        if not has_ended(child):
+            signal_group(child, signal.SIGTERM)
+            _give_time(child, readers)
+        if has_ended(child):
+            drain(readers)
+        _kill_group(child)
+        _give_time(child, readers)  # but for one in uninterruptible sleep (a dead GPU), which is left behind
+        drain(readers)
+    finally:
+        for one in readers:
+            one.stop()
+        _kill_group(child)
+        guardian.forget(child.pid)
+        child.poll()
+
+
+def _give_time(child: subprocess.Popen[bytes], readers: Sequence[PipeReader]) -> None:
+    until = time.monotonic() + _GRACE_S
+    while not has_ended(child) and time.monotonic() < until:
+        if interruption.is_pending():
+            return
+        busy = next((one for one in readers if one.is_busy()), None)
+        if busy is not None:
+            busy.join(0.01)
+        else:
+            time.sleep(0.01)
+
+
+def _kill_group(child: subprocess.Popen[bytes]) -> None:
+    """Kill the child and its children, while its number is surely its own."""
+    if child.returncode is None:
+        signal_group(child, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
+def signal_group(child: subprocess.Popen[bytes], number: int) -> None:
+    """Send a signal to the child and its children; on Windows end it."""
+    try:
+        if os.name == "posix":
+            os.killpg(child.pid, number)
+        else:
+            child.terminate()
+    except (ProcessLookupError, PermissionError):
+        pass

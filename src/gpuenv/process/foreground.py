@@ -1,0 +1,53 @@
+"""Handing the terminal over to the user's own command."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from types import FrameType
+
+from gpuenv.files import cache_use
+from gpuenv.process.surroundings import program_path
+
+
+def hand_over(argv: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Run `argv` in the foreground with our own stdin, stdout and stderr; return its exit code.
+
+    Ctrl-C is the child's business; SIGTERM and SIGHUP are passed on. A child ended by signal N returns 128+N,
+    as in a shell. Raises OSError when it can't be started.
+    """
+    cache_use.let_go()
+    passing = _Passing()
+    numbers = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if sys.platform != "win32" else ()))
+    previous = {number: signal.signal(number, passing) for number in numbers}
+    try:
+        # Windows would look for the program on our PATH, not on the one it is given.
+        program = program_path(argv[0], environ)
+        with subprocess.Popen([program, *argv[1:]], env=dict(environ)) as child:
+            passing.begin(child)
+            returncode = child.wait()
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+    return 128 - returncode if returncode < 0 else returncode
+
+
+class _Passing:
+    """Passes signals on to a child; those that come before it is there, once it is."""
+
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+        self._early: list[int] = []
+
+    def __call__(self, number: int, _frame: FrameType | None) -> None:
+        if self._child is None:
+            self._early.append(number)
+        elif number != signal.SIGINT:  # the terminal sends it to the child, too
+            self._child.send_signal(number)
+
+    def begin(self, child: subprocess.Popen[bytes]) -> None:
+        self._child = child
+        for number in self._early:
+            child.send_signal(number)

@@ -1,0 +1,62 @@
+"""A verdict in words."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from gpuenv.i18n.messages import marked, tr
+from gpuenv.model.errors import Because, Fix, VerificationFailed
+from gpuenv.verification.report import DeviceReport, Report
+from gpuenv.verification.verdict import VerificationVerdict, label
+
+_FIXES = {
+    "no-torch": (marked("see which build this machine needs"), "gpuenv plan"),
+    "cpu-build": (marked("see which build this machine needs"), "gpuenv plan"),
+    "no-gpu": (marked("see what the driver and its GPUs are"), "gpuenv detect"),
+    "hung": (marked("give it more seconds, where the machine is slow or busy: --timeout"), None),
+}
+
+
+def describe_failure(
+    verdict: VerificationVerdict, environment: str, data: dict[str, Any]
+) -> VerificationFailed:
+    """Return the error for a verdict with problems; `data` is that of `gpuenv verify --json`."""
+    fixes = dict.fromkeys(_FIXES[problem.code] for problem in verdict.problems if problem.code in _FIXES)
+    return VerificationFailed(
+        tr("the environment `{environment}` does not work as it should", environment=environment),
+        code=verdict.problems[0].code,
+        because=tuple(Because(problem.text, "gpuenv verify") for problem in verdict.problems),
+        fixes=(
+            *(Fix(tr(text), command) for text, command in fixes),
+            Fix(tr("see what is wrong with it"), f"gpuenv doctor {shlex.quote(environment)}"),
+        ),
+        data=data,
+    )
+
+
+def describe_verdict(report: Report, verdict: VerificationVerdict) -> tuple[str, ...]:
+    """Return the lines that tell a person what was proven."""
+    devices = tuple(_describe_device(device) for device in report.devices)
+    problems = tuple(problem.text for problem in verdict.problems)
+    return (*_describe_torch(report), *devices, *problems, *verdict.notes)
+
+
+def _describe_torch(report: Report) -> tuple[str, ...]:
+    if report.torch is None:
+        return ()
+    parts = [f"torch {report.torch.version}"]
+    parts += [f"CUDA {report.torch.cuda}"] if report.torch.cuda else []
+    parts += [f"cuDNN {report.torch.cudnn}"] if report.torch.cudnn else []
+    parts += [f"Python {report.python}"]
+    return (" · ".join(parts),)
+
+
+def _describe_device(device: DeviceReport) -> str:
+    ran = tuple(test for test in device.tests if test.ms is not None or not test.ok)
+    passed = sum(test.ok for test in ran)
+    name = device.name or label(device.index)
+    shown = f"{name} ({device.compute_capability})" if device.compute_capability else name
+    if passed == len(ran):
+        return tr("{device}: {passed} tests passed", device=shown, passed=passed)
+    return tr("{device}: {passed} of {ran} tests passed", device=shown, passed=passed, ran=len(ran))
