@@ -16,7 +16,7 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 # a handler runs between two instructions of Python: here of the callback that a weak reference has
 IN_A_CALLBACK = """
 import os, signal, sys, time, weakref
-from gpuenv import interruption
+from gpuenv.process import interruption
 
 class Thing: ...
 
@@ -36,7 +36,7 @@ with interruption.heeded():
 """
 SWALLOWED = """
 import os, signal, sys
-from gpuenv import interruption
+from gpuenv.process import interruption
 
 with interruption.heeded():
     try:
@@ -53,7 +53,7 @@ with interruption.heeded():
 
 EXECUTED = """
 import os, signal, sys
-from gpuenv import interruption
+from gpuenv.process import interruption
 
 with interruption.heeded():
     try:
@@ -66,7 +66,7 @@ with interruption.heeded():
 
 SETTLED = """
 import os, signal, sys
-from gpuenv import interruption
+from gpuenv.process import interruption
 
 with interruption.heeded():
     interruption.settle()
@@ -103,7 +103,7 @@ def test_what_nohup_ignores_stays_ignored() -> None:
 
 def test_afterwards_the_handlers_are_what_they_were() -> None:
     code = (
-        "import signal, sys\nfrom gpuenv import interruption\n"
+        "import signal, sys\nfrom gpuenv.process import interruption\n"
         "before = signal.getsignal(signal.SIGINT), sys.unraisablehook\n"
         "with interruption.heeded(), interruption.heeded(): pass\n"
         "print(before == (signal.getsignal(signal.SIGINT), sys.unraisablehook))"
