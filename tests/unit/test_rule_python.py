@@ -31,6 +31,7 @@ OFFERS = tuple(PythonOffer(f"3.{minor}") for minor in range(8, 16))
         ("py3-none", PythonOffer("3.14", free_threaded=True), True),
         ("py2.py3-none", PythonOffer("3.12"), True),
         ("py39-none", PythonOffer("3.12"), True),
+        ("py312-none", PythonOffer("3.12"), True),
         ("py313-none", PythonOffer("3.12"), False),
         ("py2-none", PythonOffer("3.12"), False),
         ("pp310-pypy310_pp73", PythonOffer("3.10"), False),
