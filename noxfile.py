@@ -162,6 +162,13 @@ def faults(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def mutation(session: nox.Session) -> None:
+    """Change one thing at a time where gpuenv decides, and see whether a test fails; takes hours for all."""
+    _install_gpuenv(session, "test")
+    session.run("python", "tools/mutation.py", *(session.posargs or ("--sample", "60")))
+
+
+@nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """Measure against others side by side, in one run; needs the package index."""
     _install_gpuenv(session, "test")

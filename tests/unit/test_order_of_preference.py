@@ -20,9 +20,8 @@ from gpuenv.resolution.resolve import Solution, build_input, decide
 from gpuenv.resolution.target import choose_target
 
 NEW = machine({"driver": "580.95.05", "gpus": ["9.0"]})  # for CUDA 13.0
-OLD = machine(
-    {"driver": "535.104.05", "gpus": ["9.0"]}
-)  # for CUDA 12.2: what is newer runs, and is not native
+# for CUDA 12.2: what is newer runs too, not natively
+OLD = machine({"driver": "535.104.05", "gpus": ["9.0"]})
 
 
 def torch(version: str, python: str = "cp312", **facts: Any) -> WheelFile:
