@@ -1,10 +1,10 @@
 """Change one thing in a decision or a roll-back, and see whether a test fails: `nox -s mutation`.
 
 `python tools/mutation.py --sample 60` takes so many of the changes that can be made, the same ones for the
-same `--seed`; `--only resolve` those of files whose path has that in it. Each is made in a copy of the sources
-and tried with the tests that belong to the file, in a process of its own that ends at a limit; without a change
-they must pass. What no test sees is listed, with the line as it was and as it became; the exit status is 1
-where less than `--aim` percent of the changes are seen.
+same `--seed`; `--only resolve` those of files whose path has that in it. Each is made in a copy of the
+sources and tried with the tests that belong to the file, in a process of its own that ends at a limit;
+without a change they must pass. What no test sees is listed, with the line as it was and as it became; the
+exit status is 1 where less than `--aim` percent of the changes are seen.
 """
 
 from __future__ import annotations
