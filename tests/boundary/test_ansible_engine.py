@@ -26,6 +26,7 @@ from gpuenv.fleet.run_model import HostResult, NodeTask
 from gpuenv.model.errors import UsageError
 
 pytestmark = [
+    pytest.mark.slow,
     needs_ansible,
     # what ansible-runner and pexpect do, in workers of xdist that have threads
     pytest.mark.filterwarnings("ignore:.*forkpty:DeprecationWarning"),

@@ -117,6 +117,7 @@ def test_the_channels_come_in_their_order(tmp_path: Path, world: Packages, calli
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subdir", ["linux-64", "linux-aarch64", "win-64"])
 def test_every_build_of_the_matrix_can_be_had(tmp_path: Path, calling: Calling, subdir: str) -> None:
     channels = {

@@ -23,7 +23,7 @@ from gpuenv.fleet.node_archive import node_app
 from gpuenv.fleet.run_model import HostResult, NodeTask
 from gpuenv.model.errors import UsageError
 
-pytestmark = needs_slurm
+pytestmark = [pytest.mark.slow, needs_slurm]
 
 
 @pytest.fixture(scope="module")

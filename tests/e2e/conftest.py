@@ -15,10 +15,20 @@ from running import Program, make_program
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function) and _is_slow(item):
+            item.add_marker(pytest.mark.slow)
     if os.name == "nt":
         for item in items:
             if item.path.parent == Path(__file__).parent:
                 item.add_marker(pytest.mark.skip(reason="the fakes on the PATH are shell scripts"))
+
+
+def _is_slow(item: pytest.Function) -> bool:
+    """Whether a test uses a browser, or makes with pip what it makes with uv too: each takes seconds."""
+    words = getattr(item, "callspec", None) and item.callspec.params.get("manager")
+    always = item.originalname == "test_an_environment_lives_from_create_to_remove"
+    return "browser" in item.fixturenames or (words == "pip" and not always)
 
 
 @pytest.fixture(scope="module")

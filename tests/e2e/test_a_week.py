@@ -16,7 +16,7 @@ from index_server import IndexServer
 from running import Done, Program
 from tiny_wheels import tiny_torch, tiny_torchvision, tiny_wheel
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX shells")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="POSIX shells")]
 
 TORCH = "2.14.1+cu126"
 SHELLS = ("bash", "dash", "zsh", "fish")

@@ -68,6 +68,7 @@ def play(lab: Lab, network: Network, folder: Path, *words: str) -> tuple[dict[st
     return recap, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @needs_ansible
 def test_each_group_gets_its_environment_once_and_it_is_proved(
     maker: Program, network: Network, lab: Lab, tmp_path: Path
@@ -107,6 +108,7 @@ def test_each_group_gets_its_environment_once_and_it_is_proved(
     }, printed  # fmt: skip
 
 
+@pytest.mark.slow
 @needs_ansible
 def test_a_plan_of_no_named_machine_is_for_the_hosts_that_it_is_run_on(
     maker: Program, network: Network, lab: Lab, tmp_path: Path

@@ -30,7 +30,7 @@ from gpuenv import __version__
 
 pytest.importorskip("rattler")
 _LACKING = lacking()
-pytestmark = pytest.mark.skipif(_LACKING is not None, reason=str(_LACKING))
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(_LACKING is not None, reason=str(_LACKING))]
 
 SUPPORT = Path(__file__).parents[1] / "support"
 TORCH = "2.14.1"

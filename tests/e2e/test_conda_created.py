@@ -16,6 +16,8 @@ from tiny_wheels import tiny_torch, tiny_wheel
 
 pytest.importorskip("rattler")
 
+pytestmark = pytest.mark.slow
+
 CPU = ("--cuda", "cpu", "--python", "3.11")
 
 

@@ -34,6 +34,8 @@ else:
 
 rattler = pytest.importorskip("rattler")
 
+pytestmark = pytest.mark.slow
+
 CHANNELS = ("conda-forge", "pytorch")
 TURING = parse_compute_capability("7.5")
 TABLES = {table.name: table for table in tables()}

@@ -12,7 +12,7 @@ from replica_network import Network
 from running import Done, Program, make_program
 from tiny_stack import installed, publish_torches
 
-pytestmark = needs_ansible
+pytestmark = [pytest.mark.slow, needs_ansible]
 DRIVER = "580.95.05"
 
 

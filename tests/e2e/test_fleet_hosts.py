@@ -26,6 +26,8 @@ from gpuenv.operations.verify import VerifyOptions
 from gpuenv.planning.machines import read_machine
 from gpuenv.planning.options import PlanOptions
 
+pytestmark = pytest.mark.slow
+
 P100, B200, K40 = (
     FakeGpu("Tesla P100-PCIE-16GB", "6.0"), FakeGpu("NVIDIA B200", "10.0"), FakeGpu("Tesla K40m", "3.5")
 )  # fmt: skip

@@ -14,6 +14,8 @@ from gpuenv.fleet.model import FleetGroup, FleetMachine, FleetPlan
 from gpuenv.fleet.output_files import write_report
 from gpuenv.fleet.run_model import FleetRun, HostOutcome
 
+pytestmark = pytest.mark.slow
+
 H100 = gpu_machine("535.104.05", *["NVIDIA H100"] * 8)
 EVIL = '"><script>window.harmed = 1</script><img src=x onerror="window.harmed = 1">'
 

@@ -16,7 +16,7 @@ from running import Done, Program, make_program
 from slurm_cluster import Cluster, needs_slurm, slurm_cluster
 from tiny_stack import installed, publish_torches
 
-pytestmark = needs_slurm
+pytestmark = [pytest.mark.slow, needs_slurm]
 OFFICIAL = ("--mirror", "official")
 TORCHES = {"gpu1": "2.14.1+cu126", "gpu2": "2.15.0+cu130"}
 NAMES = {"gpu1": "cu126", "gpu2": "cu130"}

@@ -14,7 +14,10 @@ from index_server import IndexServer
 from running import Program
 from tiny_wheels import tiny_torch, tiny_wheel
 
-pytestmark = pytest.mark.skipif(not CAN_BUILD, reason="wants buildah, root, and a Python with pip")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not CAN_BUILD, reason="wants buildah, root, and a Python with pip"),
+]
 
 LISTED = ("sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90")
 BY_TAG = ("--base", f"python:{PYTHON}-slim-bookworm")  # a base made here has not Docker Hub's digest

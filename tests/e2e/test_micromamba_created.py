@@ -21,6 +21,8 @@ from tiny_wheels import tiny_wheel
 
 pytest.importorskip("rattler")
 
+pytestmark = pytest.mark.slow
+
 CPU = ("--cuda", "cpu", "--python", "3.11")
 GPU = ("--driver", "570.133.07", "--gpu", "8.6", "--python", "3.11", "--no-verify")
 ASKED = (

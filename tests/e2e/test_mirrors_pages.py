@@ -10,6 +10,7 @@ from index_server import dead_url
 from replica_network import Network
 from replica_server import Fault
 from running import Done, Program
+from sampling import every
 
 H100 = ("--driver", "535.104.05", "--gpu", "9.0")
 BEST = "2.14.1+cu126"
@@ -56,7 +57,7 @@ FAULTS: tuple[tuple[Fault, tuple[str, ...]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("fault", "words"), FAULTS)
+@pytest.mark.parametrize(("fault", "words"), every(3, FAULTS))
 def test_a_page_that_can_not_be_read_is_told_and_the_next_mirror_taken(
     user: Program, network: Network, fault: Fault, words: tuple[str, ...]
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from bad_inputs import ALL, PLACES, Place, lay
 from forked_runs import Ended, ForkedRuns
 from running import make_program
+from sampling import every
 
 _DOCUMENTED = (0, 2, 3, 4, 5, 6)
 _CPU_S = 10
@@ -51,7 +52,7 @@ def _faults_of_file(place: Place, shape: str, file: Path, ended: Ended) -> list[
     return faults
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("name", every(8, PLACES))
 def test_a_file_of_any_shape_is_answered(name: str, tmp_path: Path, runs: ForkedRuns) -> None:
     place = PLACES[name]
     faults = []
