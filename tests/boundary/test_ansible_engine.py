@@ -100,7 +100,7 @@ def test_every_host_is_served_or_told_why_not(lab: Lab, tmp_path: Path) -> None:
     assert REFUSES.name in json.dumps(results["two"].answer)
     assert "/nowhere/python3" in results["broken"].message
     assert "refused" in results["away"].message
-    assert results["ghost"].message == "ansible did not come to it"
+    assert results["ghost"].message == "ansible did not reach it"
     assert [one.state for one in told if one.host == "one"] == ["running", "done"]
     assert "spared" not in {one.host for one in told}
     assert not list(tmp_path.rglob("pwned"))

@@ -356,7 +356,7 @@ def test_a_python_is_brought_by_the_micromamba_with_the_right_digest(machine: Sc
     machine.says("old")
     status, _, err = machine.run(given)
     assert status == 0, err
-    assert "https://bad.example.com/conda has another file in the place of micromamba-2.8.1-0.tar.bz2" in err
+    assert "https://bad.example.com/conda has another file in place of micromamba-2.8.1-0.tar.bz2" in err
     asked = (machine.fake / "micromamba").read_text().splitlines()
     assert [call.rsplit(" ", 2)[1:] for call in asked if "good" in call] == [
         ["python=3.9", "pip"], ["python=3.12", "pip"],

@@ -82,7 +82,7 @@ def test_exit_0_with_an_empty_environment_is_not_believed(
 def test_exit_0_without_a_word_and_without_packages_is_not_believed(
     tmp_path: Path, prefix: Path, running: CondaRunning
 ) -> None:
-    with pytest.raises(InstallFailed, match="said that it succeeded, but") as caught:
+    with pytest.raises(InstallFailed, match="reported success, but") as caught:
         make(a_tool(tmp_path).makes(planned(PLAN, "micromamba")[:1]), running, solved(prefix))
     assert caught.value.code == "not-as-planned"
     assert not prefix.exists()
@@ -90,7 +90,7 @@ def test_exit_0_without_a_word_and_without_packages_is_not_believed(
 
 def test_one_missing_package_is_one_too_many(tmp_path: Path, prefix: Path, running: CondaRunning) -> None:
     records = tuple(one for one in planned(PLAN, "micromamba") if one.name != "libzlib")
-    with pytest.raises(InstallFailed, match="1 of 8 packages are not in it: libzlib"):
+    with pytest.raises(InstallFailed, match="1 of 8 packages are missing: libzlib"):
         make(a_tool(tmp_path).makes(records), running, solved(prefix))
 
 

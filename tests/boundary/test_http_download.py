@@ -148,7 +148,7 @@ def test_a_part_whose_digest_nobody_knows_is_not_gone_on_with(
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("truncated", "bytes, where its index says"),
+        ("truncated", "bytes, but its index lists"),
         ("wrong", "its sha256 is"),
         ("soft-404", "a page of text"),
         ("portal", "a page of text"),

@@ -303,7 +303,7 @@ def test_a_link_of_a_folder_to_elsewhere_is_not_read_and_told(folder: Path) -> N
     (folder / "setup.py").write_text('setup(install_requires=["torch==1.8.0"])\n')
     left = read(".")
     assert [one.requirement for one in left.asked] == ["torch==1.8.0"]
-    assert "`requirements.txt` lies elsewhere and is not read" in left.warnings
+    assert "`requirements.txt` is outside the project and was skipped" in left.warnings
 
 
 def test_a_file_in_which_nothing_is_understood_says_nothing(folder: Path) -> None:

@@ -65,7 +65,10 @@ def test_files_that_were_changed_or_are_gone_are_not_handed_on(tmp_path: Path) -
     installed(tmp_path, own_wheel().content)
     module = tmp_path / "gpuenv" / "beside.py"
     module.write_text(module.read_text(encoding="utf-8") + "# by hand\n", encoding="utf-8")
-    assert again(tmp_path).stdout.strip() == "gpuenv-changed not as they were installed: `gpuenv/beside.py`"
+    assert (
+        again(tmp_path).stdout.strip()
+        == "gpuenv-changed modified since they were installed: `gpuenv/beside.py`"
+    )
     module.unlink()
     assert again(tmp_path).stdout.startswith("gpuenv-changed")
 

@@ -75,9 +75,9 @@ def test_every_node_is_served_or_told_why_not(cluster: Cluster) -> None:
     }  # fmt: skip
     assert "Tesla P100" in json.dumps(results["gpu1"].answer)
     assert json.dumps(results["gpu2"].answer).count("NVIDIA B200") == 2
-    assert results["gpu3"].message == f"slurm has it as `drained`: {DRAINED}"
-    assert results["gpu4"].message == "slurm has it as `down`: no power"
-    assert results["ghost"].message == "slurm has no such node in the partition"
+    assert results["gpu3"].message == f"Slurm reports it as `drained`: {DRAINED}"
+    assert results["gpu4"].message == "Slurm reports it as `down`: no power"
+    assert results["ghost"].message == "Slurm has no such node in the partition"
     assert next(one.state for one in told if one.host == "gpu1") == "waiting"
 
 
@@ -114,7 +114,7 @@ def test_a_busy_node_is_waited_for_and_told_so_or_given_up(cluster: Cluster) -> 
     assert impatient["gpu2"].state == "done"
     assert impatient["gpu1"].state == "failed"
     assert impatient["gpu1"].message == (
-        "srun gave no answer (status 1): srun: error: Unable to allocate resources: Requested nodes are busy"
+        "srun failed (status 1): srun: error: Unable to allocate resources: Requested nodes are busy"
     )
     told: list[HostResult] = []
 
@@ -125,7 +125,7 @@ def test_a_busy_node_is_waited_for_and_told_so_or_given_up(cluster: Cluster) -> 
 
     (result,) = engine(cluster).run(NodeTask("detect", {"gpu1": {}}), on_host)
     assert result.state == "done"
-    assert ("waiting", "in the queue of Slurm: Resources") in [(one.state, one.message) for one in told]
+    assert ("waiting", "queued by Slurm: Resources") in [(one.state, one.message) for one in told]
     spare = engine(cluster, options=("reservation=nothing",))
     refused, _ = serve(spare, "detect", {"gpu1": {}})
     assert "eservation" in refused["gpu1"].message
@@ -179,7 +179,7 @@ def test_a_program_that_gives_no_answer_is_told_with_its_last_words(cluster: Clu
     for program, words in answers.items():
         results, _ = serve(engine(cluster, packed(program)), "detect", {"gpu1": {}})
         assert results["gpu1"].state == "failed"
-        assert results["gpu1"].message.startswith("srun gave no answer (status ")
+        assert results["gpu1"].message.startswith("srun failed (status ")
         assert words in results["gpu1"].message
     (left,) = cluster.home("gpu1").joinpath("tmp").iterdir()  # of the one that was killed
     shutil.rmtree(left)

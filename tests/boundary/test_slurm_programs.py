@@ -59,9 +59,9 @@ def test_where_slurm_is_missing_or_silent_it_is_a_usage_error(
     assert why(path)[0] == "slurm-failed"
     program(path, "sinfo", "exec sleep 600")
     monkeypatch.setattr(slurm, "_ASK_S", 0.2)
-    assert why(path) == ("slurm-failed", "slurm does not answer it was not done after 0.2 s")
+    assert why(path) == ("slurm-failed", "Slurm does not respond it was not done after 0.2 s")
     program(path, "sinfo", ":")
-    assert why(path) == ("no-hosts", "slurm has no nodes in the partition `gpu`")
+    assert why(path) == ("no-hosts", "Slurm has no nodes in the partition `gpu`")
     program(path, "sinfo", NODES)
     with pytest.raises(UsageError) as caught:
         serve(engine(path), "gpu1")

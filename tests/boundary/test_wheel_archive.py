@@ -147,7 +147,7 @@ def test_an_encrypted_member_is_unreadable(shop: WheelShop, client: HttpClient) 
 
 def test_a_size_that_the_index_did_not_tell_is_broken(shop: WheelShop, client: HttpClient) -> None:
     ranges = ByteRanges(client, shop.offer(NAME, SMALL), length=len(SMALL) + 1)
-    with pytest.raises(WheelProblem, match="where its index says"):
+    with pytest.raises(WheelProblem, match="but its index lists"):
         open_wheel(ranges)
 
 

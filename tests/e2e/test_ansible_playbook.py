@@ -170,7 +170,7 @@ def test_a_machine_whose_name_is_no_hosts_is_refused(maker: Program, tmp_path: P
     save(tmp_path / "saved", name, with_pythons(gpu_machine("580.95.05", "Tesla P100")))
     done = plan(maker, "--machines", tmp_path / "saved", "-o", tmp_path / "out")
     assert done.status == 2
-    assert "can't be the name of a host" in done.err
+    assert "is not a valid host name" in done.err
     assert not (tmp_path / "out").exists()
 
 
@@ -182,7 +182,7 @@ def _refused(tmp_path: Path) -> Iterator[tuple[tuple[str | Path, ...], str]]:
     yield p100, "-o DIR"
     yield (*p100, "-o", "-"), "-o DIR"
     yield (*p100, "-o", tmp_path / "file"), "-o DIR"
-    yield (*p100, "-o", tmp_path / "own"), "was not made by gpuenv"
+    yield (*p100, "-o", tmp_path / "own"), "was not created by gpuenv"
     yield (*p100, "-o", tmp_path / "out", "--manager", "conda"), "wheels alone"
     yield ("--gpu", "Tesla P100", "--platform", "win-64", "-o", tmp_path / "out"), "Windows"
 

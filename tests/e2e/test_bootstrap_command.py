@@ -136,7 +136,7 @@ def test_an_index_that_lacks_what_gpuenv_needs_is_refused(program: Program, serv
     asked = ("bootstrap", "--mirror", f"{server.url}/empty", "-o", file, "--json")
     done = program.run(*asked)
     assert (done.status, done.error["code"]) == (3, "gpuenv-needs")
-    assert "or put the files beside the script: -o DIR/" in [one["text"] for one in done.error["fixes"]]
+    assert "or put the files next to the script: -o DIR/" in [one["text"] for one in done.error["fixes"]]
     assert not file.exists()
 
 
@@ -189,7 +189,7 @@ def test_the_newest_micromamba_that_tar_unpacks_is_in_the_script(program: Progra
 def test_a_machine_can_not_be_described_unless_it_is_decided_here(program: Program) -> None:
     asked = ("bootstrap", "torch", "--driver", "570.133.07", "--gpu", "8.6", "--offline")
     assert program.run(*asked).status == 2
-    assert program.run(*asked, "--json").error["fixes"][0]["text"] == "decide here for that machine: --pin"
+    assert program.run(*asked, "--json").error["fixes"][0]["text"] == "decide now for that machine: --pin"
 
 
 @pytest.fixture
@@ -243,8 +243,10 @@ def test_the_script_holds_no_password_and_says_where_it_looks_for_them(program: 
     assert "secret" not in done.out + done.err
     assert "guarded='x.example.com y.example.com'" in done.out
     assert "--mirror https://x.example.com/simple --find-links https://y.example.com/wheels" in done.out
-    assert "warning: the script holds no password: where it runs, put that of x.example.com" in done.err
-    assert "warning: the script holds no token: what y.example.com gives" in done.err
+    assert (
+        "warning: the script contains no passwords: where it runs, put the one for x.example.com" in done.err
+    )
+    assert "warning: the script contains no tokens: files on y.example.com gives" in done.err
     assert "holds no" not in program.run("bootstrap", "--offline").err
 
 
@@ -327,7 +329,7 @@ def test_a_labs_environments_are_made_here_too(program: Program, lab: Path) -> N
     assert one.data["verify"] is None
     done = create(program, lab)
     assert done.status == 0, done.err
-    assert "`exact` is there already\n" in done.err
+    assert "`exact` already exists\n" in done.err
     made = program.run("list", "--json").data["environments"]
     assert [(row["name"], row["torch"], row["python"]) for row in made] == [
         (name, f"{TORCH}+cpu", RUNNING) for name in ("course", "exact", "paper")
@@ -345,13 +347,13 @@ def test_what_an_interrupted_create_left_of_a_lab_is_verified(program: Program, 
     assert create(program, lab, "--no-verify").status == 0
     done = create(program, lab)
     assert done.status == 0, done.err
-    assert "`paper` is installed and was not verified yet\n" in done.err
-    assert "`exact` is there already\n" in done.err
+    assert "`paper` is installed but not verified yet\n" in done.err
+    assert "`exact` already exists\n" in done.err
     rows = program.run("list", "--json").data["environments"]
     verified = {row["name"]: row["verified"] for row in rows}
     assert (verified["paper"], verified["exact"]) == (True, None)
     again = create(program, lab)
-    assert "`paper` is there already\n" in again.err
+    assert "`paper` already exists\n" in again.err
 
 
 def test_what_is_typed_goes_before_what_the_lab_says(program: Program, lab: Path) -> None:

@@ -52,7 +52,7 @@ def test_what_commands_keep_is_listed_and_removed(
     shown = program.run("cache", "size")
     assert "wheels" in shown.out
     assert "5 kB" in shown.out
-    assert f"uv's own cache, shared with uv, is not part of it: {program.environ['XDG_CACHE_HOME']}" in (
+    assert f"uv's own cache, shared with uv, is not included: {program.environ['XDG_CACHE_HOME']}" in (
         shown.err
     )
     assert program.run("cache", "clean", "--json").error["code"] == "no-terminal"

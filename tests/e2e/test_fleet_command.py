@@ -69,11 +69,11 @@ def test_from_the_first_look_to_the_proof(lab: Program, engine: LocalEngine, tmp
     assert told.status == 4
     assert sorted(path.name for path in saved.iterdir()) == ["new.json", "old.json"]
     assert "Tesla P100-PCIE-16GB (6.0)" in told.out
-    assert "dark: slurm has it as `down*`: no power" in told.err
+    assert "dark: Slurm reports it as `down*`: no power" in told.err
     words = ("create", "paper", *TORCH, "--limit", "old,new")
     would = fleet(lab, *words, "--check")
     assert would.status == 0
-    assert would.out.count("would be made") == 2
+    assert would.out.count("would be created") == 2
     assert made(engine) == []
     done = fleet(lab, *words, "--yes", "--report", page)
     assert done.status == 0, done.err
@@ -106,7 +106,7 @@ def test_a_quiet_create_prints_nothing_but_what_failed(lab: Program, engine: Loc
     done = fleet(lab, "create", "paper", *TORCH, "--yes", "-q", "--own-homes", "--limit", "old,dark")
     assert done.status == 4
     assert done.out == ""
-    assert done.err.splitlines()[0] == "error: 1 of 2 machines could not be reached or asked"
+    assert done.err.splitlines()[0] == "error: 1 of 2 machines could not be reached or queried"
     assert made(engine) == ["paper"]
 
 

@@ -174,7 +174,7 @@ def test_what_can_not_be_written_is_refused_before_anything_is(user: Program, tm
     own.write_text("#!/bin/bash\necho mine\n", encoding="utf-8")
     described = ("--gpu", "Tesla P100", "--driver", "580.95.05", "--python", VERSION)
     for words, said in (
-        ((*described, "-o", own), "was not made by gpuenv"),
+        ((*described, "-o", own), "was not created by gpuenv"),
         ((*described, "-o", tmp_path / "x", "--manager", "conda"), "wheels alone"),
         (("--gpu", "Tesla P100", "--platform", "win-64", "-o", tmp_path / "x"), "Windows"),
     ):

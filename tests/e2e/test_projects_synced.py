@@ -137,7 +137,7 @@ def test_a_file_of_the_users_own_is_never_written_over(
     file.write_text(own, encoding="latin-1")
     done = user.run("plan", *TORCH, *CPU, "--format", format_name, "-o", file)
     assert done.status == 2
-    assert "would be lost" in done.err
+    assert "would be overwritten" in done.err
     assert file.read_text(encoding="latin-1") == own
     assert not network.asked()
 

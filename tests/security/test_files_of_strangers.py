@@ -143,7 +143,7 @@ def test_nothing_is_made_through_a_link(program: Program, checkout: Path, server
     words = ("--format", "requirements.txt", "-o", "requirements.txt")
     done = program.run("plan", "torch==2.14.1", *torch_of(server)[:-1], *words)
     held_off(not victim.exists())
-    assert f"{victim}, which gpuenv did not make" in done.err
+    assert f"{victim}, which was not created by gpuenv" in done.err
 
 
 def test_ones_own_links_are_written_through(program: Program, checkout: Path, server: IndexServer) -> None:

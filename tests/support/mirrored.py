@@ -131,7 +131,9 @@ def judge(plan: Plan, table: Table, network: Network, *allowed: str) -> list[str
     for package in plan.packages:
         release = package.version.partition("+")[0]
         if package.name in row and release not in row[package.name] and package.name != "torch":
-            found.append(f"{package.name} {release} does not go with torch {row['torch']}")
+            found.append(
+                f"{package.name} {release} is not compatible with the installed torch {row['torch']}"
+            )
     return found
 
 
@@ -174,7 +176,7 @@ def _faults_of(package: PlannedPackage, python: str, network: Network, allowed: 
     elif package.sha256 not in (None, held.sha256):
         faults.append(f"{package.filename} has the digest of another file")
     if f"-{tag}-" not in package.filename and "-py3-" not in package.filename:
-        faults.append(f"{package.filename} is not for Python {python}")
+        faults.append(f"{package.filename} does not support Python {python}")
     return faults
 
 

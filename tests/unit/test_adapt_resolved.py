@@ -82,7 +82,7 @@ def test_exported_builds_become_least_releases_where_one_is_for_another_python()
         ),
         (
             "Because the version (>=3.12) does not satisfy Python<3.11 and numpy==1.19.5 needs Python<3.11",
-            "numpy 1.19.5 is not for Python 3.12",
+            "numpy 1.19.5 does not support Python 3.12",
         ),
         (
             "Because there is no version of numpy==1.19.5 and you require numpy==1.19.5, we",

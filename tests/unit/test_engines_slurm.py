@@ -46,10 +46,10 @@ gpu1|idle|gpu:a100:4(S:0-1)|none
     assert parse_nodes(text) == (
         SlurmNode("gpu1", 4),
         SlurmNode("gpu2", 3),
-        SlurmNode("gpu3", 0, "slurm has it as `drained`: bad | fan"),
-        SlurmNode("gpu4", 1, "slurm has it as `idle*`: Not responding"),
+        SlurmNode("gpu3", 0, "Slurm reports it as `drained`: bad | fan"),
+        SlurmNode("gpu4", 1, "Slurm reports it as `idle*`: Not responding"),
         SlurmNode("gpu5", 7),
-        SlurmNode("gpu6", 8, "slurm has it as `DOWN$`"),
+        SlurmNode("gpu6", 8, "Slurm reports it as `DOWN$`"),
     )
     assert parse_nodes("\n \n") == ()
 
@@ -59,7 +59,7 @@ gpu1|idle|gpu:a100:4(S:0-1)|none
     ["gpu1", "gpu1|idle|(null)", "-x|idle|(null)|none", "a b|idle|(null)|none", "gpu1||(null)|none", "\x00"],
 )
 def test_what_is_no_node_is_refused(line: str) -> None:
-    with pytest.raises(ValueError, match="no node of Slurm"):
+    with pytest.raises(ValueError, match="not a valid Slurm node"):
         parse_nodes(f"gpu0|idle|(null)|none\n{line}\n")
 
 
@@ -137,7 +137,7 @@ def test_patterns_and_padded_numbers() -> None:
     "text", ["", ",", " ", "gpu[", "gpu]", "gpu[1", "gpu[]", "gpu[a-b]", "gpu[1-]", "g[[1]]", "n[²]"]
 )
 def test_what_is_no_host_list_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="no list of hosts"):
+    with pytest.raises(ValueError, match="not a valid list of hosts"):
         parse_limit(text)
 
 

@@ -63,7 +63,7 @@ WHEELS = """\
 # NVIDIA H100 (9.0), driver 535.104.05 (up to CUDA 12.2)
 # torch 2.14.1+cu126 · torchvision 0.29.1+cu126 · numpy>=1.26 · `setuptools<82` · Python 3.12 · conda
 # CUDA 12 needs driver 525.60.13 or newer [matrix cuda.json]
-# mirrors stand in no environment.yml: `gpuenv mirrors use NAME` puts them into the condarc
+# environment.yml cannot contain mirrors: `gpuenv mirrors use NAME` adds them to the condarc
 name: gpuenv
 channels:
   - conda-forge
@@ -86,7 +86,7 @@ FORGE = """\
 # NVIDIA H100 (9.0), driver 535.104.05 (up to CUDA 12.2)
 # torch 2.7.1 (cu126) · torchvision 0.22.1 (cu126) · timm · Python 3.12 · conda
 # CUDA 12 needs driver 525.60.13 or newer [matrix cuda.json]
-# mirrors stand in no environment.yml: `gpuenv mirrors use NAME` puts them into the condarc
+# environment.yml cannot contain mirrors: `gpuenv mirrors use NAME` adds them to the condarc
 name: gpuenv
 channels:
   - conda-forge
@@ -110,7 +110,7 @@ PYTORCH = """\
 # NVIDIA H100 (9.0), driver 535.104.05 (up to CUDA 12.2)
 # torch 2.3.1 (cu121) · torchvision 0.18.1 (cu121) · Python 3.11 · conda
 # CUDA 12 needs driver 525.60.13 or newer [matrix cuda.json]
-# mirrors stand in no environment.yml: `gpuenv mirrors use NAME` puts them into the condarc
+# environment.yml cannot contain mirrors: `gpuenv mirrors use NAME` adds them to the condarc
 name: gpuenv
 channels:
   - pytorch

@@ -29,7 +29,7 @@ def failed(text: str, **more: Any) -> InstallFailed:
 
 
 def test_the_cause_stands_under_the_raw_error_and_its_fix_comes_first() -> None:
-    log = Fix("the whole log is in pip.log")
+    log = Fix("the full log is in pip.log")
     error = with_cause(failed(SSL, fixes=(log,)))
     raw, cause = error.because
     assert raw.text == SSL

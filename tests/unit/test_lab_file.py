@@ -68,10 +68,10 @@ def test_what_is_said_for_all_holds_where_an_environment_says_nothing_else() -> 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "it has no environment: `[environments.NAME]` begins one"),
-        ("[environments]", "it has no environment: `[environments.NAME]` begins one"),
-        ("environments = 3", "`environments` is no table"),
-        ("[environments]\nx = 3", "`environments.x` is no table"),
+        ("", "it has no environment: add `[environments.NAME]`"),
+        ("[environments]", "it has no environment: add `[environments.NAME]`"),
+        ("environments = 3", "`environments` is not a table"),
+        ("[environments]\nx = 3", "`environments.x` is not a table"),
         ("[enviroments.x]", "there is no key `enviroments`: did you mean `environments`?"),
         (
             "[environments.x]\nmirror = ['nju']",
@@ -88,7 +88,7 @@ def test_what_is_said_for_all_holds_where_an_environment_says_nothing_else() -> 
         ("[environments.x]\noffline = 1", "`environments.x.offline` is not true or false"),
         (
             "[gpuenv]\nversion = '1'\nwheel = 'x'\n[environments.x]",
-            "`gpuenv.version` and `gpuenv.wheel` exclude each other",
+            "`gpuenv.version` and `gpuenv.wheel` are mutually exclusive",
         ),
         ("mirror = 3\n[environments.x]", "`mirror` is no list of tables"),
     ],

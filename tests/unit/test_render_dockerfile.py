@@ -56,17 +56,17 @@ WHOLE = """\
 #
 # docker build --platform linux/amd64 --file Dockerfile.gpu --tag torch .
 # docker run --rm --gpus all torch
-# the second puts torch to work on every GPU, and tells what came of it
-# podman and buildah do as well; docker from 23 on, or with BuildKit
+# the second runs torch on every GPU and reports the result
+# podman and buildah work as well; docker 23 or newer, or with BuildKit
 
 # another registry, such as a mirror: --build-arg REGISTRY=registry.example.com
 ARG REGISTRY="docker.io"
 
 FROM ${REGISTRY}/library/python:3.12-slim-bookworm@sha256:5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f AS build
-# where pip looks; known to this stage only
+# where pip looks; visible in this stage only
 ARG PIP_FIND_LINKS="https://torch.example.com/whl/torch/ https://torch.example.com/whl/torchvision/"
 WORKDIR /opt/gpuenv
-# the whole set, each file by its hash
+# all packages, each file by its hash
 RUN printf '%s\\n' \\
     'torch==2.14.1+cu126 --hash=sha256:7ed24f3aeefae8d25efadd84851d4ea1e5e92a0ac2f2f48704cb0e982be826f7' \\
     'torchvision==0.29.1+cu126 --hash=sha256:9908a72254ea4d66330df8c21756e99a1552482a0bee89aa3135177c27eb2937' \\
@@ -78,7 +78,7 @@ RUN --mount=type=cache,target=/root/.cache/pip \\
     python3 -m venv /opt/venv \\
     && /opt/venv/bin/python -m pip --disable-pip-version-check install \\
         --no-deps --require-hashes --requirement /opt/gpuenv/requirements.txt
-# what this image is checked with; it needs nothing but torch
+# the check of this image; it needs only torch
 RUN printf '%s\\n' \\
     'print('"'"'checked'"'"')' \\
     > /opt/gpuenv/check.py
@@ -95,7 +95,7 @@ LABEL org.opencontainers.image.title="torch 2.14.1+cu126 · torchvision 0.29.1+c
     gpuenv.gpus="NVIDIA H100 (9.0)" \\
     gpuenv.driver="525.60.13" \\
     gpuenv.architectures="sm_80 sm_90"
-# files that the container writes get this user's id: --build-arg UID=1000
+# files written by the container get this user id: --build-arg UID=1000
 ARG UID="1000"
 RUN groupadd --non-unique --gid "${UID}" gpuenv \\
     && useradd --non-unique --no-log-init --create-home --uid "${UID}" --gid gpuenv gpuenv \\
@@ -111,9 +111,9 @@ ENV VIRTUAL_ENV="/opt/venv" \\
 USER ${UID}
 WORKDIR /workspace
 
-# needs no GPU: fails where this torch has no code for one of the GPUs it is meant for
+# needs no GPU: fails if this torch has no code for one of the intended GPUs
 RUN ["python", "/opt/gpuenv/check.py", "built", "--torch", "2.14.1+cu126", "--cuda", "12.6", "--gpu", "9.0"]
-# asks the driver only: no CUDA is started, no memory of a GPU taken
+# queries the driver only: does not start CUDA or use GPU memory
 HEALTHCHECK --interval=5m --timeout=30s --start-period=30s \\
     CMD ["python", "/opt/gpuenv/check.py", "driver", "--driver", "525.60.13"]
 CMD ["python", "/opt/gpuenv/check.py", "gpus"]
@@ -126,14 +126,14 @@ def test_the_whole_file() -> None:
 
 def test_a_base_without_a_known_digest_says_so_at_each_stage() -> None:
     text = render_dockerfile(recipe(build=DEVEL, run=RUNTIME))
-    said = "# by its tag, without a digest: it may be another image tomorrow\nFROM ${REGISTRY}/nvidia/cuda:"
+    said = "# by tag, without a digest: the image may change\nFROM ${REGISTRY}/nvidia/cuda:"
     assert text.count(said) == 2
     assert "image.base.digest" not in text
 
 
 def test_an_image_of_ones_own_that_is_named_by_digest_is_not_said_to_change() -> None:
     own = BaseImage("", f"registry.example.com/lab/base@{DIGEST}", "own")
-    assert "it may be another image" not in render_dockerfile(recipe(build=own, run=own))
+    assert "the image may change" not in render_dockerfile(recipe(build=own, run=own))
 
 
 def test_what_is_compiled_runs_without_the_compiler() -> None:
@@ -144,7 +144,7 @@ def test_what_is_compiled_runs_without_the_compiler() -> None:
     assert 'ENV TORCH_CUDA_ARCH_LIST="8.6;9.0"\n' in first
     assert "        python3 python3-venv python3-dev \\\n    && rm -rf /var/lib/apt/lists/*\n" in first
     assert "        python3 \\\n    && rm -rf /var/lib/apt/lists/*\n" in second
-    assert first.count("# compile your own here") == 1
+    assert first.count("# compile your own code here") == 1
     # the toolkit's libraries must not go before torch's own
     assert 'LD_LIBRARY_PATH="/usr/local/nvidia/lib:/usr/local/nvidia/lib64"' in second
 
@@ -175,7 +175,7 @@ def test_a_password_is_left_to_netrc() -> None:
     text = render_dockerfile(recipe(locked(plan(sources=sources))))
     assert 'ARG PIP_INDEX_URL="https://pypi.example.com/simple"\n' in text
     assert "secret@" not in text
-    assert "# an index wants a password: docker build --secret id=netrc,src=$HOME/.netrc\n" in text
+    assert "# an index requires a password: docker build --secret id=netrc,src=$HOME/.netrc\n" in text
     assert "    --mount=type=secret,id=netrc,target=/root/.netrc \\\n    python3 -m venv" in text
     assert "type=secret" not in WHOLE
 
@@ -236,7 +236,7 @@ def test_a_label_is_what_was_said(gpu: str) -> None:
 )
 def test_the_script_arrives_as_it_is(lines: list[str]) -> None:
     text = render_dockerfile(recipe(check="\n".join([*lines, "end"])))
-    start = text.index("RUN printf", text.index("# what this image"))
+    start = text.index("RUN printf", text.index("# the check of this image"))
     written = text[start : text.index(" \\\n    > /opt/gpuenv/check.py", start)]
     assert shlex.split(written.replace("\\\n", ""))[3:] == "\n".join([*lines, "end"]).splitlines()
 

@@ -76,7 +76,7 @@ def test_hosts_with_the_same_reason_are_named_together_and_all_reasons_are_told(
     hosts += [HostOutcome("m", "not-made", problem="broken", because=("why",), log="a\nb\n\nc\nd\ne\n")]
     error = error_of(run_of(*hosts))
     assert error
-    assert error.message == "the environment could not be made on 1 of 4 machines"
+    assert error.message == "environment not created on 1 of 4 machines"
     assert [because.text for because in error.because] == [
         "n0, n1, n2: refused", "m: broken", "  why", "  c", "  d", "  e",
     ]  # fmt: skip
@@ -181,7 +181,7 @@ def test_no_text_of_a_host_becomes_markup(hosts: list[HostOutcome], name: str) -
 def test_the_page_tells_groups_reasons_and_what_hosts_are() -> None:
     text = "\n".join(page(replace(with_groups(), interrupted=True, check=True)).texts)
     for told in (
-        "gpuenv fleet create paper", "interrupted", "nothing was changed", "torch 2.14.1+cu126",
+        "gpuenv fleet create paper", "interrupted", "dry run: no machine was changed", "torch 2.14.1+cu126",
         "b: no build", "Tesla P100", "535.104.05", "/envs/paper",
     ):  # fmt: skip
         assert told in text

@@ -32,7 +32,7 @@ WHEELS = """\
 # made by gpuenv for
 # NVIDIA H100 (9.0), driver 535.104.05 (up to CUDA 12.2)
 # torch 2.14.1+cu126 · torchvision 0.29.1+cu126 · numpy>=1.26 · `setuptools<82` · Python 3.12 · conda
-# `pixi install` makes the environment
+# create the environment with `pixi install`
 
 [workspace]
 name = "gpuenv"
@@ -65,7 +65,7 @@ FORGE = """\
 # made by gpuenv for
 # NVIDIA H100 (9.0), driver 535.104.05 (up to CUDA 12.2)
 # torch 2.7.1 (cu126) · torchvision 0.22.1 (cu126) · timm · Python 3.12 · conda
-# `pixi install` makes the environment
+# create the environment with `pixi install`
 
 [workspace]
 name = "gpuenv"
@@ -98,7 +98,7 @@ PYTORCH = """\
 # made by gpuenv for
 # NVIDIA H100 (9.0), driver 535.104.05 (up to CUDA 12.2)
 # torch 2.3.1 (cu121) · torchvision 0.18.1 (cu121) · Python 3.11 · conda
-# `pixi install` makes the environment
+# create the environment with `pixi install`
 
 [workspace]
 name = "gpuenv"

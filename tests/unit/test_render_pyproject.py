@@ -27,7 +27,7 @@ WHOLE = """\
 # made by gpuenv for
 # NVIDIA H100 (9.0), driver 535.104.05 (up to CUDA 12.2)
 # torch 2.14.1+cu126 · torchvision 0.29.1+cu126 · numpy>=1.26 · `setuptools<82` · Python 3.12 · uv
-# `uv sync` makes the environment
+# create the environment with `uv sync`
 
 [project]
 name = "gpuenv-environment"
@@ -66,7 +66,7 @@ OF_PYPI = """\
 # a CPU build: torch will not use a GPU
 # no NVIDIA GPU, linux x86_64
 # torch 2.15.0 (cpu) · Python 3.12 · uv
-# `uv sync` makes the environment
+# create the environment with `uv sync`
 
 [project]
 name = "gpuenv-environment"
@@ -190,7 +190,7 @@ def test_a_free_threaded_python_is_asked_for_in_so_many_words() -> None:
     """No specifier can tell it."""
     made = locked(plan(python="3.13t"))
     assert read(made)["project"]["requires-python"] == "==3.13.*"
-    assert "# `uv sync --python 3.13t` makes the environment" in render_pyproject(made)
+    assert "# create the environment with `uv sync --python 3.13t`" in render_pyproject(made)
 
 
 ODD = st.text(st.characters(codec="utf-8"), max_size=30) | st.text("\"'\\\n\r[]=#\u2028\x7f\x00 a")

@@ -24,7 +24,7 @@ def test_a_plan_is_told_in_a_few_lines() -> None:
     assert render_text(plan()) == (
         "NVIDIA H100 (9.0), driver 535.104.05 (up to CUDA 12.2)\n"
         "torch 2.14.1+cu126 · torchvision 0.29.1+cu126 · numpy>=1.26 · `setuptools<82` · Python 3.12 · uv\n"
-        "  from torch.example.com, 2 files, at least 2.6 GB to fetch, and what they depend on\n"
+        "  from torch.example.com, 2 files, at least 2.6 GB to fetch, and their dependencies\n"
         "  torch 2.15.0 needs driver 580.65.06 or newer\n"
     )
 
@@ -41,7 +41,7 @@ def test_a_cpu_build_is_said_in_the_first_line_and_pypis_builds_with_their_varia
         "a CPU build: torch will not use a GPU\n"
         "no NVIDIA GPU, linux x86_64\n"
         "torch 2.15.0 (cpu) · Python 3.12 · uv\n"
-        "  from pypi.example.com, 1 file, size not known, and what they depend on\n"
+        "  from pypi.example.com, 1 file, size not known, and their dependencies\n"
     )
 
 
@@ -61,7 +61,7 @@ def test_several_machines_have_a_line_each_and_gpus_alike_are_counted() -> None:
 
 def test_a_machine_whose_driver_is_broken_is_not_called_one_without_gpu() -> None:
     assert render_machine_text(machine({"problems": ["no-driver"]})).startswith(
-        "an NVIDIA driver or GPU that can't be used, linux x86_64\n"
+        "an unusable NVIDIA driver or GPU, linux x86_64\n"
     )
 
 
@@ -102,7 +102,7 @@ def test_a_machine_is_told_with_what_detect_found() -> None:
         "  1: GPU, compute capability not known, 8192 MiB, MIG on, hidden by CUDA_VISIBLE_DEVICES\n"
         "linux x86_64, glibc 2.35, WSL2, in a docker container\n"
         "CUDA toolkit 11.5 (/usr/bin/nvcc)\n"
-        "  the driver's CUDA 12.2 is the newest it supports; the toolkit serves to build extensions\n"
+        "  the driver supports up to CUDA 12.2; the toolkit is only used to build extensions\n"
         "  driver.version: nvidia-smi\n"
     )
 

@@ -40,7 +40,7 @@ def shell_name(chosen: str | None, environ: Mapping[str, str]) -> str:
     raise UsageError(
         problem,
         code="unknown-shell",
-        fixes=(Fix(tr("name one: --shell {names}", names="|".join(SHELLS))),),
+        fixes=(Fix(tr("choose one with --shell {names}", names="|".join(SHELLS))),),
     )
 
 
@@ -67,7 +67,9 @@ def _script(entry: EnteredEnvironment, shell: str) -> Path:
         raise UsageError(
             tr("`{name}` has no activation script for {shell}", name=entry.name, shell=shell),
             code="no-activation-script",
-            fixes=(Fix(tr("run commands in it"), f"gpuenv run {shlex.quote(entry.name)} -- python"),),
+            fixes=(
+                Fix(tr("run commands in the environment"), f"gpuenv run {shlex.quote(entry.name)} -- python"),
+            ),
         )
     return found
 

@@ -72,6 +72,6 @@ def unregister(
         raise UsageError(
             tr("no kernel of `{name}` is registered in {path}", name=entry.name, path=planned.parent),
             code="no-kernel",
-            fixes=(Fix(tr("register one"), f"gpuenv kernel {shlex.quote(entry.name)}"),),
+            fixes=(Fix(tr("register it"), f"gpuenv kernel {shlex.quote(entry.name)}"),),
         )
     return removed

@@ -29,7 +29,7 @@ def check_not_inside(entry: EnteredEnvironment, environ: Mapping[str, str]) -> N
     """Raise UsageError where the environment is active already: one `exit` would not leave it."""
     if is_active(entry, environ):
         raise UsageError(
-            tr("`{name}` is active in this shell already", name=entry.name),
+            tr("`{name}` is already active in this shell", name=entry.name),
             code="already-active",
             fixes=(Fix(tr("leave it first: `deactivate`, or `exit` in a shell that gpuenv has opened")),),
         )

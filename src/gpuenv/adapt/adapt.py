@@ -88,16 +88,16 @@ def day_of(text: str | None, left: Project) -> str | None:
             raise UsageError(
                 tr("git does not know when the files were last changed"),
                 code="no-day",
-                fixes=(Fix(tr("name the day: --exclude-newer 2021-06-30")),),
+                fixes=(Fix(tr("give a date: --exclude-newer 2021-06-30")),),
             )
         return left.date
     try:
         return date.fromisoformat(text if _DAY.fullmatch(text) else "").isoformat()
     except ValueError:
         raise UsageError(
-            tr("`{text}` is no day", text=text),
+            tr("`{text}` is not a date (YYYY-MM-DD)", text=text),
             code="bad-day",
-            fixes=(Fix(tr("write it as 2021-06-30, or `git` for the day of the last commit")),),
+            fixes=(Fix(tr("write it as 2021-06-30, or `git` for the date of the last commit")),),
         ) from None
 
 

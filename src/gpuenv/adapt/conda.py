@@ -135,9 +135,7 @@ def _others_changed(
     PyPI's wheels tell: which releases are for which Python is much the same with conda, whose solver has the
     last word.
     """
-    told = (
-        PlanWarning(NOT_CHECKED, tr("conda's packages were not solved for: its solver has the last word")),
-    )
+    told = (PlanWarning(NOT_CHECKED, tr("conda packages were not resolved: conda's solver decides")),)
     stack = Stack(choice, question, wishes, changes, _no_plan)
     changes = without_builds(stack, changes)
     changed = {change.project for change in changes}

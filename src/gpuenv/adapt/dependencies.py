@@ -80,7 +80,7 @@ def resolve_others(stack: Stack, around: Around) -> Adapted | Unresolvable:
     if not wanted:
         return _told_of_unread(Adapted(plan, stack.question, stack.changes), stack)
     if around.options.offline:
-        return _unchecked(plan, stack, tr("it was to work offline"))
+        return _unchecked(plan, stack, tr("offline mode was requested"))
     try:
         settled = _resolver(stack, plan, wanted, around).settle(
             wanted, around.configuration, foreign_to_pypi(stack.wishes)
@@ -151,7 +151,7 @@ def refused(failures: list[tuple[Solution, Unresolvable]]) -> Unsatisfiable:
         for choice, outcome in failures
     )
     return Unsatisfiable(
-        tr("the other packages that were left can't be had together"),
+        tr("the other packages of the project cannot be installed together"),
         code="requirements-conflict",
         because=tuple(Because(text, BY_UV) for text in dict.fromkeys(texts)),
         fixes=(Fix(tr("loosen or leave out the requirement named above")),),
@@ -190,7 +190,7 @@ def foreign_to_pypi(wishes: Wishes) -> frozenset[str]:
 
 
 def _unchecked(plan: Plan, stack: Stack, reason: str) -> Adapted:
-    text = tr("the other packages were left as they are, not checked: {reason}", reason=reason)
+    text = tr("the other packages of the project are unchanged and were not checked: {reason}", reason=reason)
     return Adapted(
         replace(plan, warnings=(*plan.warnings, PlanWarning(NOT_CHECKED, text))),
         stack.question,
@@ -203,7 +203,7 @@ def _told_of_unread(adapted: Adapted, stack: Stack) -> Adapted:
     named = [one.name for one in _active(stack) if one.url is not None]
     if not named:
         return adapted
-    text = tr("{packages}: from addresses, left as they are, not checked", packages=", ".join(named))
+    text = tr("{packages}: direct URLs, unchanged and not checked", packages=", ".join(named))
     plan = adapted.plan
     return replace(adapted, plan=replace(plan, warnings=(*plan.warnings, PlanWarning(NOT_CHECKED, text))))
 
@@ -220,7 +220,7 @@ def _adapted(stack: Stack, settled: Settlement, around: Around) -> Adapted:
         question = question.with_request(question.request.without_project(name))
     if gone and _has_own_index(stack.wishes):
         text = tr(
-            "{packages}: not on the index that was read; left as they are", packages=", ".join(sorted(gone))
+            "{packages}: not on the index that was read; left unchanged", packages=", ".join(sorted(gone))
         )
         warnings.append(PlanWarning(NOT_CHECKED, text))
         gone = set()
@@ -229,16 +229,21 @@ def _adapted(stack: Stack, settled: Settlement, around: Around) -> Adapted:
         changes = removed_changes(name, because, stack.wishes, changes)
     if settled.built:
         text = tr(
-            "{packages}: built where they are installed, as there are no wheels",
+            "{packages}: built during installation because there are no wheels",
             packages=", ".join(settled.built),
         )
         warnings.append(PlanWarning("built-from-source", text))
     if settled.unbuilt:
-        reason = tr("{packages}: could not be built to be looked at", packages=", ".join(settled.unbuilt))
+        reason = tr(
+            "{packages}: could not be built to read their metadata", packages=", ".join(settled.unbuilt)
+        )
         warnings.append(
             PlanWarning(
                 NOT_CHECKED,
-                tr("the other packages were left as they are, not checked: {reason}", reason=reason),
+                tr(
+                    "the other packages of the project are unchanged and were not checked: {reason}",
+                    reason=reason,
+                ),
             )
         )
     resolved = packages_of(settled.resolved)
@@ -258,7 +263,7 @@ def _exactly(plan: Plan) -> Plan:
 
 def _left_to_conda(settled: Settlement, stack: Stack) -> PlanWarning:
     named = sorted(set(settled.absent) & foreign_to_pypi(stack.wishes))
-    text = tr("{packages}: conda's, left as they are, not checked", packages=", ".join(named))
+    text = tr("{packages}: conda packages, unchanged and not checked", packages=", ".join(named))
     return PlanWarning(NOT_CHECKED, text)
 
 
@@ -275,7 +280,7 @@ def why_of(moved: PackageUpgrade, stack: Stack) -> str:
     python = stack.choice.python.short
     asked = str(stack.wishes.of(moved.project)).removeprefix("==")
     if moved.because is None:
-        return tr("it does not go with the others on Python {python}", python=python)
+        return tr("it is not compatible with the others on Python {python}", python=python)
     demands = tuple(
         tr("{package} needs {needs}", package=one.package, needs=one.needs)
         for one in moved.because.demands

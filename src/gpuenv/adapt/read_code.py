@@ -53,7 +53,9 @@ def read_code(folder: Path) -> LeftCode:
 
 
 def _too_much(folder: Path, count: int) -> str:
-    return tr("there is more code in `{folder}` than is read: {count} files were", folder=folder, count=count)
+    return tr(
+        "`{folder}` has more code than is examined: {count} files were read", folder=folder, count=count
+    )
 
 
 def _code_files(folder: Path) -> Iterator[Path | None]:

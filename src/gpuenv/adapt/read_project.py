@@ -57,7 +57,7 @@ def _says_something(asked: DeclaredRequirement) -> bool:
 def _nothing(paths: tuple[Path, ...], warnings: list[str]) -> UsageError:
     named = ", ".join(f"`{path}`" for path in paths)
     return UsageError(
-        tr("{paths}: no file there says what to install", paths=named),
+        tr("{paths}: no file there lists what to install", paths=named),
         code="nothing-left",
         because=tuple(Because(text, named) for text in dict.fromkeys(warnings[:_MOST_TOLD])),
         fixes=(Fix(tr("name the file: `gpuenv plan --adapt -r FILE`, or `-f FILE` for an environment.yml")),),
@@ -93,7 +93,7 @@ class _Left:
         unused = [path for choice in choices if choice != used for path in choice]
         if used and unused:
             text = tr(
-                "{used} counts; {others} were not read: name one to have it read instead",
+                "{used} is used; {others} were not read: name one to read it instead",
                 used=_listed(used),
                 others=_listed(unused[:6]),
             )
@@ -111,7 +111,9 @@ class _Left:
     def _forgiving(self, path: Path, kind: FileKind, *, constraint: bool = False) -> None:
         """Read a file that nobody named: a link may lead anywhere, as what it leads to is shown."""
         if not self._lies_here(path):
-            self.warnings.append(tr("`{path}` lies elsewhere and is not read", path=shown(_name(path))))
+            self.warnings.append(
+                tr("`{path}` is outside the project and was skipped", path=shown(_name(path)))
+            )
             return
         try:
             self._take(path, kind, constraint=constraint)
@@ -129,7 +131,7 @@ class _Left:
         reading = read_left_file(file, self.platform, constraint=constraint)
         if content.startswith((b"\xff\xfe", b"\xfe\xff")):
             text = tr(
-                "{file} is in UTF-16, which git takes no patch for: --write changes it", file=shown(file.path)
+                "{file} is in UTF-16, which git cannot patch: --write changes it", file=shown(file.path)
             )
             self.warnings.append(text)
         self.files.append(file)
@@ -145,14 +147,16 @@ class _Left:
         place = f"{shown(_name(path))}:{more.line}"
         target = path.parent / more.path
         if "://" in more.path or not self._lies_here(target):
-            text = tr("{place}: `{path}` lies elsewhere and is not read", place=place, path=shown(more.path))
+            text = tr(
+                "{place}: `{path}` is outside the project and was skipped", place=place, path=shown(more.path)
+            )
             self.warnings.append(text)
         elif more.kind == "project":
             self._project(target, place, more)
         elif target.is_file():
             self._forgiving(target, "requirements", constraint=more.kind == "constraints")
         else:
-            self.warnings.append(tr("{place}: there is no `{path}`", place=place, path=shown(more.path)))
+            self.warnings.append(tr("{place}: `{path}` does not exist", place=place, path=shown(more.path)))
 
     def _project(self, folder: Path, place: str, more: More) -> None:
         found = project_files(folder)
@@ -160,7 +164,9 @@ class _Left:
             self._forgiving(path, kind_of(path))
         if not found:
             text = tr(
-                "{place}: `{path}` has no file that says what it requires", place=place, path=shown(more.path)
+                "{place}: `{path}` has no file that lists its requirements",
+                place=place,
+                path=shown(more.path),
             )
             self.warnings.append(text)
 
@@ -182,7 +188,7 @@ class _Left:
         self.asked += hints
         self.warnings += reading.warnings
         self.warnings += [
-            tr("{place} says `{text}`", place=f"{shown(one.file)}:{one.line}", text=shown(one.text))
+            tr("{place} has `{text}`", place=f"{shown(one.file)}:{one.line}", text=shown(one.text))
             for one in hints
             if (one.project, one.notation) != ("index", "conda")  # a channel says nothing alone
         ]
@@ -196,7 +202,7 @@ def _checkout(path: Path) -> Path:
 
 def _content(path: Path) -> bytes:
     if path.exists() and not path.is_file():
-        raise ValueError(tr("it is no file"))
+        raise ValueError(tr("it is not a file"))
     with path.open("rb") as file:
         content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:

@@ -21,7 +21,7 @@ def render_changes(adaptation: Adaptation, *, verbose: bool = False) -> str:
     No line could be taken for one of a patch: it may stand before one.
     """
     if not adaptation.changes:
-        return tr("what was left works here as it stands: nothing is to be changed") + "\n"
+        return tr("the project files already work here: nothing to change") + "\n"
     by_hand = unapplied(adaptation.left, adaptation.changes)
     lines = (
         line
@@ -36,7 +36,11 @@ def _depth(line: str) -> int:
 
 
 def _lines(change: RequirementChange, *, verbose: bool, by_hand: bool) -> Iterator[str]:
-    place = tr("by hand, as no file has a place for it:") if by_hand else _place(change)
+    place = (
+        tr("to do by hand, because it cannot be expressed in any of the files:")
+        if by_hand
+        else _place(change)
+    )
     yield f"{place}  {_move(change)}"
     yield f"  {_sourced(change.why, change.source, verbose=verbose)}"
     for risk in change.risks:
@@ -52,7 +56,7 @@ def _place(change: RequirementChange) -> str:
 def _move(change: RequirementChange) -> str:
     old = change.asked.text if change.asked else None
     if change.new is None:
-        return tr("{old} is taken out", old=old or change.old)
+        return tr("{old} is removed", old=old or change.old)
     if change.asked is None:
         return change.new
     named = f"{change.project} " if change.asked.notation == "poetry" else ""  # a table's value: `^1.10`

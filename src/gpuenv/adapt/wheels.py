@@ -54,7 +54,7 @@ def adapt_wheels(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
 
 def _unread(nearest: Nearest) -> tuple[PlanWarning, ...]:
     """Tell of the projects bound to torch that may go with it, which nobody could look up."""
-    template = marked("{project} was left as it is, not checked: {page} could not be read ({problem})")
+    template = marked("{project} is unchanged and was not checked: {page} could not be read ({problem})")
     unread = tuple(
         PlanWarning(
             "unread",
@@ -64,7 +64,7 @@ def _unread(nearest: Nearest) -> tuple[PlanWarning, ...]:
     )
     told = {str(one.project) for one in nearest.unread}
     text = marked(
-        "{project} was left as it is: no wheel of it is known for this torch, it may have to be built"
+        "{project} is unchanged: no wheel of it is known for this torch, so it may have to be built"
     )
     unknown = (name for name in nearest.unknown if name not in told)
     return (*unread, *(PlanWarning("unread", tr(text, project=name)) for name in unknown))

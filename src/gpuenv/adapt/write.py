@@ -83,7 +83,7 @@ def _refuse_link_away(path: Path) -> None:
         raise UsageError(
             tr("`{path}` is a link to {target}, in another folder", path=path, target=target),
             code="link-elsewhere",
-            fixes=(Fix(tr("name the file itself to have it changed")),),
+            fixes=(Fix(tr("name the file itself to change it")),),
         )
 
 
@@ -101,7 +101,7 @@ def _unwritable(path: Path, reason: str) -> UsageError:
         tr("{path} can't be written: {reason}", path=path, reason=reason),
         code="unwritable",
         because=(Because(reason, str(path)),),
-        fixes=(Fix(tr("take the patch: leave --write out, or give -o FILE")),),
+        fixes=(Fix(tr("use the patch: omit --write, or give -o FILE")),),
     )
 
 
@@ -118,7 +118,7 @@ def _keep(work: _Work) -> tuple[Path, bool]:
             raise _unwritable(path, reason_of(error)) from None
         else:
             return path, True
-    raise _unwritable(work.path, tr("too many kept files are there"))
+    raise _unwritable(work.path, tr("too many backup files exist"))
 
 
 def _write_new(path: Path, content: bytes, mode: int) -> None:

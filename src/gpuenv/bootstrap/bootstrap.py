@@ -183,11 +183,11 @@ def _check(one: _Wanted, chosen: BootstrapOptions) -> None:
         parse_python(one.options.python)
     if not chosen.pin and any(getattr(one.options, name) for name in _DESCRIBING):
         raise UsageError(
-            tr("the script decides on the machine that it runs on: a machine can't be described for it"),
+            tr("the script decides on the machine where it runs, so a machine cannot be described for it"),
             code="usage",
             fixes=(
-                Fix(tr("decide here for that machine: --pin")),
-                Fix(tr("or leave out what describes it, such as --driver and --gpu")),
+                Fix(tr("decide now for that machine: --pin")),
+                Fix(tr("or omit what describes the machine, such as --driver and --gpu")),
             ),
         )
 
@@ -295,8 +295,8 @@ def _without_secrets(script: Bootstrap) -> tuple[Bootstrap, tuple[PlanWarning, .
         PlanWarning(
             "password-left-out",
             tr(
-                "the script holds no password: where it runs, put that of {hosts} into ~/.netrc, or into the"
-                " file that NETRC names",
+                "the script contains no passwords: where it runs, put the one for {hosts} into ~/.netrc, "
+                "or into the file that NETRC names",
                 hosts=", ".join(hosts),
             ),
         )
@@ -304,7 +304,7 @@ def _without_secrets(script: Bootstrap) -> tuple[Bootstrap, tuple[PlanWarning, .
     lost = dict.fromkeys(named[one] for one in secret if has_hidden_path(one))
     if lost:
         text = tr(
-            "the script holds no token: what {hosts} gives only to who has one can't be had there",
+            "the script contains no tokens: files on {hosts} that need one cannot be installed there",
             hosts=", ".join(lost),
         )
         warnings.append(PlanWarning("token-left-out", text))

@@ -55,7 +55,7 @@ def named_wheel(path: Path) -> CarriedWheel:
         raise UsageError(
             tr("`{path}` can't be read: {reason}", path=path, reason=reason_of(error)),
             code="bad-wheel",
-            fixes=(Fix(tr("name a wheel of gpuenv that is there: its hash goes into the script")),),
+            fixes=(Fix(tr("name an existing wheel of gpuenv: its hash goes into the script")),),
         ) from None
 
 
@@ -119,12 +119,16 @@ def _content(path: Path) -> bytes | None:
 
 def _not_as_installed(changed: list[str]) -> UsageError:
     shown = ", ".join(f"`{name}`" for name in changed[:_SHOWN]) + (", ..." if changed[_SHOWN:] else "")
-    because = (Because(tr("not as they were installed: {files}", files=shown), "RECORD"),) if changed else ()
+    because = (
+        (Because(tr("modified since they were installed: {files}", files=shown), "RECORD"),)
+        if changed
+        else ()
+    )
     return UsageError(
-        tr("the script carries gpuenv itself, but this gpuenv's files were changed after it was installed"),
+        tr("the script carries gpuenv itself, but the files of this gpuenv were modified after installation"),
         code="gpuenv-changed",
         because=because,
-        fixes=(Fix(tr("install gpuenv again, then make the script")),),
+        fixes=(Fix(tr("reinstall gpuenv, then create the script")),),
     )
 
 

@@ -93,7 +93,12 @@ def _fetch(one: BesideFile, wheels: Path, client: HttpClient, watch: Watch) -> N
         code="index-unreachable",
         because=tuple(tried),
         fixes=(
-            Fix(tr("name an index that has it with --mirror, and run the same again: what came is kept")),
+            Fix(
+                tr(
+                    "name an index that has it with --mirror, and run the command again: finished downloads "
+                    "are kept"
+                )
+            ),
         ),
     )
 
@@ -112,4 +117,4 @@ def _read(url: str, one: BesideFile, part: Path, client: HttpClient, watch: Watc
     if _has(part, one.sha256):
         return None
     part.unlink()
-    return tr("it is another file than the one that is meant")
+    return tr("it is not the expected file")

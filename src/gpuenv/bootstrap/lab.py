@@ -50,7 +50,11 @@ class Lab:
     def _unknown(self, name: str) -> UsageError:
         near = get_close_matches(name, self.names, n=1)
         names = ", ".join(f"`{one}`" for one in self.names)
-        text = tr("did you mean `{name}`?", name=near[0]) if near else tr("it has {names}", names=names)
+        text = (
+            tr("did you mean `{name}`?", name=near[0])
+            if near
+            else tr("its environments are {names}", names=names)
+        )
         return UsageError(
             tr("{file} has no environment `{name}`", file=self.path, name=name),
             code="unknown-environment",

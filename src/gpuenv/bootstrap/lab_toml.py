@@ -101,7 +101,7 @@ def parse_lab_file(document: Table) -> LabFile:
     _check_names(own, tuple(_GPUENV), "gpuenv.")
     told = {key: _value(own[key], _GPUENV[key], f"gpuenv.{key}") for key in own}
     if "version" in told and "wheel" in told:
-        raise ValueError(tr("`{first}` and `{second}` exclude each other", first="gpuenv.version",
+        raise ValueError(tr("`{first}` and `{second}` are mutually exclusive", first="gpuenv.version",
                             second="gpuenv.wheel"))  # fmt: skip
     environments = _environments(_table(document, "environments", ""), everywhere)
     return LabFile(environments, everywhere, own_mirrors=_mirrors(document), **told)
@@ -109,7 +109,7 @@ def parse_lab_file(document: Table) -> LabFile:
 
 def _environments(tables: Table, everywhere: LabOptions) -> tuple[tuple[str, LabOptions], ...]:
     if not tables:
-        raise ValueError(tr("it has no environment: `[environments.NAME]` begins one"))
+        raise ValueError(tr("it has no environment: add `[environments.NAME]`"))
     return tuple((name, _environment(tables, name, everywhere)) for name in tables)
 
 
@@ -142,7 +142,7 @@ def _value(value: Any, kind: str, name: str) -> Any:
 def _table(document: Table, key: str, where: str) -> Table:
     value = document.get(key, {})
     if not isinstance(value, Mapping):
-        raise ValueError(tr("`{key}` is no table", key=where + key))
+        raise ValueError(tr("`{key}` is not a table", key=where + key))
     return value
 
 

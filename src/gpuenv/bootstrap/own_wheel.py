@@ -28,7 +28,7 @@ def choose_gpuenv(typed: str | None, lab: Lab | None) -> CarriedWheel:
                version=__version__, wanted=version),
             code="another-gpuenv",
             fixes=(
-                Fix(tr("make the script with that gpuenv")),
+                Fix(tr("create the script with that gpuenv")),
                 Fix(tr("or name its wheel in lab.toml, as `wheel` of `[gpuenv]`")),
             ),
         )  # fmt: skip
@@ -40,7 +40,7 @@ def _is_wanted(version: str) -> bool:
         wanted = SpecifierSet(f"=={Version(version)}" if version[:1].isdigit() else version)
     except (InvalidSpecifier, InvalidVersion):
         raise UsageError(
-            tr("`{version}` is no version of gpuenv, such as 0.1.0 or '>=0.1'", version=version),
+            tr("`{version}` is not a valid version of gpuenv (examples: 0.1.0, '>=0.1')", version=version),
             code="bad-version",
         ) from None
     return wanted.contains(__version__, prereleases=True)

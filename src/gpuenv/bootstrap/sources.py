@@ -58,7 +58,7 @@ def find_micromamba(
         return channels, found, ()
     problem = next((one.problem for one in read if one.problem), None) or tr("it has no micromamba")
     text = tr(
-        "the script can bring no Python to a machine that has none: {channel} could not be read: {problem}",
+        "the script cannot provide Python to a machine that has none: {channel} could not be read: {problem}",
         channel=FORGE,
         problem=problem,
     )

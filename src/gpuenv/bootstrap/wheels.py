@@ -68,9 +68,9 @@ def find_wheels(
     if options.offline:
         if not known:
             raise Unreachable(
-                tr("offline the hashes of {requires} are not known", requires=" ".join(requires)),
+                tr("the hashes of {requires} are not known in offline mode", requires=" ".join(requires)),
                 code="offline",
-                fixes=(Fix(tr("run it without --offline: then an index is read")),),
+                fixes=(Fix(tr("run it without --offline to read an index")),),
             )
         return Needed(known)
     access = configuration_for(options, environ).access
@@ -211,27 +211,30 @@ def _not_to_be_had(
     )
     fixes = (
         Fix(tr("name an index that has it with --mirror")),
-        Fix(tr("or put the files beside the script: -o DIR/")),
+        Fix(tr("or put the files next to the script: -o DIR/")),
     )
     if any(one.problem is None for one in answers):
         return Unsatisfiable(
-            tr("no index of this script has the packages that gpuenv itself needs"),
+            tr("no index of this script has the dependencies of gpuenv itself"),
             code="gpuenv-needs",
             because=because,
             fixes=fixes,
         )
     return Unreachable(
-        tr("no index could be read, and so what gpuenv itself needs could not be tested"),
+        tr("no index could be read, so the dependencies of gpuenv itself could not be tested"),
         code="index-unreachable",
         because=because,
-        fixes=(fixes[0], Fix(tr("or write the script untested, with the hashes known: --offline"))),
+        fixes=(
+            fixes[0],
+            Fix(tr("or write the script without testing it, using the known hashes: --offline")),
+        ),
     )
 
 
 def _problem_of(answer: _Answer) -> str:
     if answer.problem:
         return answer.problem
-    return tr("has another file in the place of `{name}`", name=answer.contradicted[0])
+    return tr("has another file in place of `{name}`", name=answer.contradicted[0])
 
 
 def _told(answers: tuple[_Answer, ...], trusted: tuple[_Answer, ...]) -> Iterator[PlanWarning]:

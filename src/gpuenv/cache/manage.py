@@ -49,7 +49,7 @@ def cache_place(environ: Mapping[str, str]) -> Path:
     root = Path(os.path.abspath(cache_root(environ)))  # noqa: PTH100 - a link must stay one
     if Path(os.devnull) in root.parents:
         raise UsageError(
-            tr("there is no cache: no home directory is known"),
+            tr("there is no cache: the home directory is not known"),
             code="no-cache",
             fixes=(Fix(tr("set GPUENV_CACHE_DIR to a directory that can be written")),),
         )
@@ -88,7 +88,7 @@ def clean_uv(environ: Mapping[str, str]) -> str:
         raise UsageError(
             tr("`uv cache clean` failed: {error}", error=lines[-1].removeprefix("error: ")),
             code="uv-cache",
-            fixes=(Fix(tr("see what it says by itself"), "uv cache clean"),),
+            fixes=(Fix(tr("see its own error message"), "uv cache clean"),),
         )
     return (done.stdout + done.stderr).strip()
 

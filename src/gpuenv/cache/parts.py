@@ -48,16 +48,16 @@ PARTS = (
          ("sizes.json", "hashes.json")),
     Part("channels", marked("repodata of conda channels"), ("channels",)),
     Part("rattler", marked("conda packages and repodata"), ("rattler",), "packages|repodata", guarded=True),
-    Part("conda-tools", marked("what conda tools said of themselves"), ("conda-tools", "condarc"), ".+",
+    Part("conda-tools", marked("cached information about conda tools"), ("conda-tools", "condarc"), ".+",
          guarded=True),
-    Part("mirrors", marked("how fast mirrors were"), files=("mirrors.json",)),
+    Part("mirrors", marked("measured speed of mirrors"), files=("mirrors.json",)),
     Part("locks", marked("requirements with hashes"), ("locks",), r"[0-9a-f]{32}\.txt", guarded=True),
     Part("environments", marked("sizes of environments"), ("sizes",)),
-    Part("uv", marked("uv's configuration, its cache where it has no other"), ("uv",),
+    Part("uv", marked("uv's configuration: its cache if there is no other"), ("uv",),
          r"[0-9a-f]{32}\.toml(\.\d+)?|[a-z-]+-v\d+|CACHEDIR\.TAG|\.gitignore|\.lock|\.git", guarded=True),
-    Part("private", marked("configuration with passwords, of a gpuenv that was killed"), ("private",),
+    Part("private", marked("configuration with passwords, left by a gpuenv that was killed"), ("private",),
          rf"{_TEMPORARY}\S*", guarded=True),
-    Part("leftovers", marked("what an interrupted `cache clean` left"), guarded=True),
+    Part("leftovers", marked("left over from an interrupted `cache clean`"), guarded=True),
 )  # fmt: skip
 
 

@@ -39,13 +39,17 @@ def check_installable(opened: Opened, new: tuple[Requirement, ...]) -> None:
         specs = " ".join(shlex.quote(f"{one.name}{one.specifier}") for one in refused)
         raise UsageError(
             tr(
-                "{requirements} belongs to conda in `{name}`, and gpuenv installs only PyPI's packages there",
+                "{requirements} is managed by conda in `{name}`; gpuenv installs only packages from PyPI "
+                "there",
                 requirements=shown(refused),
                 name=opened.place.name,
             ),
             code="condas-package",
             fixes=(
-                Fix(tr("install it with the tool, which solves anew"), f"{_call(opened, 'install')} {specs}"),
+                Fix(
+                    tr("install it with the tool that created the environment, which resolves again"),
+                    f"{_call(opened, 'install')} {specs}",
+                ),
                 Fix(tr("then see whether torch still works"), f"gpuenv verify {opened.word}"),
             ),
         )
@@ -58,7 +62,12 @@ def check_removable(opened: Opened, names: tuple[str, ...]) -> None:
         raise UsageError(
             tr("{names} was installed by conda", names=", ".join(condas)),
             code="condas-package",
-            fixes=(Fix(tr("remove it with the tool"), f"{_call(opened, 'remove')} {' '.join(condas)}"),),
+            fixes=(
+                Fix(
+                    tr("remove it with the tool that installed it"),
+                    f"{_call(opened, 'remove')} {' '.join(condas)}",
+                ),
+            ),
         )
 
 
@@ -70,12 +79,14 @@ def _call(opened: Opened, verb: str) -> str:
 def needs_another_torch(new: tuple[Requirement, ...], because: tuple[Because, ...]) -> UsageError:
     """Say that another torch is needed than conda's, which is not moved in place."""
     return UsageError(
-        tr("{requirements} needs another torch, and this one is conda's", requirements=shown(new)),
+        tr(
+            "{requirements} needs another torch, and this one was installed by conda", requirements=shown(new)
+        ),
         code="condas-torch",
         because=because,
         fixes=(
             Fix(
-                tr("make an environment for it"),
+                tr("create an environment for it"),
                 "gpuenv create NAME " + " ".join(shlex.quote(str(one)) for one in new),
             ),
         ),

@@ -121,7 +121,7 @@ def _decided(
     if not isinstance(baseline, Unresolvable):
         return changes, ()
     text = tr(
-        "what is installed contradicts itself already; only what was asked for is kept together: {why}",
+        "the installed packages already conflict; only the requested ones are kept compatible: {why}",
         why=baseline.message,
     )
     return decide_changes(opened, wish, environ, narrow=True), (PlanWarning("contradictory", text),)
@@ -132,7 +132,7 @@ def _contradicted(opened: Opened, new: tuple[Requirement, ...]) -> tuple[Because
     there = opened.stack
     return tuple(
         Because(
-            tr("`{requirement}` is asked for, {name} {version} is installed", requirement=str(one),
+            tr("`{requirement}` is required, {name} {version} is installed", requirement=str(one),
                name=name, version=there[name]),
             _ASKED,
         )
@@ -185,7 +185,7 @@ def _with_builds(
     if torch != opened.stack.get("torch"):
         raise Unsatisfiable(
             tr(
-                "torch {installed} is installed, its builds are known for {planned}",
+                "torch {installed} is installed, but its builds are known for {planned}",
                 installed=opened.stack.get("torch", "?"), planned=torch,
             ),
             code="other-torch",
@@ -232,7 +232,7 @@ def _moved(
         return move_torch(opened, free, asked=free, options=options, environ=environ, why=why)
     except Unsatisfiable as error:
         raise Unsatisfiable(
-            tr("no torch that runs here goes with {requirements}", requirements=shown(new)),
+            tr("no torch that runs here is compatible with {requirements}", requirements=shown(new)),
             code="requirements-conflict",
             because=(*conflict.because, *error.because),
             fixes=error.fixes,
@@ -251,7 +251,7 @@ def _torch_held(
     words = " ".join(shlex.quote(str(one)) for one in new)
     return Unsatisfiable(
         tr(
-            "{requirements} does not go with torch {torch}, which is installed",
+            "{requirements} is not compatible with the installed torch {torch}",
             requirements=shown(new),
             torch=opened.stack.get("torch", "?"),
         ),
@@ -262,7 +262,7 @@ def _torch_held(
                 tr("torch {torch} works on this machine: move to it with", torch=torch),
                 f"gpuenv install {opened.word} {words} --torch",
             ),
-            Fix(tr("or ask for another release of what needs it")),
+            Fix(tr("or request another release of the package that requires it")),
         ),
         data={"torch": {"installed": opened.stack.get("torch"), "needed": torch}},
     )
@@ -271,7 +271,7 @@ def _torch_held(
 def _refused(opened: Opened, new: tuple[Requirement, ...], conflict: Conflict) -> Unsatisfiable:
     return Unsatisfiable(
         tr(
-            "{requirements} does not go with what is installed in `{name}`",
+            "{requirements} is not compatible with what is installed in `{name}`",
             requirements=shown(new),
             name=opened.place.name,
         ),

@@ -55,12 +55,17 @@ def move_torch(
     changes = decide_changes(rest, wish, environ)
     if isinstance(changes, Unresolvable):
         raise Unsatisfiable(
-            tr("what is installed does not go with torch {torch}", torch=plan.packages[0].version),
+            tr(
+                "the installed packages are not compatible with torch {torch}", torch=plan.packages[0].version
+            ),
             code="requirements-conflict",
             because=(Because(changes.message, "uv pip install"),),
             fixes=(
-                Fix(tr("remove what needs the torch that is there"), f"gpuenv uninstall {opened.word} PKG"),
-                Fix(tr("or make an environment beside it"), "gpuenv create NAME"),
+                Fix(
+                    tr("remove the package that needs the installed torch"),
+                    f"gpuenv uninstall {opened.word} PKG",
+                ),
+                Fix(tr("or create a second environment for it"), "gpuenv create NAME"),
             ),
         )
     gone = _gone(opened, wish, superfluous, {one.name for one in changes}, environ)

@@ -124,7 +124,7 @@ def open_environment(name: str, environ: Mapping[str, str], *, change: bool = Fa
     word = shlex.quote(name)
     if record.problem is not None:
         raise UsageError(
-            tr("what gpuenv noted of `{name}` can't be read: {problem}", name=name, problem=record.problem),
+            tr("the record of `{name}` cannot be read: {problem}", name=name, problem=record.problem),
             code="record-unreadable",
             fixes=(Fix(tr("make it anew"), f"gpuenv create {word} --force"),),
         )

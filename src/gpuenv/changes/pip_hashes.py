@@ -173,13 +173,14 @@ def _digest_of(file: ResolvedFile, environ: Mapping[str, str], access: Access) -
 
 def _contradictory(outcome: Unresolvable) -> Unsatisfiable:
     return Unsatisfiable(
-        tr("what the first index of each name has does not go together"),
+        tr("the first index that lists each name provides incompatible packages"),
         code="requirements-conflict",
         because=(Because(outcome.message, "uv pip compile"),),
         fixes=(
-            Fix(tr("remove from your pip configuration the extra index that hides a package of another")),
+            Fix(tr("remove the extra index that hides a package of another from your pip configuration")),
             Fix(
-                tr("or let any index serve any package: put `index-strategy = {value}` into your uv.toml",
+                tr("or allow any index to provide any package: put `index-strategy = {value}` into your "
+                   "uv.toml",
                    value='"unsafe-best-match"')
             ),
         ),
@@ -188,8 +189,8 @@ def _contradictory(outcome: Unresolvable) -> Unsatisfiable:
 
 def _not_held(error: GpuenvError) -> PlanWarning:
     text = tr(
-        "pip takes the newest of all its indexes, whichever has it: what the first index of each name has"
-        " could not be resolved ({reason})",
+        "pip takes the newest version on any of its indexes: the packages from the first index "
+        "of each name could not be resolved ({reason})",
         reason=error.message,
     )
     return PlanWarning("indexes-pooled", text)

@@ -44,7 +44,7 @@ def _lines(
         yield tr("nothing to change")
         return
     if moved is not None and moved != torch:
-        yield tr("torch moves from {before} to {after}", before=torch or "-", after=moved)
+        yield tr("torch changes from {before} to {after}", before=torch or "-", after=moved)
         yield from (tr("because {reason}", reason=one) for one in why)
     elif torch is not None:
         yield tr("torch {version} stays", version=torch)

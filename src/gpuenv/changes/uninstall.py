@@ -70,7 +70,7 @@ def _check_installed(opened: Opened, names: tuple[str, ...]) -> None:
         meant = Fix(tr("did you mean {names}?", names=", ".join(f"`{one}`" for one in close)))
         if not is_normalized_name(name):
             raise UsageError(
-                tr("`{name}` is not the name of a package", name=name),
+                tr("`{name}` is not a valid package name", name=name),
                 code="bad-package",
                 fixes=(meant,) * bool(close),
             )
@@ -84,13 +84,13 @@ def _check_installed(opened: Opened, names: tuple[str, ...]) -> None:
 def _torch_stays(opened: Opened) -> UsageError:
     return UsageError(
         tr(
-            "`{name}` is an environment for torch: without it nothing is left to prove",
+            "`{name}` is an environment for torch: without torch there is nothing left to verify",
             name=opened.place.name,
         ),
         code="torch-stays",
         fixes=(
             Fix(tr("remove the whole environment"), f"gpuenv remove {opened.word}"),
-            Fix(tr("or say that torch is meant: --torch")),
+            Fix(tr("or allow torch to change: --torch")),
         ),
     )
 
@@ -100,11 +100,11 @@ def _torch_needs(needed: dict[str, tuple[str, ...]]) -> UsageError:
         tr("torch would no longer work without {names}", names=", ".join(needed)),
         code="torch-needs-it",
         because=tuple(
-            Because(tr("{name} is needed by {others}", name=name, others=", ".join(others)), "METADATA")
+            Because(tr("{name} is required by {others}", name=name, others=", ".join(others)), "METADATA")
             for name, others in needed.items()
         ),
     )
 
 
 def _breaks(name: str, others: tuple[str, ...]) -> PlanWarning:
-    return PlanWarning("breaks", tr("{name} is needed by {others}", name=name, others=", ".join(others)))
+    return PlanWarning("breaks", tr("{name} is required by {others}", name=name, others=", ".join(others)))

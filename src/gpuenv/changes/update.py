@@ -51,7 +51,7 @@ def plan_update(opened: Opened, options: ChangeOptions, environ: Mapping[str, st
     changes = decide_changes(opened, wish, environ)
     if isinstance(changes, Unresolvable):
         raise Unsatisfiable(
-            tr("what is installed in `{name}` contradicts itself", name=opened.place.name),
+            tr("the packages installed in `{name}` conflict with each other", name=opened.place.name),
             code="requirements-conflict",
             because=because_of(changes),
             fixes=(Fix(tr("remove one of the packages named above"), f"gpuenv uninstall {opened.word} PKG"),),
@@ -69,7 +69,7 @@ def _check_movable(opened: Opened) -> None:
     ):
         raise UsageError(
             tr(
-                "the torch of `{name}` came with conda, which gpuenv does not move in place",
+                "the torch of `{name}` was installed by conda; gpuenv does not change it in place",
                 name=opened.place.name,
             ),
             code="condas-torch",
@@ -87,15 +87,14 @@ def _notes(opened: Opened, moved: PlannedChange) -> tuple[PlanWarning, ...]:
     notes = []
     if held:
         text = tr(
-            "it was asked for with {requirements}; `gpuenv install {name} torch` lifts that",
+            "it was requested with {requirements}; `gpuenv install {name} torch` removes that "
+            "constraint",
             requirements=", ".join(f"`{one}`" for one in held), name=opened.word,
         )  # fmt: skip
         notes.append(PlanWarning("torch-asked", text))
     there = opened.stack.get("torch")
     planned = moved.moved.packages[0].version if moved.moved else None
     if there and planned and Version(planned) < Version(there):
-        text = tr(
-            "the best torch for this machine is older than torch {torch}, which is installed", torch=there
-        )
+        text = tr("the best torch for this machine is older than the installed torch {torch}", torch=there)
         notes.append(PlanWarning("older-torch", text))
     return tuple(notes)

@@ -36,15 +36,15 @@ def _told(error: OSError) -> UsageError:
         because = because_of(Path(path or "."), error)
         return UsageError(message, code="disk-full", because=because, fixes=ways_out())
     because = (Because(str(error), path or "-"),)
-    fix = Fix(tr("look at it: `ls -ld`, `df -h`, `mount`"))
+    fix = Fix(tr("check it: `ls -ld`, `df -h`, `mount`"))
     return UsageError(message, code="system-refused", because=because, fixes=(fix,))
 
 
 def no_temporary_folder(error: OSError) -> UsageError:
     """Say that no folder takes temporary files."""
     return UsageError(
-        tr("no folder for temporary files can be written"),
+        tr("no directory for temporary files is writable"),
         code="no-temporary-folder",
         because=(Because(str(error), "TMPDIR"),),
-        fixes=(Fix(tr("make room in /tmp, or set TMPDIR to a directory that can be written")),),
+        fixes=(Fix(tr("free disk space in /tmp, or set TMPDIR to a writable directory")),),
     )

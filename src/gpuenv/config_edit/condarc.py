@@ -45,7 +45,7 @@ def read_settings(text: str) -> dict[str, Any]:
     settings = dict(document)
     custom = settings.pop(_CUSTOM, None) or {}
     if not isinstance(custom, Mapping):
-        raise ValueError(tr("`{name}` is no mapping", name=_CUSTOM))
+        raise ValueError(tr("`{name}` is not a mapping", name=_CUSTOM))
     return settings | {f"{_CUSTOM}.{name}": value for name, value in custom.items()}
 
 
@@ -65,7 +65,7 @@ def write_settings(text: str, wanted: Mapping[str, Any]) -> str:
     changed = mark + rest
     told = {key: value for key, value in wanted.items() if value is not None}
     if read_settings(changed) != {k: v for k, v in before.items() if k not in wanted} | told:
-        raise ValueError(tr("the file can't be changed without changing what else it says"))
+        raise ValueError(tr("the file cannot be changed without changing its other content"))
     return changed
 
 
@@ -81,7 +81,7 @@ def _load(text: str) -> dict[str, Any]:
     if document is None:
         return {}
     if not isinstance(document, dict):
-        raise ValueError(tr("the file is no mapping"))
+        raise ValueError(tr("the file is not a mapping"))
     return document
 
 

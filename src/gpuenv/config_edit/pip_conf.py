@@ -67,7 +67,7 @@ def write_settings(text: str, wanted: Mapping[str, str | None]) -> str:
     changed = mark + rest
     told = {key: value for key, value in wanted.items() if value is not None}
     if read_settings(changed) != {k: v for k, v in before.items() if k not in wanted} | told:
-        raise ValueError(tr("the file can't be changed without changing what else it says"))
+        raise ValueError(tr("the file cannot be changed without changing its other content"))
     return changed
 
 

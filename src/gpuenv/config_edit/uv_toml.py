@@ -23,7 +23,7 @@ def read_settings(text: str) -> dict[str, Any]:
     document = _parse(text).unwrap()
     index = document.get("index", [])
     if not isinstance(index, list) or any(not isinstance(one, Mapping) for one in index):
-        raise ValueError(tr("`index` is no list of tables"))
+        raise ValueError(tr("`index` is not a list of tables"))
     settings = {"rest": document}
     default = next((one for one in index if one.get("default") is True), None)
     if default is not None:
@@ -43,7 +43,7 @@ def write_settings(text: str, wanted: Mapping[str, Any]) -> str:
     changed = mark + (_take_out(rest) if url is None else _put(rest, url))
     after = read_settings(changed)
     if after.get(DEFAULT) != url or _without_default(after["rest"]) != _without_default(before["rest"]):
-        raise ValueError(tr("the file can't be changed without changing what else it says"))
+        raise ValueError(tr("the file cannot be changed without changing its other content"))
     return changed
 
 
@@ -57,7 +57,7 @@ def _parse(text: str) -> Any:
     except (TOMLKitError, RecursionError) as error:
         raise ValueError(str(error)) from None
     if document.as_string() != bare:
-        raise ValueError(tr("the file can't be written back as it stands"))
+        raise ValueError(tr("the file cannot be written back unchanged"))
     return document
 
 

@@ -117,5 +117,6 @@ def load_findings(file: Path) -> Findings:
     except (OSError, ValueError, RecursionError) as error:
         reason = reason_of(error)
         raise UsageError(
-            tr("`{file}` holds no findings: {reason}", file=file, reason=reason), code="bad-findings"
+            tr("`{file}` does not contain valid findings: {reason}", file=file, reason=reason),
+            code="bad-findings",
         ) from None

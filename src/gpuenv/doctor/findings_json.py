@@ -33,14 +33,14 @@ def _rendered(value: Any) -> Any:
 def parse_findings(document: object) -> Findings:
     """Parse what `render_findings` made; raise ValueError for anything else."""
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise ValueError(tr("these are no findings of version {version}", version=SCHEMA))
+        raise ValueError(tr("these are not findings of version {version}", version=SCHEMA))
     told = {name: value for name, value in document.items() if name != "schema"}
     return _parse_object(told, Findings, "findings")
 
 
 def _parse_object(told: object, kind: type[T], where: str) -> T:
     if not isinstance(told, dict):
-        raise ValueError(tr("`{where}` is no object", where=where))
+        raise ValueError(tr("`{where}` is not an object", where=where))
     types = get_type_hints(kind)
     unknown = told.keys() - types.keys()
     if unknown:
@@ -69,14 +69,14 @@ def _parse(value: Any, kind: Any, where: str) -> Any:
         return _parse_tuple(value, inner, where)
     if kind in (str, int, bool):
         if type(value) is not kind:
-            raise ValueError(tr("`{where}` is no {name}", where=where, name=kind.__name__))
+            raise ValueError(tr("`{where}` is not a {name}", where=where, name=kind.__name__))
         return value
     return _parse_object(value, kind, where)
 
 
 def _parse_tuple(value: Any, inner: tuple[Any, ...], where: str) -> tuple[Any, ...]:
     if not isinstance(value, (list, tuple)):
-        raise ValueError(tr("`{where}` is no list", where=where))
+        raise ValueError(tr("`{where}` is not a list", where=where))
     if inner[-1] is Ellipsis:
         return tuple(_parse(item, inner[0], where) for item in value)
     if len(value) != len(inner):

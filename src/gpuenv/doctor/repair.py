@@ -79,9 +79,9 @@ def plan_repair(examined: Examination, options: RepairOptions, environ: Mapping[
     """
     if examined.located.root is None:
         raise UsageError(
-            tr("gpuenv repairs environments, not a Python by itself"),
+            tr("gpuenv repairs environments, not a Python on its own"),
             code="no-environment",
-            fixes=(Fix(tr("make an environment instead"), "gpuenv create NAME"),),
+            fixes=(Fix(tr("create an environment instead"), "gpuenv create NAME"),),
         )
     found = what_repairs(examined.diagnosis, examined.findings)
     if isinstance(found, NoRepair):
@@ -97,7 +97,7 @@ def plan_repair(examined: Examination, options: RepairOptions, environ: Mapping[
         steps = repair_steps(found, plan, examined)
         changes = planned_changes(found, steps, plan, examined, environ)
     if not changes:
-        raise Unsatisfiable(tr("the installer finds nothing to change"), code="nothing-to-change")
+        raise Unsatisfiable(tr("the installer found nothing to change"), code="nothing-to-change")
     return PlannedRepair(plan, steps, changes, found)
 
 

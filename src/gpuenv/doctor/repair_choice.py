@@ -47,9 +47,9 @@ def what_repairs(diagnosis: Diagnosis, findings: Findings) -> Repair | NoRepair:
     """Return what repairs the root cause of a diagnosis."""
     root = diagnosis.root
     if root is None:
-        return NoRepair(tr("nothing is wrong"))
+        return NoRepair(tr("no problem found"))
     if root.id not in (*_OTHER_BUILD, *_SAME_BUILD):
-        return NoRepair(tr("no package of this environment can repair that"))
+        return NoRepair(tr("no package of this environment can fix that"))
     reason = hindrance(findings)
     return NoRepair(reason) if reason else _repair(diagnosis, findings)
 
@@ -72,7 +72,7 @@ def superseded(findings: Findings, variant: Variant) -> tuple[str, ...]:
 def _repair(diagnosis: Diagnosis, findings: Findings) -> Repair | NoRepair:
     version = subject.torch_version(findings)
     if version is None:
-        return NoRepair(tr("nothing tells which torch was meant to be here"))
+        return NoRepair(tr("nothing records which torch was planned here"))
     ids = {one.id for one in diagnosis.problems}
     companions = tuple(name for name in COMPANIONS if subject.dist_of(findings, name))
     extra = _wanted_numpy(diagnosis) if "D41" in ids else ()

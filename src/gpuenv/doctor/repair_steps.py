@@ -61,26 +61,26 @@ def _uv_steps(
 ) -> tuple[Step, ...]:
     options = tuple(word for name in again for word in ("--reinstall-package", name))
     argv = ("uv", "pip", "install", "--python", python, *options, *packages, *uv.source_options(plan.sources))
-    install = (*_checked_steps(python, plan), Step(argv, tr("put the builds in that work here")))
+    install = (*_checked_steps(python, plan), Step(argv, tr("install the builds that work here")))
     if not remove:
         return install
     out = ("uv", "pip", "uninstall", "--python", python, *remove)
-    return (Step(out, tr("take out what does not belong here")), *install)
+    return (Step(out, tr("remove what does not belong here")), *install)
 
 
 def _pip_steps(
     python: str, packages: tuple[str, ...], again: tuple[str, ...], remove: tuple[str, ...], plan: Plan
 ) -> tuple[Step, ...]:
     start, sources = (python, "-I", "-m", "pip", "install"), pip.source_options(plan.sources)
-    install = Step((*start, *packages, *sources), tr("put the builds in that work here"))
+    install = Step((*start, *packages, *sources), tr("install the builds that work here"))
     steps = [*_checked_steps(python, plan), install]
     if remove:
         out = (python, "-I", "-m", "pip", "uninstall", "-y", *remove)
-        steps.insert(0, Step(out, tr("take out what does not belong here")))
+        steps.insert(0, Step(out, tr("remove what does not belong here")))
     pinned = tuple(next((one for one in packages if _name(one) == name), name) for name in again)
     if pinned:
         forced = (*start, "--force-reinstall", "--no-deps", *pinned, *sources)
-        steps.append(Step(forced, tr("install anew what only looks right")))
+        steps.append(Step(forced, tr("reinstall packages that only appear intact")))
     return tuple(steps)
 
 
@@ -113,7 +113,7 @@ def _dry_run(
     if not done.ok:
         lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
         raise InstallFailed(
-            tr("the installer refuses the repair; nothing was changed"),
+            tr("the installer rejected the repair; nothing was changed"),
             code="install-failed",
             because=(Because("\n".join(lines[-15:]) or done.error or "", argv[0]),),
         )

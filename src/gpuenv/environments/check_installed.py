@@ -84,7 +84,7 @@ def _check_others(plan: Plan, environment: Path, installed: dict[str, str], log:
         name = canonicalize_name(item.name)
         problem = _difference(item, installed.get(name))
         if problem is None and name in direct & asked:
-            problem = tr("{name} was installed from an address, not from an index", name=item.name)
+            problem = tr("{name} was installed from a direct URL, not from an index", name=item.name)
         if problem:
             raise not_as_planned(problem, str(environment), log)
 
@@ -163,7 +163,7 @@ def parse_torch_cuda(text: str) -> CudaVersion | None:
     """Parse torch/version.py: `cuda = '12.6'`, `cuda: Optional[str] = None`; raise ValueError without it."""
     found = _CUDA.search(text)
     if not found:
-        raise ValueError(tr("torch/version.py does not name its CUDA"))
+        raise ValueError(tr("torch/version.py does not contain its CUDA version"))
     return parse_cuda_version(found[1]) if found[1] is not None else None
 
 
@@ -175,7 +175,7 @@ def not_as_planned(problem: str, where: str, log: Path) -> InstallFailed:
         because=(Because(problem, where),),
         fixes=(
             Fix(tr("see in {log} where it came from", log=log)),
-            Fix(tr("look for pip or uv configuration that overrides the plan"), "pip config debug"),
+            Fix(tr("check for pip or uv configuration that overrides the plan"), "pip config debug"),
         ),
         data={"log": str(log)},
     )

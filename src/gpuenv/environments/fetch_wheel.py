@@ -114,7 +114,7 @@ def _check_here(path: Path, told: str | None, watch: Watch) -> tuple[Path, str]:
     digest = digest_of(path, watch)
     if told is not None and digest != told:
         raise BrokenFileError(
-            tr("is another file: its hash is {digest}…, not {told}…", digest=digest[:12], told=told[:12])
+            tr("is another file: its hash is {digest}…, expected {told}…", digest=digest[:12], told=told[:12])
         )
     return path, digest
 

@@ -73,8 +73,8 @@ def undo(place: EnvironmentPaths, entry: LedgerEntry) -> None:
 
 def _not_undone(root: Path, folder: Path, error: Exception) -> InstallFailed:
     return InstallFailed(
-        tr("`{path}` could not be brought back: {error}", path=root, error=reason_of(error)),
+        tr("`{path}` could not be restored: {error}", path=root, error=reason_of(error)),
         code="roll-back-failed",
-        because=(Because(tr("what was there is in {folder}", folder=folder), str(root)),),
-        fixes=(Fix(tr("mend that, then run the command again: it tries once more")),),
+        because=(Because(tr("the previous content is in {folder}", folder=folder), str(root)),),
+        fixes=(Fix(tr("fix that, then run the command again")),),
     )

@@ -81,10 +81,10 @@ def parse_answer(text: str) -> dict[str, Any]:
     """Return what the child printed behind its mark; raise ValueError without it."""
     line = next((line for line in text.splitlines() if line.startswith(_MARK)), None)
     if line is None:
-        raise ValueError(tr("the interpreter did not answer"))
+        raise ValueError(tr("the interpreter did not respond"))
     told = load_json(line.removeprefix(_MARK))
     if not isinstance(told, dict) or not isinstance(told.get("packages"), list):
-        raise ValueError(tr("the interpreter's answer is of another kind"))
+        raise ValueError(tr("the interpreter's response has an unexpected format"))
     return told
 
 
@@ -101,16 +101,16 @@ def _out_of_reach(python: Path) -> str | None:
     except (OSError, ValueError) as error:
         if os.path.islink(python):  # noqa: PTH114 - false, where pathlib raises, without permission
             target = os.path.realpath(python)
-            return tr("it leads to `{target}`: {reason}", target=target, reason=reason_of(error))
+            return tr("it points to `{target}`: {reason}", target=target, reason=reason_of(error))
         return reason_of(error)
     return None
 
 
 def _last_words(done: process.Completed) -> str:
     if done.timed_out:
-        return tr("it did not answer within {seconds:g} s", seconds=_LIMIT_S)
+        return tr("it did not respond within {seconds:g} s", seconds=_LIMIT_S)
     last = next((line for line in reversed((done.stderr or "").splitlines()) if line.strip()), "")
-    ended = describe_status(done.returncode) if done.returncode else tr("it ended without a word")
+    ended = describe_status(done.returncode) if done.returncode else tr("it ended without any output")
     if (done.returncode or 0) < 0 and last:  # a signal
         return f"{ended}: {last[:300]}"
     return done.error or last[:300] or ended

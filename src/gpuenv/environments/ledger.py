@@ -123,7 +123,7 @@ def parse_entry(text: str) -> tuple[str, LedgerEntry]:
         path, token, data = document["path"], document["token"], document["data"]
         kind, state = document["kind"], document["state"]
     except (KeyError, TypeError, RecursionError):
-        raise ValueError(tr("the entry is not one that gpuenv wrote")) from None
+        raise ValueError(tr("the entry was not written by gpuenv")) from None
     fits = (
         isinstance(path, str)
         and isinstance(token, str)
@@ -134,7 +134,7 @@ def parse_entry(text: str) -> tuple[str, LedgerEntry]:
         and isinstance(data, dict)
     )
     if not fits:
-        raise ValueError(tr("the entry is not one that gpuenv wrote"))
+        raise ValueError(tr("the entry was not written by gpuenv"))
     return path, LedgerEntry(kind, token, state, data)
 
 
@@ -143,7 +143,7 @@ def unreadable(file: Path, place: EnvironmentPaths, error: Exception) -> UsageEr
     return UsageError(
         tr("`{file}` can't be read: {error}", file=file, error=reason_of(error)),
         code="journal-unreadable",
-        fixes=(Fix(tr("look what lies beside `{path}`, then delete the journal", path=place.path)),),
+        fixes=(Fix(tr("check what is next to `{path}`, then delete the journal", path=place.path)),),
     )
 
 
@@ -201,9 +201,9 @@ def _check_own(*folders: Path) -> None:
     for folder in folders:
         if not _is_own_folder(folder):
             raise UsageError(
-                tr("`{path}` is not this user's folder: what is in it is left alone", path=folder),
+                tr("`{path}` is not owned by this user: its content is left unchanged", path=folder),
                 code="not-own",
-                fixes=(Fix(tr("look into it, and move it away if it is not needed")),),
+                fixes=(Fix(tr("check its content, and move it away if you do not need it")),),
             )
 
 

@@ -118,5 +118,5 @@ def busy(place: EnvironmentPaths) -> UsageError:
     return UsageError(
         tr("another gpuenv is at work on `{name}`", name=place.name),
         code="environment-busy",
-        fixes=(Fix(tr("wait until it has ended, then run the command again")),),
+        fixes=(Fix(tr("wait until it has finished, then run the command again")),),
     )

@@ -36,15 +36,15 @@ def os_error_told(path: Path, error: OSError) -> InstallFailed:
         tr("`{path}`: {error}", path=where, error=reason_of(error)),
         code="not-writable",
         because=(Because(str(error), str(path)),),
-        fixes=(Fix(tr("choose a place that you may write to: `./NAME`")),),
+        fixes=(Fix(tr("choose a location that you may write to: `./NAME`")),),
     )
 
 
 def not_undone(place: EnvironmentPaths, error: OSError) -> InstallFailed:
     """Say that a change could not be undone; its journal stays, so that it is tried again."""
     return InstallFailed(
-        tr("`{name}` could not be brought back: {error}", name=place.name, error=reason_of(error)),
+        tr("`{name}` could not be restored: {error}", name=place.name, error=reason_of(error)),
         code="roll-back-failed",
         because=(Because(str(error), str(place.path)),),
-        fixes=(Fix(tr("mend that; the next gpuenv command on it tries again"), "gpuenv list"),),
+        fixes=(Fix(tr("fix that; the next gpuenv command on it tries again"), "gpuenv list"),),
     )

@@ -80,12 +80,12 @@ def parse_record(text: str) -> Record:
     """
     document = load_json(text)
     if not isinstance(document, dict):
-        raise ValueError(tr("the record is no JSON object"))
+        raise ValueError(tr("the record is not a JSON object"))
     if document.get("schema_version") != SCHEMA_VERSION or document.get("state") != "complete":
         raise ValueError(tr("the record is not of version {version}", version=SCHEMA_VERSION))
     verified, request = document.get("verified"), document.get("request")
     if verified is not None and not isinstance(verified, bool):
-        raise ValueError(tr("`verified` of the record is neither true, false nor null"))
+        raise ValueError(tr("`verified` of the record is not true, false or null"))
     return Record(
         name=_field(document, "name", str),
         created=_field(document, "created", str),
@@ -114,7 +114,7 @@ def read_record(environment: Path) -> Record | None:
     file = environment / FILE_NAME
     try:
         if file.stat().st_size > LARGEST:
-            return _damaged(environment, tr("the record is larger than gpuenv makes any"))
+            return _damaged(environment, tr("the record is larger than any that gpuenv writes"))
         return parse_record(read_limited_text(file))
     except (FileNotFoundError, NotADirectoryError):
         return None

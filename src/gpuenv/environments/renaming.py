@@ -72,7 +72,7 @@ def put_in_place(root: Path, folder: Path) -> None:
     within = Within(root)
     for kept in sorted(folder.rglob("*")):
         if not is_own(kept.lstat()):
-            raise ValueError(tr("`{path}` belongs to another user", path=kept))
+            raise ValueError(tr("`{path}` is owned by another user", path=kept))
         if kept.is_dir() and not kept.is_symlink():
             continue
         target = within.check(root / kept.relative_to(folder))
@@ -119,7 +119,7 @@ def finish(place: EnvironmentPaths, entry: LedgerEntry) -> None:
             ),
             code="roll-back-failed",
             because=(Because(str(error), str(folder)),),
-            fixes=(Fix(tr("mend that, then run the command again: it tries once more")),),
+            fixes=(Fix(tr("fix that, then run the command again")),),
         ) from error
 
 
@@ -135,7 +135,7 @@ def parse_manifest(data: dict[str, Any]) -> RenameManifest:
         )
         return RenameManifest(str(data["old"]), str(data["new"]), kernels)
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(tr("the manifest of a renaming is garbled")) from error
+        raise ValueError(tr("the manifest of a rename is invalid")) from error
 
 
 def _at(store: EnvironmentStore, path: str) -> EnvironmentPaths:

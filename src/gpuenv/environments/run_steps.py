@@ -58,7 +58,7 @@ def step_failed(step: Step, done: process.Completed, log: Path) -> InstallFailed
         tr("`{program}` {ending}; nothing half-made is left", program=" ".join(step.argv[:3]), ending=ending),
         code="disk-full" if "No space left on device" in last else "install-failed",
         because=(Because(last, str(log)),),
-        fixes=(Fix(tr("the whole log is in {log}", log=log)),),
+        fixes=(Fix(tr("the full log is in {log}", log=log)),),
         data={"log": str(log), "step": list(step.argv), "returncode": done.returncode},
     )
 

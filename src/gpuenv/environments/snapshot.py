@@ -129,7 +129,7 @@ def _kept_in(folder: Path, root: Path) -> tuple[Path, ...]:
     for path in sorted(folder.rglob("*")):
         found = path.lstat()
         if not is_own(found):
-            raise ValueError(tr("`{path}` belongs to another user", path=path))
+            raise ValueError(tr("`{path}` is owned by another user", path=path))
         if path.is_symlink() or not path.is_dir():
             within.check(root / path.relative_to(folder))
             kept.append(within.check(path))
@@ -172,7 +172,7 @@ def parse_manifest(data: dict[str, Any], root: Path) -> SnapshotManifest:
         before = frozenset(map(str, data["before"]))
         cleared = data["cleared"] is True
     except (KeyError, TypeError) as error:
-        raise ValueError(tr("the manifest of a repair is garbled")) from error
+        raise ValueError(tr("the manifest of a repair is invalid")) from error
     inside = tuple(place for place in places if _is_inside(Path(place), root))
     return SnapshotManifest(names, inside, before, cleared)
 

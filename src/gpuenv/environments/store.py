@@ -93,9 +93,9 @@ def find_store(environ: Mapping[str, str]) -> EnvironmentStore:
         return EnvironmentStore(Path(user_data_dir("gpuenv", appauthor=False)))
     except RuntimeError as error:  # a user without a home, as in a container
         raise UsageError(
-            tr("there is no home directory to keep environments in: {error}", error=error),
+            tr("there is no home directory for environments: {error}", error=error),
             code="no-home",
-            fixes=(Fix(tr("set GPUENV_DATA_DIR to a directory that can be written")),),
+            fixes=(Fix(tr("set GPUENV_DATA_DIR to a writable directory")),),
         ) from None
 
 
@@ -106,7 +106,7 @@ def _named(root: Path) -> Path:
     ):
         raise UsageError(
             tr("no environment can be kept in `{path}`: {problem}", path=f"{str(root)[:_SHOWN]}…",
-               problem=tr("it is longer than any system's paths are")),
+               problem=tr("it is longer than any system allows")),
             code="bad-path",
             fixes=(Fix(tr("set {variable} to another directory", variable="GPUENV_DATA_DIR")),),
         )  # fmt: skip
@@ -178,7 +178,7 @@ def bad_name(name: str, problem: str, by_path: str = BY_PATH) -> UsageError:
     """Say what is wrong with a name, and a better one; `by_path` is how a path is given instead."""
     shown = name if name.isprintable() and len(name) <= _LONGEST_NAME else ascii(name[:_LONGEST_NAME])
     better = _better_name(name)
-    fixes = (Fix(tr("call it `{name}`", name=better)),) if better else ()
+    fixes = (Fix(tr("name it `{name}`", name=better)),) if better else ()
     return UsageError(
         tr("`{name}` can't name an environment: {problem}", name=shown, problem=problem),
         code="bad-name",
@@ -217,7 +217,7 @@ def make_own_directory(path: Path) -> Path:
         raise unwritable(path, error) from None
     if not shared and not is_own(found):
         raise UsageError(
-            tr("`{path}` belongs to another user", path=path),
+            tr("`{path}` is owned by another user", path=path),
             code="data-dir-foreign",
             fixes=(Fix(tr("set GPUENV_DATA_DIR to a directory of your own")),),
         )
@@ -232,5 +232,5 @@ def unwritable(path: Path, error: OSError) -> GpuenvError:
     return UsageError(
         text,
         code="data-dir-unwritable",
-        fixes=(Fix(tr("set GPUENV_DATA_DIR to a directory that can be written")),),
+        fixes=(Fix(tr("set GPUENV_DATA_DIR to a writable directory")),),
     )

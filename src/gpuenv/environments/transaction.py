@@ -102,10 +102,10 @@ def check_free(place: EnvironmentPaths, *, force: bool) -> None:
         )
     if not force:
         raise UsageError(
-            tr("there is an environment `{name}` already", name=place.name),
+            tr("an environment `{name}` already exists", name=place.name),
             code="environment-exists",
             fixes=(
-                Fix(tr("replace it with --force (it stays until the new one works)")),
+                Fix(tr("replace it with --force (it is kept until the new one works)")),
                 Fix(tr("or choose another name")),
             ),
         )

@@ -49,7 +49,7 @@ class WheelStore:
     def folder(self, digest: str) -> Path:
         """Return where the file of a digest lies: an installer takes it as a wheelhouse."""
         if not _DIGEST.fullmatch(digest):
-            raise ValueError(tr("`{digest}` is no sha256", digest=digest))
+            raise ValueError(tr("`{digest}` is not a valid sha256", digest=digest))
         return self.root / digest
 
     def find(self, digest: str, filename: str, watch: Watch) -> Path | None:
@@ -97,13 +97,13 @@ class WheelStore:
         if needed > free:
             raise InstallFailed(
                 tr(
-                    "{needed} are to be fetched to `{path}`, {free} are free there",
+                    "{needed} must be downloaded to `{path}`, {free} are free",
                     needed=render_size(needed),
                     free=render_size(free),
                     path=self.root,
                 ),
                 code="disk-full",
-                fixes=(Fix(tr("make room, or set GPUENV_CACHE_DIR to a directory on a larger disk")),),
+                fixes=(Fix(tr("free disk space, or set GPUENV_CACHE_DIR to a directory on a larger disk")),),
             )
 
     def _there(self, digest: str | None, size: int) -> int:

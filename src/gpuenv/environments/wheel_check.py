@@ -69,7 +69,7 @@ def _difference(name: str, digest: str, places: tuple[Path, ...]) -> str | None:
     if path is None:
         return tr("{name} is not there", name=name)
     if _digest_of(path) != digest.rstrip("="):
-        return tr("{name} is another file than the wheel's", name=name)
+        return tr("{name} differs from the wheel's", name=name)
     return None
 
 

@@ -56,7 +56,9 @@ def _examine(text: str) -> Examined:
 
 
 def _not_whole() -> PlanWarning:
-    message = tr("some lines were not examined, as the search took too long: give the lines around the error")
+    message = tr(
+        "some lines were skipped because the search took too long: give only the lines around the error"
+    )
     return PlanWarning("not-all-examined", message)
 
 

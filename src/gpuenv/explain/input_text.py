@@ -42,7 +42,7 @@ def read_given(words: tuple[str, ...], stdin: BinaryIO | None) -> Given:
     if len(words) == 1 and _is_there(path):
         return _read_file(path)
     if len(words) == 1 and path.suffix.lower() in _LOGS and not any(map(str.isspace, words[0])):
-        raise _unreadable(words[0], tr("there is no such file"))
+        raise _unreadable(words[0], tr("the file does not exist"))
     return Given(" ".join(words))
 
 
@@ -75,7 +75,7 @@ def _read_stdin(stdin: BinaryIO | None) -> Given:
         raise UsageError(
             tr("there is no text to explain"),
             code="no-text",
-            fixes=(Fix(tr("give an error message, or a log"), "gpuenv explain train.log"),),
+            fixes=(Fix(tr("give an error message or a log"), "gpuenv explain train.log"),),
         )
     blocks: deque[bytes] = deque()
     start, kept, skipped = b"", 0, False
@@ -113,5 +113,10 @@ def _unreadable(path: str, reason: str) -> UsageError:
     return UsageError(
         tr("`{path}` can't be read: {reason}", path=path, reason=reason),
         code="text-unreadable",
-        fixes=(Fix(tr("give the message itself, or pipe the log in"), "gpuenv explain - < train.log"),),
+        fixes=(
+            Fix(
+                tr("give the message itself, or pipe the log to standard input"),
+                "gpuenv explain - < train.log",
+            ),
+        ),
     )

@@ -24,7 +24,7 @@ def render_explanation(
 ) -> str:
     """Return the root and how to repair it, then what was seen besides; with `verbose` all of it."""
     if not matches:
-        return tr("no error that gpuenv knows stands in this text")
+        return tr("the text contains no error that gpuenv knows")
     told = tuple(one for one in matches if verbose or not one.broader or one.id in commands)
     shown = told if verbose else told[: 1 + _ALSO]
     lines = list(_first(matches[0], commands, verbose=verbose))
@@ -42,9 +42,9 @@ def _first(match: SignatureMatch, commands: Mapping[str, str], *, verbose: bool)
         last = match.lines[-1]
         yield tr("  line {number}: {text}", number=last.number, text=last.text)
     if match.confidence == "low":
-        yield tr("  this may be only what followed from it: look at what stands above")
+        yield tr("  this may only be a consequence: see the errors above")
     if match.kind in _IN_THE_CODE and match.replan == "no":
-        yield tr("  it is in the program or its data: no other environment will help")
+        yield tr("  the cause is in the program or its data: another environment does not help")
     yield from _fix(match, commands)
     if verbose:
         yield tr("  {id}, {kind}, {source}", id=match.id, kind=match.kind, source=match.source)

@@ -100,7 +100,9 @@ def _for_another(
 ) -> str | PlanWarning:
     capability = facts.get("capability")
     if not capability:
-        message = tr("there is no NVIDIA GPU here: where the error came up, gpuenv explain makes a plan too")
+        message = tr(
+            "this machine has no NVIDIA GPU: run gpuenv explain where the error occurred to get a plan too"
+        )
         return PlanWarning("no-gpu-here", message)
     plan = _plan(PlanOptions(requirements=wanted, gpus=(capability,)), environ)
     return render_command(("gpuenv", "plan", *_exact(wanted, plan), "--gpu", capability), _platform(plan))
@@ -113,7 +115,7 @@ def _from_refusal(refusal: Unsatisfiable, environ: Mapping[str, str]) -> str | P
         if words[:3] == ["gpuenv", "create", "NAME"]:
             words[2] = _free("torch", environ)
             return shlex.join(word for word in words if word != _OFFLINE)
-    return PlanWarning("no-plan", tr("no plan repairs it here: {error}", error=refusal.message))
+    return PlanWarning("no-plan", tr("no plan fixes it here: {error}", error=refusal.message))
 
 
 def _free(name: str, environ: Mapping[str, str]) -> str:

@@ -41,7 +41,7 @@ def check_writable(path: Path) -> None:
     there = next(one for one in (target, *target.parents) if one.exists())
     folder = there if there.is_dir() and there != target else there.parent
     if target.is_dir() or not (os.access(there, os.W_OK) and os.access(folder, os.W_OK)):
-        raise _unusable(path, tr("`{path}` is no file, or read-only", path=there))
+        raise _unusable(path, tr("`{path}` is not a file, or is read-only", path=there))
 
 
 def missing_folders(path: Path) -> tuple[Path, ...]:
@@ -120,5 +120,5 @@ def _unusable(path: Path, reason: str) -> UsageError:
         tr("`{file}` can't be used: {reason}", file=path, reason=reason),
         code="settings-unusable",
         because=(Because(reason, str(path)),),
-        fixes=(Fix(tr("mend it or its permissions, or choose another --scope")),),
+        fixes=(Fix(tr("fix it or its permissions, or choose another --scope")),),
     )

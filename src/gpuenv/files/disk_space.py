@@ -72,7 +72,7 @@ def check_brought(path: Path, download: Download, needed: int) -> None:
         return
     raise InstallFailed(
         tr(
-            "{fetched} are to be fetched, {needed} are needed on disk, {free} are free",
+            "{fetched} must be downloaded, {needed} are needed on disk, {free} are free",
             fetched=render_size(download.size),
             needed=render_size(needed),
             free=render_size(free),

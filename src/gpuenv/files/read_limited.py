@@ -55,7 +55,7 @@ def _wait(descriptor: int, limit_s: float | None) -> None:
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     if not poll.poll(None if limit_s is None else limit_s * 1000):
-        raise ValueError(tr("nobody writes into it"))
+        raise ValueError(tr("no process is writing to it"))
 
 
 def read_limited_text(path: Path, limit: int = LARGEST) -> str:
@@ -96,9 +96,9 @@ def read_own(path: Path, limit: int = LARGEST) -> bytes:
         found = os.fstat(file.fileno())
         _check_regular(found)
         if not is_own(found):
-            raise ValueError(tr("it belongs to another user"))
+            raise ValueError(tr("it is owned by another user"))
         if os.name == "posix" and (found.st_mode & _OTHERS_WRITE or found.st_nlink > 1):
-            raise ValueError(tr("other users may write it"))
+            raise ValueError(tr("it is writable by other users"))
         content = file.read(limit + 1)
     if len(content) > limit:
         raise ValueError(too_large(limit))

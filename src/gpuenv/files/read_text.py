@@ -34,4 +34,4 @@ def decode(content: bytes) -> str:
     try:
         return content.decode(encoding)
     except UnicodeDecodeError:
-        raise ValueError(tr("it is no text in UTF-8")) from None
+        raise ValueError(tr("it is not UTF-8 text")) from None

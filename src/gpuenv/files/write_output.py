@@ -21,9 +21,9 @@ def keep_foreign(path: Path) -> None:
     """
     if path.is_file() and not _may_be_replaced(path):
         raise UsageError(
-            tr("{path} was not made by gpuenv, and would be lost", path=path),
+            tr("{path} was not created by gpuenv and would be overwritten", path=path),
             code="would-be-lost",
-            fixes=(Fix(tr("give another file with -o, and take over from it what you need")),),
+            fixes=(Fix(tr("give another file with -o, and copy what you need")),),
         )
 
 
@@ -45,7 +45,7 @@ def make_folder(path: Path) -> None:
         raise UsageError(
             tr("{path} can't be made: {reason}", path=path, reason=reason_of(error)),
             code="unwritable",
-            fixes=(Fix(tr("give another folder with -o")),),
+            fixes=(Fix(tr("give another directory with -o")),),
         ) from None
 
 
@@ -65,7 +65,7 @@ def write_file(path: Path, text: str) -> None:
         raise UsageError(
             tr("{path} can't be written: {reason}", path=path, reason=reason_of(error)),
             code="unwritable",
-            fixes=(Fix(tr("name another file, in a folder that can be written")),),
+            fixes=(Fix(tr("name another file, in a writable directory")),),
         ) from None
 
 
@@ -76,9 +76,9 @@ def _refuse_leading_away(link: Path) -> None:
     if target.is_relative_to(os.path.realpath(link.parent)) or link.absolute().is_relative_to("/dev"):
         return
     raise UsageError(
-        tr("{path} is a link to {target}, which gpuenv did not make", path=link, target=target),
+        tr("{path} is a link to {target}, which was not created by gpuenv", path=link, target=target),
         code="would-be-lost",
-        fixes=(Fix(tr("give the file itself with -o if you mean it, or remove the link")),),
+        fixes=(Fix(tr("give the file itself with -o if intended, or remove the link")),),
     )
 
 

@@ -32,7 +32,7 @@ def choose_engine(options: EngineOptions, environ: Mapping[str, str]) -> Engine:
     """Return the engine that reaches the machines; raise UsageError where none or two are named."""
     if options.inventory and options.partition:
         raise UsageError(
-            tr("--inventory is Ansible's and --partition is Slurm's: one of them reaches the machines"),
+            tr("--inventory (Ansible) and --partition (Slurm) are mutually exclusive"),
             code="usage",
             fixes=(Fix(tr("leave one of the two out")),),
         )

@@ -21,7 +21,7 @@ def check_environment(name: str) -> None:
     """Raise UsageError unless `name` is a name, or a path as it is on any of the machines: from `/` on."""
     if is_path(name):
         if not name.isprintable() or ".." in name.split("/") or name.rstrip("/") == "":
-            raise bad_name(name, tr("it is no path of an environment"), _BY_PATH)
+            raise bad_name(name, tr("it is not a valid path of an environment"), _BY_PATH)
     elif "/" in name or name.startswith((".", "~")):
         raise bad_name(name, tr("a path on other machines starts with `/`"), _BY_PATH)
     else:

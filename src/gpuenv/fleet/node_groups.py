@@ -63,7 +63,7 @@ def groups_for_nodes(options: PlanOptions, environ: Mapping[str, str], name: str
     and Unreachable as plans do.
     """
     if options.manager in CONDA_MANAGERS:
-        raise for_conda_tools(tr("machines make these environments of wheels alone"))
+        raise for_conda_tools(tr("machines create these environments from wheels only"))
     if not options.machines and options.machine_folder is None:
         described = options.gpus or options.driver or options.platform or options.glibc
         options = replace(options, manager="pip", on_nodes=not described)
@@ -89,7 +89,7 @@ def _without_windows(fleet: FleetPlan) -> FleetPlan:
 
 
 def _no_windows() -> str:
-    return tr("machines with Windows make no environments this way")
+    return tr("machines with Windows cannot create environments this way")
 
 
 def _group(

@@ -45,7 +45,7 @@ def save_machines(run: FleetRun, folder: Path) -> tuple[Path, ...]:
 def check_report(path: Path) -> None:
     """Raise UsageError where a report could not be written, before hours of work are reported in it."""
     if path.is_dir() or not path.absolute().parent.is_dir():
-        raise UsageError(tr("{path} is no place for a file", path=path), code="unwritable")
+        raise UsageError(tr("{path} is not a valid location for a file", path=path), code="unwritable")
 
 
 def write_report(run: FleetRun, path: Path) -> None:

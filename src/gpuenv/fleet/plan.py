@@ -84,7 +84,7 @@ def check_one_group(options: PlanOptions, environ: Mapping[str, str]) -> None:
     if len(fleet.groups) == 1 and not fleet.unserved:
         return
     raise Unsatisfiable(
-        tr("no one environment works on all of these machines"),
+        tr("no single environment works on all of these machines"),
         code="several-groups",
         because=(
             *in_words(fleet),
@@ -118,13 +118,13 @@ def in_words(fleet: FleetPlan) -> tuple[Because, ...]:
 def _only_wheels(installer: Installer) -> UsageError:
     return UsageError(
         tr(
-            "machines are put into groups for wheels alone, not for the channel {name}",
+            "machines are grouped for wheels only, not for the channel {name}",
             name=installer.channel,
         ),
         code="groups-of-wheels",
         fixes=(
-            Fix(tr("leave --channel out: wheels carry their own CUDA")),
-            Fix(tr("or name machines that are alike with --machine")),
+            Fix(tr("omit --channel: wheels bring their own CUDA")),
+            Fix(tr("or name similar machines with --machine")),
         ),
     )
 
@@ -278,7 +278,7 @@ def _why_unserved(kinds: tuple[MachineClass, ...], parted: Split, asker: GroupRe
         of_kind = replace(asker.ask((kind,)), cases=asked)
         rejected = tuple(decide(of_kind).rejected)
         reasons = explain_failures(rejected) if rejected else () if asked else no_such_release(question)
-        message = tr("no build of torch that was asked for runs on it")
+        message = tr("none of the requested builds of torch runs on it")
         text = _in_short(message, tuple(reason.text for reason in reasons))
         problems |= dict.fromkeys(kind.numbers, text)
     return problems

@@ -193,7 +193,7 @@ class Fleet:
         for result in self._engine.run(task, on_host):
             on_host(result)
         for host in tuple(left):
-            on_host(HostResult(host, "failed", message=tr("nothing was told of it")))
+            on_host(HostResult(host, "failed", message=tr("no information")))
 
     def _begun(self, host: str, *, waiting: bool = False) -> None:
         """Note how far a host is; what was made stays made, however far its proof comes."""
@@ -213,7 +213,7 @@ def _taken(before: HostOutcome, result: HostResult, read: Read) -> HostOutcome:
     try:
         return read(before, result.answer)
     except (ValueError, RecursionError) as error:
-        problem = tr("its answer can't be read: {reason}", reason=reason_of(error))
+        problem = tr("its output cannot be read: {reason}", reason=reason_of(error))
         return replace(before, state="failed", code="bad-answer", problem=problem)
 
 
@@ -243,7 +243,7 @@ def _created(before: HostOutcome, answer: Mapping[str, Any]) -> HostOutcome:
     if isinstance(told, NodeFailure):
         return _failed(before, "not-made", told)
     if told.state not in _CREATED:
-        raise ValueError(tr("`{state}` is no state of an environment", state=told.state))
+        raise ValueError(tr("`{state}` is not a known state of an environment", state=told.state))
     state = _CREATED[told.state]
     return replace(before, state=state, changed=told.changed, environment=told.environment)
 

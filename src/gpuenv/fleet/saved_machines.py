@@ -39,7 +39,7 @@ def _read(file: Path, name: str, options: PlanOptions, knowledge: Knowledge) -> 
 
 def _none_readable(options: PlanOptions, found: tuple[FleetMachine, ...]) -> UsageError:
     return UsageError(
-        tr("none of the files in `{path}` is a saved machine", path=options.machine_folder),
+        tr("`{path}` contains no saved machine", path=options.machine_folder),
         code="no-machines",
         because=tuple(Because(one.problem or "", one.file) for one in found[:3]),
         fixes=(Fix(tr("save one on each machine"), "gpuenv detect --json > NAME.json"),),

@@ -39,5 +39,5 @@ def addressed_first(plan: Plan) -> tuple[Step, ...]:
     argv = plan.steps[last].argv
     end = argv.index("install") + 1
     head = argv[: end + 2] if argv[end : end + 1] == ("--python",) else argv[:end]
-    why = tr("install torch and its companions by address and hash, which no other index replaces")
+    why = tr("install torch and its companions by URL and hash, so that no other index can replace them")
     return (*plan.steps[:last], Step((*head, "--no-deps", *wanted), why), plan.steps[last])

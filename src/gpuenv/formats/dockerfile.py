@@ -61,10 +61,10 @@ def _head(recipe: ImageRecipe) -> list[str]:
         "",
         f"docker build --platform {_PLATFORMS[recipe.platform]} --file {FILE_NAME} --tag torch .",
         f"docker run --rm {'--gpus all ' if recipe.cuda else ''}torch",
-        tr("the second puts torch to work on every GPU, and tells what came of it")
+        tr("the second runs torch on every GPU and reports the result")
         if recipe.cuda
-        else tr("the second puts torch to work, and tells what came of it"),
-        tr("podman and buildah do as well; docker from 23 on, or with BuildKit"),
+        else tr("the second runs torch and reports the result"),
+        tr("podman and buildah work as well; docker 23 or newer, or with BuildKit"),
     ]
     registry = [
         "",
@@ -100,14 +100,14 @@ def _build_stage(recipe: ImageRecipe) -> list[str]:
         *_python_check(base, plan.python),
         *_for_compilers(recipe),
         f"WORKDIR {_OWN}",
-        *comment(tr("the whole set, each file by its hash")),
+        *comment(tr("all packages, each file by its hash")),
         *written(_REQUIREMENTS, (_requirement(file) for file in recipe.locked.files)),
         *_installing(recipe),
         f"    python3 -m venv {_ENVIRONMENT} \\",
         f"    && {PYTHON} -m pip --disable-pip-version-check install \\",
         f"        --no-deps --require-hashes --requirement {_REQUIREMENTS}",
         *_compile_here(base),
-        *comment(tr("what this image is checked with; it needs nothing but torch")),
+        *comment(tr("the check of this image; it needs only torch")),
         *written(CHECK, recipe.check.splitlines()),
     ]
 
@@ -118,7 +118,7 @@ def _run_stage(recipe: ImageRecipe) -> list[str]:
         f"FROM {_image(recipe.run)}",
         *assignments("LABEL", _labels(recipe)),
         *_packages(recipe.run.packages),
-        *comment(tr("files that the container writes get this user's id: --build-arg UID=1000")),
+        *comment(tr("files written by the container get this user id: --build-arg UID=1000")),
         'ARG UID="1000"',
         f'RUN groupadd --non-unique --gid "${{UID}}" {USER} \\',
         f'    && useradd --non-unique --no-log-init --create-home --uid "${{UID}}" --gid {USER} {USER} \\',
@@ -136,7 +136,7 @@ def _end(recipe: ImageRecipe) -> list[str]:
     check = ["python", CHECK]
     health = (
         [
-            *comment(tr("asks the driver only: no CUDA is started, no memory of a GPU taken")),
+            *comment(tr("queries the driver only: does not start CUDA or use GPU memory")),
             "HEALTHCHECK --interval=5m --timeout=30s --start-period=30s \\",
             f"    CMD {json.dumps([*check, 'driver', '--driver', recipe.driver])}",
         ]
@@ -144,7 +144,7 @@ def _end(recipe: ImageRecipe) -> list[str]:
         else ["HEALTHCHECK NONE"]
     )
     return [
-        *comment(tr("needs no GPU: fails where this torch has no code for one of the GPUs it is meant for")),
+        *comment(tr("needs no GPU: fails if this torch has no code for one of the intended GPUs")),
         f"RUN {json.dumps([*check, 'built', *_expected(recipe)])}",
         *health,
         f"CMD {json.dumps([*check, 'gpus'])}",
@@ -158,7 +158,7 @@ def _image(base: BaseImage) -> str:
 def _tag_alone(base: BaseImage) -> list[str]:
     if base.is_fixed:
         return []
-    return comment(tr("by its tag, without a digest: it may be another image tomorrow"))
+    return comment(tr("by tag, without a digest: the image may change"))
 
 
 def _places(recipe: ImageRecipe) -> list[str]:
@@ -173,7 +173,7 @@ def _places(recipe: ImageRecipe) -> list[str]:
     lines = [f"ARG {name}={quoted(_joined(places))}" for name, places in told.items() if places]
     if not any(told.values()):
         return []
-    return [*comment(tr("where pip looks; known to this stage only")), *lines]
+    return [*comment(tr("where pip looks; visible in this stage only")), *lines]
 
 
 def _joined(places: Iterable[str]) -> str:
@@ -195,7 +195,7 @@ def _packages(names: tuple[str, ...]) -> list[str]:
     if not names:
         return []
     return [
-        *comment(tr("the distribution keeps no old versions of its packages that could be pinned")),
+        *comment(tr("the distribution does not keep old package versions, so they cannot be pinned")),
         "# hadolint ignore=DL3008",
         "RUN apt-get update \\",
         "    && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \\",
@@ -226,7 +226,7 @@ def _compile_here(base: BaseImage) -> list[str]:
     if base.flavour != "cuda-devel":
         return []
     return comment(
-        tr("compile your own here, into {place}: the compiler stays in this stage", place=_ENVIRONMENT)
+        tr("compile your own code here, into {place}: the compiler stays in this stage", place=_ENVIRONMENT)
     )
 
 
@@ -234,11 +234,11 @@ def _requirement(file: LockedFile) -> str:
     if not _is_remote(file.url):
         raise UsageError(
             tr(
-                "`{file}` lies on this machine only: the build of an image does not see it",
+                "`{file}` is on this machine only: the image build cannot access it",
                 file=file.filename,
             ),
             code="local-file",
-            fixes=(Fix(tr("serve its folder over HTTP, and name that with --find-links")),),
+            fixes=(Fix(tr("serve its directory over HTTP, and give that URL with --find-links")),),
         )
     wanted = f"{file.name}=={file.version}" if file.index else f"{file.name} @ {_joined((file.url,))}"
     return f"{wanted} --hash=sha256:{file.sha256}"
@@ -253,7 +253,7 @@ def _installing(recipe: ImageRecipe) -> list[str]:
         return [cache]
     how = "docker build --secret id=netrc,src=$HOME/.netrc"
     netrc = "    --mount=type=secret,id=netrc,target=/root/.netrc \\"
-    return [*comment(tr("an index wants a password: {command}", command=how)), cache, netrc]
+    return [*comment(tr("an index requires a password: {command}", command=how)), cache, netrc]
 
 
 def _labels(recipe: ImageRecipe) -> dict[str, str]:

@@ -32,9 +32,9 @@ def render_environment(plan: Plan) -> str:
     """
     if plan.conda is None:
         raise UsageError(
-            tr("an environment.yml goes with a conda tool as the manager"),
+            tr("environment.yml requires a conda tool as the manager"),
             code="usage",
-            fixes=(Fix(tr("choose one"), "gpuenv plan --manager conda --format environment.yml"),),
+            fixes=(Fix(tr("choose one of them"), "gpuenv plan --manager conda --format environment.yml"),),
         )
     pip = [without_userinfo(line) for line in pip_lines(plan)]
     dependencies: list[Any] = list(plan.conda.specs)
@@ -82,7 +82,7 @@ def _comment(plan: Plan) -> list[str]:
     facts = [f"{reason.text} [{said_source(reason.source)}]" for reason in plan.why[:_FACTS]]
     lines = [tr("made by gpuenv for"), *(f"  {line}" for line in summary(plan)), *facts]
     lines.append(
-        tr("mirrors stand in no environment.yml: `gpuenv mirrors use NAME` puts them into the condarc")
+        tr("environment.yml cannot contain mirrors: `gpuenv mirrors use NAME` adds them to the condarc")
     )
     return [one_line(line) for line in lines]
 

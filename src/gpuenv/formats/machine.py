@@ -29,7 +29,7 @@ def describe(machine: Machine) -> str:
     if machine.without_gpu:
         return tr("no NVIDIA GPU, {os} {arch}", **facts)
     if not machine.gpus:
-        return tr("an NVIDIA driver or GPU that can't be used, {os} {arch}", **facts)
+        return tr("an unusable NVIDIA driver or GPU, {os} {arch}", **facts)
     gpus = ", ".join(dict.fromkeys(_gpu(gpu, machine.gpus) for gpu in machine.gpus))
     if machine.driver is None:
         return tr("{gpus}, driver not stated", gpus=gpus)
@@ -85,7 +85,7 @@ def _toolkit(machine: Machine) -> list[str]:
     if machine.driver is None or machine.driver.cuda is None:
         return [line]
     told = tr(
-        "  the driver's CUDA {cuda} is the newest it supports; the toolkit serves to build extensions",
+        "  the driver supports up to CUDA {cuda}; the toolkit is only used to build extensions",
         cuda=machine.driver.cuda,
     )
     return [line, told]

@@ -85,7 +85,7 @@ def _render(
     comment = (
         tr("made by gpuenv for"),
         *summary(plan),
-        tr("`{command}` makes the environment", command="pixi install"),
+        tr("create the environment with `{command}`", command="pixi install"),
         *_left_out(plan, variables),
     )
     return toml.document(comment, {name: toml.table(part) for name, part in parts.items() if part})
@@ -100,7 +100,7 @@ def _variables(plan: Plan) -> dict[str, str]:
 
 def _left_out(plan: Plan, variables: dict[str, str]) -> tuple[str, ...]:
     names = [str(name) for name in variables_of(plan) if str(name) not in variables]
-    text = tr("left out, as a shell would read them: the variables {names}", names=", ".join(names))
+    text = tr("left as they are, as a shell would expand them: the variables {names}", names=", ".join(names))
     return (text,) if names else ()
 
 

@@ -48,7 +48,7 @@ def render_pyproject(locked: Locked) -> str:
 
 def _comment(plan: Plan) -> tuple[str, ...]:
     free = f" --python {plan.python}" if plan.python.endswith("t") else ""
-    made = tr("`{command}` makes the environment", command=f"uv sync{free}")
+    made = tr("create the environment with `{command}`", command=f"uv sync{free}")
     return (tr("made by gpuenv for"), *summary(plan), made)
 
 

@@ -23,7 +23,7 @@ def render_requirements(plan: Plan) -> str:
     """
     if plan.is_condas:
         raise for_conda_tools(
-            tr("a requirements file can't name conda's packages: torch would come from PyPI")
+            tr("a requirements file cannot contain conda packages: torch would come from PyPI")
         )
     lines = [f"# {one_line(line)}" for line in summary(plan)]
     wanted = [*plan.pins, *plan.requirements, *plan.constraints]
@@ -45,7 +45,7 @@ def _for_everybody(lines: list[str]) -> str:
     text = "\n".join(lines) + "\n"
     if not has_userinfo(text):
         return text
-    where = tr("an index wants a password: put it into ~/.netrc")
+    where = tr("an index requires a password: put it into ~/.netrc")
     return f"# {one_line(where)}\n{without_userinfo(text)}"
 
 
@@ -68,7 +68,7 @@ def for_conda_tools(problem: str) -> UsageError:
         code="usage",
         fixes=(
             Fix(tr("choose the format of conda tools"), "gpuenv plan --format environment.yml"),
-            Fix(tr("or take torch as a wheel: --channel wheels")),
+            Fix(tr("or use torch as a wheel: --channel wheels")),
         ),
     )
 

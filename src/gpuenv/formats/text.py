@@ -59,7 +59,7 @@ def _chosen(plan: Plan) -> tuple[str, ...]:
     """The stack in one line, before it that it is for the CPU where it is."""
     warning = (tr("a CPU build: torch will not use a GPU"),) if plan.variant == "cpu" else ()
     if any(warn.code == CUDA_ON_CPU for warn in plan.warnings):
-        warning = (tr("on the CPU: this build for CUDA will not use a GPU"),)
+        warning = (tr("on the CPU: this CUDA build will not use a GPU"),)
     stack = [f"{package.name} {package.version}{_plain_variant(package)}" for package in _stack(plan)]
     others = len(plan.packages) - len(stack)
     parts = [*stack, *([_others(others)] if others else plan.requirements)]
@@ -89,7 +89,7 @@ def _origin(plan: Plan) -> str:
     total = _to_fetch(known, least=None in sizes)
     template = marked("from {places}, {files}, {total}")
     if not plan.is_whole:
-        template = marked("from {places}, {files}, {total}, and what they depend on")
+        template = marked("from {places}, {files}, {total}, and their dependencies")
     return tr(template, places=places, files=_files(len(plan.packages)), total=total)
 
 

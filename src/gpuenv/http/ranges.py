@@ -103,7 +103,7 @@ class ByteRanges:
     def _learn(self, length: int) -> None:
         if self._told is not None and length != self._told:
             raise BrokenFileError(
-                tr("has {length} bytes, where its index says {told}", length=length, told=self._told)
+                tr("has {length} bytes, but its index lists {told}", length=length, told=self._told)
             )
         if self.length is not None and length != self.length:
             raise BrokenFileError(tr("was replaced while it was read"))

@@ -120,7 +120,7 @@ def unreadable(environment: Environment) -> PlanWarning | None:
     name, problem = environment.place.name, environment.record.problem
     if problem is None:
         return None
-    text = tr("what gpuenv noted of `{name}` can't be read: {problem}", name=name, problem=problem)
+    text = tr("the record of `{name}` cannot be read: {problem}", name=name, problem=problem)
     hint = tr("it runs as it is; `gpuenv create {name} --force` makes it anew", name=shlex.quote(name))
     return PlanWarning("record-unreadable", f"{text}; {hint}")
 

@@ -103,7 +103,7 @@ class _Budget:
         if self.files > _MOST_FILES:
             raise _unreadable(self.path, tr("it leads to more than {most} files", most=_MOST_FILES))
         if self.lines > _MOST_LINES:
-            raise _unreadable(self.path, tr("it asks for more than {most} things", most=_MOST_LINES))
+            raise _unreadable(self.path, tr("it requires more than {most} packages", most=_MOST_LINES))
 
 
 def _read(path: Path, within: tuple[Path, ...], budget: _Budget) -> RequirementsFile:

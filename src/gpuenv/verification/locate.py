@@ -167,7 +167,7 @@ def _refuse_closed(path: Path) -> None:
             code="environment-unreadable",
             fixes=(
                 Fix(
-                    tr("ask whom it belongs to for permission, or make an environment of your own"),
+                    tr("ask its owner for permission, or create an environment of your own"),
                     "gpuenv create NAME",
                 ),
             ),

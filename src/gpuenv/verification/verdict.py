@@ -176,7 +176,7 @@ def _judge_stop(report: Report) -> tuple[Finding, ...]:
     if report.complete:
         return ()
     code = report.stop.ending if report.stop else "crashed"
-    facts = {"detail": report.stop.detail if report.stop else tr("it ended without a word")}
+    facts = {"detail": report.stop.detail if report.stop else tr("it ended without any output")}
     if report.running is None:
         return (Finding(code, facts["detail"]),)
     facts["step"] = report.running.what

@@ -229,7 +229,7 @@ class _Download:
         told = self._expected.size
         if told is not None and self._length is not None and self._length != told:
             raise BrokenFileError(
-                tr("has {length} bytes, where its index says {told}", length=self._length, told=told)
+                tr("has {length} bytes, but its index lists {told}", length=self._length, told=told)
             )
 
     def _check_start(self, chunk: bytes, response: requests.Response) -> None:

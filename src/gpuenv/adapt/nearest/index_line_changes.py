@@ -53,7 +53,7 @@ def _of_torch(choice: Solution, lines: list[DeclaredRequirement]) -> Iterator[Re
     kept = [line for line in lines if pages and _leads(line, choice)]
     gone = [line for line in lines if line not in kept and (not kept or variant_of_page(address_of(line)))]
     missing = [] if kept else pages
-    found = Because(tr("{build} lies there", build=choice.case.label), choice.case.source)
+    found = Because(tr("{build} is there", build=choice.case.label), choice.case.source)
     for number, line in enumerate(gone):
         page = missing[number] if number < len(missing) else None
         yield _change(line, page, found if page else _misleads(choice))
@@ -78,7 +78,7 @@ def _leads(line: DeclaredRequirement, choice: Solution) -> bool:
 
 
 def _misleads(choice: Solution) -> Because:
-    text = tr("it leads to other builds than {build}", build=choice.case.label)
+    text = tr("it resolves to builds other than {build}", build=choice.case.label)
     return Because(text, choice.case.source)
 
 

@@ -170,7 +170,7 @@ class _Changing:
 
     def _left_behind(self, changed: set[int]) -> Iterator[RequirementChange]:
         """Yield the changes of conda's other lines of the stack: half of it can't come from pip."""
-        text = tr("it goes where torch comes from: {build} is a wheel", build=self.choice.case.label)
+        text = tr("torch comes from there: {build} is a wheel", build=self.choice.case.label)
         because = Because(text, _BY_PIP)
         for item in self.choice.files:
             for line in self.wishes.lines.get(str(item.file.name), ()):
@@ -206,7 +206,7 @@ class _Changing:
         ]
         for line in lines:
             if gone:
-                text = tr("wheels of torch bring the CUDA that they need")
+                text = tr("torch wheels bring the CUDA that they need")
                 yield _change(line, None, Because(text, _BY_PIP))
             else:
                 because = self.reasons.for_variant()

@@ -39,7 +39,10 @@ class Reasons:
         wanted = self._wishes.of("torch")
         found = self._unfit(wanted) or self._refused(_with(self._question.request, "torch", wanted))
         if found is None:
-            return Because(tr("no torch asked for goes with what else is asked for"), "matrix torch.json")
+            return Because(
+                tr("none of the requested torch versions is compatible with the other requirements"),
+                "matrix torch.json",
+            )
         named = f"torch {asked}" if (asked := _release_in(wanted)) else f"torch{wanted}"
         return (
             found
@@ -60,7 +63,7 @@ class Reasons:
         )
         if not all(one.failures for one in judged):
             build = self._choice.case.label
-            text = tr("{torch} is not where {build} is", torch=f"torch{wanted}", build=build)
+            text = tr("{torch} is not available where {build} is", torch=f"torch{wanted}", build=build)
             return Because(text, self._choice.case.source)
         return _joined(explain_failures(judged))
 
@@ -69,7 +72,7 @@ class Reasons:
         wanted = self._wishes.variant
         found = self._refused(replace(self._fixed(), variant=wanted)) if wanted else self._of_pypi()
         return found or Because(
-            tr("the files as they are lead to another build than {build}", build=self._choice.case.label),
+            tr("the unchanged files resolve to a build other than {build}", build=self._choice.case.label),
             self._choice.case.source,
         )
 
@@ -84,7 +87,7 @@ class Reasons:
         """Say why it can't be the Python asked for."""
         found = self._refused(replace(self._fixed(companions=True), python=self._wishes.python))
         return found or Because(
-            tr("torch {torch} goes with Python {python}", **self._facts()), self._choice.case.source
+            tr("torch {torch} supports Python {python}", **self._facts()), self._choice.case.source
         )
 
     def for_companion(self, project: str) -> Because:
@@ -93,12 +96,15 @@ class Reasons:
         pair = self._question.knowledge.companions(torch, project)
         release = next(item.release for item in self._choice.companions if item.file.name == project)
         text = tr(
-            "torch {torch} goes with {project} {release}", torch=torch, project=project, release=release
+            "torch {torch} is compatible with {project} {release}",
+            torch=torch,
+            project=project,
+            release=release,
         )
         if pair is not None:
             return Because(text, f"matrix companions.json: {pair.source}")
         text = tr(
-            "{project} {release} is made for {build}",
+            "{project} {release} is built for {build}",
             project=project,
             release=release,
             build=self._choice.case.label,
@@ -114,7 +120,8 @@ class Reasons:
         if isinstance(found, Failure):
             return Because(found.detail, found.source)
         return Because(
-            tr("nothing that runs here goes with {project}", project=project), "matrix companions.json"
+            tr("nothing that runs here is compatible with {project}", project=project),
+            "matrix companions.json",
         )
 
     def _fixed(self, *, companions: bool = False) -> Request:

@@ -232,15 +232,15 @@ def _refuse_contradiction(left: Project) -> None:
                 pins.setdefault(release, one)
         if len(pins) > 1:
             raise UsageError(
-                tr("different releases of {project} are asked for", project=project),
+                tr("{project} is required in different releases", project=project),
                 code="asked-twice",
                 because=tuple(Because(_place(one), one.file) for one in pins.values()),
-                fixes=(Fix(tr("leave one of them, or name the one file that counts")),),
+                fixes=(Fix(tr("remove one of them, or name the file to use")),),
             )
 
 
 def _place(asked: DeclaredRequirement) -> str:
-    return tr("{place} asks for `{text}`", place=f"{asked.file}:{asked.line}", text=asked.text.strip())
+    return tr("{place} requires `{text}`", place=f"{asked.file}:{asked.line}", text=asked.text.strip())
 
 
 def _has_no_marker(asked: DeclaredRequirement) -> bool:

@@ -124,7 +124,7 @@ def why_moved(project: str, old: str, message: str, demands: Iterable[str], pyth
     if any(map(_NO_WHEEL.search, about)):
         return tr("{package} has no wheel for Python {python}", package=name, python=python)
     if _OTHER_PYTHON.search(message) and any(f"{project}==" in one and "Python" in one for one in about):
-        return tr("{package} is not for Python {python}", package=name, python=python)
+        return tr("{package} does not support Python {python}", package=name, python=python)
     if any(map(_NO_VERSION.search, about)):
         return tr("{package} is not on the index", package=name)
     told = "; ".join(dict.fromkeys(demands))

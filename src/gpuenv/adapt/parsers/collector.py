@@ -60,7 +60,7 @@ class Collector:
     ) -> None:
         """Note what stands between two places; raise ValueError where there are too many."""
         if len(self.asked) >= _MOST:
-            raise ValueError(tr("it asks for more than {most} things", most=_MOST))
+            raise ValueError(tr("it requires more than {most} packages", most=_MOST))
         self.bounded(requirement or "", start)
         self.asked.append(
             DeclaredRequirement(

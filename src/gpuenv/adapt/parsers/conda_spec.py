@@ -45,7 +45,7 @@ def read_conda(found: Collector, text: str, start: int, end: int) -> None:
 
 
 def _unknown(text: str) -> str:
-    return tr("`{text}` is not understood and left as it is", text=shown(text))
+    return tr("`{text}` is not understood and is left unchanged", text=shown(text))
 
 
 def _specifier(spec: MatchSpec) -> str | None:

@@ -18,9 +18,9 @@ def decode_left(content: bytes) -> str:
     try:
         text = content.decode(encoding, "surrogateescape" if encoding == "utf-8" else "strict")
     except UnicodeDecodeError:
-        raise ValueError(tr("it is no text")) from None
+        raise ValueError(tr("it is not a text file")) from None
     if "\0" in text:
-        raise ValueError(tr("it is no text"))
+        raise ValueError(tr("it is not a text file"))
     return text
 
 

@@ -84,7 +84,7 @@ def _read_dependency(found: Collector, node: Any, platform: Platform) -> None:
     entries = dict(_entries(node)) if node.id == "mapping" else {}
     if set(entries) != {"pip"}:
         text = found.file.text[_at(found, node.start_mark) :].partition("\n")[0]
-        found.tell(_at(found, node.start_mark), tr("`{text}` is no dependency", text=shown(text)))
+        found.tell(_at(found, node.start_mark), tr("`{text}` is not a valid dependency", text=shown(text)))
         return
     for item in _items(entries["pip"], "pip"):
         if item.id == "scalar" and _is_selected(found, item, platform):
@@ -118,6 +118,7 @@ def _place(found: Collector, node: Any) -> Iterator[tuple[int, int]]:
         yield start, end
     else:
         text = tr(
-            "`{text}` is written in a way that can't be changed and left as it is", text=shown(node.value)
+            "`{text}` is written in a way that cannot be changed, and is left unchanged",
+            text=shown(node.value),
         )
         found.tell(start, text)

@@ -71,7 +71,7 @@ def _not_understood(text: str) -> PipLine:
 
 
 def _unknown(text: str) -> str:
-    return tr("`{text}` is not understood and left as it is", text=shown(text))
+    return tr("`{text}` is not understood and is left unchanged", text=shown(text))
 
 
 def _named(requirement: Requirement, text: str) -> PipLine:
@@ -85,7 +85,7 @@ def _named(requirement: Requirement, text: str) -> PipLine:
     if not url.startswith("file:"):
         return PipLine(project, str(requirement))
     requirement.url = None
-    told = tr("`{text}` names a folder of another machine: its version is not known", text=shown(text))
+    told = tr("`{text}` is a directory on another machine: its version is not known", text=shown(text))
     return PipLine(project, str(requirement), told)
 
 
@@ -134,5 +134,5 @@ def _local(text: str) -> PipLine:
     if wheel is not None:
         return PipLine(wheel[0], f"{wheel[0]}=={wheel[1]}")
     if path.lower().endswith(_ARCHIVES):
-        return PipLine(told=tr("`{text}` is a file beside it and left as it is", text=shown(path)))
+        return PipLine(told=tr("`{text}` is a file next to it and is left unchanged", text=shown(path)))
     return PipLine(folder=path.partition("[")[0])

@@ -48,7 +48,7 @@ def read_pyproject(file: DependencyFile) -> RequirementCollector:
         document = load_toml(file.text.removeprefix("\ufeff"))
         reader = _Reader(Collector(file), document, toml_places(file.text))
     except ValueError as error:
-        raise ValueError(tr("it is no TOML: {error}", error=said_by_others(str(error)))) from None
+        raise ValueError(tr("it is not valid TOML: {error}", error=said_by_others(str(error)))) from None
     reader.read()
     return reader.found.result()
 
@@ -60,7 +60,7 @@ class _Reader:
     def read(self) -> None:
         for key in _LEFT_ALONE:
             if value_at(self.document, key):
-                text = tr("`{table}` is left alone", table=".".join(map(str, key)))
+                text = tr("`{table}` is left unchanged", table=".".join(map(str, key)))
                 self.found.tell(0, text)
         for start, end, text in self._string(("project", "requires-python")):
             self.found.take("python", text, start, end)
@@ -80,7 +80,8 @@ class _Reader:
             yield place.start + 1, place.end - 1, value
         else:
             told = tr(
-                "`{text}` is written in a way that can't be changed and left as it is", text=shown(value)
+                "`{text}` is written in a way that cannot be changed, and is left unchanged",
+                text=shown(value),
             )
             self.found.tell(place.start, told)
 
@@ -127,7 +128,7 @@ class _Reader:
 
     def _not_understood(self, place: TomlSpan, name: str) -> None:
         text = f"{name} = {self.found.file.text[place.start : place.end]}"
-        told = tr("`{text}` is not understood and left as it is", text=shown(text))
+        told = tr("`{text}` is not understood and is left unchanged", text=shown(text))
         self.found.tell(place.start, told)
 
     def _indexes(self) -> None:
@@ -139,7 +140,7 @@ class _Reader:
         sources = value_at(self.document, _SOURCES)
         for name in sources if isinstance(sources, dict) else ():
             if canonicalize_name(name) in STACK:
-                told = tr("`{table}` says where {project} comes from", table="tool.uv.sources", project=name)
+                told = tr("`{table}` sets where {project} comes from", table="tool.uv.sources", project=name)
                 self.found.tell(self._source_place(name), told)
 
     def _source_place(self, name: str) -> int:

@@ -131,7 +131,5 @@ def _join(found: Collector, asked: list[DeclaredRequirement]) -> None:
         elif all(
             one.requirement != other.requirement for other in found.asked if other.project == one.project
         ):
-            told = tr(
-                "`{text}` is another way to install; the first that is told counts", text=shown(one.text)
-            )
+            told = tr("`{text}` is another way to install; only the first one is used", text=shown(one.text))
             found.tell(one.start, told)

@@ -47,13 +47,13 @@ def read_requirements(file: DependencyFile, *, constraint: bool = False) -> Requ
     """
     found = Collector(file, constraint=constraint)
     if re.search(r"^@EXPLICIT\s*$", file.text, re.MULTILINE):
-        found.tell(0, tr("it lists conda's packages by their addresses, which can't be adapted"))
+        found.tell(0, tr("it lists conda packages by URL, which cannot be adapted"))
         return found.result()
     for start, end in _logical_lines(file.text):
         read_line(found, start, end)
     hashed = next((one for one in found.asked if "--hash" in one.text), None)
     if hashed is not None:
-        text = tr("the file pins hashes: pip refuses a changed line until its hashes are written anew")
+        text = tr("the file pins hashes: pip rejects a changed line until its hashes are updated")
         found.tell(hashed.start, text)
     return found.result()
 
@@ -137,6 +137,6 @@ def take_requirement(found: Collector, text: str, start: int, end: int) -> None:
     """Note a requirement that stands in quotes somewhere: PEP 621's, setuptools'."""
     read = read_pip(found.bounded(text.strip(), start))
     if read.folder is not None:
-        found.tell(start, tr("`{text}` is not understood and left as it is", text=shown(text)))
+        found.tell(start, tr("`{text}` is not understood and is left unchanged", text=shown(text)))
         return
     _take(found, read, start, end)

@@ -34,9 +34,9 @@ def read_setup(file: DependencyFile) -> RequirementCollector:
         reader.requirements(said["install_requires"])
     for name in ("extras_require", "tests_require", "setup_requires"):
         if name in said:
-            found.tell(reader.places.start(said[name]), tr("`{table}` is left alone", table=name))
+            found.tell(reader.places.start(said[name]), tr("`{table}` is left unchanged", table=name))
     if not said:
-        found.tell(0, tr("no call of `setup` with what it requires was found in it"))
+        found.tell(0, tr("it has no call of `setup` with requirements"))
     return found.result()
 
 
@@ -50,7 +50,7 @@ def parse_python_text(text: str) -> ast.Module:
             return ast.parse(text.removeprefix("\ufeff"))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             reason = said_by_others(str(getattr(error, "msg", error)) or type(error).__name__)
-            raise ValueError(tr("it is no Python 3: {error}", error=reason)) from None
+            raise ValueError(tr("it is not valid Python 3: {error}", error=reason)) from None
 
 
 def _bound(tree: ast.Module) -> dict[str, ast.expr]:
@@ -141,7 +141,7 @@ class _Reader:
         named = next(self._files(value, 0), None)
         start = self.places.start(value)
         if named is None:
-            text = tr("what `install_requires` is made from is not written out, and left as it is")
+            text = tr("`install_requires` is computed and is left unchanged")
             self.found.tell(start, text)
         else:
             self.found.follow(named, "requirements", start)
@@ -165,5 +165,5 @@ class _Reader:
         if plain and plain["inner"] == value:
             yield start + plain.start("inner"), start + plain.end("inner"), plain["inner"]
         else:
-            text = tr("`{text}` is not written out as one string, and left as it is", text=shown(raw))
+            text = tr("`{text}` is not a plain string and is left unchanged", text=shown(raw))
             self.found.tell(start, text)

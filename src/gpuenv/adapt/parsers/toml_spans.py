@@ -40,7 +40,7 @@ def toml_places(text: str) -> dict[Key, TomlSpan]:
     try:
         return _Scanner(text).scan()
     except (AssertionError, IndexError):  # no TOML that we know
-        raise ValueError(tr("the places of its values can't be told")) from None
+        raise ValueError(tr("the positions of its values cannot be determined")) from None
 
 
 @dataclass(slots=True)

@@ -137,7 +137,7 @@ def _plain_line(text: str) -> str:
     """Return a line as a plain scalar of YAML can hold it; raise ValueError for another."""
     plain = text.replace(" ; ", "; ")
     if not plain.isprintable() or " #" in plain or ": " in plain or plain.endswith(":"):
-        raise ValueError(tr("`{text}` is no requirement", text=text))
+        raise ValueError(tr("`{text}` is not a valid requirement", text=text))
     return plain
 
 
@@ -151,4 +151,4 @@ def _check(before: DependencyFile, after: DependencyFile, edits: list[Edit]) -> 
         new = [one for edit in here for one in edit.said]
         found = [(one.project, one.text) for one in read_left_file(after, platform).asked]
         if sorted([*kept, *new]) != sorted(found):
-            raise ValueError(tr("the file can't be changed without changing what else it says"))
+            raise ValueError(tr("the file cannot be changed without changing its other content"))

@@ -38,7 +38,7 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     last = len(text) + 1
     for edit in sorted(edits, key=lambda one: (one.start, one.end), reverse=True):
         if edit.end > last:
-            raise ValueError(tr("two changes are about one place"))
+            raise ValueError(tr("two changes apply to the same place"))
         text, last = text[: edit.start] + edit.text + text[edit.end :], edit.start
     return text
 
@@ -50,11 +50,11 @@ def replacement(file: DependencyFile, asked: DeclaredRequirement, new: str) -> E
     if quote:
         text = quoted_within(text, quote)
     if len(text.splitlines()) != 1:
-        raise ValueError(tr("`{text}` is no requirement", text=text))
+        raise ValueError(tr("`{text}` is not a valid requirement", text=text))
     start, end = asked.start, asked.end
     said = text.strip('"') if asked.text.startswith("{") else text  # poetry's table becomes a string
     if asked.project == "index" and text.startswith("-") and not asked.text.startswith("-"):
-        raise ValueError(tr("`{text}` is no requirement", text=text))
+        raise ValueError(tr("`{text}` is not a valid requirement", text=text))
     return Edit(file.path, start, end, text, (start, end), ((asked.project, said),))
 
 
@@ -92,7 +92,7 @@ def _out_of_list(file: DependencyFile, asked: DeclaredRequirement) -> Edit:
     else:
         ahead = re.search(r",\s*$", file.text[:start])
         if ahead is None and not re.search(r"[\[(]\s*$", file.text[:start]):
-            raise ValueError(tr("`{text}` can't be taken out of {file}", text=asked.text, file=file.path))
+            raise ValueError(tr("`{text}` cannot be removed from {file}", text=asked.text, file=file.path))
         start = ahead.start() if ahead else start
     return Edit(file.path, start, end, "", (asked.start, asked.end))
 
@@ -108,7 +108,7 @@ def insertion(file: DependencyFile, anchor: DeclaredRequirement, change: Require
     """Return the edit that adds an entry beside another one; raise ValueError where it can't."""
     text = added(change.project, change.new or "", anchor.notation)
     if len(text.splitlines()) != 1:
-        raise ValueError(tr("`{text}` is no requirement", text=text))
+        raise ValueError(tr("`{text}` is not a valid requirement", text=text))
     start, end = _line(file.text, anchor)
     before, after = file.text[start : anchor.start], file.text[anchor.end : end].removesuffix("\n")
     said = (change.project, text)

@@ -61,7 +61,7 @@ def _list(file: DependencyFile, name: str) -> Any:
     entries = {key.value: value for key, value in compose(file.text).value}
     node = entries.get(name)
     if node is None or node.id != "sequence" or node.flow_style or not node.value:
-        raise ValueError(tr("`{key}` in {file} is no list of lines", key=name, file=file.path))
+        raise ValueError(tr("`{key}` in {file} is not a list of lines", key=name, file=file.path))
     return node
 
 
@@ -70,7 +70,7 @@ def _pip_lists(item: Any) -> Iterator[Any]:
         if key.value == "pip" and value.id == "sequence" and value.value:
             if value.flow_style:
                 raise ValueError(
-                    tr("`{key}` in {file} is no list of lines", key="pip", file="environment.yml")
+                    tr("`{key}` in {file} is not a list of lines", key="pip", file="environment.yml")
                 )
             yield value
 

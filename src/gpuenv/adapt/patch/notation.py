@@ -37,7 +37,7 @@ def rendered(asked: DeclaredRequirement, new: str) -> str:
     try:
         requirement = Requirement(new.partition(" --hash")[0])
     except InvalidRequirement:
-        raise ValueError(tr("`{text}` is no requirement", text=new)) from None
+        raise ValueError(tr("`{text}` is not a valid requirement", text=new)) from None
     if asked.notation == "conda":
         return _conda(asked.text, requirement)
     if asked.notation == "poetry":
@@ -90,7 +90,7 @@ def _ordered(specifier: SpecifierSet) -> str:
 
 def _conda(text: str, new: Requirement) -> str:
     if new.url is not None:
-        raise ValueError(tr("`{text}` is no requirement of conda's", text=str(new)))
+        raise ValueError(tr("`{text}` is not a valid conda requirement", text=str(new)))
     old = _CONDA.fullmatch(text)
     name, rest = (old["name"], old["rest"]) if old else (new.name, "")
     blank = " " if rest[:1].isspace() else ""
@@ -114,7 +114,7 @@ def _poetry(text: str, new: Requirement) -> str:
 def _poetry_version(text: str, new: Requirement) -> str:
     clauses = list(new.specifier)
     if new.url is not None:
-        raise ValueError(tr("`{text}` is no requirement of poetry's", text=str(new)))
+        raise ValueError(tr("`{text}` is not a valid poetry requirement", text=str(new)))
     if len(clauses) != 1 or clauses[0].operator not in ("==", "==="):
         return _ordered(new.specifier) or "*"
     version = clauses[0].version
@@ -184,5 +184,5 @@ def quoted_within(text: str, quote: str) -> str:
     other = _QUOTES.replace(quote, "")
     safe = text.replace(quote, other) if other not in text else text
     if quote in safe or "\\" in safe or not safe.isprintable():
-        raise ValueError(tr("`{text}` can't stand in quotes", text=text))
+        raise ValueError(tr("`{text}` cannot be written in quotes", text=text))
     return safe

@@ -47,7 +47,7 @@ def parse_notebook(text: str) -> tuple[tuple[int, str], ...]:
             if cell["cell_type"] == "code"
         )
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError(tr("is no notebook: {error}", error=error)) from None
+        raise ValueError(tr("is not a valid notebook: {error}", error=error)) from None
 
 
 def _source(source: Any) -> str:

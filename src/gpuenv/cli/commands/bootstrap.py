@@ -72,7 +72,8 @@ def _write_folder(folder: Path, script: Script, common: Common) -> None:
         if others:
             note(
                 tr(
-                    "without the packages of {names}, which each machine decides: --pin decides here",
+                    "without the packages of {names}, which each machine resolves itself: --pin resolves "
+                    "them now",
                     names=others,
                 )
             )

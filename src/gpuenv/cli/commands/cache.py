@@ -50,7 +50,7 @@ def size(common: Common) -> int:
         amount = tr(", {size}", size=render_size(of_uv["size"])) if of_uv["size"] is not None else ""
         note(
             tr(
-                "uv's own cache, shared with uv, is not part of it: {dir}{size}",
+                "uv's own cache, shared with uv, is not included: {dir}{size}",
                 dir=of_uv["dir"],
                 size=amount,
             )
@@ -83,9 +83,9 @@ def clean(common: Common, *, with_uv: bool, yes: bool) -> int:
     print_warnings(() if common.as_json else warnings)
     if cleaned.failed:
         raise UsageError(
-            tr("not all could be removed: {reason}", reason=cleaned.failed[0].reason),
+            tr("some files could not be removed: {reason}", reason=cleaned.failed[0].reason),
             code="cache-unwritable",
-            fixes=(Fix(tr("see whose it is"), f"ls -la {shlex.quote(str(content.root))}"),),
+            fixes=(Fix(tr("see who owns it"), f"ls -la {shlex.quote(str(content.root))}"),),
             data=data,
         )
     if common.as_json:
@@ -115,10 +115,13 @@ def _ask(content: cache.CacheContent, of_uv: dict[str, Any] | None, *, with_uv: 
     check_terminal(assume="--yes", data={**_data(content), "uv": of_uv})
     if content.freed < content.size:
         note(
-            tr("{size} of it is freed: the rest is in environments as well", size=render_size(content.freed))
+            tr(
+                "{size} of it is freed: the rest is hard-linked into environments",
+                size=render_size(content.freed),
+            )
         )
     if with_uv:
-        note(tr("uv's cache is emptied as well: {dir}", dir=of_uv["dir"] if of_uv else "uv cache dir"))
+        note(tr("uv's cache is cleaned as well: {dir}", dir=of_uv["dir"] if of_uv else "uv cache dir"))
     confirm(tr("remove {size}?", size=render_size(content.size)), assume="--yes")
 
 

@@ -26,7 +26,7 @@ def explain(words: tuple[str, ...], common: Common) -> int:
     if not common.quiet:
         print_warnings(warnings)
         if not explained.matches:
-            note(tr("hint: {fix}", fix=tr("look at the environment itself: `gpuenv doctor`")))
+            note(tr("hint: {fix}", fix=tr("check the environment itself: `gpuenv doctor`")))
     return 0
 
 

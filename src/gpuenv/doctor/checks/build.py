@@ -82,7 +82,7 @@ def _of_torch(findings: Findings) -> Outcome | None:
     elsewhere = any(why == "user-only" for _, why in findings.foreign_torch)  # which has a check of its own
     gone = subject.dist_of(findings, "torch") and findings.torch is None and not elsewhere
     if gone and not subject.works(findings):  # one that is being developed lies elsewhere
-        return problem("gone", tr("metadata of torch without its files"))
+        return problem("gone", tr("torch has metadata but no files"))
     return None
 
 
@@ -102,7 +102,7 @@ def _room(findings: Findings) -> Outcome:
             return warning("full", tr("{free} MB are free", free=free // 1_000_000), free=free // 1_000_000)
     if not subject.has_torch(findings):
         return skipped(tr("torch is not installed"))
-    return ok(tr("all files are as their RECORD says"))
+    return ok(tr("all files match their RECORD"))
 
 
 @check("D34")  # a C library that the build does not run with
@@ -110,7 +110,7 @@ def glibc(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Compare glibc with the platform tag of torch's wheel."""
     system, torch = findings.machine.system, subject.dist_of(findings, "torch")
     if system.os != "linux" or system.libc is None:
-        return skipped(tr("this is no Linux"))
+        return skipped(tr("this is not Linux"))
     read = f"{system.libc} {system.libc_version or '?'}"
     needed = _needed_glibc(torch.tags if torch else ())
     return _libc_error(findings, read) or _compared_libc(findings, needed, read)

@@ -51,7 +51,7 @@ def notebook(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for the variables of Colab and Kaggle, and for a GPU."""
     where = notebook_service(findings)
     if where is None:
-        return skipped(tr("this is no hosted notebook"))
+        return skipped(tr("this is not a hosted notebook"))
     if findings.machine.gpus or subject.gpu_nodes(findings):
         return ok(where)
     return problem("no-gpu", tr("{where}, no GPU", where=where), where=where)
@@ -93,18 +93,18 @@ def scheduler(findings: Findings, _knowledge: Knowledge) -> Outcome:
         make = warning if subject.is_cpu_build_alone(findings) else problem
         return make("no-gpu", tr("job {job} was given no GPU", job=job or "?"), job=job or "?")
     if not has_scheduler(findings):
-        return skipped(tr("no scheduler is in sight"))
+        return skipped(tr("no scheduler was found"))
     if given or findings.machine.gpus:
         told = ", ".join(f"{name}={subject.variable(findings, name)}" for name in given)
-        return ok(told or tr("a GPU is there"))
-    return _without_job(findings) if not job else skipped(tr("`nvidia-smi` names a cause of its own"))
+        return ok(told or tr("a GPU is present"))
+    return _without_job(findings) if not job else skipped(tr("`nvidia-smi` reports its own cause"))
 
 
 def _without_job(findings: Findings) -> Outcome:
     if subject.cuda_of(findings) is None:
         return ok(tr("no job, no GPU"))
     if subject.has_traces(findings):
-        return skipped(tr("there is NVIDIA hardware: what keeps it from being used is told of its driver"))
+        return skipped(tr("there is NVIDIA hardware: the check of its driver says why it is not usable"))
     make = warning if subject.names_its_cause(findings) else problem
     return make("login-node", tr("no job, no GPU"))
 
@@ -126,10 +126,10 @@ def container(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for device files of GPUs, and for what the container's image asks of them."""
     kind = findings.machine.system.container
     if kind is None:
-        return skipped(tr("this is no container"))
+        return skipped(tr("this is not a container"))
     scheduled = has_scheduler(findings) and not granted_gpus(findings)
     if notebook_service(findings) or scheduled:
-        return skipped(tr("a service or a scheduler made this container"))
+        return skipped(tr("this container was created by a service or a scheduler"))
     if not lacks_nodes(findings):
         return ok(tr("{kind} with a GPU", kind=kind))
     wanted = subject.variable(findings, "NVIDIA_VISIBLE_DEVICES")
@@ -149,9 +149,9 @@ def container(findings: Findings, _knowledge: Knowledge) -> Outcome:
 def container_lost(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for NVML's `Unknown Error` inside a container."""
     if findings.machine.system.container is None:
-        return skipped(tr("this is no container"))
+        return skipped(tr("this is not a container"))
     told = next((text for _, text in subject.broken_driver(findings) if "Unknown Error" in text), None)
-    return problem("lost", told) if told else ok(tr("NVML answers, or was not there from the start"))
+    return problem("lost", told) if told else ok(tr("NVML responds, or was never available"))
 
 
 @check("D56")  # a container that lacks the device of unified memory
@@ -159,7 +159,7 @@ def container_uvm(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for /dev/nvidia-uvm where /dev/nvidia0 was handed in."""
     system = findings.machine.system
     if system.container is None or system.wsl or not subject.gpu_nodes(findings):
-        return skipped(tr("this is no container with a GPU"))
+        return skipped(tr("this is not a container with a GPU"))
     if subject.has_node(findings, "nvidia-uvm") or subject.proven(findings):
         return ok("/dev/nvidia-uvm")
     return problem("no-uvm", tr("/dev/nvidia0 without /dev/nvidia-uvm"), kind=system.container)

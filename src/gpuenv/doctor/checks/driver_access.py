@@ -19,13 +19,13 @@ def driver_library(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for libcuda.so where the loader looks."""
     libraries = findings.kernel.libraries
     if not subject.is_posix_linux(findings):
-        return skipped(tr("the driver is Windows'"))
+        return skipped(tr("the driver is the one of Windows"))
     if libraries:
         return ok(libraries[0])
     if lacks_module(findings):
         return problem("no-driver", tr("hardware, but neither module nor libcuda"))
     if subject.broken_driver(findings) or not findings.machine.gpus:
-        return skipped(tr("no GPU answers"))
+        return skipped(tr("no GPU responds"))
     return ok(tr("torch finds it")) if subject.proven(findings) else _sought(findings)
 
 
@@ -34,7 +34,7 @@ def _sought(findings: Findings) -> Outcome:
     if "libcuda.so" in words or "no nvidia driver" in words:
         return problem("no-library", read)
     if not (findings.kernel.nvidia or subject.gpu_nodes(findings)):
-        return skipped(tr("nothing but `nvidia-smi` tells of a driver"))
+        return skipped(tr("only `nvidia-smi` shows a driver"))
     return warning("no-library", read)
 
 
@@ -44,7 +44,7 @@ def device_nodes(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if not subject.is_posix_linux(findings) or lacks_nodes(findings):
         return skipped(tr("no device files are expected here"))
     if findings.kernel.nvidia is None or lacks_module(findings):
-        return skipped(tr("no module of NVIDIA's is loaded"))
+        return skipped(tr("no NVIDIA kernel module is loaded"))
     nodes = subject.gpu_nodes(findings)
     if not nodes or not subject.has_node(findings, "nvidiactl"):
         missing = "/dev/nvidiactl" if nodes else "/dev/nvidia0"
@@ -68,7 +68,7 @@ def device_nodes(findings: Findings, _knowledge: Knowledge) -> Outcome:
 def stray_libcuda(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for libcuda.so.1 in the directories that are searched before the driver's."""
     if not findings.driver_libraries:
-        return ok(tr("no other libcuda stands before the driver's"))
+        return ok(tr("no other libcuda comes before the driver's"))
     path, via = findings.driver_libraries[0]
     if subject.proven(findings):
         return ok(tr("{path}, and torch works with it", path=path))
@@ -89,13 +89,15 @@ def fabric_manager(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if not nodes and not bridges:
         return skipped(tr("there is no NVSwitch"))
     if findings.kernel.fabric_manager or subject.proven(findings):
-        return ok(tr("the fabric manager runs, or is not missed"))
+        return ok(tr("the fabric manager is running, or not needed"))
     driver = findings.machine.driver
     facts = {"driver": driver.version if driver else "?"}
     if findings.kernel.fabric_manager is None:
         code_802 = "802" in subject.said(findings) or "system not yet initialized" in subject.said(findings)
         return (
-            problem("not-running", "802", **facts) if code_802 else skipped(tr("services can't be seen here"))
+            problem("not-running", "802", **facts)
+            if code_802
+            else skipped(tr("services are not visible here"))
         )
     make = problem if findings.proof is None or subject.failed(findings) else warning
     return make("not-running", tr("NVSwitch, but no nv-fabricmanager"), **facts)
@@ -105,8 +107,8 @@ def fabric_manager(findings: Findings, _knowledge: Knowledge) -> Outcome:
 def resume_after_suspend(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look whether the machine has slept since it was started, and CUDA says `unknown error`."""
     if not findings.kernel.suspended:
-        return skipped(tr("the machine has not slept since it was started"))
-    read = tr("it slept {count} times", count=findings.kernel.suspended)
+        return skipped(tr("the machine has not been suspended since it was started"))
+    read = tr("it was suspended {count} times", count=findings.kernel.suspended)
     if subject.failed(findings) and any(word in subject.said(findings) for word in _LOST_STATE):
         return problem("lost", read)
     return ok(read)
@@ -116,10 +118,10 @@ def resume_after_suspend(findings: Findings, _knowledge: Knowledge) -> Outcome:
 def unified_memory(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for nvidia_uvm, loaded when CUDA first starts: only a failure makes its lack a problem."""
     if not subject.is_posix_linux(findings) or findings.machine.system.container or not findings.machine.gpus:
-        return skipped(tr("this is no machine with a driver of its own"))
+        return skipped(tr("this is not a machine with its own driver"))
     if subject.has_node(findings, "nvidia-uvm") and "nvidia_uvm" in findings.kernel.modules:
         return ok("/dev/nvidia-uvm")
-    read = tr("nvidia_uvm is not loaded, or /dev/nvidia-uvm is not there")
+    read = tr("nvidia_uvm is not loaded, or /dev/nvidia-uvm does not exist")
     if subject.proven(findings):
         return ok(tr("torch works without it"))
     if subject.failed(findings) and (
@@ -134,7 +136,7 @@ def amd(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look whether a ROCm build finds /dev/kfd, may open it, and is not on NVIDIA hardware."""
     variant = subject.variant_of(findings)
     if variant is None or not variant.name.startswith("rocm"):
-        return skipped(tr("torch is no ROCm build"))
+        return skipped(tr("torch is not a ROCm build"))
     torch = subject.torch_label(findings)
     if findings.machine.gpus and not any(one.vendor == subject.AMD for one in findings.pci):
         return problem("nvidia", variant.name, torch=torch)

@@ -24,7 +24,7 @@ _OWN_CHECKS = frozenset({"driver-mismatch", "no-devices", "gpu-lost", "gpu-error
 def driver_mismatch(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Compare the version of the loaded module with those of the driver's library."""
     if not subject.is_posix_linux(findings):
-        return skipped(tr("the driver is Windows'"))
+        return skipped(tr("the driver is the one of Windows"))
     loaded = _MODULE_VERSION.search((findings.kernel.nvidia or "") + " ")
     module = loaded[1] if loaded else None
     files = tuple(found[1] for path in findings.kernel.libraries if (found := _LIBRARY_VERSION.search(path)))
@@ -35,7 +35,7 @@ def driver_mismatch(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if differ and not subject.proven(findings):
         return _mismatch(module, " ".join(files))
     if module is None or not files:
-        return skipped(tr("not both versions are told"))
+        return skipped(tr("one of the versions is not known"))
     return ok(tr("module {module}, library {files}", module=module, files=" ".join(files)))
 
 
@@ -58,7 +58,7 @@ def open_kernel_module(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if any(_NEEDS_CLOSED in line.lower() for line in findings.kernel.messages):
         return problem("needs-closed", _NEEDS_CLOSED)
     if told is None:
-        return skipped(tr("no module of NVIDIA's is loaded"))
+        return skipped(tr("no NVIDIA kernel module is loaded"))
     is_open = "Open Kernel Module" in told
     if not findings.machine.gpus and subject.nvidia_devices(findings) and is_open:
         return problem("open-without-gpu", told)
@@ -73,8 +73,8 @@ def secure_boot(findings: Findings, _knowledge: Knowledge) -> Outcome:
         return skipped(tr("the module is loaded, or there is no hardware for it"))
     line = next((line for line in kernel.messages if any(word in line for word in _REJECTED[:2])), None)
     if line or (kernel.secure_boot and kernel.built and not kernel.blacklists):
-        return problem("rejected", line or tr("Secure Boot is on, the module is there and not loaded"))
-    return ok(tr("Secure Boot is off, or there is no module to be refused"))
+        return problem("rejected", line or tr("Secure Boot is on, the module exists but is not loaded"))
+    return ok(tr("Secure Boot is off, or there is no module to reject"))
 
 
 @check("D20")  # a new kernel for which the driver's module was not built
@@ -84,9 +84,11 @@ def dkms_build(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if not lacks_module(findings) or kernel.built is None:
         return skipped(tr("the module is loaded, or there is no hardware for it"))
     if kernel.built or not kernel.built_for:
-        return ok(tr("no other kernel has a module that this one lacks"))
+        return ok(tr("no other kernel has a module that this one is missing"))
     others = ", ".join(kernel.built_for)
-    read = tr("kernel {release} has no nvidia module, {others} has", release=kernel.release, others=others)
+    read = tr(
+        "kernel {release} has no nvidia module, but {others} has", release=kernel.release, others=others
+    )
     return problem("not-built", read, release=kernel.release, others=others)
 
 
@@ -97,9 +99,9 @@ def nouveau(findings: Findings, _knowledge: Knowledge) -> Outcome:
         return skipped(tr("the module is loaded, or there is no hardware for it"))
     bound = {one.driver for one in subject.nvidia_devices(findings)} - {None, "nvidia"}
     if "nouveau" in bound or "nouveau" in findings.kernel.modules:
-        return problem("nouveau", tr("nouveau has the GPU"))
+        return problem("nouveau", tr("nouveau uses the GPU"))
     if any((name or "").startswith("vfio") for name in bound):
-        return problem("vfio", tr("vfio-pci has the GPU"))
+        return problem("vfio", tr("vfio-pci uses the GPU"))
     if findings.kernel.blacklists:
         return problem("blacklist", findings.kernel.blacklists[0], file=findings.kernel.blacklists[0])
     return ok(tr("no other driver has the GPU"))

@@ -37,7 +37,7 @@ def compute_mode(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look at nvidia-smi's compute mode: `Default`, `Exclusive_Process`, `Prohibited`."""
     told = [state for state in findings.states if state.compute_mode]
     if not told:
-        return skipped(tr("nvidia-smi does not tell the compute mode"))
+        return skipped(tr("nvidia-smi does not report the compute mode"))
     for state in told:
         mode = state.compute_mode or ""
         if mode == "Prohibited":
@@ -53,10 +53,10 @@ def cpu_features(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for AVX and AVX2 among the flags of /proc/cpuinfo."""
     flags = findings.limits.cpu_flags
     if findings.machine.system.arch != "x86_64" or not flags:
-        return skipped(tr("the processor's flags are not told here"))
+        return skipped(tr("the processor's flags are not available here"))
     missing = tuple(flag for flag in ("avx", "avx2") if flag not in flags)
     if not missing or subject.proven(findings):
-        return ok(tr("AVX and AVX2 are there") if not missing else tr("torch works without AVX2"))
+        return ok(tr("AVX and AVX2 are available") if not missing else tr("torch works without AVX2"))
     read = tr("no {flags}", flags=" ".join(missing))
     illegal = "sigill" in subject.said(findings) or "illegal instruction" in subject.said(findings)
     make = problem if illegal or "avx" in missing else warning
@@ -68,7 +68,7 @@ def gpu_memory(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look at how much of each GPU's memory is taken."""
     told = [state for state in findings.states if state.memory_used is not None and state.memory_total]
     if not told:
-        return skipped(tr("nvidia-smi does not tell how much memory is used"))
+        return skipped(tr("nvidia-smi does not report memory use"))
     read = ", ".join(f"{state.index}: {state.memory_used} / {state.memory_total} MiB" for state in told)
     for state in told:
         if (state.memory_used or 0) > _FULL * (state.memory_total or 1):
@@ -85,13 +85,18 @@ def peer_access(findings: Findings, _knowledge: Knowledge) -> Outcome:
         read = f"{_PROCESSES}={processes}"
         return warning("processes", read, processes=processes, count=len(seen))
     if len(seen) < 2:  # noqa: PLR2004 - between one and none there is nothing
-        return skipped(tr("there are not several GPUs"))
+        return skipped(tr("there is only one GPU, or none"))
     kinds = [one.iommu for one in subject.nvidia_devices(findings) if one.iommu]
     translated = next((kind for kind in kinds if kind.startswith(_TRANSLATED)), None)
     if translated and _failed_between(findings):
         return warning("iommu", translated, kind=translated)
     if translated:
-        return ok(tr("the IOMMU translates ({kind}); `gpuenv verify --nccl` tries it", kind=translated))
+        return ok(
+            tr(
+                "the IOMMU translates addresses ({kind}); `gpuenv verify --nccl` tests transfers",
+                kind=translated,
+            )
+        )
     return ok(", ".join(dict.fromkeys(kinds)) or tr("no IOMMU"))
 
 
@@ -107,8 +112,8 @@ def throttling(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look whether the hardware slows a GPU down because of heat; idle clocks and links tell nothing."""
     told = [state for state in findings.states if state.too_hot is not None]
     if not told:
-        return skipped(tr("nvidia-smi does not tell whether a GPU is slowed down"))
+        return skipped(tr("nvidia-smi does not report whether a GPU is throttled"))
     hot = [state.index for state in told if state.too_hot]
     if hot:
-        return warning("hot", tr("slowed down by heat"), gpu=hot[0])
-    return ok(tr("no GPU is slowed down by heat"))
+        return warning("hot", tr("throttled by heat"), gpu=hot[0])
+    return ok(tr("no GPU is throttled by heat"))

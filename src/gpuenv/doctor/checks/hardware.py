@@ -23,7 +23,7 @@ _LOST = frozenset({"48", "79", "94", "95", "119", "120"})
 def jetson(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Tell whether the torch on a Jetson is one of NVIDIA's, by its local version (`+nv24.08`)."""
     if not subject.has_problem(findings, "tegra"):
-        return skipped(tr("this is no Jetson that needs NVIDIA's own wheels"))
+        return skipped(tr("this is not a Jetson that needs NVIDIA's own wheels"))
     board = subject.message_of(findings, "tegra")
     if not subject.has_torch(findings):
         return skipped(tr("torch is not installed"))
@@ -38,7 +38,7 @@ def macos(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Tell whether the Python is one for this Mac's processor."""
     system, python = findings.machine.system, findings.python
     if system.os != "macos":
-        return skipped(tr("this is no Mac"))
+        return skipped(tr("this is not a Mac"))
     read = tr("processor {arch}, Python for {machine}", arch=system.arch, machine=python.machine)
     if system.arch == "aarch64" and python.machine == "x86_64":
         return problem("translated", read, torch=subject.torch_label(findings))
@@ -55,7 +55,7 @@ def gpu_present(findings: Findings, _knowledge: Knowledge) -> Outcome:
         return ok(", ".join(names) or tr("traces of an NVIDIA driver"))
     scheduled = has_scheduler(findings) and not granted_gpus(findings)
     if system.os == "macos" or system.wsl or system.container or scheduled:
-        return skipped(tr("what this place sees is no proof of what the machine has"))
+        return skipped(tr("what is visible from here does not show what the machine has"))
     read = tr("no NVIDIA device on the bus, no driver")
     if subject.cuda_of(findings) is None or findings.planned_without_gpu:
         return ok(read)
@@ -93,13 +93,13 @@ def gpu_initialisation(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if findings.machine.gpus:
         return ok(tr("the driver shows its GPUs"))
     if needs_open:
-        return skipped(tr("the kernel tells why: see the check of its modules"))
+        return skipped(tr("the kernel log has the reason: see the check of the kernel modules"))
     if line is not None:
-        return problem("rm-init", tr("no GPU answers"), line=line)
+        return problem("rm-init", tr("no GPU responds"), line=line)
     if subject.has_problem(findings, "no-devices") and not gave_no_gpu(findings):
         message = subject.complaint_of(findings, "no-devices")
-        return problem("no-devices", tr("no GPU answers"), message=message)
-    return skipped(tr("no GPU answers"))
+        return problem("no-devices", tr("no GPU responds"), message=message)
+    return skipped(tr("no GPU responds"))
 
 
 @check("D24")  # a GPU that is lost or answers with errors
@@ -107,7 +107,7 @@ def failing_gpu(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for lost GPUs, uncorrected memory errors and the kernel's Xid messages."""
     if subject.has_problem(findings, "gpu-lost", "gpu-error"):
         message = subject.complaint_of(findings, "gpu-lost", "gpu-error")
-        return problem("lost", tr("a GPU that does not answer"), message=message)
+        return problem("lost", tr("a GPU that does not respond"), message=message)
     xids = tuple(found[1] for line in findings.kernel.messages if (found := _XID.search(line)))
     if _LOST & set(xids) and not subject.proven(findings):
         return problem("xid", f"Xid {' '.join(dict.fromkeys(xids))}", xid=xids[-1])
@@ -116,8 +116,8 @@ def failing_gpu(findings: Findings, _knowledge: Knowledge) -> Outcome:
         count = faulty[0].ecc_errors
         return warning("ecc", tr("{count} uncorrected errors", count=count), gpu=faulty[0].index, count=count)
     if not findings.machine.gpus:
-        return skipped(tr("no GPU answers"))
-    return ok(tr("no GPU is lost, no uncorrected memory errors were told"))
+        return skipped(tr("no GPU responds"))
+    return ok(tr("no GPU is lost, no uncorrected memory errors were reported"))
 
 
 @check("D26")  # a virtual GPU, whose profile and licence count

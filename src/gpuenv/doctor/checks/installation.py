@@ -68,7 +68,7 @@ def _newest(knowledge: Knowledge, platform: str) -> str:
 def mixed_installers(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for conda's record of torch beside metadata that another installer wrote."""
     if not findings.conda:
-        return skipped(tr("this is no conda environment"))
+        return skipped(tr("this is not a conda environment"))
     record = next((item for name in _CONDA_TORCH if (item := subject.conda_of(findings, name))), None)
     own = (dist for dist in subject.dists_of(findings, "torch") if dist.place in findings.python.packages)
     foreign = [dist for dist in own if (dist.installer or "conda") != "conda"]
@@ -81,7 +81,7 @@ def mixed_installers(findings: Findings, _knowledge: Knowledge) -> Outcome:
             "tool": dist.installer,
         }
         return problem("both", read, **facts)
-    return ok(f"{record.name} {record.version}" if record else tr("torch comes from pip or uv alone"))
+    return ok(f"{record.name} {record.version}" if record else tr("torch is installed by pip or uv only"))
 
 
 @check("D38")  # another torch is imported than the one that is installed here
@@ -102,7 +102,7 @@ def cpu_build(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if not subject.has_torch(findings):
         return skipped(tr("torch is not installed"))
     if variant is None:
-        return skipped(tr("nothing tells which variant torch is"))
+        return skipped(tr("nothing records which variant torch is"))
     read = subject.torch_label(findings)
     if not variant.is_cpu or not subject.sees_hardware(findings):
         return ok(read)
@@ -110,7 +110,7 @@ def cpu_build(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if findings.cpu_requested:
         return warning("requested", read, torch=read, gpu=gpu)
     if subject.conda_of(findings, "pytorch"):
-        return skipped(tr("conda chose this build: see its own check"))
+        return skipped(tr("conda chose this build: see the check for it"))
     return problem("cpu", read, torch=read, gpu=gpu)
 
 
@@ -119,7 +119,7 @@ def conda_cpu(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for `cpu` in the build string of conda's torch, and for `cpuonly`."""
     record = subject.conda_of(findings, "pytorch") or subject.conda_of(findings, "pytorch-cpu")
     if record is None:
-        return skipped(tr("conda did not install a torch here"))
+        return skipped(tr("torch was not installed by conda here"))
     read = f"{record.name} {record.version} {record.build}"
     if not record.build.startswith("cpu") and "_cpu" not in record.build and record.name != "pytorch-cpu":
         return ok(read)

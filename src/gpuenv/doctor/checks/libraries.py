@@ -33,7 +33,7 @@ def mixed_cuda_majors(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for a component installed for two CUDA majors, and for files that both claim."""
     cuda, others = subject.cuda_of(findings), other_cuda_packages(findings)
     if cuda is None or not tuple(subject.nvidia_dists(findings)):
-        return skipped(tr("CUDA's libraries are no packages of their own here"))
+        return skipped(tr("CUDA's libraries are not separate packages here"))
     if not others:
         return ok(tr("all for CUDA {major}", major=cuda.major))
     clash = next((file for file in findings.shared_files if set(file.owners) & set(others)), None)
@@ -88,7 +88,7 @@ def cuda_packages(findings: Findings, _knowledge: Knowledge) -> Outcome:
             return warning(
                 "other-version", f"{item.name} {found}", name=item.name, found=found, needs=item.specifier
             )
-    return ok(tr("{count} packages", count=len(asked)) if asked else tr("they lie in torch itself"))
+    return ok(tr("{count} packages", count=len(asked)) if asked else tr("they are in torch itself"))
 
 
 @check("D31")  # libraries of the system stand before the bundled ones
@@ -96,7 +96,7 @@ def ld_library_path(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for CUDA's libraries in LD_LIBRARY_PATH: an older one breaks the bundled ones."""
     found = tuple(one for one in findings.foreign_libraries if not _is_passed_over(one, findings))
     if not found:
-        return ok(tr("no other library stands before the bundled ones"))
+        return ok(tr("no other library comes before the bundled ones"))
     older = next((one for one in found if _is_older(one)), None)
     one = older or found[0]
     facts = {"name": one.name, "path": one.path, "via": one.via}
@@ -131,7 +131,7 @@ def mkl(findings: Findings, knowledge: Knowledge) -> Outcome:
     """Judge conda's torch and mkl by the known-bad combinations."""
     mkl, torch = subject.conda_of(findings, "mkl"), subject.conda_of(findings, "pytorch")
     if mkl is None or torch is None:
-        return skipped(tr("no torch and mkl of conda's"))
+        return skipped(tr("no torch and mkl from conda"))
     read = f"mkl {mkl.version}, pytorch {torch.version} {torch.build}"
     row = known_combinations.applying(findings, knowledge, about="mkl")
     if row is None or subject.proven(findings):

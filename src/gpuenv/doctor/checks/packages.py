@@ -36,7 +36,7 @@ def companions(findings: Findings, knowledge: Knowledge) -> Outcome:
     if torch is None or not there:
         return skipped(tr("no torch, or no companion of it"))
     if torch.is_prerelease:
-        return skipped(tr("torch {torch} is no release: what goes with it is not known", torch=torch))
+        return skipped(tr("torch {torch} is not a release: compatible packages are not known", torch=torch))
     read = ", ".join(f"{name} {version}" for name, version in there)
     for name, version in there:
         outcome = _judge(name, version, torch, findings, knowledge, read)
@@ -128,7 +128,7 @@ def extensions(findings: Findings, _knowledge: Knowledge) -> Outcome:
         if other:
             facts = {"name": dist.name, "version": version, "built": other}
             return problem("other-torch", seen[-1], torch=subject.torch_label(findings), **facts)
-    return ok(", ".join(seen) or tr("no extension tells what it was built for"))
+    return ok(", ".join(seen) or tr("no extension records what it was built for"))
 
 
 def _is_extension(dist: Dist, version: Version) -> bool:
@@ -179,7 +179,7 @@ def cuda_toolkit(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if findings.machine.system.os != "windows" and home and ":" in home:
         return warning("list", home, home=home)
     if cuda is None or toolkit is None or toolkit.cuda is None:
-        return skipped(tr("no CUDA toolkit: it is needed for building extensions only"))
+        return skipped(tr("no CUDA toolkit: it is only needed to build extensions"))
     read = tr("nvcc {nvcc}, torch for CUDA {cuda}", nvcc=toolkit.cuda, cuda=cuda)
     if toolkit.cuda.major == cuda.major:
         return ok(read)
@@ -198,7 +198,7 @@ def permissions(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if in_user_site and python.prefix == python.base_prefix:
         return warning("user-site", own, place=own)
     if python.locked:
-        return ok(tr("{path} belongs to the system", path=python.path))
+        return ok(tr("{path} belongs to the operating system", path=python.path))
     return ok(tr("packages can be installed") if python.writable else tr("this user can't install packages"))
 
 
@@ -211,7 +211,7 @@ def index_configuration(findings: Findings, _knowledge: Knowledge) -> Outcome:
         if index.fault and index.fault in _INDEX_FAULTS:
             return warning(index.fault, _index_label(index), **_index_facts(index))
     if not findings.indexes:
-        return skipped(tr("no index is configured: pip and uv take their own default"))
+        return skipped(tr("no index is configured: pip and uv use their defaults"))
     return ok(", ".join(map(_index_label, findings.indexes)))
 
 

@@ -44,7 +44,7 @@ def verify_result(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if "no-torch" in proof.codes:
         return skipped(tr("torch is not installed"))
     if proof.ok:
-        return ok(tr("{count} GPUs worked", count=proof.gpus) if proof.gpus else tr("the CPU worked"))
+        return ok(tr("{count} GPUs passed", count=proof.gpus) if proof.gpus else tr("the CPU worked"))
     told = proof.errors[0] if proof.errors else tr("no message")
     facts = {"message": told, "torch": subject.torch_label(findings)}
     if proof.signature == _SHADOWED and not (findings.foreign_torch or findings.here):

@@ -43,7 +43,7 @@ def parse_states(text: str) -> tuple[GpuState, ...]:
 def _parse_line(line: str) -> GpuState:
     words = [word.strip() for word in line.split(",")]
     if len(words) != len(_FIELDS) or not _number(words[0]):
-        raise ValueError(tr("`{line}` is no line of a GPU's state", line=line[:80]))
+        raise ValueError(tr("`{line}` is not a valid line of GPU state", line=line[:80]))
     return GpuState(
         index=int(words[0]),
         compute_mode=words[1] if words[1][:1].isalpha() else None,

@@ -72,7 +72,7 @@ def _version(file: Path) -> tuple[str | None, str | None, str | None]:
         return None, None, tr("torch/version.py {error}", error=error)
     variant = str(told.variant) if told.variant else None
     if told.version is None and variant is None:
-        return None, None, tr("torch/version.py names neither version nor CUDA")
+        return None, None, tr("torch/version.py has neither the version nor CUDA")
     return str(told.version) if told.version else None, variant, None
 
 

@@ -72,7 +72,7 @@ def make_way(prefix: Path) -> None:
         return
     if prefix.is_symlink() or not prefix.is_dir() or any(prefix.iterdir()):
         raise UsageError(
-            tr("`{path}` is there already: a conda tool would install into it or delete it", path=prefix),
+            tr("`{path}` already exists: a conda tool would install into it or delete it", path=prefix),
             code="environment-exists",
             fixes=(Fix(tr("choose another name")),),
         )
@@ -102,7 +102,7 @@ def _check(found: CondaTool, solved: Solved, done: process.Completed, log: Path,
     failure = explain("", done.stderr, failure_words())
     if failure.kind != "other":
         raise _told(found, failure, done.returncode, log)
-    message = tr("{tool} said that it succeeded, but {problem}", tool=found.tool, problem=problem)
+    message = tr("{tool} reported success, but {problem}", tool=found.tool, problem=problem)
     raise _not_as_planned(message, problem, Path(solved.wanted.prefix), log)
 
 
@@ -112,7 +112,7 @@ def check_conda_meta(
     """Raise InstallFailed `not-as-planned` unless an environment has every planned package and each pin."""
     problem = problem_in(prefix, records, pins, system)
     if problem:
-        message = tr("the environment is not what was planned: {problem}", problem=problem)
+        message = tr("the environment differs from the plan: {problem}", problem=problem)
         raise _not_as_planned(message, problem, prefix, log)
 
 
@@ -125,9 +125,12 @@ def _says_failure(stdout: str) -> bool:
 
 def _told(found: CondaTool, failure: CondaFailure, returncode: int, log: Path) -> GpuenvError:
     error = failure_told(found, failure, returncode)
-    error.fixes = (*error.fixes, Fix(tr("the whole log is in {log}", log=log)))
+    error.fixes = (*error.fixes, Fix(tr("the full log is in {log}", log=log)))
     if failure.kind == "lock":
-        error.fixes = (Fix(tr("another conda tool uses the package cache: wait for it")), *error.fixes)
+        error.fixes = (
+            Fix(tr("the package cache is in use by another conda tool: wait for it")),
+            *error.fixes,
+        )
     error.data = {**(error.data or {}), "log": str(log)}
     return error
 

@@ -60,7 +60,7 @@ def parse_record(text: str) -> CondaRecord:
     """
     document = load_json(text)
     if not isinstance(document, dict):
-        raise ValueError(tr("the record is no object"))
+        raise ValueError(tr("the record is not an object"))
     return CondaRecord(
         name=_text(document, "name"),
         version=_text(document, "version"),
@@ -91,7 +91,7 @@ def problem_in(
     missing = [record for record in records if not _is_there(record, installed)]
     if missing:
         return tr(
-            "{count} of {all} packages are not in it: {names}",
+            "{count} of {all} packages are missing: {names}",
             count=len(missing),
             all=len(records),
             names=", ".join(f"{one.name} {one.version} {one.build}" for one in missing[:_SHOWN]),

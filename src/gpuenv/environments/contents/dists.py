@@ -92,7 +92,7 @@ def parse_headers(text: str) -> tuple[str, str, tuple[str, ...]]:
     headers = HeaderParser().parsestr(text)
     name, version = headers.get("Name"), headers.get("Version")
     if not name or not version or not str(name).strip() or not str(version).strip():
-        raise ValueError(tr("it names no project and version"))
+        raise ValueError(tr("it has no project name and version"))
     requires = tuple(" ".join(str(line).split()) for line in headers.get_all("Requires-Dist") or ())
     return canonicalize_name(str(name).strip()), str(version).strip(), requires
 

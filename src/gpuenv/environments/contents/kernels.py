@@ -46,7 +46,7 @@ def check_free(folder: Path, root: Path) -> None:
     if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
         return
     raise UsageError(
-        tr("`{path}` is not a kernel that gpuenv made for this environment", path=folder),
+        tr("`{path}` is not a kernel that gpuenv created for this environment", path=folder),
         code="kernel-exists",
         fixes=(Fix(tr("move it away, or register this one elsewhere with --prefix")),),
     )
@@ -71,7 +71,7 @@ def write_kernel(folder: Path, text: str, root: Path) -> None:
         raise UsageError(
             tr("`{path}` can't be written: {error}", path=folder, error=reason_of(error)),
             code="kernel-unwritable",
-            fixes=(Fix(tr("set JUPYTER_DATA_DIR, or give --prefix, to a folder that can be written")),),
+            fixes=(Fix(tr("set JUPYTER_DATA_DIR, or give --prefix, to a writable directory")),),
         ) from None
 
 

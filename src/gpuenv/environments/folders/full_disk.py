@@ -28,14 +28,14 @@ def free_in(path: Path) -> str:
 
 def because_of(path: Path, error: OSError) -> tuple[Because, ...]:
     """Return what the system said, and how much is free: where that is much, something else is used up."""
-    free = tr("{free} are free there; a quota, or the number of files, may be used up", free=free_in(path))
+    free = tr("{free} are free; a quota or the number of files may be exhausted", free=free_in(path))
     return Because(str(error), str(path)), Because(free, str(path))
 
 
 def ways_out() -> tuple[Fix, ...]:
     """Return what makes room and needs none itself, and the way round."""
     return (
-        Fix(tr("make room: empty the cache"), "gpuenv cache clean"),
+        Fix(tr("free disk space: clean the cache"), "gpuenv cache clean"),
         Fix(tr("or remove an environment"), "gpuenv remove NAME"),
         Fix(tr("or set GPUENV_DATA_DIR to a directory on a larger disk")),
     )

@@ -35,10 +35,10 @@ def check_folder(folder: Path, variable: str, *, named: bool) -> None:
     problem, foreign = None, _is_foreign(state.st_uid, there)
     if foreign:
         problem = tr(
-            "it belongs to {owner}, not to {user}", owner=name_of(state.st_uid), user=name_of(os.geteuid())
+            "it is owned by {owner}, not by {user}", owner=name_of(state.st_uid), user=name_of(os.geteuid())
         )
     elif is_open_to_all(state):
-        problem = tr("everybody may change what lies in it")
+        problem = tr("everyone may change its content")
     if problem is None or not keeps_owners(there):
         return
     mode = f"{stat.filemode(state.st_mode)} {name_of(state.st_uid)}"
@@ -60,11 +60,11 @@ def check_open_to_all(folder: Path) -> None:
             tr(
                 "`{path}` can't be used: {problem}",
                 path=folder,
-                problem=tr("everybody may change what lies in it"),
+                problem=tr("everyone may change its content"),
             ),
             code="foreign-folder",
             because=(Because(stat.filemode(state.st_mode), str(folder)),),
-            fixes=(Fix(tr("choose a path in a directory of your own")),),
+            fixes=(Fix(tr("choose a path in a directory that you own")),),
         )
 
 
@@ -76,7 +76,7 @@ def is_open_to_all(state: os.stat_result) -> bool:
 def _ways_out(folder: Path, owner: int, variable: str, *, foreign: bool) -> tuple[Fix, ...]:
     own = Fix(tr("set {variable} to a directory of your own", variable=variable))
     if not foreign:
-        return (own, Fix(tr("or close it to others: chmod o-w {folder}", folder=folder)))
+        return (own, Fix(tr("or remove write access for others: chmod o-w {folder}", folder=folder)))
     if os.geteuid() == _ROOT:
         return (Fix(tr("run gpuenv as {owner}, without sudo", owner=name_of(owner))), own)
     return (own,)
@@ -93,12 +93,12 @@ def check_environment_owner(root: Path) -> None:
     if owner == os.geteuid() or not _is_foreign(owner, root, root_is_own=False) or not keeps_owners(root):
         return
     raise UsageError(
-        tr("`{path}` belongs to {owner}: it is not changed", path=root, owner=name_of(owner)),
+        tr("`{path}` is owned by {owner} and is not changed", path=root, owner=name_of(owner)),
         code="other-owner",
         because=(Because(tr("owned by {owner}", owner=name_of(owner)), str(root)),),
         fixes=(
-            Fix(tr("let {owner} do it", owner=name_of(owner))),
-            Fix(tr("or make one of your own"), "gpuenv create NAME"),
+            Fix(tr("ask {owner} to do it", owner=name_of(owner))),
+            Fix(tr("or create one of your own"), "gpuenv create NAME"),
         ),
     )
 

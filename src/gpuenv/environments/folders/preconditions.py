@@ -68,9 +68,11 @@ def check_path(path: Path, variable: str | None) -> None:
     unfit = _UNFIT.search(text)
     problem = None
     if unfit is not None:
-        problem = tr("it has `{letter}`, which PATH and scripts can't hold", letter=ascii(unfit[0])[1:-1])
+        problem = tr(
+            "it has `{letter}`, which is not supported in PATH and scripts", letter=ascii(unfit[0])[1:-1]
+        )
     elif any(0xDC80 <= ord(letter) <= 0xDCFF for letter in text):  # noqa: PLR2004 - surrogateescape's
-        problem = tr("it has bytes that are no UTF-8, which uv can't hold")
+        problem = tr("it has bytes that are not UTF-8, which uv does not support")
     elif sys.platform != "win32" and len(os.fsencode(path)) > _LONGEST_PATH:
         problem = tr("it is longer than {longest} bytes", longest=_LONGEST_PATH)
     if problem is None:
@@ -96,7 +98,9 @@ def _check_twins(place: EnvironmentPaths) -> None:
     with suppress(FileNotFoundError, NotADirectoryError):
         for name in os.listdir(place.path.parent):  # noqa: PTH208 - names alone
             if name != place.path.name and _folded(name) == _folded(place.path.name):
-                problem = tr("to some file systems it is the same as `{other}`, which is there", other=name)
+                problem = tr(
+                    "some file systems treat it as the same name as `{other}`, which exists", other=name
+                )
                 raise bad_name(place.name, problem)
 
 
@@ -158,7 +162,7 @@ def without_locks(folder: Path, error: OSError) -> UsageError:
         code="no-locks",
         because=(Because(tr("it is on {kind}", kind=kind), "/proc/self/mountinfo"),),
         fixes=(
-            Fix(tr("set GPUENV_DATA_DIR to a directory on a disk of this machine")),
-            Fix(tr("or have it mounted with locks (NFS: lockd or version 4; Lustre: -o flock)")),
+            Fix(tr("set GPUENV_DATA_DIR to a directory on a local disk")),
+            Fix(tr("or mount it with locks (NFS: lockd or version 4; Lustre: -o flock)")),
         ),
     )

@@ -27,5 +27,5 @@ class Within:
     def check(self, path: Path) -> Path:
         """Return the path; raise ValueError where a link leads out of the environment."""
         if not self.holds(path):
-            raise ValueError(tr("`{path}` leads out of the environment", path=path))
+            raise ValueError(tr("`{path}` points outside the environment", path=path))
         return path

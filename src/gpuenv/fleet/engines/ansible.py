@@ -135,24 +135,24 @@ def _find(program: str, environ: Mapping[str, str]) -> str:
 
 def _no_hosts(words: str, environ: Mapping[str, str]) -> UsageError:
     own = Fix(
-        tr("ansible.cfg of the current folder is not read unless it is named"),
+        tr("ansible.cfg of the current directory is only read if it is named"),
         "ANSIBLE_CONFIG=ansible.cfg gpuenv fleet detect",
     )
     is_ignored = not environ.get("ANSIBLE_CONFIG") and Path("ansible.cfg").is_file()
     return UsageError(
-        tr("ansible names no hosts"),
+        tr("ansible found no hosts"),
         code="no-hosts",
         because=tuple(Because(line, "ansible --list-hosts") for line in words.splitlines()),
         fixes=(
             *((own,) if is_ignored else ()),
-            Fix(tr("name an inventory, and a limit that some of its hosts fit")),
+            Fix(tr("name an inventory, and a limit that matches some of its hosts")),
         ),
     )
 
 
 def _not_started(words: str, status: int | None) -> UsageError:
     return UsageError(
-        tr("ansible stopped before it came to a host (status {status})", status=status),
+        tr("ansible stopped before it reached a host (status {status})", status=status),
         code="ansible-failed",
         because=tuple(Because(line, "ansible-playbook") for line in words.splitlines()),
     )
@@ -160,5 +160,5 @@ def _not_started(words: str, status: int | None) -> UsageError:
 
 def _left_out(host: str, played: Played) -> HostResult:
     words = "" if played.status in _WELL_ENDED else last_words(played.printed)
-    told = tr("ansible did not come to it: {why}", why=words) if words else tr("ansible did not come to it")
+    told = tr("ansible did not reach it: {why}", why=words) if words else tr("ansible did not reach it")
     return HostResult(host, "failed", message=told)

@@ -65,7 +65,7 @@ def _ended(host: str, told: Mapping[str, Any]) -> HostResult:
 
 def _message(told: Mapping[str, Any]) -> str:
     """Return Ansible's words, and the last that Python said where the module could not start."""
-    words = [str(told.get("msg") or tr("ansible gives no reason"))]
+    words = [str(told.get("msg") or tr("ansible reported no reason"))]
     for stream in ("module_stdout", "module_stderr"):
         words += str(told.get(stream) or "").strip().splitlines()[-_LINES:]
     return plain("\n".join(dict.fromkeys(words)))

@@ -118,7 +118,7 @@ def not_installed(name: str) -> UsageError:
     return UsageError(
         tr("{name} is not installed", name=name),
         code="no-ansible",
-        fixes=(Fix(tr("install Ansible for gpuenv"), install_extra("fleet")),),
+        fixes=(Fix(tr("install Ansible next to gpuenv"), install_extra("fleet")),),
     )
 
 

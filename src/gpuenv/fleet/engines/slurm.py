@@ -105,16 +105,20 @@ class Slurm:
             raise self._no_partition()
         if not meant:
             raise UsageError(
-                tr("no node of the partition `{name}` fits `{limit}`", name=self.partition, limit=self.limit),
+                tr(
+                    "no node of the partition `{name}` matches `{limit}`",
+                    name=self.partition,
+                    limit=self.limit,
+                ),
                 code="no-hosts",
-                fixes=(Fix(tr("name nodes as Slurm does, such as gpu[1-4] or gpu*")),),
+                fixes=(Fix(tr("name nodes as in Slurm, such as gpu[1-4] or gpu*")),),
             )
         return meant
 
     def _no_partition(self) -> UsageError:
         names = sorted(set(self._ask("sinfo", "--noheader", "--format=%R").stdout.split()))
         return UsageError(
-            tr("slurm has no nodes in the partition `{name}`", name=self.partition),
+            tr("Slurm has no nodes in the partition `{name}`", name=self.partition),
             code="no-hosts",
             fixes=tuple(Fix(tr("name a partition: {names}", names=", ".join(names))) for _ in names[:1]),
         )
@@ -179,9 +183,9 @@ def _option(word: str) -> str:
     if _OPTION.fullmatch(word) and word.isprintable():
         return word if word.startswith("-") else f"--{word}"
     raise UsageError(
-        tr("`{word}` is no option of srun", word=word),
+        tr("`{word}` is not a valid option of srun", word=word),
         code="bad-slurm-option",
-        fixes=(Fix(tr("write it in one word, such as account=lab")),),
+        fixes=(Fix(tr("write it as one word, such as account=lab")),),
     )
 
 
@@ -192,19 +196,19 @@ def _patterns(limit: str | None) -> tuple[HostPattern, ...]:
         raise UsageError(
             str(error),
             code="bad-limit",
-            fixes=(Fix(tr("name nodes as Slurm does, such as gpu[1-4] or gpu*")),),
+            fixes=(Fix(tr("name nodes as in Slurm, such as gpu[1-4] or gpu*")),),
         ) from None
 
 
 def _not_there(host: str, node: SlurmNode | None) -> HostResult:
     if node is None:
-        return HostResult(host, "failed", message=tr("slurm has no such node in the partition"))
+        return HostResult(host, "failed", message=tr("Slurm has no such node in the partition"))
     return HostResult(host, "unreachable", message=node.away or "")
 
 
 def _failed(program: str, words: str) -> UsageError:
     return UsageError(
-        tr("slurm does not answer"),
+        tr("Slurm does not respond"),
         code="slurm-failed",
         because=tuple(Because(line, program) for line in words.splitlines()),
     )

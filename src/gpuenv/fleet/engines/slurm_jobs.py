@@ -138,7 +138,7 @@ class Jobs:
 def _in_queue(host: str, state: str, reason: str) -> HostResult:
     if state != _PENDING:
         return HostResult(host, "running")
-    words = "" if reason in _NO_REASON else tr("in the queue of Slurm: {reason}", reason=reason)
+    words = "" if reason in _NO_REASON else tr("queued by Slurm: {reason}", reason=reason)
     return HostResult(host, "waiting", message=words)
 
 
@@ -147,7 +147,7 @@ def _result(host: str, status: int, folder: Path) -> HostResult:
     if answer is not None:
         return HostResult(host, "done", answer)
     words = last_words(_tail(folder / "err")) or last_words(_tail(folder / "out"))
-    told = tr("srun gave no answer (status {status}): {words}", status=status, words=words or "-")
+    told = tr("srun failed (status {status}): {words}", status=status, words=words or "-")
     return HostResult(host, "failed", message=told)
 
 

@@ -46,7 +46,7 @@ def parse_limit(text: str) -> tuple[HostPattern, ...]:
     """Parse `gpu[1-3,7],login*,rack[0-1]n[01-16]`; raise ValueError for what is no such list."""
     pieces = _PIECE.findall(text)
     if "".join(pieces) != text:
-        raise ValueError(tr("`{text}` is no list of hosts: a bracket has no other", text=text))
+        raise ValueError(tr("`{text}` is not a valid list of hosts: unbalanced bracket", text=text))
     patterns: list[list[str]] = [[]]
     for piece in pieces:
         if piece == ",":
@@ -55,7 +55,7 @@ def parse_limit(text: str) -> tuple[HostPattern, ...]:
             patterns[-1].append(piece)
     found = tuple(_pattern(one) for one in patterns if "".join(one).strip())
     if not found:
-        raise ValueError(tr("`{text}` is no list of hosts: it is empty", text=text))
+        raise ValueError(tr("`{text}` is not a valid list of hosts: it is empty", text=text))
     return found
 
 
@@ -80,7 +80,9 @@ def _ranges(piece: str, text: str) -> tuple[NumberRange, ...]:
     for part in piece[1:-1].split(","):
         ends = _RANGE.fullmatch(part.strip())
         if ends is None:
-            raise ValueError(tr("`{text}` is no list of hosts: `{part}` is no number", text=text, part=part))
+            raise ValueError(
+                tr("`{text}` is not a valid list of hosts: `{part}` is not a number", text=text, part=part)
+            )
         first, last = ends[1], ends[2] or ends[1]
         found.append(NumberRange(int(first), int(last), len(first)))
     return tuple(found)

@@ -47,7 +47,7 @@ def parse_nodes(text: str) -> tuple[SlurmNode, ...]:
         fields = line.strip().split("|", _FIELDS - 1)
         state = _STATE.fullmatch(fields[1]) if len(fields) == _FIELDS else None
         if state is None or not _NAME.fullmatch(fields[0]):
-            raise ValueError(tr("`{line}` is no node of Slurm", line=one_line(line)[:_LONGEST]))
+            raise ValueError(tr("`{line}` is not a valid Slurm node", line=one_line(line)[:_LONGEST]))
         name, _, resources, reason = fields
         nodes.setdefault(name, SlurmNode(name, _gpus(resources), _why_away(state, reason)))
     return tuple(nodes.values())
@@ -56,7 +56,7 @@ def parse_nodes(text: str) -> tuple[SlurmNode, ...]:
 def _why_away(state: re.Match[str], reason: str) -> str | None:
     if state[1].lower() not in _AWAY and _SILENT not in state[2]:
         return None
-    words = tr("slurm has it as `{state}`", state=state[0])
+    words = tr("Slurm reports it as `{state}`", state=state[0])
     why = one_line(reason)
     return words if why in ("", "none") else f"{words}: {why}"
 

@@ -126,7 +126,7 @@ def _numbers(kinds: tuple[MachineClass, ...]) -> tuple[int, ...]:
 def _say_update(update: _Update, fleet: PartedMachines) -> Advice:
     names = tuple(fleet.names[number] for number in update.numbers)
     text = tr(
-        "with driver {floor} or newer on {machines} one build does for all: {build}",
+        "with driver {floor} or newer on {machines} one build works for all: {build}",
         floor=update.floor,
         machines=listed(names),
         build=_build(update.choice),
@@ -146,7 +146,7 @@ def _without_machines(fleet: PartedMachines) -> Advice | None:
     if len(out) >= len(fleet.named(largest.mask)):
         return None
     text = tr(
-        "without {machines} one build does for the others: {build}",
+        "without {machines} one build works for the others: {build}",
         machines=listed(out),
         build=_build(largest.choice),
     )
@@ -218,9 +218,9 @@ def _say_without(
         "build": _build(choice),
     }
     template = (
-        marked("without the {gpu} in {machines}, and without {others}, one build does for the rest: {build}")
+        marked("without the {gpu} in {machines}, and without {others}, one build works for the rest: {build}")
         if gone
-        else marked("without the {gpu} in {machines} one build does for all: {build}")
+        else marked("without the {gpu} in {machines} one build works for all: {build}")
     )
     return Advice(tr(template, **facts), _needs_fewer(facts["gpu"], fleet.named(changed), gone))
 
@@ -248,7 +248,7 @@ def _serving(fleet: PartedMachines, mended: tuple[int, ...]) -> Iterator[Advice]
     for floor, mask in floors.items():
         names = fleet.named(mask)
         text = tr(
-            "with driver {floor} or newer {machines} can be served", floor=floor, machines=listed(names)
+            "with driver {floor} or newer {machines} can be included", floor=floor, machines=listed(names)
         )
         yield Advice(text, _needs_driver(floor, names))
 
@@ -263,7 +263,7 @@ def _parted(place: int, fleet: PartedMachines) -> Iterator[Advice]:
             names = fleet.named(1 << place)
             label = next(gpu.label for gpu in kind.target.gpus if gpu.capability == capability)
             text = tr(
-                "without the {gpu} {machines} can be served: {build}",
+                "without the {gpu} {machines} can be included: {build}",
                 gpu=label,
                 machines=listed(names),
                 build=_build(choice),

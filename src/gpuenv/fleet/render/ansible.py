@@ -110,7 +110,7 @@ def _checked(host: str) -> str:
     if _HOST.fullmatch(host) and host not in _PATTERNS:
         return host
     raise UsageError(
-        tr("`{name}` can't be the name of a host", name=host),
+        tr("`{name}` is not a valid host name", name=host),
         code="no-host-name",
         fixes=(Fix(tr("name the machine's file after the host: gpu1.json")),),
     )

@@ -101,7 +101,7 @@ def _unserved(fleet: FleetPlan) -> Iterator[str]:
     for one in fleet.unserved:
         reasons.setdefault(one.problem or "", []).append(one.name)
     for reason, names in reasons.items():
-        yield tr("not served: {names}: {reason}", names=listed(names), reason=one_line(reason))
+        yield tr("not supported: {names}: {reason}", names=listed(names), reason=one_line(reason))
 
 
 def render_fleet_data(fleet: FleetPlan) -> dict[str, Any]:

@@ -85,9 +85,9 @@ def _lines(text: str) -> str:
 
 def _remarks(run: FleetRun) -> Iterator[str]:
     if run.interrupted:
-        yield _remark(tr("interrupted: this is what was known by then"))
+        yield _remark(tr("interrupted: results up to this point"))
     if run.check:
-        yield _remark(tr("only told: nothing was changed on any machine"))
+        yield _remark(tr("dry run: no machine was changed"))
     yield from (_remark(warning.message) for warning in run.warnings)
 
 
@@ -105,7 +105,7 @@ def _wrong(run: FleetRun) -> Iterator[str]:
         return
     reasons = "".join(_reason(because.text) for because in error.because)
     fixes = "".join(_reason(tr("hint: {fix}", fix=fix.text)) for fix in error.fixes)
-    heading = tr("What went wrong")
+    heading = tr("Errors")
     yield f'<section class="wrong"><h2>{_text(heading)}</h2><ul>{reasons}{fixes}</ul></section>'
 
 
@@ -170,14 +170,14 @@ def _details(one: HostOutcome) -> Iterator[str]:
     facts = {tr("machine"): one.host, tr("state"): state_of(one), tr("environment"): one.environment}
     yield f"<dl>{''.join(_fact(name, value) for name, value in facts.items() if value)}</dl>"
     yield from _list(tr("because"), one.because)
-    yield from _list(tr("what would help"), one.fixes)
+    yield from _list(tr("possible solutions"), one.fixes)
     if one.verify is not None:
-        yield from _list(tr("proof"), tuple(map(str, one.verify.get("lines") or ())))
+        yield from _list(tr("verification"), tuple(map(str, one.verify.get("lines") or ())))
     if one.log.strip():
         yield f"<h3>{_text(tr('the last lines of the installer'))}</h3>{_lines(one.log)}"
     if one.machine is not None:
         problems = "\n".join(problem.message for problem in one.machine.problems)
-        yield f"<h3>{_text(tr('what it told'))}</h3>{_lines(render_machine_text(one.machine) + problems)}"
+        yield f"<h3>{_text(tr('its output'))}</h3>{_lines(render_machine_text(one.machine) + problems)}"
 
 
 def _fact(name: str, value: str) -> str:

@@ -28,18 +28,18 @@ _MOST_FIXES = 4
 _LAST_LINES = 4  # of an installer
 
 STATES: dict[OutcomeState, str] = {
-    "waiting": marked("not begun"),
+    "waiting": marked("not started"),
     "running": marked("interrupted"),
     "unreachable": marked("unreachable"),
     "failed": marked("failed"),
     "detected": marked("detected"),
-    "not-served": marked("not served"),
+    "not-served": marked("not supported"),
     "planned": marked("planned"),
-    "not-made": marked("not made"),
+    "not-made": marked("not created"),
     "made": marked("made"),
     "replaced": marked("replaced"),
     "unchanged": marked("unchanged"),
-    "would-make": marked("would be made"),
+    "would-make": marked("would be created"),
     "would-replace": marked("would be replaced"),
     "verified": marked("verified"),
     "not-verified": marked("not verified"),
@@ -134,11 +134,11 @@ def counts_in_words(run: FleetRun) -> str:
 # what went wrong
 
 _ERRORS: tuple[tuple[tuple[OutcomeState, ...], type[GpuenvError], str], ...] = (
-    (("not-made",), InstallFailed, marked("the environment could not be made on {count} of {all} machines")),
+    (("not-made",), InstallFailed, marked("environment not created on {count} of {all} machines")),
     (("not-verified",), VerificationFailed,
      marked("the environment does not work on {count} of {all} machines")),
     (("unreachable", "failed"), Unreachable,
-     marked("{count} of {all} machines could not be reached or asked")),
+     marked("{count} of {all} machines could not be reached or queried")),
     (("not-served",), Unsatisfiable, marked("{count} of {all} machines can't be served")),
 )  # fmt: skip
 _CODES = {5: "fleet-not-made", 6: "fleet-not-verified", 4: "fleet-unreachable", 3: "machines-not-served"}

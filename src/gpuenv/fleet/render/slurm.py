@@ -60,7 +60,7 @@ def render_slurm(
     text = f"{before}{_BEGIN}{filled}\n{_END}{after}"
     if len(text.encode()) > _LARGEST:
         raise UsageError(
-            tr("the script is larger than Slurm takes: {mib} MiB", mib=f"{len(text) / 1024**2:.1f}"),
+            tr("the script is larger than Slurm accepts: {mib} MiB", mib=f"{len(text) / 1024**2:.1f}"),
             code="script-too-large",
             fixes=(Fix(tr("plan for fewer groups: name their machines with --machine FILE")),),
         )
@@ -103,7 +103,7 @@ def _checked(host: str) -> str:
     if _HOST.fullmatch(host):
         return host
     raise UsageError(
-        tr("`{name}` can't be the name of a host", name=host),
+        tr("`{name}` is not a valid host name", name=host),
         code="no-host-name",
         fixes=(Fix(tr("name the machine's file after the host: gpu1.json")),),
     )

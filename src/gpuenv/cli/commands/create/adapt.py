@@ -59,7 +59,7 @@ def _check_alone(lab: Path | None, chosen: CreateArguments) -> None:
     other = next((option for option, value in given if value is not None), None)
     if other is not None:
         raise UsageError(
-            tr("--adapt and {option} both say what to install", option=other),
+            tr("--adapt and {option} are mutually exclusive: both define what to install", option=other),
             code="usage",
             fixes=(Fix(tr("leave one of the two out")),),
         )

@@ -243,7 +243,7 @@ def _tell_ways_in(result: creating.CreateResult) -> None:
     name = shlex.quote(result.name)
     made = tr("created {path}: `gpuenv run {name} -- python`", path=result.path, name=name)
     line = pasted_line(result.name, result.path, os.environ)
-    activate = tr("activate it: {line}", line=line)
+    activate = tr("activate it with: {line}", line=line)
     print_data("\n".join((made, activate, tr("interpreter, for an IDE: {python}", python=result.python))))
 
 
@@ -266,7 +266,7 @@ def _not_proven(
     error: VerificationFailed, result: creating.CreateResult, data: dict[str, Any]
 ) -> VerificationFailed:
     kept = (
-        tr("the environment that was there before is back")
+        tr("the previous environment was restored")
         if result.restored
         else tr("{path} is kept, recorded as not verified", path=result.path)
     )

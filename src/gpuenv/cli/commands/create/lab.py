@@ -24,7 +24,7 @@ def create_lab(
     """Make one environment of a lab's file, or all that are not there (or not verified) yet, one by one."""
     if chosen.from_lock is not None:
         raise UsageError(
-            tr("--from and --from-lock both say what is installed"),
+            tr("--from and --from-lock are mutually exclusive: both define what to install"),
             code="usage",
             fixes=(Fix(tr("leave one of the two out")),),
         )
@@ -35,7 +35,7 @@ def create_lab(
         return create_as_asked(name, options, verified, common)
     if common.as_json:
         raise UsageError(
-            tr("--json goes with one environment of {file}", file=path),
+            tr("--json works with a single environment of {file}", file=path),
             code="usage",
             fixes=(Fix(tr("name one of {names}", names=", ".join(f"`{one}`" for one in lab.names))),),
         )
@@ -44,7 +44,7 @@ def create_lab(
         if chosen.force or find_environment(one, os.environ) is None or is_resumed(one, options, verified):
             create_as_asked(one, options, verified, common)
         else:
-            note(tr("`{name}` is there already", name=one))
+            note(tr("`{name}` already exists", name=one))
     return 0
 
 

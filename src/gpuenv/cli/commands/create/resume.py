@@ -18,7 +18,7 @@ def create_resumed(unproven: Environment, devices: tuple[int, ...], common: Comm
     """Verify the environment, and end as `create` does."""
     place = unproven.place
     if not common.quiet:
-        note(tr("`{name}` is installed and was not verified yet", name=place.name))
+        note(tr("`{name}` is installed but not verified yet", name=place.name))
     with working(tr("verifying"), quiet=common.quiet):
         proof = prove_again(unproven, os.environ, detect(os.environ), devices)
     told = {"name": place.name, "path": str(place.path), "python": str(proof.located.python)}

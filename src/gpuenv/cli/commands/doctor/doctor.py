@@ -64,9 +64,9 @@ def _check(environment: str | None, asked: DoctorArguments) -> None:
     chosen = [name for name, given in (("ENV", environment), ("--python", asked.python)) if given]
     chosen += ["--findings"] if asked.findings else []
     if len(chosen) > 1:
-        raise UsageError(tr("{options} exclude each other", options=", ".join(chosen)), code="usage")
+        raise UsageError(tr("{options} are mutually exclusive", options=", ".join(chosen)), code="usage")
     if asked.findings and asked.fix:
-        raise UsageError(tr("--fix repairs what is here, not what --findings tells of"), code="usage")
+        raise UsageError(tr("--fix repairs this machine; it cannot be used with --findings"), code="usage")
 
 
 def _mend(named: str | None, asked: DoctorArguments, common: Common) -> int | None:
@@ -80,7 +80,7 @@ def _mend(named: str | None, asked: DoctorArguments, common: Common) -> int | No
     if not mending.mend(place):
         return None
     if not common.quiet:
-        note(tr("undid or finished what an interrupted gpuenv had left of {path}", path=place.path))
+        note(tr("an interrupted change of {path} was undone or completed", path=place.path))
     if os.path.lexists(place.path):
         return None
     if common.as_json:

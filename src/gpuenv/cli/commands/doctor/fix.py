@@ -108,7 +108,7 @@ def _not_helped(done: Repaired, data: dict[str, Any]) -> VerificationFailed:
     root = done.after.root
     cause = (root.cause or root.title) if root else ""
     return VerificationFailed(
-        tr("the repair did not help ({cause}); everything is as it was before", cause=cause),
+        tr("the repair did not help ({cause}); everything was restored", cause=cause),
         code="repair-undone",
         data=data,
     )

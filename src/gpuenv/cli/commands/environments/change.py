@@ -55,7 +55,7 @@ def install(name: str, words: list[str], files: list[Path], asked: ChangeArgumen
     new = parse_named(read.requirements)
     if not new:
         raise UsageError(
-            tr("nothing to install was named"),
+            tr("no packages to install were given"),
             code="usage",
             fixes=(Fix(tr("name it"), f"gpuenv install {shlex.quote(name)} REQ"),),
         )
@@ -103,7 +103,7 @@ def uninstall(name: str, packages: list[str], asked: ChangeArguments, common: Co
     planned = removal.change
     if removal.unneeded:
         text = tr(
-            "nothing needs {names} any more; --prune removes that as well", names=", ".join(removal.unneeded)
+            "{names} are no longer required; --prune removes them as well", names=", ".join(removal.unneeded)
         )
         planned = replace(planned, warnings=(*planned.warnings, PlanWarning("unneeded", text)))
     proving = replace(asked, verify=asked.verify and "torch" not in gone)
@@ -233,5 +233,5 @@ def _fetched(planned: PlannedChange, log: Path, common: Common) -> Provision | N
 
 
 def _undone(error: VerificationFailed, data: dict[str, Any]) -> VerificationFailed:
-    text = tr("{problem}; everything is as it was before", problem=error.message)
+    text = tr("{problem}; everything was restored", problem=error.message)
     return VerificationFailed(text, code=error.code, because=error.because, fixes=error.fixes, data=data)

@@ -48,7 +48,7 @@ def _bring_ipykernel(entry: EnteredEnvironment, asked: KernelArguments, common: 
     if entry.record is None or (common.as_json and not asked.yes):
         raise _without_ipykernel(entry)
     if not common.quiet:
-        note(tr("a kernel needs ipykernel, which is not in `{name}` yet", name=entry.name))
+        note(tr("a kernel needs ipykernel, which is not yet installed in `{name}`", name=entry.name))
     from gpuenv.cli.commands.environments.change import install  # noqa: PLC0415 - only where it is missing
 
     change = ChangeArguments(
@@ -65,7 +65,7 @@ def _without_ipykernel(entry: EnteredEnvironment) -> UsageError:
     else:
         fix = Fix(tr("install it"), f"gpuenv install {name} ipykernel")
     return UsageError(
-        tr("a kernel needs ipykernel, which is not in `{name}` yet", name=entry.name),
+        tr("a kernel needs ipykernel, which is not yet installed in `{name}`", name=entry.name),
         code="no-ipykernel",
         fixes=(fix,),
     )

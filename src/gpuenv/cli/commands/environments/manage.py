@@ -43,7 +43,7 @@ def list_environments(common: Common, *, everything: bool) -> int:
         return 0
     print_warnings(warnings)
     if not rows and not common.quiet:
-        note(tr("no environments yet: `gpuenv create NAME` makes one"))
+        note(tr("no environments yet: create one with `gpuenv create NAME`"))
     if rows:
         print_data(render_table([shown_environment(row) for row in rows], _COLUMNS))
     return 0

@@ -27,5 +27,5 @@ def rename(old: str, new: str, common: Common) -> int:
     if not common.quiet:
         note(tr("renamed {path} to {new}", path=before.path, new=place.path))
         for folder in renamed.kernels:
-            note(tr("its kernel is `{name}` now, in {path}", name=folder.name, path=folder))
+            note(tr("its kernel is now `{name}`, in {path}", name=folder.name, path=folder))
     return 0

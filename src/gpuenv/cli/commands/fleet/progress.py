@@ -15,8 +15,8 @@ from gpuenv.fleet.run_model import Action, HostOutcome
 from gpuenv.i18n.messages import marked, tr
 
 _ACTIONS: dict[Action, str] = {
-    "detect": marked("asking the machines what they are ({count})"),
-    "create": marked("making the environment ({count})"),
+    "detect": marked("detecting the machines ({count})"),
+    "create": marked("creating the environment ({count})"),
     "verify": marked("verifying ({count})"),
 }
 _LONGEST = 160  # characters of a line
