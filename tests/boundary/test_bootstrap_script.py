@@ -26,7 +26,7 @@ PAPER = "create paper torch==2.14.* --yes"
 @pytest.fixture(params=every(3, SHELLS))
 def machine(request: pytest.FixtureRequest, tmp_path: Path) -> ScriptMachine:
     if shutil.which(request.param.split()[0]) is None:
-        pytest.skip(f"{request.param} is not there")
+        pytest.skip(f"{request.param} was not found")
     return make_machine(tmp_path, request.param)
 
 

@@ -253,7 +253,7 @@ def test_a_folder_that_is_nowhere_is_absent(site: Site, client: HttpClient, stat
         site.at(f"/nvidia/linux-64/{name}", refusing(status))  # type: ignore[arg-type]
     channel = CondaChannel("nvidia", (f"{site.url}/nvidia", f"{site.url}/elsewhere/nvidia"))
     listing = read_channel(channel, "linux-64", NAMES, client)
-    assert (listing.absent, listing.url, listing.problem) == (True, None, "has no such folder")
+    assert (listing.absent, listing.url, listing.problem) == (True, None, "has no such directory")
     assert not read_channel(CondaChannel("x", (dead_url(),)), "linux-64", NAMES, client).absent
 
 
@@ -280,7 +280,7 @@ def test_a_channel_in_a_directory_is_read(
         assert (files(listing), listing.problem) == (EXPECTED, None)
         assert all(record.url == f"{url}/linux-64/{record.filename}" for record in listing.records)
     gone = read_channel(CondaChannel("mine", (f"{url}/gone",)), "linux-64", NAMES, client)
-    assert (gone.absent, gone.problem) == (True, "has no such folder")
+    assert (gone.absent, gone.problem) == (True, "has no such directory")
 
 
 def test_py_rattlers_own_shards_are_read(tmp_path: Path, site: Site, client: HttpClient) -> None:

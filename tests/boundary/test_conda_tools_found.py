@@ -108,7 +108,7 @@ def test_a_tool_that_says_nothing_is_broken(tmp_path: Path, calling: Calling) ->
 
 def test_a_missing_tool_is_told_with_the_one_that_is_there(tmp_path: Path, calling: Calling) -> None:
     faked(tmp_path, "micromamba")
-    with pytest.raises(UsageError, match="conda is not there") as caught:
+    with pytest.raises(UsageError, match="conda was not found") as caught:
         find("conda", calling.environ, tmp_path)
     assert caught.value.fixes[0].command == "--manager micromamba"
 

@@ -232,7 +232,7 @@ def test_a_torch_that_nothing_hides_is_incomplete(patient: Patient) -> None:
     patient.with_gpu(L4).with_torch().proof = hidden
     root = patient.diagnosis().root
     assert root is not None
-    assert (root.id, root.fix) == ("D54", "install it anew")
+    assert (root.id, root.fix) == ("D54", "reinstall it")
     assert "incomplete" in str(root.cause)
     (patient.work / "torch.py").write_text("")
     assert of(patient.diagnosis(), "D54").fix == "rename it"

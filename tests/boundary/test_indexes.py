@@ -210,7 +210,7 @@ def test_a_page_that_is_no_index_is_a_problem_and_not_remembered(
 ) -> None:
     site.page("/simple/torch/", body)
     (listing,) = read(site, "/simple", client)
-    assert listing.problem == "answers with a page that is no index"
+    assert listing.problem == "returned a page that is not an index"
     site.page("/simple/torch/", index(WHEEL))
     assert names(read(site, "/simple", client)[0]) == [WHEEL]
 
@@ -228,7 +228,7 @@ def test_garbled_json_is_a_problem(site: Site, client: HttpClient, body: str) ->
     site.page("/simple/torch/", body, Content_Type="application/vnd.pypi.simple.v1+json")
     (listing,) = read(site, "/simple", client)
     assert listing.problem
-    assert listing.problem.startswith("answers with a page that is no index")
+    assert listing.problem.startswith("returned a page that is not an index")
 
 
 def test_names_that_do_not_parse_are_reported_with_their_project(site: Site, client: HttpClient) -> None:

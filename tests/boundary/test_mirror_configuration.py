@@ -53,9 +53,9 @@ def test_files_as_editors_leave_them_are_read(file: Path, text: str) -> None:
     [
         (b"[[mirror", "can't be read"),
         (b"\xff\xfe", "can't be read"),
-        (b"mirror = 1\n", "no list of tables"),
-        (b"mirror = [1]\n", "mirror 1 (?): a mirror is no table"),
-        ((LAB + LAB).encode(), "`lab` stands there twice"),
+        (b"mirror = 1\n", "not a list of tables"),
+        (b"mirror = [1]\n", "mirror 1 (?): a mirror is not a table"),
+        ((LAB + LAB).encode(), "`lab` is defined twice"),
         (LAB.replace("https://", "").encode(), "mirror 1 (lab): `pypi`: `simple`: "),
         (b"a = " + b"[" * 5000, "can't be read"),
     ],
@@ -89,8 +89,8 @@ def test_an_entry_of_a_shipped_name_keeps_what_is_known_of_the_mirror(file: Path
         ((("lab", "old"), ("den", "OLD")), "`old` means both `lab` and `den`"),
         ((("lab", "den"), ("den",)), "`den` means both `den` and `lab`"),
         ((("lab", "tuna"),), "`tuna` means both `tuna` and `lab`"),
-        ((("lab", "auto"),), "`auto` is a word of --mirror"),
-        ((("auto",),), "`auto` is a word of --mirror"),
+        ((("lab", "auto"),), "`auto` is already a word of --mirror"),
+        ((("auto",),), "`auto` is already a word of --mirror"),
     ],
 )
 def test_words_of_own_mirrors_that_mean_something_else_already_are_told(

@@ -59,7 +59,7 @@ def test_where_slurm_is_missing_or_silent_it_is_a_usage_error(
     assert why(path)[0] == "slurm-failed"
     program(path, "sinfo", "exec sleep 600")
     monkeypatch.setattr(slurm, "_ASK_S", 0.2)
-    assert why(path) == ("slurm-failed", "Slurm does not respond it was not done after 0.2 s")
+    assert why(path) == ("slurm-failed", "Slurm does not respond it timed out after 0.2 s")
     program(path, "sinfo", ":")
     assert why(path) == ("no-hosts", "Slurm has no nodes in the partition `gpu`")
     program(path, "sinfo", NODES)

@@ -203,7 +203,7 @@ def test_a_hang_names_the_test_that_never_ended(environment: Environment) -> Non
     torch = environment.with_torch(**CUDA, faults=[["convolution", "cuda:0", "hang"]])
     result = torch.verify(timeout_s=5.0)
     assert _codes(result) == ["hung"]
-    assert "`convolution` on GPU 0: it was not done after 5 s" in result.verdict.problems[0].text
+    assert "`convolution` on GPU 0: it timed out after 5 s" in result.verdict.problems[0].text
     assert _tests(result.data["devices"][0])["matmul"]
 
 

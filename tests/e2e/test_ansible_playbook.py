@@ -145,7 +145,7 @@ def test_machines_without_a_plan_are_told_and_the_others_get_their_playbook(
     save(tmp_path / "saved", "old", with_pythons(gpu_machine("340.29", "Tesla K40c")))
     done = plan(maker, "--machines", tmp_path / "saved", "-o", tmp_path / "out")
     assert done.status == 3
-    assert "2 of 3 machines can't be served" in done.err
+    assert "2 of 3 machines are not supported" in done.err
     assert "windows: machines with Windows" in done.err
     text = (tmp_path / "out" / "playbook.yml").read_text(encoding="utf-8")
     assert '- "p100"' in text

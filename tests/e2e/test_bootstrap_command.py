@@ -25,7 +25,7 @@ from gpuenv import __version__
 
 TORCH = "2.14.1"
 VICIOUS = "/srv/a'b; rm -rf $HOME `id` \\"
-needs_sh = pytest.mark.skipif(shutil.which("dash") is None, reason="dash is not there")
+needs_sh = pytest.mark.skipif(shutil.which("dash") is None, reason="dash was not found")
 
 
 def commands(script: str, home: Path) -> list[str]:

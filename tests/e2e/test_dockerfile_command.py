@@ -105,7 +105,7 @@ def test_a_cpu_image_that_nobody_asked_for_is_told(program: Program, mirrors: tu
     wanted = ("torch==2.14.1", "--python", PYTHON)
     told = program.run("dockerfile", *wanted, *mirrors)
     assert "# a CPU build: torch will not use a GPU\n" in told.out
-    assert "say what it is for, such as --gpu 8.6" in told.err
+    assert "specify the target, such as --gpu 8.6" in told.err
     assert "such as --gpu" not in program.run("dockerfile", *wanted, "--cuda", "cpu", *mirrors).err
 
 

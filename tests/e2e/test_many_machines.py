@@ -151,7 +151,7 @@ def test_files_that_are_no_machines_and_machines_that_nothing_serves_do_not_stop
     printed = shared.run("plan", "--machines", lab, *mirrors)
     assert printed.status == 3
     assert "not served: no-driver:" in printed.out
-    assert "12 of 14 machines can't be served" in printed.err
+    assert "12 of 14 machines are not supported" in printed.err
 
 
 def test_a_named_file_that_is_no_machine_is_bad_input(

@@ -269,10 +269,10 @@ def test_where_no_mirror_answers_either_it_is_said_once(planner: Planner, networ
         plan = planner.plan(table(H100_535))
     assert isinstance(outcome, Unreachable)
     assert len(outcome.because) == 3
-    assert outcome.because[-1].text.startswith("none of the mirrors answered either")
+    assert outcome.because[-1].text.startswith("none of the mirrors responded either")
     assert "+" not in versions(plan)["torch"]
     told = [warn.message for warn in plan.warnings if warn.code != "left-out" and "mirror" in warn.message]
-    assert told == [f"{network.official.host} could not be reached, nor could any mirror"]
+    assert told == [f"{network.official.host} could not be reached, and no mirror either"]
 
 
 @pytest.mark.parametrize("way", ["official", "own index", "no index", "offline"])

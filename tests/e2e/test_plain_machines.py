@@ -132,7 +132,7 @@ def in_read_only_home(machine: Program, *arguments: str) -> Done:
 def bubblewrap() -> None:
     program = shutil.which("bwrap")
     if program is None or subprocess.run([program, "--bind", "/", "/", "true"], check=False).returncode:
-        pytest.skip("bubblewrap is not there, or may not be used")
+        pytest.skip("bubblewrap was not found, or may not be used")
 
 
 @pytest.mark.usefixtures("bubblewrap")

@@ -57,9 +57,14 @@ def status(scene: Scene) -> str | None:
 def traceback(scene: Scene) -> str | None:
     """Nothing of Python's own shows."""
     said = scene.done.err  # --json may quote what another Python has shown
-    if "defect of gpuenv" in scene.done.out:
+    if "internal error, please report it" in scene.done.out:
         return "a defect"
-    for word in ("Traceback (most recent", "Exception ignored", "Fatal Python error", "defect of gpuenv"):
+    for word in (
+        "Traceback (most recent",
+        "Exception ignored",
+        "Fatal Python error",
+        "internal error, please report it",
+    ):
         if word in said:
             if before_gpuenv(scene.done.err):
                 scene.notes.append("Python itself was struck")

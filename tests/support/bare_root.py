@@ -141,7 +141,7 @@ def lacking() -> str | None:
     """Why no bare root can be made here."""
     for name in ("bwrap", "dash", "busybox", "curl", "bzip2", "flock"):
         if shutil.which(name) is None:
-            return f"{name} is not there"
+            return f"{name} was not found"
     if Path(sys.base_prefix) == Path("/usr"):
         return "the interpreter of these tests is the system's, which a bare machine does not have"
     tried = subprocess.run(

@@ -159,7 +159,7 @@ def lacking() -> str | None:
     try:
         done = subprocess.run(probe, capture_output=True, check=False)
     except FileNotFoundError:
-        return "unshare is not there"
+        return "unshare was not found"
     return "mounting is not allowed here" if done.returncode else None
 
 

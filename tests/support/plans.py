@@ -45,10 +45,10 @@ def plan(**facts: Any) -> Plan:
         constraints=("setuptools<82",),
         sources=Sources(None, (), (f"{INDEX}/torch/", f"{INDEX}/torchvision/")),
         steps=(
-            Step(("uv", "venv", "--python", "3.12", ".venv"), "make an environment with Python 3.12"),
+            Step(("uv", "venv", "--python", "3.12", ".venv"), "create an environment with Python 3.12"),
             Step(
                 ("uv", "pip", "install", "--python", ".venv", "torch==2.14.1+cu126", "numpy>=1.26"),
-                "install torch from where its build lies",
+                "install torch from the source of its build",
             ),
         ),
         why=(Because("CUDA 12.6 needs driver 525.60.13 or newer", "matrix cuda.json"),),

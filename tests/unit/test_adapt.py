@@ -481,7 +481,7 @@ def test_different_pins_of_one_project_are_refused_with_their_places() -> None:
     with pytest.raises(UsageError, match="torch is required in different releases") as refused:
         request_of(found, Asked((V100,)).request())
     assert [one.text for one in refused.value.because] == [
-        "requirements.txt:1 requires `torch==1.7.1`", "requirements.txt:2 asks for `torch==1.8.0`",
+        "requirements.txt:1 requires `torch==1.7.1`", "requirements.txt:2 requires `torch==1.8.0`",
     ]  # fmt: skip
     marked = left(
         "torch==1.7.1 ; python_version < '3.9'", "torch==1.8.0 ; python_version >= '3.9'", "torch==1.8"

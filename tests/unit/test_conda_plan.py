@@ -77,7 +77,7 @@ def test_no_failure_is_a_plan(name: str, tool: Tool) -> None:
 def test_null_stands_for_an_empty_list(tool: Tool) -> None:
     """Of micromamba 1.5."""
     assert parse_dry_run(transcript("m1-dry-json").out, "micromamba")[0].constrains != ()
-    with pytest.raises(ValueError, match="plans no package"):
+    with pytest.raises(ValueError, match="planned no package"):
         parse_dry_run('{"success": true, "actions": {"LINK": null}}', tool)
 
 

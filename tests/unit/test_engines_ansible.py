@@ -88,8 +88,8 @@ def test_what_is_shown_prints_and_is_not_long(text: str) -> None:
 
 
 def test_the_errors_are_the_last_words_else_the_last_lines() -> None:
-    assert last_words("PLAY [x]\nERROR! no such module\nit is not there\n") == (
-        "ERROR! no such module\nit is not there"
+    assert last_words("PLAY [x]\nERROR! no such module\nit was not found\n") == (
+        "ERROR! no such module\nit was not found"
     )
     assert last_words("[WARNING]: nothing") == "[WARNING]: nothing"
     assert last_words("") == ""

@@ -84,7 +84,7 @@ def test_the_images_are_of_cuda_releases_that_the_matrix_knows() -> None:
         ("cuda-devel", "3.11", CU126, "--python 3.12"),
         ("cuda-runtime", "3.12", CudaVersion(12, 1), "--python 3.10"),
         ("cuda-devel", "3.12", CudaVersion(11, 3), "--cuda 13.2"),
-        ("cuda-devel", "3.12", None, "leave it out"),
+        ("cuda-devel", "3.12", None, "omit it"),
         ("slim", "3.6", CU126, "--base registry.example.com/lab/base:1.2"),
     ],
 )
@@ -112,7 +112,7 @@ def test_a_tag_or_a_digest_is_wanted() -> None:
     for fixed in ("a:1", f"a@sha256:{'0' * 64}", f"a:latest@sha256:{'0' * 64}", "localhost/a/b-c:v1_2.3"):
         assert parse_reference(fixed) == fixed
     for moving in ("a", "a:latest", "registry.example.com:5000/a"):
-        with pytest.raises(UsageError, match="no fixed image"):
+        with pytest.raises(UsageError, match="not a fixed image"):
             parse_reference(moving)
 
 

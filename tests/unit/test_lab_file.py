@@ -90,7 +90,7 @@ def test_what_is_said_for_all_holds_where_an_environment_says_nothing_else() -> 
             "[gpuenv]\nversion = '1'\nwheel = 'x'\n[environments.x]",
             "`gpuenv.version` and `gpuenv.wheel` are mutually exclusive",
         ),
-        ("mirror = 3\n[environments.x]", "`mirror` is no list of tables"),
+        ("mirror = 3\n[environments.x]", "`mirror` is not a list of tables"),
     ],
 )  # fmt: skip
 def test_what_it_can_not_mean_is_told_by_its_key(text: str, told: str) -> None:

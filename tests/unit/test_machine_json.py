@@ -107,7 +107,7 @@ def gpu(**fields: Any) -> dict[str, Any]:
         (gpu(index=True), "gpus[0].index: expected a whole number, got true"),
         (gpu(index=-1), "gpus[0].index: expected a whole number, got -1"),
         (gpu(visible="yes"), 'gpus[0].visible: expected true or false, got "yes"'),
-        (changed(gpus=[{"index": 0}, {"index": 0}]), "gpus[1].index: 0 is there already"),
+        (changed(gpus=[{"index": 0}, {"index": 0}]), "gpus[1].index: 0 is a duplicate"),
         (changed(gpus={}), "gpus: expected a list, got an object"),
         (changed(gpus=["H100"]), 'gpus[0]: expected an object, got "H100"'),
         (changed(driver="535"), 'driver: expected an object, got "535"'),

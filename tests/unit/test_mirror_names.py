@@ -107,12 +107,15 @@ def test_hosts_are_the_same_in_any_case() -> None:
 @pytest.mark.parametrize(
     ("entry", "told"),
     [
-        ("lab", "no table"),
+        ("lab", "not a table"),
         ({"pypi": OWN["pypi"]}, "`name` is missing"),
         ({"name": "lab"}, "none of the parts"),
         ({**OWN, "name": "../lab"}, "`name`"),
         ({**OWN, "pypi": "https://mirror.lab.example"}, "`pypi`: "),
-        ({**OWN, "pypi": {"simple": "mirror.lab.example"}}, "`simple`: `mirror.lab.example` is no address"),
+        (
+            {**OWN, "pypi": {"simple": "mirror.lab.example"}},
+            "`simple`: `mirror.lab.example` is not a valid address",
+        ),
         ({**OWN, "torch": {"address": "https://a.example/whl", "layout": "flat"}}, "{variant}"),
         ({**OWN, "torch": {"address": "https://a.example/whl", "layout": "deep"}}, "`layout`"),
         ({**OWN, "trusted": True}, "unknown: `trusted`"),

@@ -16,7 +16,7 @@ from gpuenv.bootstrap.model import HeldFile, MicromambaFile, ScriptPath
 from gpuenv.bootstrap.render import quote, render_bootstrap
 from gpuenv.model.errors import UsageError
 
-needs_sh = pytest.mark.skipif(shutil.which("dash") is None, reason="dash is not there")
+needs_sh = pytest.mark.skipif(shutil.which("dash") is None, reason="dash was not found")
 FULL = asked(
     environment("paper", "torch==2.14.*", "numpy<2; python_version < '3.13'", "--mirror", "nju"),
     environment(

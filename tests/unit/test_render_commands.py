@@ -25,9 +25,9 @@ def test_the_whole_script() -> None:
     assert render_commands(plan()) == (
         "# NVIDIA H100 (9.0), driver 535.104.05 (up to CUDA 12.2)\n"
         "# torch 2.14.1+cu126 · torchvision 0.29.1+cu126 · numpy>=1.26 · `setuptools<82` · Python 3.12 · uv\n"
-        "# make an environment with Python 3.12\n"
+        "# create an environment with Python 3.12\n"
         "uv venv --python 3.12 .venv\n"
-        "# install torch from where its build lies\n"
+        "# install torch from the source of its build\n"
         "uv pip install --python .venv torch==2.14.1+cu126 'numpy>=1.26'\n"
     )
 

@@ -128,7 +128,7 @@ def test_one_endless_member_is_not_held() -> None:
         for _ in range(40):
             yield b"x" * (1 << 20)
 
-    with pytest.raises(ValueError, match="far too long"):
+    with pytest.raises(ValueError, match="too long"):
         parse_repodata(pieces(), TORCH)
 
 
@@ -200,7 +200,7 @@ def test_a_shard_that_is_another_file_is_refused() -> None:
     files = shards(repodata("linux-64", PACKAGES))
     (digest,) = (digest for _, digest in parse_shard_index(files[SHARDS], TORCH).shards)
     data = files[f"shards/{digest}.msgpack.zst"]
-    with pytest.raises(ValueError, match="another file"):
+    with pytest.raises(ValueError, match="differs from the file"):
         parse_shard(data[:-1], digest, "pytorch")
 
 

@@ -103,10 +103,10 @@ def test_a_crash_is_told_once_beside_the_failures_before_it() -> None:
         devices=(replace(L4, tests=(FAILED, unfinished)),),
         running=RunningStep("nms", 0),
         complete=False,
-        stop=Stop("hung", "it was not done after 300 s"),
+        stop=Stop("hung", "it timed out after 300 s"),
     )
     assert [problem.text for problem in judge(report, WANTS_GPU).problems] == [
-        "torch did not survive `nms` on GPU 0: it was not done after 300 s",
+        "torch did not survive `nms` on GPU 0: it timed out after 300 s",
         "`matmul` failed on GPU 0: no kernel image",
     ]
 

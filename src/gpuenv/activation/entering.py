@@ -71,7 +71,7 @@ def find_entry(name: str, environ: Mapping[str, str]) -> EnteredEnvironment:
         raise UsageError(
             tr("`{path}` can't be put on PATH: it has a `{separator}`", path=root, separator=os.pathsep),
             code="bad-path",
-            fixes=(Fix(tr("make it at another path")),),
+            fixes=(Fix(tr("create it at another path")),),
         )
     mark_used(root)
     return EnteredEnvironment(name, root, environment.record)
@@ -84,7 +84,7 @@ def _check_python(name: str, path: Path) -> None:
             code="broken-environment",
             fixes=(
                 Fix(tr("see what is wrong with it"), f"gpuenv doctor {shlex.quote(name)}"),
-                Fix(tr("make it anew"), f"gpuenv create {shlex.quote(name)} --force"),
+                Fix(tr("recreate it"), f"gpuenv create {shlex.quote(name)} --force"),
             ),
         )
 

@@ -154,7 +154,7 @@ def refused(failures: list[tuple[Solution, Unresolvable]]) -> Unsatisfiable:
         tr("the other packages of the project cannot be installed together"),
         code="requirements-conflict",
         because=tuple(Because(text, BY_UV) for text in dict.fromkeys(texts)),
-        fixes=(Fix(tr("loosen or leave out the requirement named above")),),
+        fixes=(Fix(tr("relax or remove the requirement named above")),),
         data={"message": failures[0][1].message},
     )
 
@@ -282,7 +282,7 @@ def why_of(moved: PackageUpgrade, stack: Stack) -> str:
     if moved.because is None:
         return tr("it is not compatible with the others on Python {python}", python=python)
     demands = tuple(
-        tr("{package} needs {needs}", package=one.package, needs=one.needs)
+        tr("{package} requires {needs}", package=one.package, needs=one.needs)
         for one in moved.because.demands
         if moved.project in (one.package.partition("=")[0], Requirement(one.needs).name)
     )

@@ -149,7 +149,7 @@ def _table(document: Table, key: str, where: str) -> Table:
 def _mirrors(document: Table) -> tuple[Table, ...]:
     entries = document.get("mirror", [])
     if not isinstance(entries, list) or not all(isinstance(one, Mapping) for one in entries):
-        raise ValueError(tr("`mirror` is no list of tables"))
+        raise ValueError(tr("`mirror` is not a list of tables"))
     return tuple(entries)
 
 

@@ -144,7 +144,7 @@ def _contradicted(opened: Opened, new: tuple[Requirement, ...]) -> tuple[Because
 def because_of(outcome: Unresolvable) -> tuple[Because, ...]:
     """Return who demands what, of torch first, or the resolver's own words."""
     demands = outcome.demands_on(STACK) or outcome.demands
-    texts = (tr("{package} needs {needs}", package=one.package, needs=one.needs) for one in demands)
+    texts = (tr("{package} requires {needs}", package=one.package, needs=one.needs) for one in demands)
     return tuple(Because(text, "uv pip install") for text in dict.fromkeys(texts)) or (
         Because(outcome.message, "uv pip install"),
     )
@@ -277,5 +277,5 @@ def _refused(opened: Opened, new: tuple[Requirement, ...], conflict: Conflict) -
         ),
         code="requirements-conflict",
         because=conflict.because,
-        fixes=(Fix(tr("loosen or leave out the requirement named above")),),
+        fixes=(Fix(tr("relax or remove the requirement named above")),),
     )

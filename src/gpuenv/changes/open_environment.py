@@ -126,7 +126,7 @@ def open_environment(name: str, environ: Mapping[str, str], *, change: bool = Fa
         raise UsageError(
             tr("the record of `{name}` cannot be read: {problem}", name=name, problem=record.problem),
             code="record-unreadable",
-            fixes=(Fix(tr("make it anew"), f"gpuenv create {word} --force"),),
+            fixes=(Fix(tr("recreate it"), f"gpuenv create {word} --force"),),
         )
     if not python.exists():
         raise UsageError(
@@ -134,7 +134,7 @@ def open_environment(name: str, environ: Mapping[str, str], *, change: bool = Fa
             code="broken-environment",
             fixes=(
                 Fix(tr("see what is wrong with it"), f"gpuenv doctor {word}"),
-                Fix(tr("make it anew"), f"gpuenv create {word} --force"),
+                Fix(tr("recreate it"), f"gpuenv create {word} --force"),
             ),
         )
     return Opened(place, record, python, read_installed(place.path), _asked(record.plan))

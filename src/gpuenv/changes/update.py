@@ -73,7 +73,7 @@ def _check_movable(opened: Opened) -> None:
                 name=opened.place.name,
             ),
             code="condas-torch",
-            fixes=(Fix(tr("make it anew"), f"gpuenv create {opened.word} --force"),),
+            fixes=(Fix(tr("recreate it"), f"gpuenv create {opened.word} --force"),),
         )
 
 

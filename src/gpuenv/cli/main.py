@@ -70,14 +70,14 @@ def _run(arguments: list[str], reporter: _Reporter) -> int:
 def beyond_limits(error: Exception) -> UsageError | None:
     """Return the error for a text that no parser can take: most are checked where they are read."""
     if isinstance(error, RecursionError):
-        reason = tr("what was read is nested too deeply")
+        reason = tr("the input is nested too deeply")
     elif isinstance(error, MemoryError):
-        reason = tr("there is not enough memory for what was read")
+        reason = tr("not enough memory for the input")
     elif _TOO_MANY_DIGITS in str(error):
-        reason = tr("a number in what was read has too many digits")
+        reason = tr("the input has a number with too many digits")
     else:
         return None
-    fix = Fix(tr("look at the files and indexes that the command reads"))
+    fix = Fix(tr("check the files and indexes that the command reads"))
     return UsageError(reason, code="input-too-large", fixes=(fix,))
 
 
@@ -114,9 +114,9 @@ def _check_directory() -> None:
         os.getcwd()  # noqa: PTH109 - the question is whether it can be told
     except OSError as error:
         raise UsageError(
-            tr("the directory this runs in can't be read: {error}", error=reason_of(error)),
+            tr("the current directory cannot be read: {error}", error=reason_of(error)),
             code="no-directory",
-            fixes=(Fix(tr("change to one that is there"), "cd"),),
+            fixes=(Fix(tr("change to an existing one"), "cd"),),
         ) from None
 
 
@@ -158,7 +158,7 @@ class _Reporter:
         return self.report(usage_error(error))
 
     def interrupted(self) -> int:
-        return self._say(INTERRUPTED, "interrupted", tr("interrupted; nothing half-made is left"))
+        return self._say(INTERRUPTED, "interrupted", tr("interrupted; partial files were removed"))
 
     def declined(self) -> int:
         return self._say(INTERRUPTED, "declined", tr("nothing was changed"))
@@ -166,7 +166,7 @@ class _Reporter:
     def defect(self, error: Exception) -> int:
         place = _save_report(error)
         text = tr(
-            "this is a defect of gpuenv ({kind}: {error}); a report was saved to {place}",
+            "internal error, please report it ({kind}: {error}); a report was saved to {place}",
             kind=type(error).__name__,
             error=output.without_passwords(str(error).splitlines()[0] if str(error) else ""),
             place=place,

@@ -66,7 +66,7 @@ def read_journal(place: EnvironmentPaths) -> Journal | None:
 
 def _of(place: EnvironmentPaths, journal: Journal) -> Journal:
     if EnvironmentPaths(place.store, place.name, journal.path).key != place.key:
-        raise ValueError(tr("it is named after another path than `{path}`", path=journal.path))
+        raise ValueError(tr("its name refers to another path than `{path}`", path=journal.path))
     return journal
 
 

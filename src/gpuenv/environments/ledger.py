@@ -108,7 +108,7 @@ def read_proven(file: Path, limit: int) -> bytes:
 
 def _of(place: EnvironmentPaths, path: str, entry: LedgerEntry) -> LedgerEntry:
     if path != _real(place):
-        raise ValueError(tr("it is named after another path than `{path}`", path=path))
+        raise ValueError(tr("its name refers to another path than `{path}`", path=path))
     return entry
 
 

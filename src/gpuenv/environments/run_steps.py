@@ -78,4 +78,6 @@ def remove_logs(place: EnvironmentPaths) -> None:
 
 def check_space(place: EnvironmentPaths, needed: int) -> None:
     """Raise InstallFailed when fewer than `needed` bytes are free where the environment goes."""
-    check_room(place.path, needed, tr("make room, or set GPUENV_DATA_DIR to a directory on a larger disk"))
+    check_room(
+        place.path, needed, tr("free disk space, or set GPUENV_DATA_DIR to a directory on a larger disk")
+    )

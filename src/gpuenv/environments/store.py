@@ -105,7 +105,7 @@ def _named(root: Path) -> Path:
         len(os.fsencode(root)) > _LONGEST_PATH or any(_length(part) > _LONGEST_PART for part in root.parts)
     ):
         raise UsageError(
-            tr("no environment can be kept in `{path}`: {problem}", path=f"{str(root)[:_SHOWN]}…",
+            tr("environments cannot be kept in `{path}`: {problem}", path=f"{str(root)[:_SHOWN]}…",
                problem=tr("it is longer than any system allows")),
             code="bad-path",
             fixes=(Fix(tr("set {variable} to another directory", variable="GPUENV_DATA_DIR")),),

@@ -79,7 +79,7 @@ def check_brought(path: Path, download: Download, needed: int) -> None:
         ),
         code="disk-full",
         because=(Because(tr("{free} bytes are free", free=free), str(existing_part(path))),),
-        fixes=(Fix(tr("make room, or set GPUENV_DATA_DIR to a directory on a larger disk")),),
+        fixes=(Fix(tr("free disk space, or set GPUENV_DATA_DIR to a directory on a larger disk")),),
     )
 
 

@@ -34,7 +34,7 @@ def choose_engine(options: EngineOptions, environ: Mapping[str, str]) -> Engine:
         raise UsageError(
             tr("--inventory (Ansible) and --partition (Slurm) are mutually exclusive"),
             code="usage",
-            fixes=(Fix(tr("leave one of the two out")),),
+            fixes=(Fix(tr("omit one of the two")),),
         )
     if options.inventory:
         from gpuenv.fleet.engines.ansible import Ansible  # noqa: PLC0415 - one engine is enough

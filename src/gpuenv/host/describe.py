@@ -54,7 +54,7 @@ def _on_platform(base: Machine | None, platform: str | None) -> Machine:
     name = platform or "linux-64"
     if name not in _SYSTEMS:
         raise UsageError(
-            tr("`{platform}` is no platform that gpuenv knows", platform=name),
+            tr("`{platform}` is not a known platform", platform=name),
             code="unknown-platform",
             fixes=tuple(Fix(tr("use --platform {name}", name=known)) for known in PLATFORMS),
         )
@@ -79,7 +79,7 @@ def _on_platform(base: Machine | None, platform: str | None) -> Machine:
 def _with_glibc(machine: Machine, glibc: str) -> Machine:
     if not _GLIBC.fullmatch(glibc.strip()):
         raise UsageError(
-            tr("`{glibc}` is no glibc version", glibc=glibc),
+            tr("`{glibc}` is not a valid glibc version", glibc=glibc),
             code="bad-glibc",
             fixes=(Fix(tr("write it as `ldd --version` does: --glibc 2.31")),),
         )
@@ -87,7 +87,7 @@ def _with_glibc(machine: Machine, glibc: str) -> Machine:
         raise UsageError(
             tr("--glibc does not apply to {os}", os=machine.system.os),
             code="bad-glibc",
-            fixes=(Fix(tr("leave it out, or add --platform linux-64")),),
+            fixes=(Fix(tr("omit it, or add --platform linux-64")),),
         )
     system = replace(machine.system, libc="glibc", libc_version=glibc.strip())
     source = "option --glibc"
@@ -124,11 +124,9 @@ def _read_gpu(index: int, text: str, knowledge: Knowledge) -> tuple[Gpu, str]:
         raise _unknown_gpu(text, knowledge)
     if fact.ambiguous:
         raise UsageError(
-            tr("cards of different compute capability are called `{name}`", name=fact.name),
+            tr("`{name}` is ambiguous: it names GPUs of several compute capabilities", name=fact.name),
             code="ambiguous-gpu",
-            fixes=(
-                Fix(tr("say which one by its compute capability, such as --gpu {one}", one=fact.capability)),
-            ),
+            fixes=(Fix(tr("specify its compute capability, such as --gpu {one}", one=fact.capability)),),
         )
     return Gpu(index, text.strip(), fact.capability), tr("matrix: product name `{name}`", name=fact.name)
 
@@ -144,7 +142,7 @@ def _unknown_gpu(text: str, knowledge: Knowledge) -> UsageError:
     close = tuple(
         Fix(tr('did you mean --gpu "{name}"?', name=name)) for name in knowledge.suggest_names(text)
     )
-    by_capability = Fix(tr("or say its compute capability, such as --gpu 8.6"))
+    by_capability = Fix(tr("or specify its compute capability, such as --gpu 8.6"))
     return UsageError(
         tr("no GPU called `{name}` is known", name=text), code="unknown-gpu", fixes=(*close, by_capability)
     )
@@ -154,7 +152,7 @@ def _with_driver(machine: Machine, driver: str, knowledge: Knowledge) -> Machine
     version = _read_driver(driver)
     if not machine.gpus:
         raise UsageError(
-            tr("--driver {driver} says nothing without a GPU", driver=driver),
+            tr("--driver {driver} requires a GPU", driver=driver),
             code="driver-without-gpu",
             fixes=(
                 Fix(
@@ -176,7 +174,7 @@ def _read_driver(text: str) -> DriverVersion:
         return parse_driver(text)
     except ValueError:
         raise UsageError(
-            tr("`{driver}` is no driver version", driver=text),
+            tr("`{driver}` is not a valid driver version", driver=text),
             code="bad-driver",
             fixes=(Fix(tr("write it as nvidia-smi does: --driver 535.104.05")),),
         ) from None

@@ -14,10 +14,10 @@ from gpuenv.model.machine import Gpu, Problem, System
 
 def complained(complaint: Complaint, program: str = "nvidia-smi") -> Problem:
     """Say what nvidia-smi or NVML complained about."""
-    unknown = tr("run it by hand, and reinstall the driver if it goes on failing")
+    unknown = tr("run it manually, and reinstall the driver if it keeps failing")
     repair = said(complaint.repair) if complaint.repair else unknown
     line = complaint.line or tr("nothing")
-    message = tr("`{program}` says `{said}`: {repair}", program=program, said=line, repair=repair)
+    message = tr("`{program}` reported `{said}`: {repair}", program=program, said=line, repair=repair)
     return Problem(complaint.code, message)
 
 
@@ -30,8 +30,8 @@ def unread_lines(count: int) -> Problem:
 def timed_out(after_s: float) -> Problem:
     """Say that nvidia-smi hangs."""
     message = tr(
-        "`nvidia-smi` did not answer within {seconds:g} s: try it by hand; where it is only slow, "
-        "run `sudo nvidia-smi -pm 1` or set `GPUENV_NVIDIA_SMI_TIMEOUT`; where it hangs, reboot",
+        "`nvidia-smi` did not respond within {seconds:g} s: try it manually; if it is only slow, "
+        "run `sudo nvidia-smi -pm 1` or set `GPUENV_NVIDIA_SMI_TIMEOUT`; if it hangs, reboot",
         seconds=after_s,
     )
     return Problem("nvidia-smi-timeout", message)
@@ -45,9 +45,7 @@ def no_devices() -> Problem:
 
 def driver_unknown() -> Problem:
     """Say that GPUs are there whose driver's version nothing tells: no driver floor can be checked."""
-    message = tr(
-        "nothing tells the version of the driver: run `nvidia-smi` by hand, and reinstall the driver"
-    )
+    message = tr("the driver version is not known: run `nvidia-smi` manually, and reinstall the driver")
     return Problem("driver-unknown", message)
 
 
@@ -57,8 +55,8 @@ def no_driver(names: Iterable[str], bound: Iterable[str]) -> Problem:
     others = ", ".join(dict.fromkeys(bound))
     because = tr(" (`{others}` has it)", others=others) if others else ""
     message = tr(
-        "{there} is there, but no NVIDIA driver is loaded{because}: install the driver and reboot; "
-        "in a container or virtual machine, hand the GPU in",
+        "{there} exists, but no NVIDIA driver is loaded{because}: install the driver and reboot; "
+        "in a container or virtual machine, pass the GPU through",
         there=there,
         because=because,
     )
@@ -82,7 +80,7 @@ def nvidia_smi_missing(system: System) -> Problem:
         repair = tr("reinstall the driver together with its programs (`nvidia-utils`)")
         place = tr("this machine")
     message = tr(
-        "{place} shows traces of an NVIDIA driver, but has no `nvidia-smi`: {repair}",
+        "{place} has traces of an NVIDIA driver, but no `nvidia-smi`: {repair}",
         place=place,
         repair=repair,
     )
@@ -103,7 +101,7 @@ def lost(gpu: GpuReading) -> Problem:
 def answers_with_errors(gpu: GpuReading) -> Problem:
     """Say that fields of a GPU read `ERR!`."""
     message = tr(
-        "GPU {index} answers some questions with an error: reboot, and have it checked if that goes on",
+        "GPU {index} returns errors for some queries: reboot, and have it checked if that persists",
         index=gpu.index,
     )
     return Problem("gpu-error", message)
@@ -121,7 +119,8 @@ def about_gpu(gpu: Gpu, *, virtual: bool, ambiguous: bool) -> Iterable[Problem]:
         yield Problem("mig", message)
     if virtual:
         message = tr(
-            "GPU {index} ({name}) is a vGPU: keep the driver in step with the host's and the licence valid",
+            "GPU {index} ({name}) is a vGPU: keep the driver compatible with the host's, and the "
+            "license valid",
             index=gpu.index,
             name=name,
         )
@@ -130,12 +129,12 @@ def about_gpu(gpu: Gpu, *, virtual: bool, ambiguous: bool) -> Iterable[Problem]:
         code = "capability-ambiguous" if ambiguous else "capability-unknown"
         text = (
             marked(
-                "cards of different compute capability are called {name} (GPU {index}): "
-                "say it, as in `--gpu 8.6`"
+                "{name} (GPU {index}) is ambiguous: it names GPUs of several compute capabilities; "
+                "specify one, as in `--gpu 8.6`"
             )
             if ambiguous
             else marked(
-                "the compute capability of GPU {index} ({name}) is not known: say it, as in `--gpu 8.6`"
+                "the compute capability of GPU {index} ({name}) is not known: specify it, as in `--gpu 8.6`"
             )
         )
         yield Problem(code, tr(text, name=name, index=gpu.index))
@@ -146,7 +145,7 @@ def hidden(gpus: Iterable[Gpu], value: str) -> Problem:
     indices = ", ".join(str(gpu.index) for gpu in gpus)
     message = tr(
         "`CUDA_VISIBLE_DEVICES={value}` hides GPU {indices}: unset it to use all; with "
-        "`CUDA_DEVICE_ORDER=PCI_BUS_ID` its numbers are those of `nvidia-smi`",
+        "`CUDA_DEVICE_ORDER=PCI_BUS_ID` its numbers match `nvidia-smi`",
         value=value[:80],
         indices=indices,
     )

@@ -131,7 +131,7 @@ class _ToldSmi:
     calls: Mapping[tuple[str, ...], Completed]
 
     def call(self, *arguments: str) -> Completed:
-        return self.calls.get(arguments) or Completed(None, "", "", error=tr("it was not asked"))
+        return self.calls.get(arguments) or Completed(None, "", "", error=tr("it was not queried"))
 
 
 def _smi_answer(fields: Fields) -> SmiAnswer:
@@ -186,7 +186,7 @@ class _Python:
     @property
     def problem(self) -> Problem | None:
         if not self.answered:
-            message = tr("`{path}` does not tell its version: reinstall it", path=self.path)
+            message = tr("`{path}` does not report its version: reinstall it", path=self.path)
             return Problem("python-unreadable", message)
         return self._without_venv(self.found) if self.found else None
 
@@ -203,7 +203,7 @@ class _Python:
 
 def _parse_version(text: str) -> str:
     if not _VERSION.fullmatch(text) or not text.isascii():
-        raise ValueError(tr("`{text}` does not fit", text=text))
+        raise ValueError(tr("`{text}` does not match", text=text))
     return text
 
 

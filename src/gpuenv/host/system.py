@@ -87,7 +87,7 @@ def parse_glibc(text: str) -> str:
     """Parse confstr's `glibc 2.31` to `2.31`; raise ValueError for anything else."""
     found = _GLIBC.fullmatch(text.strip())
     if not found:
-        raise ValueError(tr("`{text}` is no glibc version such as `glibc 2.31`", text=text))
+        raise ValueError(tr("`{text}` is not a valid glibc version (example: `glibc 2.31`)", text=text))
     return found[1]
 
 
@@ -100,7 +100,7 @@ def parse_musl(text: str) -> str:
     """
     found = _MUSL.search(text)
     if "musl" not in text or not found:
-        raise ValueError(tr("it is not what musl's loader prints"))
+        raise ValueError(tr("it is not the output of musl's loader"))
     return found[1]
 
 

@@ -65,7 +65,7 @@ class ByteRanges:
             raise BrokenFileError(tr("names a part that it does not have"))
         begins, part = self._part(f"bytes={start}-{end - 1}", end - start)
         if begins != start or len(part) != end - start:
-            raise BrokenFileError(tr("is not as long as its server says"))
+            raise BrokenFileError(tr("differs in length from what its server announced"))
         return part
 
     def _part(self, wanted: str, most: int) -> tuple[int, bytes]:
@@ -96,7 +96,7 @@ class ByteRanges:
             raise NoRangesError
         first, last, length = (int(number) for number in found.groups())
         if not first <= last < length:
-            raise BrokenFileError(tr("is not as long as its server says"))
+            raise BrokenFileError(tr("differs in length from what its server announced"))
         self._learn(length)
         return first, last
 
@@ -117,7 +117,7 @@ class ByteRanges:
         while len(body) < count:
             chunk = read(min(_CHUNK, count - len(body)))
             if not chunk:
-                raise BrokenFileError(tr("is not as long as its server says"))
+                raise BrokenFileError(tr("differs in length from what its server announced"))
             body += chunk
             self.received += len(chunk)
             pace.check(len(chunk))

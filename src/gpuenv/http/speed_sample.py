@@ -69,7 +69,7 @@ class _Asked:
         except (OSError, HTTPError, ValueError) as error:
             raise HttpProblem(reason_of(error, self.limits)) from error
         if not received:
-            raise HttpProblem(tr("sent nothing of the file"))
+            raise HttpProblem(tr("sent no data"))
         return Sample(received, seconds, length, response.url or self.url)
 
 
@@ -78,7 +78,7 @@ def _length(response: requests.Response) -> int | None:
     if response.status_code not in (requests.codes.ok, requests.codes.partial_content):
         raise HttpProblem(tr("answered {status}", status=response.status_code), response.status_code)
     if response.headers.get("Content-Type", "").strip().lower().startswith("text/html"):
-        raise HttpProblem(tr("answers with a page of text in place of the file"))
+        raise HttpProblem(tr("returned a text page instead of the file"))
     if response.status_code == requests.codes.partial_content:
         found = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
         return int(found[1]) if found else None

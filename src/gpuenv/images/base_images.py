@@ -58,13 +58,13 @@ def parse_reference(text: str) -> str:
     found = _REFERENCE.fullmatch(text)
     if not found:
         raise UsageError(
-            tr("`{text}` is no name of an image", text=text),
+            tr("`{text}` is not a valid image name", text=text),
             code="bad-image",
             fixes=(Fix(tr("write it as --base registry.example.com/lab/base:1.2")),),
         )
     if not found["digest"] and found["tag"] in (None, "latest"):
         raise UsageError(
-            tr("`{text}` names no fixed image: another one tomorrow", text=text),
+            tr("`{text}` is not a fixed image: it may change", text=text),
             code="unpinned-image",
             fixes=(Fix(tr("name its tag or its digest: --base {text}:1.2", text=found["name"])),),
         )
@@ -122,16 +122,16 @@ def _no_image(
 ) -> Unsatisfiable:
     if cuda is None and asked in CUDA_BASES:
         return Unsatisfiable(
-            tr("a CPU build has no use for `--base {base}`", base=asked),
+            tr("`--base {base}` is not useful for a CPU build", base=asked),
             code="no-image",
-            fixes=(Fix(tr("leave it out")),),
+            fixes=(Fix(tr("omit it")),),
         )
     offered = bases_for(asked, images)
     pythons = dict.fromkeys(image.python for image in offered if image.cuda in (None, cuda) and image.python)
     releases = dict.fromkeys(str(image.cuda) for image in offered if image.cuda and image.python == python)
-    fixes = [Fix(tr("take a Python that they have: --python {python}", python=one)) for one in pythons]
+    fixes = [Fix(tr("use a Python that they have: --python {python}", python=one)) for one in pythons]
     if releases and not pythons:
-        fixes.append(Fix(tr("or another CUDA: --cuda {cuda}", cuda=list(releases)[-1])))
+        fixes.append(Fix(tr("or use another CUDA: --cuda {cuda}", cuda=list(releases)[-1])))
     wanted = tr("CUDA {cuda} and Python {python}", cuda=cuda, python=python) if cuda else f"Python {python}"
     return Unsatisfiable(
         tr("no image of `--base {base}` has {wanted}", base=asked, wanted=wanted),

@@ -85,18 +85,18 @@ def _in_container(options: PlanOptions, base: str, bases: tuple[BaseImage, ...])
     if options.manager not in ("auto", *WHEEL_MANAGERS):
         raise UsageError(
             tr(
-                "an image is made with wheels, `--manager {manager}` is for conda's packages",
+                "an image uses wheels, `--manager {manager}` uses conda packages",
                 manager=options.manager,
             ),
             code="usage",
-            fixes=(Fix(tr("leave it out")),),
+            fixes=(Fix(tr("omit it")),),
         )
     pythons = tuple(dict.fromkeys(image.python for image in bases if image.python))
     if not pythons and options.python is None:
         raise UsageError(
-            tr("which Python `{base}` has is not known", base=base),
+            tr("the Python of `{base}` is not known", base=base),
             code="usage",
-            fixes=(Fix(tr("say it, such as --python 3.12")),),
+            fixes=(Fix(tr("specify it, such as --python 3.12")),),
         )
     known = sorted({image.glibc for image in bases if image.glibc}, key=_release)
     container = Container(pythons, known[0] if known else None)
@@ -111,9 +111,11 @@ def _release(glibc: str) -> tuple[int, ...]:
 def _refuse_windows(platform: str | None) -> None:
     if platform == "win-64":
         raise UsageError(
-            tr("an image is made for Linux, and the plan is for Windows"),
+            tr("an image is built for Linux, but the plan is for Windows"),
             code="usage",
-            because=(Because(tr("containers with a GPU run Linux, on Windows within WSL2"), "containers"),),
+            because=(
+                Because(tr("containers with a GPU run on Linux, and on Windows within WSL2"), "containers"),
+            ),
             fixes=(Fix(tr("add --platform linux-64")),),
         )
 
@@ -123,13 +125,15 @@ def _warnings(locked: Locked, build: BaseImage, options: PlanOptions) -> Iterato
     if plan.variant == "cpu" and options.cuda != "cpu":
         yield PlanWarning(
             "cpu-image",
-            tr("a CPU build, as this machine has no GPU: say what it is for, such as --gpu 8.6"),
+            tr(
+                "this would be a CPU build, as this machine has no GPU: specify the target, such as --gpu 8.6"
+            ),
         )
     sources = [file.filename for file in locked.files if not file.is_wheel]
     if sources and build.flavour == SLIM:
         yield PlanWarning(
             "image-compiles",
-            tr("{files}: if a compiler is wanted, add --base cuda-devel", files=", ".join(sources)),
+            tr("{files}: add --base cuda-devel if a compiler is needed", files=", ".join(sources)),
         )
     if plan.sources.access.ca_bundle:
         text = tr("the image is built without the certificates in {file}", file=plan.sources.access.ca_bundle)

@@ -147,11 +147,11 @@ def _answer(request: _Asked, pages: _Pages) -> _Answer:
         return _Answer(_empty(request, reason), absent=missing)
     except ValueError as error:
         pages.forget(request.address)
-        reason = tr("answers with a page that is no index: {error}", error=reason_of(error))
+        reason = tr("returned a page that is not an index: {error}", error=reason_of(error))
         return _Answer(_empty(request, reason))
     if not links.is_index:
         pages.forget(request.address)
-        return _Answer(_empty(request, tr("answers with a page that is no index")), absent=True)
+        return _Answer(_empty(request, tr("returned a page that is not an index")), absent=True)
     listings = tuple(_listing(request, project, page, links) for project in request.projects)
     return _Answer(listings, absent=not any(listing.files or listing.unparsed for listing in listings))
 

@@ -136,4 +136,4 @@ def _tags_of(text: str) -> Iterator[tuple[str, str]]:
             continue
         broken += 1
         if broken > _MOST_BROKEN_TAGS:
-            raise ValueError(tr("the page is full of tags that do not end"))
+            raise ValueError(tr("the page is full of unclosed tags"))

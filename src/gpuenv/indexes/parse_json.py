@@ -33,14 +33,14 @@ def _load(text: str) -> object:
     try:
         return load_json(text)
     except ValueError:
-        raise ValueError(tr("the page is no JSON")) from None
+        raise ValueError(tr("the page is not valid JSON")) from None
 
 
 def _files(page: object) -> list[Any]:
     meta = page.get("meta") if isinstance(page, dict) else None
     version = meta.get("api-version") if isinstance(meta, dict) else None
     if not isinstance(version, str) or version.partition(".")[0] != _API_MAJOR:
-        raise ValueError(tr("the page is no simple index in a version that is known"))
+        raise ValueError(tr("the page is not a simple index of a known version"))
     files = page.get("files") if isinstance(page, dict) else None
     if not isinstance(files, list):
         raise ValueError(tr("the page has no list of files"))

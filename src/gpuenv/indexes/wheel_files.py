@@ -48,7 +48,7 @@ def parse_wheel_link(link: Link, page: str) -> WheelFile:
     `page` is the address of the page that has the link.
     """
     if not _PLAIN_NAME.fullmatch(check_wheel_name(link.filename)):
-        raise InvalidWheelFilename(tr("`{filename}` is no wheel's name", filename=link.filename))
+        raise InvalidWheelFilename(tr("`{filename}` is not a valid wheel name", filename=link.filename))
     name, version, tags = _parse_name(link.filename)
     local = version.local
     if local and is_variant(local):

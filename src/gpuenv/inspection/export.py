@@ -59,14 +59,14 @@ def export_environment(
     """
     if "torch" not in opened.stack:
         raise UsageError(
-            tr("`{name}` has no torch any more", name=opened.place.name),
+            tr("`{name}` no longer has torch", name=opened.place.name),
             code="no-torch",
-            fixes=(Fix(tr("make it anew"), f"gpuenv create {opened.word} --force"),),
+            fixes=(Fix(tr("recreate it"), f"gpuenv create {opened.word} --force"),),
         )
     condas_torch = any(one.name == "torch" and one.is_condas for one in opened.installed)
     if condas_torch and format_name not in OF_CONDA:
         raise UsageError(
-            tr("{format} can't name conda's packages: torch would come from PyPI", format=format_name),
+            tr("{format} cannot contain conda packages: torch would come from PyPI", format=format_name),
             code="usage",
             fixes=(
                 Fix(
@@ -209,9 +209,7 @@ def _looked_up(
             outcome = resolver.compile_requirements(question, environ)
         except GpuenvError as error:
             return {}, (
-                PlanWarning(
-                    "not-looked-up", tr("addresses and hashes are missing: {why}", why=error.message)
-                ),
+                PlanWarning("not-looked-up", tr("URLs and hashes are missing: {why}", why=error.message)),
             )
         if isinstance(outcome, resolver.Resolved):
             return {file.name: planned_file(file) for file in outcome.files}, ()
@@ -256,7 +254,7 @@ def _on_this_machine(installed: tuple[Installed, ...]) -> tuple[PlanWarning, ...
     if not local:
         return ()
     text = tr(
-        "{names}: installed from a folder of this machine; elsewhere an index may have another",
+        "{names}: installed from a directory on this machine; an index may have something else",
         names=", ".join(local),
     )
     return (PlanWarning("from-a-folder", text),)

@@ -46,7 +46,7 @@ def get_conda_manager(name: str) -> CondaManager:
 def _check(name: str, known: tuple[str, ...]) -> None:
     if name not in known:
         raise UsageError(
-            tr("`{name}` is no manager that gpuenv knows", name=name),
+            tr("`{name}` is not a known installer", name=name),
             code="unknown-manager",
             fixes=(Fix(tr("choose one of {names}", names=", ".join(MANAGERS))),),
         )

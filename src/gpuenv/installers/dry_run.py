@@ -74,5 +74,5 @@ def parse_pip_report(text: str, installed: dict[str, str]) -> tuple[PackageChang
         rows = load_json(text)["install"]
         told = {canonicalize_name(row["metadata"]["name"]): str(row["metadata"]["version"]) for row in rows}
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(tr("pip's report is of another kind")) from error
+        raise ValueError(tr("pip's report has an unexpected format")) from error
     return tuple(PackageChange(name, installed.get(name), told[name]) for name in sorted(told))

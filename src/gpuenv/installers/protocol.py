@@ -57,16 +57,20 @@ class InstallRequest:
     def why(self) -> str:
         """Say what is installed, and why what was not asked for."""
         if self.hashed is not None:
-            return tr("install the files that the lock names, each checked by its hash")
+            return tr("install the files that the lock lists, each checked by hash")
         why = (
             tr("install everything else from the index")
             if self.checked
-            else tr("install torch from where its build lies, everything else from the index")
+            else tr("install torch from the source of its build, everything else from the index")
         )
         if not self.constraints:
             return why
         constraints = " ".join(self.constraints)
-        return why + "; " + tr("{constraints} keeps out what is known to break it", constraints=constraints)
+        return (
+            why
+            + "; "
+            + tr("{constraints} excludes versions that are known to break it", constraints=constraints)
+        )
 
     @property
     def target_python(self) -> str:

@@ -33,5 +33,5 @@ def parse_release(text: str) -> str:
     """Parse `3.11.2`, or `3.13.0+` of a Python built between releases; raise ValueError for anything else."""
     found = _RELEASE.fullmatch(text.strip())
     if not found or not text.isascii():
-        raise ValueError(tr("`{text}` is no release of Python such as 3.11.4", text=text[:80]))
+        raise ValueError(tr("`{text}` is not a valid Python release (example: 3.11.4)", text=text[:80]))
     return found[1]

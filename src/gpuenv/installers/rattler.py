@@ -34,7 +34,7 @@ _SAME = "micromamba"  # the tool whose command does what py-rattler does without
 def steps(wanted: CondaWanted) -> tuple[Step, ...]:
     """Return the command of a conda tool that does the same: py-rattler has none."""
     (step,) = conda_calls.steps(_SAME, wanted)
-    why = tr("make the conda environment within gpuenv; this command of {tool} does the same", tool=_SAME)
+    why = tr("create the conda environment within gpuenv; this command of {tool} is equivalent", tool=_SAME)
     return (replace(step, why=why),)
 
 
@@ -48,15 +48,15 @@ def find() -> CondaTool:
     version = _version()
     if not is_there():
         told = (
-            tr("py-rattler is not there")
+            tr("py-rattler was not found")
             if not version
-            else tr("py-rattler {version} is not the one that gpuenv knows", version=version)
+            else tr("py-rattler {version} is not the version that gpuenv supports", version=version)
         )
         raise UsageError(
             told,
             code="manager-missing",
             fixes=(
-                Fix(tr("install it beside gpuenv"), install_extra("rattler")),
+                Fix(tr("install it next to gpuenv"), install_extra("rattler")),
                 Fix(tr("or use another manager: --manager uv")),
             ),
         )
@@ -99,7 +99,7 @@ def solve_somewhere(wanted: CondaWanted, calling: Calling, *, offline: bool = Fa
             if left == wanted or offline:
                 raise _told(found, failure) from None
         missed += _dropped(wanted, left, failure.reason)
-        calling.tell(tr("{url} can't be read; trying the next address", url=missed[-1][0]))
+        calling.tell(tr("{url} cannot be read; trying the next URL", url=missed[-1][0]))
         wanted = left
     check_pins(found, records, wanted)
     return Solved(wanted, records, fetch, missed)
@@ -120,7 +120,7 @@ def install(solved: Solved, calling: Calling, follower: InstallProgress, *, offl
         )
     except LookupError as error:
         raise _told(
-            found, CondaFailure("channel", tr("`{file}` is there no more", file=error.args[0]))
+            found, CondaFailure("channel", tr("`{file}` no longer exists", file=error.args[0]))
         ) from None
     except RattlerError as error:
         failure = parse_rattler_failure(error.exception, str(error), _failure_words())
@@ -157,7 +157,7 @@ def _named_in(text: str, records: tuple[CondaRecord, ...]) -> str | None:
 def _told(found: CondaTool, failure: CondaFailure) -> GpuenvError:
     if failure.kind == "usage":
         return UsageError(
-            tr("{tool} can't read what it was asked for", tool=_DISTRIBUTION),
+            tr("{tool} cannot read the requirements it was given", tool=_DISTRIBUTION),
             code="bad-spec",
             because=(Because(failure.reason, found.path),),
         )
@@ -167,10 +167,10 @@ def _told(found: CondaTool, failure: CondaFailure) -> GpuenvError:
 def _not_cached(fetch: tuple[CondaRecord, ...]) -> Unreachable:
     return Unreachable(
         tr(
-            "{count} packages are not in the cache, `{first}` among them",
+            "{count} packages are not in the cache, including `{first}`",
             count=len(fetch),
             first=fetch[0].filename,
         ),
         code="not-in-the-cache",
-        fixes=(Fix(tr("leave out --offline")),),
+        fixes=(Fix(tr("omit --offline")),),
     )

@@ -47,7 +47,7 @@ def steps(wanted: InstallRequest) -> tuple[Step, ...]:
     return (
         Step(
             ("uv", "venv", "--python", python, wanted.target),
-            tr("make an environment with Python {version}", version=wanted.python),
+            tr("create an environment with Python {version}", version=wanted.python),
         ),
         *install_steps(wanted, wanted.target),
     )
@@ -99,10 +99,10 @@ def find() -> str:
     found = find_embedded_uv() or find_executable("uv", os.environ)
     if found is None:
         raise UsageError(
-            tr("uv is not there"),
+            tr("uv was not found"),
             code="manager-missing",
             fixes=(
-                Fix(tr("install it beside gpuenv"), "pip install uv"),
+                Fix(tr("install it next to gpuenv"), "pip install uv"),
                 Fix(tr("or use another manager: --manager pip")),
             ),
         )
@@ -209,7 +209,7 @@ def parse_python_list(text: str, *, exact: bool = False) -> tuple[PythonOffer, .
     """
     rows = load_json(text)
     if not isinstance(rows, list):
-        raise ValueError(tr("uv's list of Pythons is no list"))
+        raise ValueError(tr("uv's list of Pythons is not a list"))
     best: dict[object, tuple[bool, int, PythonOffer]] = {}
     for row in rows:
         patch, offer = _parse_row(row)
@@ -231,7 +231,9 @@ def _parse_row(row: Any) -> tuple[int, PythonOffer | None]:
         version, variant, path = row["version"], row.get("variant", "default"), row.get("path")
         implementation = row["implementation"]
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        raise ValueError(tr("`{row}` is no entry of uv's list of Pythons", row=str(row)[:80])) from None
+        raise ValueError(
+            tr("`{row}` is not a valid entry of uv's list of Pythons", row=str(row)[:80])
+        ) from None
     known = implementation == "cpython" and variant in {"default", "freethreaded"}
     if not known or version != f"{major}.{minor}.{patch}":
         return 0, None

@@ -75,7 +75,7 @@ def parse_api_change(row: Mapping[str, Any]) -> ApiChange:
             source=str(row["source"]),
         )
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(tr("is no row of api-changes: {error}", error=error)) from None
+        raise ValueError(tr("is not a valid row of api-changes: {error}", error=error)) from None
 
 
 def parse_api_changes(rows: Iterable[Mapping[str, Any]]) -> tuple[ApiChange, ...]:
@@ -85,5 +85,5 @@ def parse_api_changes(rows: Iterable[Mapping[str, Any]]) -> tuple[ApiChange, ...
 
 def _one_of(value: Any, allowed: tuple[Any, ...]) -> Any:
     if value not in allowed:
-        raise ValueError(tr("{value!r} is none of {allowed}", value=value, allowed=", ".join(allowed)))
+        raise ValueError(tr("{value!r} is not one of {allowed}", value=value, allowed=", ".join(allowed)))
     return value

@@ -53,7 +53,7 @@ def parse_pci_id(text: str) -> str:
     """
     found = _PCI_ID.fullmatch(text.strip().lower())
     if not found:
-        raise ValueError(tr("`{text}` is no PCI device id such as 2208", text=text))
+        raise ValueError(tr("`{text}` is not a valid PCI device id (example: 2208)", text=text))
     return found[1] or found[2]
 
 

@@ -75,7 +75,9 @@ def lock_plan(
     an official address can't be had, and Unreachable where an index does not answer.
     """
     if plan.is_condas:
-        raise for_conda_tools(tr("a lock of wheels can't name conda's packages: torch would come from PyPI"))
+        raise for_conda_tools(
+            tr("a lock of wheels cannot contain conda packages: torch would come from PyPI")
+        )
     mirrors = load_mirrors(environ)
     places = OfficialPlaces(plan, mirrors.find("official"), environ, options.offline)
     hashes = _hashes(plan, places, options, environ, hashing or Hashing())
@@ -109,7 +111,9 @@ def lock_if_possible(
     except GpuenvError as error:
         if error.code not in _PASSED_OVER:
             raise
-        text = tr("without hashes, and without what the requirements depend on: {why}", why=error.message)
+        text = tr(
+            "without hashes, and without the dependencies of the requirements: {why}", why=error.message
+        )
         return replace(plan, warnings=(*plan.warnings, PlanWarning("not-locked", text)))
 
 
@@ -143,7 +147,7 @@ def _complete(
 
 def _conflict(outcome: uv_failure.Unresolvable) -> Unsatisfiable:
     return Unsatisfiable(
-        tr("what torch depends on can't be had together"),
+        tr("the dependencies of torch cannot be installed together"),
         code="requirements-conflict",
         because=(Because(outcome.message, "uv pip compile"),),
         fixes=(Fix(tr("name an index that has it with --mirror")),),
@@ -158,10 +162,10 @@ def _checked(package: PlannedPackage) -> PlannedPackage:
 
 def _not_lockable(name: str) -> UsageError:
     return UsageError(
-        tr("`{name}` is no file that a lock can name, such as a wheel of an index", name=name),
+        tr("`{name}` is not a file that a lock can contain, such as a wheel on an index", name=name),
         code="not-lockable",
-        because=(Because(tr("it comes from version control, a folder or an archive of sources"), name),),
-        fixes=(Fix(tr("build a wheel of it, and name its folder with --find-links"), "pip wheel"),),
+        because=(Because(tr("it comes from version control, a directory or a source archive"), name),),
+        fixes=(Fix(tr("build a wheel of it, and give its directory with --find-links"), "pip wheel"),),
     )
 
 
@@ -232,7 +236,7 @@ def _hashed(package: PlannedPackage, hashes: _Hashes) -> PlannedPackage:
     if hashes.fetcher is not None and str(package.filename).endswith(".whl"):
         return replace(package, sha256=hashes.fetcher.digest(package))
     raise _refusal(
-        package, tr("no index that was read tells the hash of {file}", file=package.filename), NO_HASH
+        package, tr("none of the indexes provides the hash of {file}", file=package.filename), NO_HASH
     )
 
 
@@ -259,7 +263,7 @@ def _locked(
     if place is None:
         raise _refusal(
             package,
-            tr("where {file} of a mirror lies officially is not known", file=package.filename),
+            tr("the official location of {file} of a mirror is not known", file=package.filename),
             NO_PLACE,
         )
     url, index = place
@@ -287,7 +291,7 @@ def _refusal(package: PlannedPackage, text: str, code: str) -> Unsatisfiable:
         code=code,
         because=(Because(tr("it comes from {place}", place=package.index or package.url), package.name),),
         fixes=(
-            Fix(tr("plan with an index that tells it, such as --mirror official, and not --offline")),
+            Fix(tr("plan with an index that provides it, such as --mirror official, and without --offline")),
             *(
                 (Fix(tr("or download it and compute the hash with `--fetch-hashes`")),)
                 if code == NO_HASH
@@ -318,8 +322,8 @@ def _needs(plan: Plan, environ: Mapping[str, str]) -> tuple[str | None, tuple[st
 def _warnings(files: tuple[LockedFile, ...]) -> Iterator[PlanWarning]:
     local = [file.filename for file in files if not is_remote(file.url)]
     if local:
-        text = tr("{files}: on this machine alone; the lock is of no use elsewhere", files=", ".join(local))
+        text = tr("{files}: only on this machine; the lock cannot be used elsewhere", files=", ".join(local))
         yield PlanWarning("lock-local", text)
     for file in files:
         if not file.is_wheel:
-            yield PlanWarning("lock-sdist", tr("{file} is built where it is installed", file=file.filename))
+            yield PlanWarning("lock-sdist", tr("{file} is built during installation", file=file.filename))

@@ -68,7 +68,7 @@ def parse_lock(document: Mapping[str, Any]) -> Pylock:
             tr("lock-version {version} is not known", version=str(document.get("lock-version"))[:20])
         ) from None
     except PylockValidationError as error:
-        raise ValueError(tr("it is no lock: {error}", error=error)) from None
+        raise ValueError(tr("it is not a valid lock: {error}", error=error)) from None
 
 
 def needs_of(lock: Pylock) -> LockNeeds:
@@ -124,7 +124,7 @@ def _without_a_file(lock: Pylock, text: str) -> str | None:
     tags = dict.fromkeys(
         "-".join(wheel.filename.removesuffix(".whl").split("-")[-3:]) for wheel in package.wheels
     )
-    return tr("`{name}` is there for {tags} alone", name=package.name, tags=", ".join(tags))
+    return tr("`{name}` is available for {tags} only", name=package.name, tags=", ".join(tags))
 
 
 def compatible_with(python: PythonOffer, target: Target) -> tuple[Tag, ...]:
@@ -167,7 +167,7 @@ def _file(
     from packaging.pylock import PackageArchive, PackageSdist, PackageWheel  # noqa: PLC0415
 
     if not isinstance(source, (PackageArchive, PackageSdist, PackageWheel)):
-        raise ValueError(tr("`{name}` comes from version control or from a folder", name=package.name))
+        raise ValueError(tr("`{name}` comes from version control or from a directory", name=package.name))
     url = _address(package, source.url, source.path, folder)
     told = None if isinstance(source, PackageArchive) else source.name
     filename = told or unquote(urlsplit(url).path.rpartition("/")[2])
@@ -187,9 +187,7 @@ def _address(package: Package, url: str | None, path: str | None, folder: str) -
     text = url or urljoin(folder, quote((path or "").replace("\\", "/"), safe="/:"))
     plain = text.isprintable() and not any(letter.isspace() for letter in text)
     if not plain or urlsplit(text).scheme.lower() not in _SCHEMES:
-        raise ValueError(
-            tr("`{name}` has no address that can be read: {url}", name=package.name, url=repr(text))
-        )
+        raise ValueError(tr("`{name}` has no valid URL: {url}", name=package.name, url=repr(text)))
     return text
 
 
@@ -206,4 +204,4 @@ def _version(filename: str) -> str:
             return str(parse_wheel_filename(check_wheel_name(filename))[1])
         return str(parse_sdist_filename(filename)[1])
     except ValueError:
-        raise ValueError(tr("`{file}` tells no version", file=filename)) from None
+        raise ValueError(tr("`{file}` has no version", file=filename)) from None

@@ -90,7 +90,8 @@ def for_lock(options: PlanOptions, path: Path) -> PlanOptions:
     named = ", ".join(name for name, value in given.items() if value)
     if named:
         raise UsageError(
-            tr("a lock says all that is installed: {named} can't be given with it", named=named), code="usage"
+            tr("a lock lists everything to install: {named} cannot be used with it", named=named),
+            code="usage",
         )
     if options.manager == "auto":
         return replace(options, manager="uv")
@@ -99,7 +100,7 @@ def for_lock(options: PlanOptions, path: Path) -> PlanOptions:
     raise UsageError(
         tr("{manager} does not install from a lock of wheels", manager=options.manager),
         code="usage",
-        fixes=(Fix(tr("leave --manager out, or choose uv or pip")),),
+        fixes=(Fix(tr("omit --manager, or choose uv or pip")),),
     )
 
 
@@ -120,7 +121,7 @@ def _selected(
         told = (
             marked("it is for Python {python}, not for {asked}")
             if options.python
-            else marked("it is for Python {python}, of which {manager} can provide none")
+            else marked("it is for Python {python}, which {manager} cannot provide")
         )
         problems = [tr(told, **facts)]
     raise Unsatisfiable(
@@ -142,7 +143,7 @@ def _files_for(lock: Lock, python: PythonOffer, target: Target) -> tuple[LockedF
 
 
 def _plan_anew() -> Fix:
-    return Fix(tr("plan anew for this machine, without --from-lock"), "gpuenv plan")
+    return Fix(tr("plan again for this machine, without --from-lock"), "gpuenv plan")
 
 
 def _stack(lock: Lock, files: tuple[LockedFile, ...]) -> tuple[LockedFile, ...]:
@@ -154,7 +155,8 @@ def _stack(lock: Lock, files: tuple[LockedFile, ...]) -> tuple[LockedFile, ...]:
     unbuilt = next((file for file in found if not file.is_wheel), None)
     if unbuilt:
         raise bad_lock(
-            lock.path, tr("{file} is no wheel, so nothing tells what it is built for", file=unbuilt.filename)
+            lock.path,
+            tr("{file} is not a wheel, so it is not known what it is built for", file=unbuilt.filename),
         )
     return found
 
@@ -239,10 +241,10 @@ def _other_kind(question: ResolutionInput) -> tuple[tuple[Because, ...], tuple[F
     asked = question.request.variant
     if asked is not None and asked != case.variant:
         text = tr("it has a build for {variant}, not for {asked}", variant=case.variant, asked=asked)
-        return (Because(text, "option --cuda"),), (Fix(tr("leave --cuda out")),)
+        return (Because(text, "option --cuda"),), (Fix(tr("omit --cuda")),)
     if case.variant.is_cpu and gpus and asked is None:
         text = tr("it has a CPU build; this machine has {gpu}", gpu=gpus[0].label)
-        return (Because(text, gpus[0].source),), (Fix(tr("take it all the same with --cuda cpu")),)
+        return (Because(text, gpus[0].source),), (Fix(tr("use it anyway with --cuda cpu")),)
     if gpus or case.variant.is_cpu:
         return (), ()
     text = tr("it has a build for {variant}; this machine has no NVIDIA GPU", variant=case.variant)
@@ -250,7 +252,7 @@ def _other_kind(question: ResolutionInput) -> tuple[tuple[Because, ...], tuple[F
 
 
 def _why(lock: Lock) -> Because:
-    return Because(tr("every file is the one that the lock names, by its hash"), str(lock.path))
+    return Because(tr("every file is the one that the lock lists, by hash"), str(lock.path))
 
 
 def _hashed(plan: Plan, files: tuple[LockedFile, ...], indexes: Indexes, environ: Mapping[str, str]) -> Plan:
@@ -261,7 +263,7 @@ def _hashed(plan: Plan, files: tuple[LockedFile, ...], indexes: Indexes, environ
     ]
     versions = {str(canonicalize_name(file.name)): file.version for file in files}
     bad = (text for text in plan.constraints if not _holds(Requirement(text), versions))
-    told = marked("the lock does not keep to `{constraint}`, which avoids a known problem")
+    told = marked("the lock violates `{constraint}`, which avoids a known problem")
     warnings = tuple(PlanWarning("lock-known-bad", tr(told, constraint=text)) for text in bad)
     return replace(
         plan,

@@ -50,9 +50,9 @@ def read_lock(path: Path) -> Lock:
 def bad_lock(path: Path, reason: str) -> UsageError:
     """Say why a file can't be used as a lock."""
     return UsageError(
-        tr("`{path}` can't be used as a lock: {reason}", path=path, reason=reason),
+        tr("`{path}` cannot be used as a lock: {reason}", path=path, reason=reason),
         code="bad-lock",
-        fixes=(Fix(tr("make one"), "gpuenv plan --format pylock.toml -o pylock.toml"),),
+        fixes=(Fix(tr("create one"), "gpuenv plan --format pylock.toml -o pylock.toml"),),
     )
 
 

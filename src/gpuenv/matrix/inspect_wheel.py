@@ -76,7 +76,7 @@ def _named(place: str) -> WheelFile:
         ) from None
     if file.name not in PROJECTS:
         raise UsageError(
-            tr("`{name}` is none of {projects}", name=file.name, projects=", ".join(PROJECTS)),
+            tr("`{name}` is not one of {projects}", name=file.name, projects=", ".join(PROJECTS)),
             code="unknown-project",
             fixes=(Fix(tr("give a wheel of one of these")),),
         )

@@ -62,7 +62,9 @@ def _parse_only(text: str) -> Requirement:
     except InvalidRequirement:
         raise ValueError(tr("`{text}` is no requirement such as torch>=2.12", text=text)) from None
     if canonicalize_name(wanted.name) not in PROJECTS:
-        raise ValueError(tr("`{name}` is none of {projects}", name=wanted.name, projects=", ".join(PROJECTS)))
+        raise ValueError(
+            tr("`{name}` is not one of {projects}", name=wanted.name, projects=", ".join(PROJECTS))
+        )
     return wanted
 
 

@@ -70,7 +70,7 @@ def _check_row(table: str, row: Any) -> Iterator[str]:
     kind = None if None in kinds else row.get("kind")
     if not isinstance(kind, str | None) or kind not in kinds:
         facts = {"value": kind, "allowed": ", ".join(map(str, kinds))}
-        yield "`kind`: " + tr("{value!r} is none of {allowed}", **facts)
+        yield "`kind`: " + tr("{value!r} is not one of {allowed}", **facts)
         return
     wrong = tuple(check_fields(row, kinds[kind]))
     yield from wrong

@@ -200,7 +200,7 @@ def _remember(
 def _what_to_do(checked: CheckedMirrors) -> Fix:
     if all(one.measured_at is None for one in checked.verdicts):
         return Fix(tr("see which there are"), "gpuenv mirrors list")
-    return Fix(tr("look at the network, and at the variables that name a proxy"))
+    return Fix(tr("check the network, and the proxy variables"))
 
 
 def raise_unless_served(checked: CheckedMirrors, options: CheckOptions, data: dict[str, object]) -> None:
@@ -212,7 +212,7 @@ def raise_unless_served(checked: CheckedMirrors, options: CheckOptions, data: di
     )
     if not checked.answering:
         raise Unreachable(
-            tr("no mirror answers"),
+            tr("no mirror responds"),
             code="mirrors-down",
             because=because,
             fixes=(_what_to_do(checked),),
@@ -220,9 +220,9 @@ def raise_unless_served(checked: CheckedMirrors, options: CheckOptions, data: di
         )
     if options.asked_for is not None and not checked.holding:
         raise Unsatisfiable(
-            tr("no mirror that answers has {file} whole", file=", ".join(checked.files)),
+            tr("no responding mirror has {file} complete", file=", ".join(checked.files)),
             code="mirrors-without-file",
             because=because,
-            fixes=(Fix(tr("ask about the files of this machine's plan"), "gpuenv mirrors check"),),
+            fixes=(Fix(tr("check the files of this machine's plan"), "gpuenv mirrors check"),),
             data=data,
         )

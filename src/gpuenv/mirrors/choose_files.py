@@ -96,7 +96,7 @@ def _parse(text: str) -> _Named:
     except (InvalidRequirement, InvalidVersion, ValueError):
         pass
     raise UsageError(
-        tr("`{text}` names no one version of the torch stack", text=text),
+        tr("`{text}` is not one version of the torch stack", text=text),
         code="bad-requirement",
         fixes=(Fix(tr("write it as `torch==2.14.1+cu126`")),),
     )

@@ -31,14 +31,16 @@ def precedence_warnings(
             yield PlanWarning(
                 "setting-overridden",
                 tr(
-                    "the variable {variable} ({value}) goes before {file}",
+                    "the variable {variable} ({value}) takes precedence over {file}",
                     variable=variable, value=redact_credentials(value), file=file,
                 ),
             )  # fmt: skip
     for path in _nearer(tool, file, scope, places):
         text = _text_of(path)
         if text is not None and _says(tool, path, text):
-            yield PlanWarning("setting-overridden", tr("{nearer} goes before {file}", nearer=path, file=file))
+            yield PlanWarning(
+                "setting-overridden", tr("{nearer} takes precedence over {file}", nearer=path, file=file)
+            )
 
 
 def _nearer(tool: Tool, file: Path, scope: Scope, places: ConfigurationFolders) -> Iterator[Path]:

@@ -86,10 +86,10 @@ def _load(file: Path) -> SavedFile:
         return _checked(parse_kept(load_json(_own_text(file))), file)
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            tr("what gpuenv kept in `{file}` can't be read", file=file),
+            tr("the saved content of `{file}` cannot be read", file=file),
             code="journal-unreadable",
             because=(Because(reason_of(error), str(file)),),
-            fixes=(Fix(tr("look into it, `original` holds the former file in base64, and move it away")),),
+            fixes=(Fix(tr("check it: `original` has the former file in base64; then move it away")),),
         ) from None
 
 
@@ -103,7 +103,7 @@ def _own_text(file: Path) -> str:
 
 def _checked(kept: SavedFile, file: Path) -> SavedFile:
     if _file(file.parent, kept.path) != file:
-        raise ValueError(tr("it is named after another path than `{path}`", path=kept.path))
+        raise ValueError(tr("its name refers to another path than `{path}`", path=kept.path))
     return kept
 
 
@@ -115,10 +115,10 @@ def parse_kept(document: object) -> SavedFile:
      "settings": [["global.index-url", null, "https://…"]], "folders": []}
     """
     if not isinstance(document, Mapping):
-        raise ValueError(tr("the entry is no object"))
+        raise ValueError(tr("the entry is not an object"))
     try:
         if document["schema_version"] != _SCHEMA_VERSION:
-            raise ValueError(tr("another version of gpuenv wrote it"))
+            raise ValueError(tr("it was written by another version of gpuenv"))
         original = document["original"]
         tool = _tool(document["tool"])
         return SavedFile(
@@ -132,30 +132,30 @@ def parse_kept(document: object) -> SavedFile:
             folders=tuple(_path(folder) for folder in document["folders"]),
         )
     except (KeyError, TypeError) as error:
-        raise ValueError(tr("the entry lacks something: {error}", error=error)) from None
+        raise ValueError(tr("the entry is incomplete: {error}", error=error)) from None
 
 
 def _setting(tool: str, key: object, before: Any, after: Any) -> tuple[str, Any, Any]:
     if tool == "pip" and not all(value is None or isinstance(value, str) for value in (before, after)):
-        raise ValueError(tr("`{key}` is no text", key=key))
+        raise ValueError(tr("`{key}` is not a text", key=key))
     return _text(key), before, after
 
 
 def _tool(value: object) -> Tool:
     tool = next((one for one in get_args(Tool) if one == value), None)
     if tool is None:
-        raise ValueError(tr("{value!r} is no tool whose configuration gpuenv changes", value=value))
+        raise ValueError(tr("gpuenv does not change the configuration of {value!r}", value=value))
     return cast("Tool", tool)
 
 
 def _path(value: object) -> Path:
     path = Path(_text(value))
     if "\0" in str(path) or not path.is_absolute():
-        raise ValueError(tr("{value!r} is no path", value=value))
+        raise ValueError(tr("{value!r} is not a valid path", value=value))
     return path
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError(tr("{value!r} is no text", value=value))
+        raise ValueError(tr("{value!r} is not a text", value=value))
     return value

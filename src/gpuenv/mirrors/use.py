@@ -136,9 +136,9 @@ def _undo(directory: Path, change: ConfigurationChange, earlier: journal.SavedFi
 def _check_unchanged(change: ConfigurationChange) -> None:
     if read_bytes(change.path) != change.before:
         raise UsageError(
-            tr("`{file}` changed while it was looked at", file=change.path),
+            tr("`{file}` changed while it was read", file=change.path),
             code="settings-changed",
-            fixes=(Fix(tr("ask again")),),
+            fixes=(Fix(tr("check again")),),
         )
 
 
@@ -183,7 +183,7 @@ def _at(url: str, mirrors: Mirrors) -> Mirror:
         host = None
     if not host:
         raise UsageError(
-            tr("`{url}` is no address", url=url),
+            tr("`{url}` is not a valid URL", url=url),
             code="bad-address",
             fixes=(Fix(tr("write it as https://mirror.example/simple")),),
         )
@@ -195,7 +195,7 @@ def _retired(mirror: Mirror) -> UsageError:
         tr("the mirror `{name}` has been shut down", name=mirror.name),
         code="mirror-retired",
         because=tuple(Because(said(fault.text), fault.source) for fault in mirror.faults),
-        fixes=(Fix(tr("see which are alive"), "gpuenv mirrors list"),),
+        fixes=(Fix(tr("see which ones are alive"), "gpuenv mirrors list"),),
     )
 
 
@@ -205,13 +205,13 @@ def _refuse_plain_http(mirror: Mirror, options: UseOptions) -> None:
     if simple and simple.lower().startswith("http:") and options.insecure not in (mirror.name, *mirror.hosts):
         raise UsageError(
             tr(
-                "`{address}` is not encrypted: anybody on the way can change what is installed",
+                "`{address}` is not encrypted: others on the network can change what is installed",
                 address=simple,
             ),
             code="insecure-mirror",
             fixes=(
                 Fix(tr("write it as https://")),
-                Fix(tr("or, if there is no other way, name it: --insecure {name}", name=mirror.hosts[0])),
+                Fix(tr("or, if there is no other way, allow it: --insecure {name}", name=mirror.hosts[0])),
             ),
         )
 
@@ -221,7 +221,7 @@ def _places(environ: Mapping[str, str]) -> ConfigurationFolders:
         home = Path.home()
     except RuntimeError:
         raise UsageError(
-            tr("there is no home directory whose configuration could be changed"),
+            tr("there is no home directory with a configuration to change"),
             code="no-home",
             fixes=(Fix(tr("set HOME, or give --scope environment")),),
         ) from None
@@ -250,7 +250,7 @@ def _file(tool: Tool, scope: Scope, places: ConfigurationFolders) -> Path | None
 
 def _no_such_file(tool: Tool, scope: Scope) -> UsageError:
     return UsageError(
-        tr("{tool} reads no file for the scope `{scope}`", tool=tool, scope=scope),
+        tr("{tool} has no configuration file for the scope `{scope}`", tool=tool, scope=scope),
         code="no-such-scope",
         fixes=(Fix(tr("give --scope user")),),
     )
@@ -283,7 +283,7 @@ def _garbled(path: Path, tool: str, error: ValueError) -> UsageError:
         tr("`{file}` can't be changed: {error}", file=path, error=reason_of(error)),
         code="settings-unusable",
         because=(Because(reason_of(error), str(path)),),
-        fixes=(Fix(tr("mend it first: {tool} can't read it either; nothing was changed", tool=tool)),),
+        fixes=(Fix(tr("fix it first: {tool} cannot read it either; nothing was changed", tool=tool)),),
     )
 
 

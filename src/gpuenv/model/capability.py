@@ -27,7 +27,7 @@ def parse_compute_capability(text: str) -> ComputeCapability:
     """Parse `8.6` as nvidia-smi prints it; raise ValueError for anything else."""
     found = _CAPABILITY.fullmatch(text.strip())
     if not found:
-        raise ValueError(tr("`{text}` is no compute capability such as 8.6", text=text))
+        raise ValueError(tr("`{text}` is not a valid compute capability (example: 8.6)", text=text))
     return ComputeCapability(int(found[1]), int(found[2]))
 
 
@@ -63,7 +63,7 @@ def parse_architecture(text: str) -> Architecture:
     """Parse `sm_75`, `sm_90a` or `compute_120`; raise ValueError for anything else."""
     found = _ARCHITECTURE.fullmatch(text.strip())
     if not found:
-        raise ValueError(tr("`{text}` is no architecture such as sm_86", text=text))
+        raise ValueError(tr("`{text}` is not a valid architecture (example: sm_86)", text=text))
     kind: Literal["sm", "compute"] = "sm" if found[1] == "sm" else "compute"
     suffix: Literal["", "a", "f"] = "a" if found[4] == "a" else "f" if found[4] == "f" else ""
     return Architecture(kind, ComputeCapability(int(found[2]), int(found[3])), suffix)

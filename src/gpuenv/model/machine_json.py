@@ -128,13 +128,15 @@ def parse_driver(text: str) -> DriverVersion:
     try:
         return DriverVersion(_matching(_DRIVER)(text.strip()))
     except InvalidVersion:  # digits of other scripts
-        raise ValueError(tr("`{text}` is no driver version such as 535.104.05", text=text)) from None
+        raise ValueError(
+            tr("`{text}` is not a valid driver version (example: 535.104.05)", text=text)
+        ) from None
 
 
 def _matching(pattern: re.Pattern[str]) -> Callable[[str], str]:
     def check(text: str) -> str:
         if not pattern.fullmatch(text) or not text.isascii():
-            raise ValueError(tr("`{text}` does not fit", text=text))
+            raise ValueError(tr("`{text}` does not match", text=text))
         return text
 
     return check
@@ -158,7 +160,7 @@ def _distinct(gpus: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
     for position, gpu in enumerate(gpus):
         if gpu.index in seen:
             raise ValueError(
-                tr("gpus[{position}].index: {index} is there already", position=position, index=gpu.index)
+                tr("gpus[{position}].index: {index} is a duplicate", position=position, index=gpu.index)
             )
         seen.add(gpu.index)
     return gpus

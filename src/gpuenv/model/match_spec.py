@@ -48,7 +48,7 @@ def parse_match_spec(text: str) -> MatchSpec:
     """Parse a spec: `pytorch=1.13`, `numpy >=1.2,<2 py312*`, `a::b[version='>=1']`; raise ValueError."""
     found = _SPEC.fullmatch(text.partition(" #")[0].strip())
     if found is None:
-        raise ValueError(tr("`{text}` is no match spec such as numpy>=1.26", text=text))
+        raise ValueError(tr("`{text}` is not a valid match spec (example: numpy>=1.26)", text=text))
     version, build = split_spec(found["rest"] or "")
     return MatchSpec(found["name"].lower(), version, build, found["channel"])
 
@@ -63,7 +63,7 @@ def split_spec(rest: str) -> tuple[str, str]:
     version, build = _fields(outside.strip())
     version, build = named.get("version", version).strip(), named.get("build", build).strip()
     if bracket and "]" not in inside:
-        raise ValueError(tr("`{text}` lacks its `]`", text=rest.strip()))
+        raise ValueError(tr("`{text}` has no closing `]`", text=rest.strip()))
     if build and re.match(r"=[^=]", version):
         version = version[1:].strip()
     return version, build
@@ -74,7 +74,7 @@ def _fields(text: str) -> tuple[str, str]:
         return "", ""
     found = _FIELDS.fullmatch(text)
     if found is None:
-        raise ValueError(tr("`{text}` is no version and build", text=text))
+        raise ValueError(tr("`{text}` is not a valid version and build", text=text))
     return found["version"].strip(), found["build"] or ""
 
 
@@ -85,7 +85,7 @@ def as_specifier(spec: MatchSpec) -> str:
         return str(SpecifierSet(",".join(clause for clause in clauses if clause)))
     except InvalidSpecifier:
         raise ValueError(
-            tr("the version in `{name} {version}` can't be read", name=spec.name, version=spec.version)
+            tr("the version in `{name} {version}` cannot be read", name=spec.name, version=spec.version)
         ) from None
 
 

@@ -45,5 +45,5 @@ def parse_python_tag(tag: str) -> PythonOffer:
     """Parse `cp312` or `cp313t`; raise ValueError for anything else."""
     found = _TAG.fullmatch(tag)
     if not found:
-        raise ValueError(tr("`{tag}` is no CPython tag such as cp312", tag=tag))
+        raise ValueError(tr("`{tag}` is not a valid CPython tag (example: cp312)", tag=tag))
     return PythonOffer(f"{found[1]}.{found[2]}", free_threaded=bool(found[3]))

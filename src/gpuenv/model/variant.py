@@ -27,7 +27,7 @@ def parse_cuda_version(text: str) -> CudaVersion:
     """Parse `12.6` or `12.6.3` (the update is dropped); raise ValueError for anything else."""
     found = _CUDA_VERSION.fullmatch(text.strip())
     if not found:
-        raise ValueError(tr("`{text}` is no CUDA version such as 12.6", text=text))
+        raise ValueError(tr("`{text}` is not a valid CUDA version (example: 12.6)", text=text))
     return CudaVersion(int(found[1]), int(found[2]))
 
 
@@ -73,4 +73,6 @@ def parse_variant(text: str) -> Variant:
         return Variant(f"cu{cuda.major}{cuda.minor}")
     if Variant(wanted).is_known:
         return Variant(wanted)
-    raise ValueError(tr("`{text}` is no CUDA version or variant such as 12.6, cu126 or cpu", text=text))
+    raise ValueError(
+        tr("`{text}` is not a valid CUDA version or variant (examples: 12.6, cu126, cpu)", text=text)
+    )

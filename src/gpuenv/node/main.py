@@ -75,7 +75,7 @@ def _request() -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         raise bad_request("it is no JSON") from None
     if not isinstance(request, dict):
-        raise bad_request("it is no object")
+        raise bad_request("it is not an object")
     return request
 
 

@@ -186,7 +186,7 @@ def _interpreter(place: EnvironmentPaths, plan: Plan, log: Path) -> Path:
     python = Path(find(str(place.path), system))
     if not python.exists():
         raise InstallFailed(
-            tr("the installer made no interpreter at `{path}`", path=python),
+            tr("the installer did not create an interpreter at `{path}`", path=python),
             code="not-as-planned",
             data={"log": str(log)},
         )

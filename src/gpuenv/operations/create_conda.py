@@ -87,7 +87,7 @@ def _make_with_tool(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> N
 def _make_with_rattler(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> None:
     running = making.running
     calling = _calling(running.environ, plan.sources.access.ca_bundle, running.tell)
-    running.tell(tr("choosing packages from {channels}", channels=_names(wanted)))
+    running.tell(tr("selecting packages from {channels}", channels=_names(wanted)))
     solved = rattler.solve_somewhere(wanted, calling)
     running.tell(
         tr("{count} packages, {size} to fetch", count=len(solved.records), size=render_size(solved.size))
@@ -107,9 +107,9 @@ def _have_shards(wanted: CondaWanted, mirrors: Mirrors) -> bool:
 def _check_room(solved: Solved, packages: Path | None, variable: str) -> None:
     """Raise InstallFailed where what is to be fetched does not fit, among the packages or where it goes."""
     if packages is not None:
-        moved = tr("make room, or set {variable} to a directory on a larger disk", variable=variable)
+        moved = tr("free disk space, or set {variable} to a directory on a larger disk", variable=variable)
         check_room(packages, solved.size, moved)
-    elsewhere = tr("make room, or name a path on a larger disk in place of NAME")
+    elsewhere = tr("free disk space, or give a path on a larger disk instead of NAME")
     check_room(Path(solved.wanted.prefix), solved.size, elsewhere)
 
 

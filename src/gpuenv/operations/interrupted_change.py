@@ -52,7 +52,7 @@ def refuse_half_changed(place: EnvironmentPaths) -> None:
     raise VerificationFailed(
         tr("a change of `{name}` was interrupted", name=place.name),
         code="change-interrupted",
-        because=(Because(tr("what lies there now is half changed"), str(place.path)),),
+        because=(Because(tr("the environment there is only partly changed"), str(place.path)),),
         fixes=(mending(place), Fix(tr("or run the command again that was interrupted"))),
         data={"environment": str(place.path), "root": None, "checks": []},
     )

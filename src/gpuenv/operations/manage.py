@@ -150,11 +150,11 @@ def _refuse_foreign(name: str, environ: Mapping[str, str]) -> None:
     path = foreign(name, environ)
     if path is not None:
         raise UsageError(
-            tr("gpuenv did not make the conda environment {path}", path=path),
+            tr("the conda environment {path} was not created by gpuenv", path=path),
             code="foreign-environment",
             fixes=(
                 Fix(
-                    tr("remove it with the tool that made it"),
+                    tr("remove it with the tool that created it"),
                     f"conda env remove -p {shlex.quote(str(path))}",
                 ),
             ),
@@ -218,7 +218,7 @@ def _unknown(name: str, environ: Mapping[str, str]) -> UsageError:
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     meant = Fix(tr("did you mean {names}?", names=", ".join(f"`{one}`" for one in close)))
     return UsageError(
-        tr("gpuenv made no environment `{name}`", name=name),
+        tr("gpuenv has not created an environment `{name}`", name=name),
         code="unknown-environment",
         fixes=(meant,) if close else (Fix(tr("see which there are"), "gpuenv list"),),
     )

@@ -31,10 +31,10 @@ def only_environment(environ: Mapping[str, str], command: str) -> Path | None:
 def _several(made: tuple[Environment, ...], command: str) -> UsageError:
     commands = tuple(f"gpuenv {command} {shlex.quote(one.place.name)}" for one in made[:_MOST_COMMANDS])
     return UsageError(
-        tr("no environment is active, and there are {count} to choose from: name one", count=len(made)),
+        tr("no environment is active, and there are {count}: name one", count=len(made)),
         code="environment-not-named",
         because=tuple(Because(_described(one), str(one.place.path)) for one in made),
-        fixes=tuple(Fix(tr("name it"), command) for command in commands),
+        fixes=tuple(Fix(tr("specify it"), command) for command in commands),
         data={"environments": [{"name": one.place.name, "path": str(one.place.path)} for one in made]},
     )
 

@@ -71,7 +71,7 @@ def check_least_room(manager: str, environ: Mapping[str, str], target: Path) -> 
     check_least(target, *ways_out())
     cache = uv.cache_directory(environ) if manager == uv.NAME else None
     if cache is not None:
-        check_least(cache, Fix(tr("make room, or set UV_CACHE_DIR to a directory on a larger disk")))
+        check_least(cache, Fix(tr("free disk space, or set UV_CACHE_DIR to a directory on a larger disk")))
 
 
 def check_disk(plan: Plan, environ: Mapping[str, str], target: Path) -> None:

@@ -19,7 +19,7 @@ def settle(
 ) -> None:
     """Bring pip along, and hold the torch stack; raise OSError where that can't be written."""
     if not seed_pip(place.path, plan.python, plan.sources, environ):
-        tell(tr("it has no pip: neither its Python nor an index brings one"))
+        tell(tr("it has no pip: neither its Python nor an index provides one"))
     hold_stack(place.path, word_for(place))
 
 

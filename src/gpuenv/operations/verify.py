@@ -84,7 +84,7 @@ def record_verification(located: LocatedPython, data: dict[str, Any], ok: bool) 
         write_record(located.root, proven(record, data, ok=ok))
     except OSError as error:
         text = tr(
-            "the result could not be kept in `{path}`: {error}", path=located.root, error=reason_of(error)
+            "the result could not be saved in `{path}`: {error}", path=located.root, error=reason_of(error)
         )
         return PlanWarning("not-recorded", text)
     return None

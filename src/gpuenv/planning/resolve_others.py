@@ -236,7 +236,7 @@ def _reason(failed: FailedSolution) -> str:
     demands = failed.outcome.demands_on(_STACK_NAMES) or failed.outcome.demands
     if demands:
         return "; ".join(
-            tr("{package} needs {needs}", package=one.package, needs=one.needs) for one in demands
+            tr("{package} requires {needs}", package=one.package, needs=one.needs) for one in demands
         )
     return failed.outcome.message
 
@@ -274,6 +274,6 @@ def _refuse(failures: list[FailedSolution]) -> Unsatisfiable:
         tr("no torch that runs here goes with the other requirements"),
         code="requirements-conflict",
         because=tuple(Because(text, "uv pip compile") for text in texts),
-        fixes=(Fix(tr("loosen or leave out the requirement named above")),),
+        fixes=(Fix(tr("relax or remove the requirement named above")),),
         data={"message": failures[0].outcome.message if failures else None},
     )

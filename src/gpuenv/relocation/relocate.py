@@ -46,7 +46,7 @@ def source_environment(
         raise UsageError(
             tr("environments can't be copied or renamed on Windows: the programs in them hold their path"),
             code="not-on-windows",
-            fixes=(Fix(tr("make it anew"), f"gpuenv export {shlex.quote(name)}"),),
+            fixes=(Fix(tr("recreate it"), f"gpuenv export {shlex.quote(name)}"),),
         )
     found = existing_to_change(name, environ) if change else existing(name, environ)
     root = found.place.path
@@ -73,12 +73,12 @@ def new_place(name: str, source: EnvironmentPaths, environ: Mapping[str, str]) -
     if _UNSAFE.search(str(place.path)):
         raise UsageError(
             tr(
-                "no environment can be kept in `{path}`: {problem}",
+                "environments cannot be kept in `{path}`: {problem}",
                 path=printable(str(place.path)),
                 problem=tr("it has characters that activation scripts can't hold"),
             ),
             code="bad-path",
-            fixes=(Fix(tr("make it at another path")),),
+            fixes=(Fix(tr("create it at another path")),),
         )
     if place.key == source.key:
         raise UsageError(

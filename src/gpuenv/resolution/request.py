@@ -170,7 +170,7 @@ def _parse_requirement(text: str) -> Requirement:
         requirement = Requirement(check_bounds(text))
     except ValueError as error:
         raise UsageError(
-            tr("`{text}` is no requirement: {error}", text=shortened(text), error=reason_of(error)),
+            tr("`{text}` is not a valid requirement: {error}", text=shortened(text), error=reason_of(error)),
             code="bad-requirement",
             fixes=(Fix(tr("write it as `torch==2.7.1` or `numpy>=1.26`")),),
         ) from None

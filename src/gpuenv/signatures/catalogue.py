@@ -113,5 +113,5 @@ def _way(words: Iterable[str]) -> Way:
 
 def _one_of(value: Any, allowed: tuple[Any, ...]) -> Any:
     if value not in allowed:
-        raise ValueError(tr("{value!r} is none of {allowed}", value=value, allowed=", ".join(allowed)))
+        raise ValueError(tr("{value!r} is not one of {allowed}", value=value, allowed=", ".join(allowed)))
     return value

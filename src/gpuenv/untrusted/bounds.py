@@ -44,7 +44,7 @@ def check_wheel_name(filename: str) -> str:
     """
     tags = math.prod(part.count(".") + 1 for part in filename.rsplit("-", 3)[1:])
     if len(filename) > _LONGEST_NAME or tags > _MOST_TAGS:
-        raise ValueError(tr("`{filename}` is no wheel's name", filename=shortened(filename)))
+        raise ValueError(tr("`{filename}` is not a valid wheel name", filename=shortened(filename)))
     return filename
 
 

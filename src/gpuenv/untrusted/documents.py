@@ -128,6 +128,6 @@ class _Outline:
             self._sizes[anchor] = size
         outer, before = self._open.pop()
         if before + size > _MOST_NODES:
-            said = tr("it holds too much: its aliases repeat each other") if self._sizes else ""
+            said = tr("it is too large: its aliases repeat each other") if self._sizes else ""
             raise ValueError(said or tr("it holds too much"))
         self._open.append((outer, before + size))

@@ -72,7 +72,7 @@ def stop_of(ended: Completed, timeout_s: float) -> Stop | None:
     if ended.returncode is None and not ended.timed_out:
         return Stop("not-started", ended.error or tr("it could not be started"))
     if ended.timed_out:
-        return Stop("hung", tr("it was not done after {seconds} s", seconds=f"{timeout_s:g}"))
+        return Stop("hung", tr("it timed out after {seconds} s", seconds=f"{timeout_s:g}"))
     if ended.returncode == 0:
         return None
     return Stop("crashed", describe_status(ended.returncode or 0))

@@ -55,9 +55,9 @@ def compose(text: str) -> Any:
         root = YAML(typ="safe", pure=True).compose(check_yaml(text.removeprefix("\ufeff")))
     except (YAMLError, ValueError, RecursionError) as error:
         reason = getattr(error, "problem", None) or next(iter(str(error).splitlines()), type(error).__name__)
-        raise ValueError(tr("it is no YAML: {error}", error=said_by_others(str(reason)))) from None
+        raise ValueError(tr("it is not valid YAML: {error}", error=said_by_others(str(reason)))) from None
     if getattr(root, "id", None) != "mapping":
-        raise ValueError(tr("it is no mapping of keys"))
+        raise ValueError(tr("it is not a mapping of keys"))
     return root
 
 
@@ -70,7 +70,7 @@ def _items(node: Any, key: str) -> list[Any]:
     if node is None or (node.id == "scalar" and node.value in ("", "null", "~")):
         return []
     if node.id != "sequence":
-        raise ValueError(tr("`{key}` is no list", key=key))
+        raise ValueError(tr("`{key}` is not a list", key=key))
     return list({id(item): item for item in node.value}.values())
 
 

@@ -23,7 +23,7 @@ def check_limit(seconds: float) -> float:
         message = tr(
             "--timeout {seconds} is not from 1 to {longest} seconds", seconds=seconds, longest=_LONGEST_S
         )
-        raise UsageError(message, code="bad-limit", fixes=(Fix(tr("leave it out"), "gpuenv verify"),))
+        raise UsageError(message, code="bad-limit", fixes=(Fix(tr("omit it"), "gpuenv verify"),))
     return seconds
 
 

@@ -49,7 +49,7 @@ def verify_result(findings: Findings, _knowledge: Knowledge) -> Outcome:
     facts = {"message": told, "torch": subject.torch_label(findings)}
     if proof.signature == _SHADOWED and not (findings.foreign_torch or findings.here):
         why = tr("nothing hides it, so its installation is incomplete")
-        return problem("known", told, why=why, advice=tr("install it anew"), **facts)
+        return problem("known", told, why=why, advice=tr("reinstall it"), **facts)
     if proof.cause and proof.fix:
         return problem("known", f"{proof.signature}: {told}", why=proof.cause, advice=proof.fix, **facts)
     return problem(_FAILURES.get(proof.codes[0] if proof.codes else "", "wrong"), told, **facts)

@@ -82,9 +82,9 @@ def check_path(path: Path, variable: str | None) -> None:
     if len(shown) > _SHOWN:
         shown = f"{shown[:_SHOWN]}…"
     raise UsageError(
-        tr("no environment can be kept in `{path}`: {problem}", path=shown, problem=problem),
+        tr("environments cannot be kept in `{path}`: {problem}", path=shown, problem=problem),
         code="bad-path",
-        fixes=(own or Fix(tr("make it at another path")),),
+        fixes=(own or Fix(tr("create it at another path")),),
     )
 
 

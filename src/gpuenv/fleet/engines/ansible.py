@@ -56,7 +56,7 @@ class Ansible:
             return found
         words = ended.error or last_words(ended.stderr) or last_words(ended.stdout)
         if ended.timed_out:
-            words = tr("it was not done after {seconds} s", seconds=f"{_LIST_S:g}")
+            words = tr("it timed out after {seconds} s", seconds=f"{_LIST_S:g}")
         raise _no_hosts(words, self.environ)
 
     def run(self, task: NodeTask, on_host: OnHost) -> tuple[HostResult, ...]:

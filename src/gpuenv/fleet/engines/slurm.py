@@ -129,7 +129,7 @@ class Slurm:
             return ended
         words = ended.error or last_words(ended.stderr) or last_words(ended.stdout)
         if ended.timed_out:
-            words = tr("it was not done after {seconds} s", seconds=f"{_ASK_S:g}")
+            words = tr("it timed out after {seconds} s", seconds=f"{_ASK_S:g}")
         raise _failed(program, words)
 
     def _find(self, program: str) -> str:

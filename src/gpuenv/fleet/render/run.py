@@ -139,7 +139,7 @@ _ERRORS: tuple[tuple[tuple[OutcomeState, ...], type[GpuenvError], str], ...] = (
      marked("the environment does not work on {count} of {all} machines")),
     (("unreachable", "failed"), Unreachable,
      marked("{count} of {all} machines could not be reached or queried")),
-    (("not-served",), Unsatisfiable, marked("{count} of {all} machines can't be served")),
+    (("not-served",), Unsatisfiable, marked("{count} of {all} machines are not supported")),
 )  # fmt: skip
 _CODES = {5: "fleet-not-made", 6: "fleet-not-verified", 4: "fleet-unreachable", 3: "machines-not-served"}
 

@@ -95,7 +95,7 @@ def _text(value: str | bytes) -> str:
 def parse_cuda_number(number: int) -> CudaVersion:
     """Parse NVML's CUDA version: 12020 is 12.2; raise ValueError for what can't be one."""
     if number < 1000:  # noqa: PLR2004 - NVML writes 1000 * major + 10 * minor
-        raise ValueError(tr("`{number}` is no CUDA version such as 12020", number=number))
+        raise ValueError(tr("`{number}` is not a valid CUDA version (example: 12020)", number=number))
     return CudaVersion(number // 1000, number % 1000 // 10)
 
 

@@ -50,14 +50,14 @@ class SourceReading:
 def parse_driver_version(text: str) -> DriverVersion:
     """Parse `535.104.05`; raise ValueError for anything else."""
     if not _DRIVER.fullmatch(text.strip()) or not text.isascii():
-        raise ValueError(tr("`{text}` is no driver version such as 535.104.05", text=text))
+        raise ValueError(tr("`{text}` is not a valid driver version (example: 535.104.05)", text=text))
     return DriverVersion(text)
 
 
 def parse_uuid(text: str) -> str:
     """Check a GPU's UUID, `GPU-` and groups of hexadecimal digits; raise ValueError for anything else."""
     if not _UUID.fullmatch(text.strip()):
-        raise ValueError(tr("`{text}` is no UUID of a GPU", text=text))
+        raise ValueError(tr("`{text}` is not a valid GPU UUID", text=text))
     return text.strip()
 
 
@@ -65,7 +65,7 @@ def parse_bus_id(text: str) -> str:
     """Parse nvidia-smi's `00000000:01:00.0` to sysfs' `0000:01:00.0`; raise ValueError for anything else."""
     found = _BUS_ID.fullmatch(text.strip())
     if not found:
-        raise ValueError(tr("`{text}` is no PCI bus id such as 00000000:01:00.0", text=text))
+        raise ValueError(tr("`{text}` is not a valid PCI bus id (example: 00000000:01:00.0)", text=text))
     return f"{int(found[1], 16):04x}:{found[2]}:{found[3]}.{found[4]}".lower()
 
 
@@ -73,5 +73,5 @@ def parse_device_id(text: str) -> str:
     """Parse `0x220810DE` (device, then NVIDIA's vendor id) to `2208`; raise ValueError for anything else."""
     found = _DEVICE_ID.fullmatch(text.strip())
     if not found:
-        raise ValueError(tr("`{text}` is no PCI device id of NVIDIA's such as 0x220810DE", text=text))
+        raise ValueError(tr("`{text}` is not a valid NVIDIA PCI device id (example: 0x220810DE)", text=text))
     return found[1].lower()

@@ -44,7 +44,7 @@ def parse_query(text: str, fields: Sequence[str] = FIELDS) -> SourceReading:
     read = [_read(row, columns or fields) for row in rows[:_MOST_GPUS]]
     gpus = _distinct(gpu for gpu, _ in filter(None, read))
     if not gpus:
-        raise ValueError(tr("no line of it describes a GPU"))
+        raise ValueError(tr("none of its lines describes a GPU"))
     driver = next((driver for _, driver in filter(None, read) if driver), None)
     unread = sum(found is None and _is_wide(row, fields) for row, found in zip(rows, read, strict=False))
     return SourceReading(SOURCE, driver=driver, gpus=gpus, unread=unread + max(0, len(rows) - _MOST_GPUS))

@@ -46,7 +46,7 @@ def parse_table(text: str) -> SourceReading:
     cuda = _CUDA.search(text)
     gpus = _gpus(text)
     if not driver and not gpus:
-        raise ValueError(tr("it is not nvidia-smi's table"))
+        raise ValueError(tr("it is not the table of nvidia-smi"))
     version = None
     if driver:
         version = parse_driver_version(driver[1])

@@ -119,6 +119,6 @@ def _found(pattern: re.Pattern[str], text: str) -> CudaVersion:
 
 def _unreadable(nvcc: str) -> Problem:
     message = tr(
-        "`{nvcc}` does not tell its version: reinstall the CUDA toolkit or take it off PATH", nvcc=nvcc
+        "`{nvcc}` does not report its version: reinstall the CUDA toolkit or remove it from PATH", nvcc=nvcc
     )
     return Problem("toolkit-unreadable", message)

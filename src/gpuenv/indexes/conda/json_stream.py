@@ -41,7 +41,7 @@ class JsonStream:
             return
         while True:
             if self._peek() != '"':
-                raise ValueError(tr("an object's key is missing"))
+                raise ValueError(tr("an object has no key"))
             key = self.value()
             self._take(":")
             yield key
@@ -58,7 +58,7 @@ class JsonStream:
                 raise ValueError(tr("it is nested too deeply")) from None
             except JSONDecodeError as error:
                 if not self._more():
-                    raise ValueError(tr("it is no JSON: {error}", error=error.msg)) from None
+                    raise ValueError(tr("it is not valid JSON: {error}", error=error.msg)) from None
                 continue
             if isinstance(value, int | float) and end + _CUT >= len(self._text) and self._more():
                 continue
@@ -91,7 +91,7 @@ class JsonStream:
     def finish(self) -> None:
         """Check that the document ends here."""
         if self._peek():
-            raise ValueError(tr("there is more after its end"))
+            raise ValueError(tr("it has data after its end"))
 
     def is_object(self) -> bool:
         """Whether an object begins here."""
@@ -112,7 +112,7 @@ class JsonStream:
         if not found or found not in wanted:
             facts = {"found": found, "wanted": wanted[0]}
             raise ValueError(
-                tr("`{found}` stands where `{wanted}` should", **facts) if found else tr("it breaks off")
+                tr("`{found}` instead of `{wanted}`", **facts) if found else tr("it is truncated")
             )
         self._at += 1
         return found
@@ -132,7 +132,7 @@ class JsonStream:
         held = self._text[self._at :]
         before = self.position
         if len(held) > _LARGEST:
-            raise ValueError(tr("one of its members is far too long"))
+            raise ValueError(tr("one of its members is too long"))
         added: list[str] = []
         size = 0
         for piece in self._pieces:

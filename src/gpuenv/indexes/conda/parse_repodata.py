@@ -31,7 +31,7 @@ def parse_repodata(pieces: Iterable[bytes], names: frozenset[str]) -> Entries:
     """
     document = JsonStream(_decoded(pieces))
     if not document.is_object():
-        raise ValueError(tr("it is no JSON object"))
+        raise ValueError(tr("it is not a JSON object"))
     found: list[tuple[str, Any]] = []
     base_url = None
     is_repodata = False

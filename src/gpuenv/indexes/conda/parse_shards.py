@@ -41,13 +41,13 @@ def parse_shard_index(data: bytes, names: frozenset[str]) -> ShardIndex:
     """Read the index of the shards of `names`; ValueError if it is none."""
     document = _unpack(data)
     if document.get("version", _VERSION) != _VERSION or not isinstance(document.get("shards"), dict):
-        raise ValueError(tr("it is no index of shards in a version that is known"))
+        raise ValueError(tr("it is not a shard index of a known version"))
     info = document.get("info")
     told = info.get("shards_base_url") if isinstance(info, dict) else None
     digests = {name: document["shards"][name] for name in sorted(names) if name in document["shards"]}
     for digest in digests.values():
         if not isinstance(digest, bytes) or len(digest) != _DIGEST_BYTES:
-            raise ValueError(tr("it tells no digest of a shard"))
+            raise ValueError(tr("it has no digest of a shard"))
     return ShardIndex(
         tuple((name, digest.hex()) for name, digest in digests.items()),
         told if isinstance(told, str) else "",
@@ -58,7 +58,7 @@ def parse_shard_index(data: bytes, names: frozenset[str]) -> ShardIndex:
 def parse_shard(data: bytes, digest: str, name: str) -> Entries:
     """Read one name's shard, whose sha256 is `digest`; ValueError if it is none, or another."""
     if hashlib.sha256(data).hexdigest() != digest:
-        raise ValueError(tr("it is another file than its index says"))
+        raise ValueError(tr("it differs from the file that its index lists"))
     document = _unpack(data)
     removed = document.get("removed")
     gone = {one for one in removed if isinstance(one, str)} if isinstance(removed, list) else set()
@@ -80,7 +80,7 @@ def _unpack(data: bytes) -> dict[Any, Any]:
     try:
         document = msgpack.unpackb(content)
     except (ValueError, TypeError, RecursionError, OverflowError) as error:
-        raise ValueError(tr("it is no MessagePack: {error}", error=str(error)[:100])) from None
+        raise ValueError(tr("it is not valid MessagePack: {error}", error=str(error)[:100])) from None
     if not isinstance(document, dict):
-        raise ValueError(tr("it is no object"))
+        raise ValueError(tr("it is not an object"))
     return document

@@ -46,7 +46,7 @@ def parse_record(filename: str, entry: Any, folder: Folder) -> CondaRecord:
      "size": 24512345, "subdir": "linux-64", "version": "2.8.0"}
     """
     if not isinstance(entry, dict) or package_of(filename) is None or set("/\\") & set(filename):
-        raise ValueError(tr("`{filename}` is no package", filename=filename[:80]))
+        raise ValueError(tr("`{filename}` is not a valid package", filename=filename[:80]))
     return CondaRecord(
         name=_text(entry, "name"),
         version=_text(entry, "version"),
@@ -101,7 +101,7 @@ def _texts(value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise ValueError(tr("what it depends on can't be read"))
+        raise ValueError(tr("its dependencies cannot be read"))
     return tuple(value)
 
 

@@ -127,7 +127,7 @@ def _reading_or_problem(
         return None
     except ValueError as error:
         return HttpProblem(
-            tr("answers `{file}` with what is no repodata: {error}", file=file, error=reason_of(error))
+            tr("returned invalid repodata for `{file}`: {error}", file=file, error=reason_of(error))
         )
 
 
@@ -170,7 +170,7 @@ class _FolderReader:
 
     def _read_in_turn(self, read: Callable[[str], StoredRecords]) -> StoredRecords:
         """Try the formats; what is there but broken is worth telling, what is not there is not."""
-        problem = HttpProblem(tr("has no such folder"), MISSING[0])
+        problem = HttpProblem(tr("has no such directory"), MISSING[0])
         for file in self._files():
             answer = _reading_or_problem(read, file)
             if isinstance(answer, StoredRecords):

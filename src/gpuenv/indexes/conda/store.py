@@ -91,7 +91,7 @@ def parse_reading(text: str, folder: Folder) -> StoredRecords:
     try:
         told = load_json(text)
         if told["format"] != _FORMAT:
-            raise ValueError(tr("it is of another format"))
+            raise ValueError(tr("its format is not known"))
         place = Folder(folder.channel, folder.subdir, _text(told["files_url"]))
         return StoredRecords(
             file=_text(told["file"]),
@@ -105,7 +105,7 @@ def parse_reading(text: str, folder: Folder) -> StoredRecords:
             digests=tuple((_text(name), _text(digest)) for name, digest in told["digests"]),
         )
     except (KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
-        raise ValueError(tr("it is no reading: {error}", error=error)) from None
+        raise ValueError(tr("it is not a valid response: {error}", error=error)) from None
 
 
 def _text(value: Any) -> str:

@@ -72,4 +72,4 @@ def _frames(start: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
     except ZstdError as error:
         raise ValueError(tr("it can't be decompressed: {error}", error=error)) from None
     if not frame.eof:
-        raise ValueError(tr("it breaks off"))
+        raise ValueError(tr("it is truncated"))

@@ -114,7 +114,7 @@ def _named(index: dict[str, Any]) -> NamedIndex:
 
 def _flag(table: Any, key: str) -> bool:
     if not isinstance(table, dict):
-        raise ValueError(tr("`index` is no array of tables"))
+        raise ValueError(tr("`index` is not an array of tables"))
     return table.get(key) is True
 
 
@@ -130,12 +130,12 @@ def _no_proxy(table: dict[str, Any]) -> str | None:
 def _texts(table: dict[str, Any], key: str) -> Iterator[str]:
     for text in _typed(table, key, list, []):
         if not isinstance(text, str):
-            raise ValueError(tr("`{key}` holds something other than text", key=key))
+            raise ValueError(tr("`{key}` contains something other than text", key=key))
         yield text
 
 
 def _typed(table: dict[str, Any], key: str, kind: type, default: Any) -> Any:
     value = table.get(key, default)
     if not isinstance(value, kind):
-        raise ValueError(tr("`{key}` is of another type than uv takes", key=key))
+        raise ValueError(tr("`{key}` has a type that uv does not accept", key=key))
     return value

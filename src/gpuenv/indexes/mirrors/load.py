@@ -85,12 +85,12 @@ def unknown_mirror(name: str, mirrors: tuple[Mirror, ...]) -> UsageError:
     """Return the error for a name that no mirror has."""
     near = near_names(name, mirrors)
     return UsageError(
-        tr("`{mirror}` is no mirror that gpuenv knows, and no address of an index", mirror=name),
+        tr("`{mirror}` is neither a known mirror nor the URL of an index", mirror=name),
         code="unknown-mirror",
         fixes=(
             *(Fix(tr("did you mean `{name}`?", name=one)) for one in near[:1]),
             Fix(tr("see which there are"), "gpuenv mirrors list"),
-            Fix(tr("or give an address such as https://mirror.example/simple")),
+            Fix(tr("or give a URL such as https://mirror.example/simple")),
         ),
     )
 
@@ -107,7 +107,7 @@ def _own(file: Path, shipped: tuple[Mirror, ...], *, required: bool) -> tuple[Mi
         reason = reason_of(error)
         raise _unreadable(file, reason, str(file)) from None
     if not isinstance(entries, list):
-        raise _unreadable(file, tr("`mirror` is no list of tables"), str(file))
+        raise _unreadable(file, tr("`mirror` is not a list of tables"), str(file))
     known = {mirror.name: mirror for mirror in shipped}
     own = tuple(_entry(entry, number, file, known) for number, entry in enumerate(entries, 1))
     try:
@@ -128,8 +128,8 @@ def _entry(entry: object, number: int, file: Path, known: Mapping[str, Mirror]) 
 
 def _unreadable(file: Path, reason: str, source: str) -> UsageError:
     return UsageError(
-        tr("gpuenv's configuration `{file}` can't be read: {reason}", file=file, reason=reason),
+        tr("gpuenv's configuration `{file}` cannot be read: {reason}", file=file, reason=reason),
         code="bad-configuration",
         because=(Because(reason, source),),
-        fixes=(Fix(tr("mend the file, or move it away")),),
+        fixes=(Fix(tr("fix the file, or move it away")),),
     )

@@ -43,12 +43,12 @@ def check_words(own: tuple[Mirror, ...], shipped: tuple[Mirror, ...]) -> None:
     names = [mirror.name for mirror in own]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
-        raise ValueError(tr("the mirror `{name}` stands there twice", name=twice))
+        raise ValueError(tr("the mirror `{name}` is defined twice", name=twice))
     owners = {mirror.name: mirror.name for mirror in (*shipped, *own)}
     for mirror in own:
         for word in (*_name(mirror), *_aliases(mirror)):
             if word == _ANY:
-                raise ValueError(tr("`{word}` is a word of --mirror already", word=word))
+                raise ValueError(tr("`{word}` is already a word of --mirror", word=word))
             owner = owners.setdefault(word, mirror.name)
             if owner != mirror.name:
                 facts = {"word": word, "first": owner, "second": mirror.name}

@@ -145,7 +145,7 @@ def parse_memory(read: Any) -> Memory:
      "checks": [{"address": "https://…", "sought": "torch-….whl", "verdict": {"name": "nju", …}}]}
     """
     if not isinstance(read, dict):
-        raise ValueError(tr("it is no JSON object"))
+        raise ValueError(tr("it is not a JSON object"))
     return Memory(_parsed(read, "speeds", _speed), _parsed(read, "checks", _checked))
 
 

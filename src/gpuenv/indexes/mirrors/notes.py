@@ -53,7 +53,7 @@ def warn_of_stand_ins(
     down = [one.page for one in listings if one.problem and one.source.kind in ("pytorch", "pypi")]
     hosts = ", ".join(dict.fromkeys(urlsplit(page).hostname or page for page in down))
     if silent:
-        text = tr("{hosts} could not be reached, nor could any mirror", hosts=hosts)
+        text = tr("{hosts} could not be reached, and no mirror either", hosts=hosts)
         return (PlanWarning("mirrors-silent", text),)
     mirror = choice.torch.listing.source.name
     if mirror is None or mirror not in stood_in:
@@ -73,7 +73,7 @@ def none_answered(silent: tuple[str, ...]) -> tuple[Because, ...]:
         return ()
     return (
         Because(
-            tr("none of the mirrors answered either: {mirrors}", mirrors=", ".join(silent)),
+            tr("none of the mirrors responded either: {mirrors}", mirrors=", ".join(silent)),
             "matrix mirrors.json",
         ),
     )
@@ -86,7 +86,8 @@ def why_no_torch_wheels(choice: Solution, mirrors: Iterable[Mirror]) -> tuple[Be
         return ()
     names = ", ".join(f"`{mirror.name}`" for mirror in named)
     text = tr(
-        "{mirrors} has no torch wheels but PyPI's own, and PyPI's torch {torch} is for {variant}",
+        "{mirrors} has no torch wheels except PyPI's own, and PyPI's torch {torch} is for "
+        "{variant}",
         mirrors=names, torch=choice.case.torch, variant=choice.case.variant,
     )  # fmt: skip
     return (Because(text, "; ".join(dict.fromkeys(mirror.source for mirror in named))),)

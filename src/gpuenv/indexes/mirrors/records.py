@@ -32,7 +32,7 @@ def parse_own_mirror(entry: object, origin: str, shipped: Mirror | None = None) 
     torch = {address = "https://mirror.lab.example/whl/{variant}", layout = "pep503"}
     """
     if not isinstance(entry, Mapping):
-        raise ValueError(tr("a mirror is no table"))
+        raise ValueError(tr("a mirror is not a table"))
     told = {**entry, **{name: _without_slashes(entry[name]) for name in _PLACED if name in entry}}
     for complaint in check_fields(told, OWN_FIELDS):
         raise ValueError(complaint)

@@ -156,15 +156,17 @@ def _fault_of_file(reading: ProbeResult, wanted: WantedFiles, lengths: dict[str,
         )  # fmt: skip
     known = {one.sha256 for group in wanted.groups for one in group if one.filename == file.filename}
     if file.sha256 and known - {None} and file.sha256 not in known:
-        return tr("its page tells another digest of {file} than is known of it", file=file.filename)
+        return tr("its page lists another digest of {file} than is known", file=file.filename)
     return None
 
 
 def _what_is_missing(mirror: Mirror, reading: ProbeResult, wanted: WantedFiles) -> str:
     if mirror.torch is None and wanted.instead and _holds(wanted.instead, reading.listings, wanted):
-        return tr("has no torch wheels but PyPI's own; {file} fits too", file=wanted.instead[0].filename)
+        return tr(
+            "has no torch wheels except PyPI's own; {file} is usable too", file=wanted.instead[0].filename
+        )
     if mirror.torch is None:
-        return tr("has no torch wheels but PyPI's own")
+        return tr("has no torch wheels except PyPI's own")
     group = next((one for one in wanted.groups if one[0].kind == "pytorch"), wanted.groups[0])
     missing = [one for one in group if not find_target(one, reading.listings, wanted.platform)]
     return tr("does not have {file}", file=", ".join(one.filename for one in missing or group))
@@ -179,7 +181,7 @@ def not_asked(mirror: Mirror) -> MirrorStatus | None:
     if mirror.pypi is None and mirror.torch is None:
         return MirrorStatus(
             mirror.name, mirror.kind, has=False,
-            problem=tr("carries neither torch's wheels nor a copy of PyPI"),
+            problem=tr("carries neither torch wheels nor a copy of PyPI"),
         )  # fmt: skip
     return None
 

@@ -46,10 +46,10 @@ def parse_dry_run(text: str, tool: Tool, channels: tuple[CondaChannel, ...] = ()
     """
     document = last_document(text)
     if document.get("success") is not True:
-        raise ValueError(tr("it does not say that it succeeded"))
+        raise ValueError(tr("it did not report success"))
     link = _actions(document, "LINK")
     if not link:
-        raise ValueError(str(document.get("message") or tr("it plans no package")))
+        raise ValueError(str(document.get("message") or tr("it planned no package")))
     known = {_key(record): record for record in parse_fetch(text, tool, channels)}
     records = (_record(row, tool, channels) for row in link)
     return tuple(known.get(_key(record), record) if tool == "conda" else record for record in records)
@@ -66,7 +66,7 @@ def _actions(document: Mapping[str, Any], name: str) -> list[Any]:
     actions = document.get("actions") or {}
     rows = actions.get(name) if isinstance(actions, dict) else actions
     if rows is not None and not isinstance(rows, list):
-        raise ValueError(tr("`{name}` is no list", name=name))
+        raise ValueError(tr("`{name}` is not a list", name=name))
     return rows or []
 
 
@@ -76,7 +76,7 @@ def _key(record: CondaRecord) -> tuple[str, str, str]:
 
 def _record(row: Any, tool: Tool, channels: tuple[CondaChannel, ...]) -> CondaRecord:
     if not isinstance(row, dict):
-        raise ValueError(tr("`{row}` is no package", row=str(row)[:80]))
+        raise ValueError(tr("`{row}` is not a valid package", row=str(row)[:80]))
     as_conda = tool == "conda"
     subdir = _word(row, "platform" if as_conda else "subdir")
     filename = _word(row, "dist_name" if as_conda else "fn")
@@ -126,7 +126,7 @@ def _text(row: Mapping[str, Any], key: str) -> str:
 def _word(row: Mapping[str, Any], key: str) -> str:
     value = _text(row, key)
     if not _WORD.fullmatch(value):
-        raise ValueError(tr("`{value}` is no `{key}` of a package", value=value[:80], key=key))
+        raise ValueError(tr("`{value}` is not a valid package `{key}`", value=value[:80], key=key))
     return value
 
 
@@ -151,7 +151,7 @@ class CondaDifference:
     def __str__(self) -> str:
         """Tell both facts, what came out and what was planned."""
         if self.record is None:
-            return tr("{wanted} is not among its packages", wanted=self.pin.spec)
+            return tr("{wanted} is not one of its packages", wanted=self.pin.spec)
         found = f"{self.record.name} {self.record.version} {self.record.build}"
         if self.kind == "cpu-build":
             return tr("{found} is a build for the CPU, not {wanted}", found=found, wanted=self.pin.spec)

@@ -68,7 +68,7 @@ def specs(wanted: CondaWanted) -> tuple[str, ...]:
     asked = tuple(dict.fromkeys(wanted.specs))
     for text in asked:
         if text.startswith("-") or not text.strip():
-            raise ValueError(tr("`{text}` is an option, not a spec", text=text))
+            raise ValueError(tr("`{text}` is an option, not a match spec", text=text))
     names = {text.split()[0].partition("=")[0] for text in asked}
     return (*asked, "pip") if "python" in names and "pip" not in names else asked
 
@@ -86,7 +86,7 @@ class ToolManager:
 
 def steps(tool: str, wanted: CondaWanted) -> tuple[Step, ...]:
     """Return the command that, pasted into a shell, makes the environment."""
-    why = tr("let {tool} make the environment from {channels}", tool=tool,
+    why = tr("let {tool} create the environment from {channels}", tool=tool,
              channels=", ".join(channel.name for channel in wanted.channels))  # fmt: skip
     return (Step((tool, *create_options(wanted, wanted.prefix, shown=True), "-y", *specs(wanted)), why),)
 
@@ -141,7 +141,7 @@ def secret_names(channels: tuple[CondaChannel, ...]) -> dict[CondaChannel, str]:
         names[channel] = next((end for end in ends if end not in taken), "")
         if not names[channel]:
             raise ValueError(
-                tr("`{channel}` can't be given to a conda tool without its password", channel=channel.name)
+                tr("`{channel}` cannot be passed to a conda tool without its password", channel=channel.name)
             )
         taken.add(names[channel])
     return names

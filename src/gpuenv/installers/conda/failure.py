@@ -59,13 +59,13 @@ def parse_failure_words(rows: Iterable[Mapping[str, Any]], *, embedded: bool = F
             tuple(re.compile(row["pattern"]) for row in rows if row["kind"] == "advice"),
         )
     except (KeyError, TypeError, re.error) as error:
-        raise ValueError(tr("is no row of conda tools: {error}", error=error)) from None
+        raise ValueError(tr("is not a valid row of conda tools: {error}", error=error)) from None
 
 
 def _means(row: Mapping[str, Any]) -> Kind:
     kind = row["means"]
     if kind not in get_args(Kind):
-        raise ValueError(tr("`{kind}` is no kind of failure", kind=kind))
+        raise ValueError(tr("`{kind}` is not a known kind of failure", kind=kind))
     return cast("Kind", kind)
 
 

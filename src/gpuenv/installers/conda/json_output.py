@@ -32,7 +32,7 @@ def last_document(text: str) -> dict[str, Any]:
         document = _whole(last[start.end() :])
         if document is not None:
             return document
-    raise ValueError(tr("it printed no JSON document"))
+    raise ValueError(tr("it printed no JSON"))
 
 
 def _whole(text: str) -> dict[str, Any] | None:
@@ -50,5 +50,5 @@ def texts(value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ValueError(tr("`{value}` is no list of texts", value=str(value)[:80]))
+        raise ValueError(tr("`{value}` is not a list of texts", value=str(value)[:80]))
     return tuple(value)

@@ -67,7 +67,7 @@ def solve(found: CondaTool, wanted: CondaWanted, calling: Calling) -> Solved:
     done = process.run((found.path, *arguments), timeout_s=_SOLVE_LIMIT_S, environ=environ)
     if os.path.lexists(prefix):  # https://github.com/mamba-org/mamba/issues/4329: one day it may
         shutil.rmtree(prefix, ignore_errors=True)
-        raise _broken(found, tr("it made an environment when asked for a plan"))
+        raise _broken(found, tr("it created an environment instead of a plan"))
     if not done.ok:
         raise _solve_failed(found, wanted, prefix, environ, done)
     try:
@@ -77,7 +77,9 @@ def solve(found: CondaTool, wanted: CondaWanted, calling: Calling) -> Solved:
         raise _broken(found, str(error)) from None
     check_pins(found, records, wanted)
     for place in _foreign(records, wanted.channels):
-        calling.tell(tr("by its own configuration {tool} reads {place} too", tool=found.tool, place=place))
+        calling.tell(
+            tr("{tool} also reads {place}, according to its configuration", tool=found.tool, place=place)
+        )
     return Solved(_at_first(wanted), records, fetch)
 
 
@@ -118,11 +120,11 @@ def _not_as_planned(
         code="solved-to-cpu" if on_cpu else "solved-otherwise",
         because=(
             *(Because(str(one), tr("dry run of {program}", program=found.path)) for one in differences),
-            Because(tr("it was told that the driver supports {cuda}", cuda=driver), "CONDA_OVERRIDE_CUDA"),
+            Because(tr("the driver was specified to support {cuda}", cuda=driver), "CONDA_OVERRIDE_CUDA"),
         ),
         fixes=(
-            Fix(tr("ask for another torch or CUDA: gpuenv plan tells which there are"), "gpuenv plan"),
-            Fix(tr("or take the wheels: --channel wheels")),
+            Fix(tr("request another torch or CUDA: gpuenv plan shows what is available"), "gpuenv plan"),
+            Fix(tr("or use wheels: --channel wheels")),
         ),
         data={"differences": [str(one) for one in differences]},
     )
@@ -137,7 +139,7 @@ def _solve_failed(
 ) -> GpuenvError:
     if done.returncode is None or done.timed_out:
         return _broken(
-            found, done.error or tr("it was still solving after {limit:.0f} s", limit=_SOLVE_LIMIT_S)
+            found, done.error or tr("resolving took longer than {limit:.0f} s", limit=_SOLVE_LIMIT_S)
         )
     failure = explain(done.stdout, done.stderr, failure_words())
     if found.tool != "conda":  # its JSON says `unsupported request` where words name the package
@@ -155,7 +157,7 @@ def failure_told(found: CondaTool, failure: CondaFailure, returncode: int | None
     if failure.kind == "channel":
         return Unreachable(
             tr(
-                "{tool} can't read the channel at {url}",
+                "{tool} cannot read the channel at {url}",
                 tool=found.tool,
                 url=failure.url or tr("one address"),
             ),
@@ -166,10 +168,10 @@ def failure_told(found: CondaTool, failure: CondaFailure, returncode: int | None
         )
     if failure.kind in {"missing", "unsatisfiable", "no-gpu"}:
         return Unsatisfiable(
-            tr("{tool} finds no set of packages that fits", tool=found.tool),
+            tr("{tool} found no compatible set of packages", tool=found.tool),
             code=f"conda-{failure.kind}",
             because=because,
-            fixes=(Fix(tr("ask for less, or for another torch: gpuenv plan tells which there are")),),
+            fixes=(Fix(tr("request fewer packages, or another torch: gpuenv plan shows what is available")),),
             data=data,
         )
     if failure.kind == "terms":
@@ -187,7 +189,7 @@ def _terms(found: CondaTool, failure: CondaFailure) -> UsageError:
         Fix(tr("read the terms; if you accept them"), command) for command in dict.fromkeys(failure.commands)
     )
     return UsageError(
-        tr("{tool} wants its terms of service accepted, which only you can do", tool=found.tool),
+        tr("{tool} requires you to accept its terms of service", tool=found.tool),
         code="terms-of-service",
         because=(Because(failure.reason, found.path),),
         fixes=(*accepting, Fix(tr("or use conda-forge alone: --channel conda-forge"))),
@@ -196,7 +198,7 @@ def _terms(found: CondaTool, failure: CondaFailure) -> UsageError:
 
 def _broken(found: CondaTool, problem: str) -> InstallFailed:
     return InstallFailed(
-        tr("{tool} made no plan: {problem}", tool=found.tool, problem=problem),
+        tr("{tool} did not plan: {problem}", tool=found.tool, problem=problem),
         code="manager-broken",
         because=(Because(problem, found.path),),
         fixes=(Fix(tr("use another manager: --manager uv")),),
@@ -217,7 +219,7 @@ def solve_somewhere(found: CondaTool, wanted: CondaWanted, calling: Calling) -> 
         if channels == wanted.channels:
             raise answer
         missed += _left(wanted.channels, channels, answer.because[0].text)
-        calling.tell(tr("{url} can't be read; trying the next address", url=missed[-1][0]))
+        calling.tell(tr("{url} cannot be read; trying the next URL", url=missed[-1][0]))
         wanted = replace(wanted, channels=channels)
 
 

@@ -81,11 +81,11 @@ def find(tool: Tool, environ: Mapping[str, str], root: Path = Path("/")) -> Cond
         return CondaTool(tool, program_behind(found[tool]))
     others = [other for other in _FASTEST_FIRST if other in found]
     raise UsageError(
-        tr("{tool} is not there", tool=tool),
+        tr("{tool} was not found", tool=tool),
         code="manager-missing",
         fixes=(
             *(Fix(tr("use {other}, which is", other=other), f"--manager {other}") for other in others[:1]),
-            Fix(tr("or make a conda environment without any conda tool"), install_extra("rattler")),
+            Fix(tr("or create a conda environment without any conda tool"), install_extra("rattler")),
             Fix(tr("or use another manager: --manager uv")),
         ),
     )
@@ -172,7 +172,7 @@ def _ask(found: CondaTool, environ: Mapping[str, str]) -> CondaInfo:
         failure = explain(done.stdout, done.stderr, failure_words())
         raise InstallFailed(
             tr(
-                "`{program} info` does not say what it is: {error}",
+                "`{program} info` has unexpected output: {error}",
                 program=found.path,
                 error=reason_of(error),
             ),

@@ -61,13 +61,13 @@ def parse_tool_versions(rows: Iterable[Mapping[str, Any]]) -> ToolVersions:
             ),
         )
     except (KeyError, TypeError) as error:
-        raise ValueError(tr("is no row of conda tools: {error}", error=error)) from None
+        raise ValueError(tr("is not a valid row of conda tools: {error}", error=error)) from None
 
 
 def _tool(row: Mapping[str, Any]) -> Tool:
     tool = row["tool"]
     if tool not in get_args(Tool):
-        raise ValueError(tr("`{tool}` is no conda tool", tool=tool))
+        raise ValueError(tr("`{tool}` is not a known conda tool", tool=tool))
     return cast("Tool", tool)
 
 
@@ -130,7 +130,7 @@ def parse_info(text: str, tool: Tool) -> CondaInfo:
 def _from_conda(document: dict[str, Any], tool: Tool) -> CondaInfo:
     rows = document.get("virtual_pkgs") or []
     if not isinstance(rows, list):
-        raise ValueError(tr("`virtual_pkgs` is no list"))
+        raise ValueError(tr("`virtual_pkgs` is not a list"))
     return CondaInfo(
         tool=tool,
         version=_version(document["conda_version"]) if tool == "conda" else "1",
@@ -147,14 +147,16 @@ def _version(value: Any) -> str:
     try:
         Version(value)
     except (InvalidVersion, TypeError):
-        raise ValueError(tr("`{value}` is no version of a conda tool", value=str(value)[:80])) from None
+        raise ValueError(
+            tr("`{value}` is not a valid version of a conda tool", value=str(value)[:80])
+        ) from None
     return str(value)
 
 
 def _text(document: dict[str, Any], key: str) -> str:
     value = document.get(key)
     if not isinstance(value, str):
-        raise ValueError(tr("it does not tell its {key}", key=key))
+        raise ValueError(tr("it does not report its {key}", key=key))
     return value
 
 
@@ -165,7 +167,7 @@ def _optional(document: dict[str, Any], key: str) -> str | None:
 
 def _virtual(parts: Any) -> tuple[str, str, str]:
     if not isinstance(parts, list) or len(parts) < 2 or not all(isinstance(part, str) for part in parts):  # noqa: PLR2004 - name and version
-        raise ValueError(tr("`{parts}` is no virtual package", parts=str(parts)[:80]))
+        raise ValueError(tr("`{parts}` is not a valid virtual package", parts=str(parts)[:80]))
     return parts[0], parts[1], parts[2] if len(parts) > 2 else ""  # noqa: PLR2004
 
 
@@ -181,10 +183,13 @@ def check_version(info: CondaInfo, known: ToolVersions) -> None:
         return
     raise UsageError(
         tr(
-            "{tool} {version} is too old: {least} at least", tool=info.tool, version=info.version, least=least
+            "{tool} {version} is too old: {least} or newer is required",
+            tool=info.tool,
+            version=info.version,
+            least=least,
         ),
         code="manager-too-old",
-        because=(Because(tr("it says that it is {version}", version=info.version), f"{info.tool} info"),),
+        because=(Because(tr("it reports version {version}", version=info.version), f"{info.tool} info"),),
         fixes=(
             Fix(tr("update it"), f"{info.tool} self-update")
             if info.tool == "micromamba"
@@ -205,8 +210,8 @@ def warnings_for(tool: Tool, version: str, known: ToolVersions) -> tuple[PlanWar
         PlanWarning(
             "conda-env-create-deletes",
             tr(
-                "`conda env create` of conda {version} deletes an environment of that name without asking; "
-                "gpuenv does not call it",
+                "`conda env create` of conda {version} deletes an environment of that name without "
+                "confirmation; gpuenv does not call it",
                 version=version,
             ),
         ),

@@ -60,7 +60,7 @@ def parse_environment_file(text: str, platform: Platform) -> EnvironmentFile:
     """
     document = _load(text)
     if not isinstance(document, Mapping):
-        raise ValueError(tr("it is no mapping of keys"))
+        raise ValueError(tr("it is not a mapping of keys"))
     _refuse_bomb(document)
     if not {"dependencies", "channels", "name"} & document.keys():  # a compose file, say
         raise ValueError(tr("it has neither `name` nor `channels` nor `dependencies`"))
@@ -78,7 +78,7 @@ def _load(text: str) -> Any:
     try:
         return YAML().load(check_yaml(text))
     except (YAMLError, ValueError, RecursionError) as error:
-        raise ValueError(tr("it is no YAML: {error}", error=_reason(error))) from None
+        raise ValueError(tr("it is not valid YAML: {error}", error=_reason(error))) from None
 
 
 def _reason(error: Exception) -> str:
@@ -94,7 +94,7 @@ def _refuse_bomb(document: Any) -> None:
         value = waiting.pop()
         count += 1
         if count > _LARGEST:
-            raise ValueError(tr("it holds too much: its aliases repeat each other"))
+            raise ValueError(tr("it is too large: its aliases repeat each other"))
         if isinstance(value, Mapping):
             waiting += value.values()
         elif isinstance(value, list):
@@ -104,7 +104,7 @@ def _refuse_bomb(document: Any) -> None:
 def _list_of(document: Mapping[Any, Any], key: str) -> list[Any]:
     listed = document.get(key)
     if listed is not None and not isinstance(listed, list):
-        raise ValueError(tr("`{key}` is no list", key=key))
+        raise ValueError(tr("`{key}` is not a list", key=key))
     return listed or []
 
 

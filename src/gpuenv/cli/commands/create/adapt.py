@@ -61,5 +61,5 @@ def _check_alone(lab: Path | None, chosen: CreateArguments) -> None:
         raise UsageError(
             tr("--adapt and {option} are mutually exclusive: both define what to install", option=other),
             code="usage",
-            fixes=(Fix(tr("leave one of the two out")),),
+            fixes=(Fix(tr("omit one of the two")),),
         )

@@ -74,7 +74,7 @@ def given(name: str | None) -> str:
         raise UsageError(
             tr("no NAME was given"),
             code="usage",
-            fixes=(Fix(tr("name it"), "gpuenv create NAME"),),
+            fixes=(Fix(tr("specify it"), "gpuenv create NAME"),),
         )
     return name
 

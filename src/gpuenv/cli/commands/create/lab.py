@@ -26,7 +26,7 @@ def create_lab(
         raise UsageError(
             tr("--from and --from-lock are mutually exclusive: both define what to install"),
             code="usage",
-            fixes=(Fix(tr("leave one of the two out")),),
+            fixes=(Fix(tr("omit one of the two")),),
         )
     lab = read_lab(path)
     os.environ.update(lab.variables({}))

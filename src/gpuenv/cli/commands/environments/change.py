@@ -57,7 +57,7 @@ def install(name: str, words: list[str], files: list[Path], asked: ChangeArgumen
         raise UsageError(
             tr("no packages to install were given"),
             code="usage",
-            fixes=(Fix(tr("name it"), f"gpuenv install {shlex.quote(name)} REQ"),),
+            fixes=(Fix(tr("specify it"), f"gpuenv install {shlex.quote(name)} REQ"),),
         )
     opened = _opened(name, asked)
     options = _options(asked)

@@ -64,7 +64,7 @@ def shown_environment(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def remove(name: str, common: Common, *, yes: bool) -> int:
-    """Remove an environment that gpuenv made."""
+    """Remove an environment created by gpuenv."""
     place = environments.check_removable(name, os.environ)
     if not yes:
         confirm(tr("remove {path}?", path=place.path), assume="--yes")

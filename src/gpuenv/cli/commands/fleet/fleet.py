@@ -253,4 +253,4 @@ def _print_plan(run: FleetRun, common: Common) -> None:
 
 
 def _interrupted() -> GpuenvError:
-    return GpuenvError(tr("interrupted; nothing half-made is left"), code="interrupted")
+    return GpuenvError(tr("interrupted; partial files were removed"), code="interrupted")

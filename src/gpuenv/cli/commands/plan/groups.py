@@ -95,7 +95,9 @@ def _as_text(fleet: FleetPlan, common: Common) -> str:
 
 def _unserved(fleet: FleetPlan) -> Unsatisfiable:
     facts = {"count": len(fleet.unserved), "all": len(fleet.machines)}
-    return Unsatisfiable(tr("{count} of {all} machines can't be served", **facts), code="machines-not-served")
+    return Unsatisfiable(
+        tr("{count} of {all} machines are not supported", **facts), code="machines-not-served"
+    )
 
 
 def _written(output: Path | None, text: str) -> tuple[Path, ...]:

@@ -66,7 +66,7 @@ def unserved(fleet: FleetPlan) -> Unsatisfiable:
     """Return the error of machines that no plan is for, with each one's reason."""
     facts = {"count": len(fleet.unserved), "all": len(fleet.machines)}
     return Unsatisfiable(
-        tr("{count} of {all} machines can't be served", **facts),
+        tr("{count} of {all} machines are not supported", **facts),
         code="machines-not-served",
         because=tuple(Because(f"{one.name}: {one.problem}", one.file) for one in fleet.unserved),
     )

@@ -151,7 +151,7 @@ def _for_format(format_name: str, options: PlanOptions) -> PlanOptions:
         raise UsageError(
             tr("--format {format} goes with --manager {format} only", format=format_name),
             code="usage",
-            fixes=(Fix(tr("leave one of the two out")),),
+            fixes=(Fix(tr("omit one of the two")),),
         )
     return replace(options, manager=format_name)
 
