@@ -70,7 +70,7 @@ class _Commands(TyperGroup):
 app = typer.Typer(
     cls=_Commands,
     name="gpuenv",
-    help="A PyTorch environment that really works on the GPU in front of you: gpuenv create NAME",
+    help="Create PyTorch environments that really work on your GPU: gpuenv create NAME",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -38,7 +38,7 @@ def argument(metavar: str, text: str | None = None, *, show_default: bool = Fals
     return typer.Argument(metavar=metavar, help=text, show_default=show_default, **settings)
 
 
-Language = Annotated[LanguageName, option("--lang", "The language of the texts; auto is the locale's.")]
+Language = Annotated[LanguageName, option("--lang", "Language of the output; auto uses the locale.")]
 
 
 class Declared(typer.Typer):

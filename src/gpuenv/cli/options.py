@@ -12,12 +12,10 @@ from gpuenv.cli.declaration import Language, argument, option
 
 Requirements = Annotated[
     list[str] | None,
-    argument(
-        "[REQ]...", "PEP 508 requirements; without any: torch, with torchvision and numpy if available."
-    ),
+    argument("[REQ]...", "PEP 508 requirements; default: torch, with torchvision and numpy if available."),
 ]
 RequirementFiles = Annotated[
-    list[Path] | None, option("-r --requirement FILE", "Read requirements from FILE as well; repeatable.")
+    list[Path] | None, option("-r --requirement FILE", "Also read requirements from FILE; repeatable.")
 ]
 EnvironmentFile = Annotated[Path | None, option("-f --file FILE", "Read an environment.yml as well.")]
 Python = Annotated[
@@ -27,39 +25,41 @@ Cuda = Annotated[
     str,
     option("--cuda VARIANT", "12.6, cu126, cpu or auto; auto never means CPU where there is an NVIDIA GPU."),
 ]
-Devices = Annotated[list[int] | None, option("--device N", "Only this GPU counts; repeatable.")]
+Devices = Annotated[list[int] | None, option("--device N", "Use only this GPU; repeatable.")]
 Mirrors = Annotated[
     list[str] | None,
     option(
         "--mirror NAME|URL",
-        "Where from: a mirror's name (`gpuenv mirrors list`), an address, auto or official; "
+        "Package source: a mirror's name (`gpuenv mirrors list`), a URL, auto or official; "
         "repeatable, in order.",
         autocompletion=complete_mirror,
     ),
 ]
 FindLinks = Annotated[
-    list[str] | None, option("--find-links DIR|URL", "A wheelhouse to look into as well; repeatable.")
+    list[str] | None, option("--find-links DIR|URL", "Also search this wheelhouse; repeatable.")
 ]
-Offline = Annotated[bool, option("--offline", "Decide from the matrices, caches and wheelhouses only.")]
-Trust = Annotated[bool, option("--trust", "Run the Python of an environment that another user owns.")]
-OnlyBinary = Annotated[bool, option("--only-binary", "Build nothing: take only packages that have wheels.")]
-Verify = Annotated[bool, option("--verify/--no-verify", "Prove the result on every GPU.")]
+Offline = Annotated[
+    bool, option("--offline", "Use only the matrices, caches and wheelhouses; do not access the network.")
+]
+Trust = Annotated[bool, option("--trust", "Run the Python of an environment that is owned by another user.")]
+OnlyBinary = Annotated[bool, option("--only-binary", "Do not build packages: use wheels only.")]
+Verify = Annotated[bool, option("--verify/--no-verify", "Verify the result on every GPU.")]
 LabFile = Annotated[
     Path | None,
-    option("--from FILE", "A lab.toml with environments; what is typed goes before what it says."),
+    option("--from FILE", "A lab.toml with environments; the command line overrides it."),
 ]
-Force = Annotated[bool, option("--force", "Replace an existing environment; it comes back if this fails.")]
-Compile = Annotated[bool, option("--compile", "Try torch.compile as well.")]
-Nccl = Annotated[bool, option("--nccl", "Try NCCL between the GPUs as well.")]
-Yes = Annotated[bool, option("-y --yes", "Ask nothing.")]
+Force = Annotated[bool, option("--force", "Replace an existing environment; it is restored if this fails.")]
+Compile = Annotated[bool, option("--compile", "Also test torch.compile.")]
+Nccl = Annotated[bool, option("--nccl", "Also test NCCL between the GPUs.")]
+Yes = Annotated[bool, option("-y --yes", "Do not prompt.")]
 EnvironmentName = Annotated[str, argument("NAME", autocompletion=complete_environment)]
-Shell = Annotated[ShellName | None, option("--shell", "The shell; left out: the one this is typed into.")]
+Shell = Annotated[ShellName | None, option("--shell", "The shell; default: the current one.")]
 Environment = Annotated[
     str | None,
     argument(
         "[ENV]",
-        "A name, a path to an environment or to a Python; left out: the active environment, else "
-        "gpuenv's only one, else the python on PATH.",
+        "A name, or the path of an environment or a Python; default: the active environment, "
+        "else gpuenv's only one, else the python on PATH.",
         autocompletion=complete_environment,
     ),
 ]
@@ -71,5 +71,5 @@ class Common:
 
     as_json: Annotated[bool, option("--json", "Print JSON.")] = False
     lang: Language = LanguageName.auto
-    quiet: Annotated[bool, option("-q --quiet", "Say less.")] = False
-    verbose: Annotated[bool, option("-v --verbose", "Give the reasons as well.")] = False
+    quiet: Annotated[bool, option("-q --quiet", "Reduce output.")] = False
+    verbose: Annotated[bool, option("-v --verbose", "Show the reasons as well.")] = False

@@ -23,7 +23,7 @@ from gpuenv.on_disk.replace import replace_file
 from gpuenv.untrusted.documents import load_json
 
 _LARGEST = 1 << 20  # bytes
-_NOT_A_JOURNAL = marked("the journal is not one that gpuenv wrote")
+_NOT_A_JOURNAL = marked("the journal was not written by gpuenv")
 
 
 def parse_journal(text: str) -> Journal:
@@ -117,9 +117,9 @@ def _blocked(error: RecoveryBlockedError) -> UsageError:
             fixes=(Fix(tr("move it away and run the command again")),),
         )
     return UsageError(
-        tr("`{path}` is not what gpuenv put there: it is left alone", path=error.old),
+        tr("`{path}` was not created by gpuenv and is left unchanged", path=error.old),
         code="recovery-blocked",
-        fixes=(Fix(tr("look what lies beside `{path}`, then delete the journal", path=error.path)),),
+        fixes=(Fix(tr("check what is next to `{path}`, then delete the journal", path=error.path)),),
     )
 
 

@@ -33,8 +33,8 @@ def reason_of(error: BaseException, limits: FetchLimits) -> str:
         (requests.exceptions.ProxyError, tr("could not be reached through the proxy")),
         (requests.exceptions.InvalidProxyURL, tr("could not be reached: the proxy's address can't be read")),
         (ConnectionRefusedError, tr("refused the connection")),
-        (ssl.SSLCertVerificationError, tr("has a certificate that is not trusted")),
-        (requests.exceptions.SSLError, tr("broke the connection: TLS failed")),
+        (ssl.SSLCertVerificationError, tr("has an untrusted certificate")),
+        (requests.exceptions.SSLError, tr("closed the connection: TLS failed")),
         (requests.exceptions.ContentDecodingError, tr("sent a page that could not be decompressed")),
         (http.client.RemoteDisconnected, tr("broke the connection")),
         (http.client.BadStatusLine, tr("does not answer in HTTP")),
@@ -42,7 +42,7 @@ def reason_of(error: BaseException, limits: FetchLimits) -> str:
         (requests.ConnectionError, tr("broke the connection")),
         (requests.exceptions.ChunkedEncodingError, tr("broke the connection")),
         (ProtocolError, tr("broke the connection")),
-        (ValueError, tr("is no address that can be read")),
+        (ValueError, tr("is not a valid address")),
     )
     if any(
         isinstance(cause, requests.exceptions.InvalidSchema) and "SOCKS" in str(cause) for cause in causes

@@ -136,7 +136,7 @@ def _refused(response: requests.Response, url: str) -> str:
     place = _host(response.url or url)
     if place == _host(url):
         return tr("answered {status}", status=response.status_code)
-    return tr("leads to {host}, which answered {status}", host=place, status=response.status_code)
+    return tr("redirects to {host}, which answered {status}", host=place, status=response.status_code)
 
 
 def _host(url: str) -> str:

@@ -46,7 +46,7 @@ def steps(wanted: InstallRequest) -> tuple[Step, ...]:
     return (
         Step(
             (*_interpreter(wanted), "-I", "-m", "venv", wanted.target),
-            tr("make an environment with Python {version}", version=wanted.python),
+            tr("create an environment with Python {version}", version=wanted.python),
         ),
         *_upgrade(wanted, install, options),
         *((checked_step(wanted.checked, wanted.target_python),) if wanted.checked else ()),
@@ -60,7 +60,7 @@ def _held_step(
 ) -> tuple[Step, ...]:
     if wanted.held is None or wanted.held.listed is None:
         return ()
-    why = tr("install the rest by hash, from the first index that has each name")
+    why = tr("install the rest by hash, each from the first index that lists it")
     return (Step((*install, *held_arguments(wanted.held.listed), *options), why),)
 
 

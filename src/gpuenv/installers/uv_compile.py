@@ -177,7 +177,7 @@ def _read(text: str) -> Resolved:
         return parse_pylock(text)
     except ValueError as error:
         raise InstallFailed(
-            tr("what uv resolved can't be read: {error}", error=reason_of(error)), code="resolver-failed"
+            tr("the output of uv cannot be read: {error}", error=reason_of(error)), code="resolver-failed"
         ) from None
 
 
@@ -192,13 +192,13 @@ def parse_pylock(text: str) -> Resolved:
     """
     packages = load_toml(text).get("packages", [])
     if not isinstance(packages, list):
-        raise ValueError(tr("`packages` of the lock is no list"))
+        raise ValueError(tr("`packages` of the lock is not a list"))
     return Resolved(tuple(_parse_package(package) for package in packages))
 
 
 def _parse_package(package: Any) -> ResolvedFile:
     if not isinstance(package, dict) or not isinstance(package.get("name"), str):
-        raise ValueError(tr("`{package}` is no package of a lock", package=str(package)[:80]))
+        raise ValueError(tr("`{package}` is not a valid package of a lock", package=str(package)[:80]))
     chosen = _chosen_file(package)
     url = chosen.get("url")
     where = url if isinstance(url, str) else chosen.get("path")

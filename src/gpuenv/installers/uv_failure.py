@@ -67,7 +67,7 @@ def parse_failure(stderr: str) -> Unresolvable:
             tr("uv could not read an index that the requirements need"),
             code="index-unreachable",
             because=because,
-            fixes=(Fix(tr("see which address did not answer above, or name another index")),),
+            fixes=(Fix(tr("see above which URL did not respond, or name another index")),),
         )
     unbuilt = _UNBUILT.search(words)  # such as flash-attn, whose set-up imports torch
     if unbuilt:

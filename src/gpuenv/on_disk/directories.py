@@ -36,7 +36,7 @@ def read_regular(path: Path, limit: int = _LARGEST, *, own: bool = False) -> byt
         if not stat.S_ISREG(found.st_mode):
             raise ValueError("it is not a regular file")
         if own and (found.st_uid != os.geteuid() or found.st_mode & _OTHERS_WRITE or found.st_nlink > 1):
-            raise ValueError("other users may write it")
+            raise ValueError("it is writable by other users")
         content = file.read(limit + 1)
     if len(content) > limit:
         raise ValueError(f"it is larger than {limit} bytes")

@@ -17,7 +17,7 @@ from typing import Any
 from gpuenv.on_disk.directories import Identity, identity_of, read_regular, remove_tree
 
 MARKER = ".gpuenv-building"
-NOT_A_JOURNAL = "the journal is not one that gpuenv wrote"
+NOT_A_JOURNAL = "the journal was not written by gpuenv"
 _SCHEMA_VERSION = 1
 _FULL = frozenset((errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)))
 

@@ -132,7 +132,7 @@ def _mapping(value: object, what: str) -> Mapping[str, Any]:
 def _list(found: Mapping[str, Any], key: str) -> list[Any]:
     value = found.get(key)
     if not isinstance(value, list):
-        raise ValueError(tr("`{key}` is no list", key=key))
+        raise ValueError(tr("`{key}` is not a list", key=key))
     return value
 
 
@@ -143,7 +143,7 @@ def _texts(found: Mapping[str, Any], key: str) -> tuple[str, ...]:
 def _text(found: Mapping[str, Any], key: str) -> str | None:
     value = found.get(key)
     if value is not None and not isinstance(value, str):
-        raise ValueError(tr("`{key}` is no text", key=key))
+        raise ValueError(tr("`{key}` is not a text", key=key))
     return None if value is None else _clean(value)
 
 

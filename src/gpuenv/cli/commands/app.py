@@ -11,13 +11,13 @@ from gpuenv.cli.completion import complete_environment
 from gpuenv.cli.declaration import Declared, argument, option
 
 declared = Declared()
-cache = declared.group("cache", "gpuenv's own cache: where it is, what is in it, emptying it.")
-own = declared.group("self", "gpuenv itself: its version.")
+cache = declared.group("cache", "gpuenv's own cache: show its directory and size, list it, clean it.")
+own = declared.group("self", "gpuenv itself: show its version.")
 
 
 @declared.command()
 def detect(*, common: o.Common) -> int:
-    """Tell what this machine is: driver, GPUs, system, toolkit, conda tools, Pythons.
+    """Show what this machine is: driver, GPUs, system, toolkit, conda tools, Pythons.
 
     Save `gpuenv detect --json` on one machine to plan for it on another: `gpuenv plan --machine FILE`.
     """
@@ -32,12 +32,12 @@ def verify(
     devices: o.Devices = None,
     with_compile: o.Compile = False,
     nccl: o.Nccl = False,
-    timeout_s: Annotated[float, option("--timeout SECONDS", "Give up after this long.")] = 300,
+    timeout_s: Annotated[float, option("--timeout SECONDS", "Time limit.")] = 300,
     trust: o.Trust = False,
     *,
     common: o.Common,
 ) -> int:
-    """Run real work on every GPU in an environment and report."""
+    """Test an environment by running real operations on every GPU."""
     from gpuenv.cli.commands import verify as command  # noqa: PLC0415
     from gpuenv.operations.verify import VerifyOptions  # noqa: PLC0415
 
@@ -54,9 +54,9 @@ def explain(
     *,
     common: o.Common,
 ) -> int:
-    """Tell what an error message or a whole log means: cause, class, fix.
+    """Explain an error message or a whole log: cause, category, fix.
 
-    Of a huge log the last 16 MB are read. Where another environment repairs it, the command is planned for
+    Of a huge log the last 16 MB are read. If another environment fixes it, the command is planned for
     this machine.
     """
     from gpuenv.cli.commands import explain as command  # noqa: PLC0415
@@ -68,12 +68,12 @@ def explain(
 def info(
     name: Annotated[
         str | None,
-        argument("[NAME]", "An environment that gpuenv made.", autocompletion=complete_environment),
+        argument("[NAME]", "An environment created by gpuenv.", autocompletion=complete_environment),
     ] = None,
     *,
     common: o.Common,
 ) -> int:
-    """Print what a bug report needs: gpuenv, machine, variables, an environment's packages; no passwords."""
+    """Print information for a bug report: gpuenv, machine, variables, packages; never passwords."""
     from gpuenv.cli.commands import info as command  # noqa: PLC0415
 
     return command.info(name, common)
@@ -90,7 +90,7 @@ def version(*, common: o.Common) -> int:
 @declared.command("help")
 def help_of_command(
     context: typer.Context,
-    words: Annotated[list[str] | None, argument("[COMMAND]...", "Left out: all commands.")] = None,
+    words: Annotated[list[str] | None, argument("[COMMAND]...", "Default: all commands.")] = None,
 ) -> None:
     """Print the help of a command: `gpuenv help mirrors use`."""
     root = context.find_root()
@@ -107,7 +107,7 @@ def cache_directory(*, common: o.Common) -> int:
 
 @cache.command("size")
 def cache_size(*, common: o.Common) -> int:
-    """List what is in the cache and how much it takes; uv's own cache is shared with uv and not counted."""
+    """List the content of the cache with sizes; uv's own cache is shared with uv and not counted."""
     from gpuenv.cli.commands import cache as command  # noqa: PLC0415
 
     return command.size(common)
@@ -116,15 +116,18 @@ def cache_size(*, common: o.Common) -> int:
 @cache.command("clean")
 def cache_clean(
     with_uv: Annotated[
-        bool, option("--uv", "Also run `uv cache clean`: all of uv's cache.", variable="GPUENV_CLEAN_UV")
+        bool,
+        option(
+            "--uv", "Also run `uv cache clean`, which removes all of uv's cache.", variable="GPUENV_CLEAN_UV"
+        ),
     ] = False,
     yes: o.Yes = False,
     *,
     common: o.Common,
 ) -> int:
-    """Remove what is in the cache; environments keep working, and uv's own cache stays.
+    """Clean the cache; environments keep working, and uv's own cache is kept.
 
-    What a running gpuenv uses is kept. The next plan reads the indexes anew.
+    Files in use by a running gpuenv are kept. The next plan reads the indexes again.
     """
     from gpuenv.cli.commands import cache as command  # noqa: PLC0415
 
@@ -135,15 +138,13 @@ def cache_clean(
 def self_version(
     check: Annotated[
         bool,
-        option(
-            "--check", "Also ask your indexes whether they list a newer one.", variable="GPUENV_SELF_CHECK"
-        ),
+        option("--check", "Also check your indexes for a newer version.", variable="GPUENV_SELF_CHECK"),
     ] = False,
     offline: o.Offline = False,
     *,
     common: o.Common,
 ) -> int:
-    """Print gpuenv's version; nothing is asked of any index without --check."""
+    """Print gpuenv's version; accesses an index only with --check."""
     from gpuenv.cli.commands import own_version as command  # noqa: PLC0415
 
     return command.own_version(common, check=check, offline=offline)

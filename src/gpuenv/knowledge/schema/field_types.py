@@ -58,7 +58,7 @@ def number(least: int = 0, most: int | None = None) -> FieldType:
 
     def check(value: Any) -> None:
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= (most or value):
-            raise ValueError(tr("{value!r} is no number", value=value))
+            raise ValueError(tr("{value!r} is not a number", value=value))
 
     bounds = {"minimum": least} if most is None else {"minimum": least, "maximum": most}
     return FieldType(check, {"type": "integer", **bounds})
@@ -84,7 +84,7 @@ def matching(pattern: str, what: str | None = None) -> FieldType:
         _check_text(value)
         if not re.fullmatch(pattern, value):
             raise ValueError(
-                tr("{value!r} is no {what}", value=value, what=tr(what) if what else f"`{pattern}`")
+                tr("{value!r} is not a valid {what}", value=value, what=tr(what) if what else f"`{pattern}`")
             )
 
     return FieldType(check, {"type": "string", "pattern": f"^({pattern})$"})
@@ -96,7 +96,7 @@ def one_of(*allowed: object) -> FieldType:
     def check(value: Any) -> None:
         if value not in allowed:
             raise ValueError(
-                tr("{value!r} is none of {allowed}", value=value, allowed=", ".join(map(str, allowed)))
+                tr("{value!r} is not one of {allowed}", value=value, allowed=", ".join(map(str, allowed)))
             )
 
     return FieldType(check, {"enum": list(allowed)})
@@ -119,7 +119,7 @@ def list_of(inner: FieldType, *, least: int = 0) -> FieldType:
 
     def check(value: Any) -> None:
         if not isinstance(value, list):
-            raise TypeError(tr("{value!r} is no list", value=value))
+            raise TypeError(tr("{value!r} is not a list", value=value))
         if len(value) < least:
             raise ValueError(tr("the list is empty"))
         for item in value:
@@ -134,7 +134,7 @@ def mapping(inner: FieldType) -> FieldType:
 
     def check(value: Any) -> None:
         if not isinstance(value, dict):
-            raise TypeError(tr("{value!r} is no object", value=value))
+            raise TypeError(tr("{value!r} is not an object", value=value))
         for item in value.values():
             inner.check(item)
 
@@ -146,7 +146,7 @@ def object_of(fields: Fields) -> FieldType:
 
     def check(value: Any) -> None:
         if not isinstance(value, Mapping):
-            raise TypeError(tr("{value!r} is no object", value=value))
+            raise TypeError(tr("{value!r} is not an object", value=value))
         for complaint in check_fields(value, fields):
             raise ValueError(complaint)
 
@@ -165,7 +165,7 @@ def object_schema(fields: Fields) -> dict[str, Any]:
 
 def _check_text(value: Any) -> None:
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(tr("{value!r} is no text", value=value))
+        raise ValueError(tr("{value!r} is not a text", value=value))
 
 
 def _check_regex(value: Any) -> None:
@@ -174,25 +174,27 @@ def _check_regex(value: Any) -> None:
         re.compile(value)
     except re.error as error:
         raise ValueError(
-            tr("`{value}` is no regular expression: {error}", value=value, error=error)
+            tr("`{value}` is not a valid regular expression: {error}", value=value, error=error)
         ) from error
 
 
 def _check_flag(value: Any) -> None:
     if not isinstance(value, bool):
-        raise TypeError(tr("{value!r} is neither true nor false", value=value))
+        raise TypeError(tr("{value!r} is not true or false", value=value))
 
 
 def _check_variant(text: str) -> None:
     if not Variant(text).is_known:
-        raise ValueError(tr("`{text}` is no variant such as cu126", text=text))
+        raise ValueError(tr("`{text}` is not a valid variant (example: cu126)", text=text))
 
 
 def _check_requirement(text: str) -> None:
     try:
         Requirement(text)
     except InvalidRequirement as error:
-        raise ValueError(tr("`{text}` is no requirement: {error}", text=text, error=error)) from error
+        raise ValueError(
+            tr("`{text}` is not a valid requirement: {error}", text=text, error=error)
+        ) from error
 
 
 def _check_conditions(value: Any) -> None:

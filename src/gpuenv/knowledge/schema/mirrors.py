@@ -30,9 +30,11 @@ def _check_address(value: Any) -> None:
     TEXT.check(value)
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(tr("`{value}` is no address such as https://mirror.example/simple", value=value))
+        raise ValueError(
+            tr("`{value}` is not a valid address (example: https://mirror.example/simple)", value=value)
+        )
     if value.endswith("/"):
-        raise ValueError(tr("`{value}` ends in a slash", value=value))
+        raise ValueError(tr("`{value}` has a trailing slash", value=value))
 
 
 def _check_torch(value: Any) -> None:

@@ -11,7 +11,7 @@ declared = Declared()
 
 @declared.command()
 def doctor(environment: o.Environment = None, *, asked: DoctorArguments, common: o.Common) -> int:
-    """Say why torch does not use the GPU: one root cause, what it needs, and the command that mends it."""
+    """Explain why torch does not use the GPU: the root cause, its requirement, and the command to fix it."""
     from gpuenv.cli.commands.doctor import doctor as command  # noqa: PLC0415
 
     return command.doctor(environment, asked, common)

@@ -15,14 +15,16 @@ class DoctorArguments:
     """The options that only `doctor` has, but where from a repair may take packages."""
 
     python: Annotated[
-        Path | None, option("--python PATH", "The Python to look at.", variable="GPUENV_DOCTOR_PYTHON")
+        Path | None, option("--python PATH", "The Python to diagnose.", variable="GPUENV_DOCTOR_PYTHON")
     ] = None
-    fix: Annotated[bool, option("--fix", "Show the repair, and make it after a yes.")] = False
+    fix: Annotated[bool, option("--fix", "Show the repair, and apply it after confirmation.")] = False
     yes: o.Yes = False
-    verify: Annotated[bool, option("--verify/--no-verify", "Put torch to work as well.")] = True
+    verify: Annotated[bool, option("--verify/--no-verify", "Also run operations with torch.")] = True
     save: Annotated[Path | None, option("--save FILE", "Write what was read to FILE.")] = None
     trust: o.Trust = False
-    findings: Annotated[Path | None, option("--findings FILE", "Judge what --save wrote elsewhere.")] = None
+    findings: Annotated[
+        Path | None, option("--findings FILE", "Diagnose findings saved elsewhere with --save.")
+    ] = None
     mirrors: o.Mirrors = None
     find_links: o.FindLinks = None
     offline: o.Offline = False

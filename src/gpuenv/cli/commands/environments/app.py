@@ -16,11 +16,13 @@ declared = Declared()
 
 @declared.command("list")
 def list_environments(
-    everything: Annotated[bool, option("--all", "Conda environments that gpuenv did not make, too.")] = False,
+    everything: Annotated[
+        bool, option("--all", "Include conda environments that gpuenv did not create.")
+    ] = False,
     *,
     common: o.Common,
 ) -> int:
-    """List the environments that gpuenv made."""
+    """List the environments created by gpuenv."""
     from gpuenv.cli.commands.environments import manage as command  # noqa: PLC0415
 
     return command.list_environments(common, everything=everything)
@@ -33,9 +35,9 @@ def run(
     *,
     common: o.Common,
 ) -> int:
-    """Run a command in an environment: gpuenv run NAME -- python train.py; without one, a shell.
+    """Run a command in an environment: gpuenv run NAME -- python train.py; without a command, a shell.
 
-    What the command prints is its own; the options before NAME say how gpuenv tells that it could not start.
+    The output is the command's own; options before NAME apply to gpuenv, if the command cannot be started.
     """
     from gpuenv.cli.commands.environments import enter as command  # noqa: PLC0415
 
@@ -45,9 +47,9 @@ def run(
 
 @declared.command()
 def activate(name: o.EnvironmentName, shell: o.Shell = None, *, common: o.Common) -> int:
-    """Print what activates an environment in this shell: eval "$(gpuenv activate NAME)".
+    """Print the command that activates an environment in this shell: eval "$(gpuenv activate NAME)".
 
-    In fish: gpuenv activate NAME | source. PowerShell and cmd get the line to run. `deactivate` leaves it.
+    In fish: gpuenv activate NAME | source. PowerShell and cmd: run the printed line. `deactivate` leaves it.
     """
     from gpuenv.cli.commands.environments import enter as command  # noqa: PLC0415
 
@@ -56,7 +58,7 @@ def activate(name: o.EnvironmentName, shell: o.Shell = None, *, common: o.Common
 
 @declared.command()
 def shell(name: o.EnvironmentName, shell: o.Shell = None, *, common: o.Common) -> int:
-    """Open a shell in which an environment is active; `exit` leaves it."""
+    """Open a shell in which an environment is active; leave it with `exit`."""
     from gpuenv.cli.commands.environments import enter as command  # noqa: PLC0415
 
     return command.shell(name, shell.value if shell else None, quiet=common.quiet)
@@ -64,9 +66,9 @@ def shell(name: o.EnvironmentName, shell: o.Shell = None, *, common: o.Common) -
 
 @declared.command()
 def kernel(name: o.EnvironmentName, *, asked: KernelArguments, common: o.Common) -> int:
-    """Register an environment as a kernel of Jupyter; `remove` takes it away with the environment.
+    """Register an environment as a Jupyter kernel; `remove` removes it with the environment.
 
-    Where ipykernel is missing it is installed first, with torch held, after a yes.
+    If ipykernel is missing, it is installed first after confirmation, without changing torch.
     """
     from gpuenv.cli.commands.environments import kernel as command  # noqa: PLC0415
 
@@ -80,7 +82,7 @@ def remove(
     *,
     common: o.Common,
 ) -> int:
-    """Remove an environment that gpuenv made."""
+    """Remove an environment created by gpuenv."""
     from gpuenv.cli.commands.environments import manage as command  # noqa: PLC0415
 
     return command.remove(name, common, yes=yes)
@@ -96,9 +98,9 @@ def clone(
     *,
     common: o.Common,
 ) -> int:
-    """Copy an environment with all that is installed in it; nothing is fetched.
+    """Copy an environment with everything installed in it, without downloading.
 
-    The two share no file: what is installed in one does not change the other. The copy is verified.
+    The two share no files: installing into one does not change the other. The copy is verified.
     """
     from gpuenv.cli.commands.environments import clone as command  # noqa: PLC0415
 
@@ -112,7 +114,7 @@ def rename(
     *,
     common: o.Common,
 ) -> int:
-    """Give an environment another name, or another path on the same disk; its kernels and logs follow."""
+    """Rename an environment or move it to another path on the same disk; kernels and logs are updated."""
     from gpuenv.cli.commands.environments import rename as command  # noqa: PLC0415
 
     return command.rename(old, new, common)
@@ -127,9 +129,9 @@ def install(
     asked: ChangeArguments,
     common: o.Common,
 ) -> int:
-    """Install packages into an environment; its torch stays, and what does not work is undone.
+    """Install packages into an environment; torch is kept, and a change that fails is rolled back.
 
-    With --torch another torch that works on this machine may take its place, where a package needs one.
+    With --torch, torch may change to another version that works on this machine, if a package needs it.
     """
     from gpuenv.cli.commands.environments import change as command  # noqa: PLC0415
 
@@ -139,13 +141,13 @@ def install(
 @declared.command()
 def uninstall(
     name: o.EnvironmentName,
-    packages: Annotated[list[str], argument("PKG...", "Names of packages.")],
-    prune: Annotated[bool, option("--prune", "Also remove what only these packages needed.")] = False,
+    packages: Annotated[list[str], argument("PKG...", "Package names.")],
+    prune: Annotated[bool, option("--prune", "Also remove dependencies that nothing else requires.")] = False,
     *,
     asked: ChangeArguments,
     common: o.Common,
 ) -> int:
-    """Remove packages from an environment; what needs them is named first."""
+    """Remove packages from an environment; packages that depend on them are listed first."""
     from gpuenv.cli.commands.environments import change as command  # noqa: PLC0415
 
     return command.uninstall(name, packages, asked, common, prune=prune)
@@ -153,7 +155,7 @@ def uninstall(
 
 @declared.command()
 def update(name: o.EnvironmentName, *, asked: ChangeArguments, common: o.Common) -> int:
-    """Bring newer versions of what is in an environment; torch only with --torch."""
+    """Update packages of an environment; torch only with --torch."""
     from gpuenv.cli.commands.environments import change as command  # noqa: PLC0415
 
     return command.update(name, asked, common)
@@ -166,8 +168,8 @@ def export(
         FormatName | None,
         option(
             "--format",
-            "Any format of `gpuenv plan`; left out: environment.yml of a conda tool's, else "
-            "requirements.txt.",
+            "Any format of `gpuenv plan`; default: environment.yml for a conda tool's environment, "
+            "otherwise requirements.txt.",
             show_default=False,
         ),
     ] = None,
@@ -178,7 +180,7 @@ def export(
     offline: o.Offline = False,
     common: o.Common,
 ) -> int:
-    """Print what is installed in an environment, every version exactly, as a file of other tools."""
+    """Export the exact versions installed in an environment to a file for other tools."""
     from gpuenv.changes.open_environment import ChangeOptions  # noqa: PLC0415
     from gpuenv.cli.commands.environments import export as command  # noqa: PLC0415
 

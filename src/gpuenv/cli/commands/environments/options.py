@@ -14,7 +14,7 @@ from gpuenv.cli.declaration import option
 class ChangeArguments:
     """The options of the commands that change an environment."""
 
-    torch: Annotated[bool, option("--torch", "Torch may change as well; --yes alone is not enough.")] = False
+    torch: Annotated[bool, option("--torch", "Allow torch to change; --yes alone is not enough.")] = False
     mirrors: o.Mirrors = None
     find_links: o.FindLinks = None
     offline: o.Offline = False
@@ -28,14 +28,12 @@ class ChangeArguments:
 class KernelArguments:
     """The options that only `kernel` has, and where from it may take ipykernel."""
 
-    remove: Annotated[
-        bool, option("--remove", "Remove the kernel again.", variable="GPUENV_KERNEL_REMOVE")
-    ] = False
+    remove: Annotated[bool, option("--remove", "Remove the kernel.", variable="GPUENV_KERNEL_REMOVE")] = False
     prefix: Annotated[
         Path | None,
         option(
             "--prefix DIR",
-            "Register below DIR/share/jupyter, not with the user's own Jupyter.",
+            "Register in DIR/share/jupyter instead of the user's own Jupyter.",
             variable="GPUENV_KERNEL_PREFIX",
         ),
     ] = None

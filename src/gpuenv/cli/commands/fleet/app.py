@@ -11,9 +11,9 @@ from gpuenv.cli.declaration import Declared, argument, option
 
 declared = Declared()
 fleet = declared.group(
-    "fleet", "The same for many machines, through Ansible or Slurm; they need nothing but Python 3.8."
+    "fleet", "Environments on many machines, through Ansible or Slurm; the machines only need Python 3.8."
 )
-_Name = Annotated[str, argument("NAME", "The environment: a name, or a path as it is on the machines.")]
+_Name = Annotated[str, argument("NAME", "The environment: a name, or its path on the machines.")]
 
 
 @fleet.command("detect")
@@ -30,7 +30,7 @@ def detect(
     where: f.FleetArguments,
     common: o.Common,
 ) -> int:
-    """Tell what each machine is: driver, GPUs, Pythons."""
+    """Show what each machine is: driver, GPUs, Pythons."""
     from gpuenv.cli.commands.fleet import fleet as command  # noqa: PLC0415
 
     return command.detect(where, output, common)
@@ -38,7 +38,7 @@ def detect(
 
 @fleet.command("plan")
 def plan(*, wanted: f.FleetPlanArguments, where: f.FleetArguments, common: o.Common) -> int:
-    """Decide for all machines: one environment, or the fewest groups; change nothing."""
+    """Plan for all machines: one environment, or the fewest groups; change nothing."""
     from gpuenv.cli.commands.fleet import fleet as command  # noqa: PLC0415
 
     return command.plan(wanted, where, common)
@@ -53,9 +53,9 @@ def create(
     where: f.FleetArguments,
     common: o.Common,
 ) -> int:
-    """Detect, plan, show, apply, verify on each machine; what is there already is left as it is.
+    """Detect, plan, show, apply, verify on each machine; environments that already match are left unchanged.
 
-    A machine that fails does not stop the others. It can be run again at any time.
+    A machine that fails does not stop the others. It is safe to run again.
     """
     from gpuenv.cli.commands.fleet import fleet as command  # noqa: PLC0415
 
@@ -71,7 +71,7 @@ def verify(
     where: f.FleetArguments,
     common: o.Common,
 ) -> int:
-    """Run real work on every GPU of each machine in an environment and report."""
+    """Test an environment by running real operations on every GPU of each machine."""
     from gpuenv.cli.commands.fleet import fleet as command  # noqa: PLC0415
     from gpuenv.operations.verify import VerifyOptions  # noqa: PLC0415
 

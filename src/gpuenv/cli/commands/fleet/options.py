@@ -16,24 +16,27 @@ class FleetArguments:
 
     inventory: Annotated[
         list[Path] | None,
-        option("-i --inventory FILE", "An inventory of Ansible: a file, a folder or a program; repeatable."),
+        option("-i --inventory FILE", "Ansible inventory: a file, a directory or a program; repeatable."),
     ] = None
-    partition: Annotated[str | None, option("-p --partition NAME", "A partition of Slurm.")] = None
+    partition: Annotated[str | None, option("-p --partition NAME", "Slurm partition.")] = None
     limit: Annotated[
         str | None,
-        option("--limit PATTERN", "Only these machines: a pattern of Ansible, or a host list of Slurm."),
+        option("--limit PATTERN", "Only these machines: an Ansible pattern, or a Slurm host list."),
     ] = None
     forks: Annotated[
         int | None,
         option(
-            "--forks N", "So many machines at a time; left out, as the engine is set up.", min=1, max=10_000
+            "--forks N",
+            "Number of machines at a time; default: as configured for the engine.",
+            min=1,
+            max=10_000,
         ),
     ] = None
     timeout_s: Annotated[
         int | None,
         option(
             "--timeout SECONDS",
-            "Give up on a machine after this long; left out, never.",
+            "Time limit per machine (default: none).",
             variable="GPUENV_FLEET_TIMEOUT",
             min=1,
             max=1_000_000,
@@ -43,17 +46,19 @@ class FleetArguments:
         int | None,
         option(
             "--wait SECONDS",
-            "Give up on a machine whose job has waited for this long in Slurm's queue.",
+            "Time limit for a machine's job to wait in Slurm's queue.",
             min=1,
             max=1_000_000,
         ),
     ] = None
     slurm_options: Annotated[
         list[str] | None,
-        option("--slurm-option OPTION", "An option of Slurm's srun, such as --account=lab; repeatable."),
+        option(
+            "--slurm-option OPTION", "Additional option for Slurm's srun, such as --account=lab; repeatable."
+        ),
     ] = None
     report: Annotated[
-        Path | None, option("--report FILE", "Write what became of each machine to FILE, as one HTML page.")
+        Path | None, option("--report FILE", "Write the result for each machine to FILE, as an HTML page.")
     ] = None
 
 
@@ -76,7 +81,7 @@ class FleetPlanArguments:
 class FleetCreateArguments:
     """The options that only `fleet create` has."""
 
-    check: Annotated[bool, option("--check", "Only tell what would be done: no machine is changed.")] = False
+    check: Annotated[bool, option("--check", "Dry run: do not change any machine.")] = False
     yes: o.Yes = False
     verify: o.Verify = True
     force: o.Force = False
@@ -84,8 +89,8 @@ class FleetCreateArguments:
         bool | None,
         option(
             "--shared-home/--own-homes",
-            "Whether the machines share a home, so that each of several groups needs a name of its own: "
-            "NAME-cu126. Left out: with Slurm they do, with Ansible they do not.",
+            "Whether the machines share a home directory, so that groups need separate names: "
+            "NAME-cu126. Default: yes with Slurm, no with Ansible.",
             show_default=False,
         ),
     ] = None

@@ -9,7 +9,7 @@ from gpuenv.cli import options as o
 from gpuenv.cli.declaration import Declared, argument, option
 
 declared = Declared()
-matrix = declared.group("matrix", "The compatibility matrices: look, validate, bring up to date.")
+matrix = declared.group("matrix", "The compatibility matrices: show, validate, refresh.")
 
 
 @matrix.command("show")
@@ -27,7 +27,7 @@ def show(
         Path | None,
         option(
             "--html FILE",
-            "Write a page to FILE instead: torch x CUDA x GPU generation, this machine highlighted.",
+            "Write an HTML page to FILE instead: torch x CUDA x GPU generation, this machine highlighted.",
         ),
     ] = None,
     *,
@@ -43,12 +43,12 @@ def show(
 def check(
     against: Annotated[
         Path | None,
-        option("--against DIR", "Another copy of the matrices, no row of which may be missing here."),
+        option("--against DIR", "Another copy of the matrices, which must contain all rows of these."),
     ] = None,
     *,
     common: o.Common,
 ) -> int:
-    """Validate the matrices: each row by itself, against the others and against what is published."""
+    """Validate the matrices: each row by itself, against other rows and against published files."""
     from gpuenv.cli.commands.matrix import show as command  # noqa: PLC0415
 
     return command.check(common, against)
@@ -57,11 +57,13 @@ def check(
 @matrix.command("inspect")
 def inspect(
     wheel: Annotated[str, argument("WHEEL", "A wheel: a path or a URL.")],
-    thorough: Annotated[bool, option("--thorough", "Read on to the kernels where no list is found.")] = False,
+    thorough: Annotated[
+        bool, option("--thorough", "Read the kernels if the wheel has no list of architectures.")
+    ] = False,
     *,
     common: o.Common,
 ) -> int:
-    """Tell what a wheel of torch is built for, from the wheel itself, without downloading it."""
+    """Show what a torch wheel is built for, from the wheel itself, without downloading it."""
     from gpuenv.cli.commands.matrix import inspect as command  # noqa: PLC0415
 
     return command.inspect(wheel, common, thorough=thorough)
@@ -70,25 +72,28 @@ def inspect(
 @matrix.command("refresh")
 def refresh(
     indexes: Annotated[
-        list[str] | None, option("--index URL", "Read this index, not the configured ones; repeatable.")
+        list[str] | None, option("--index URL", "Read this index instead of the configured ones; repeatable.")
     ] = None,
     only: Annotated[
-        list[str] | None, option("--only REQ", "Only these, such as torch>=2.12; repeatable.")
+        list[str] | None, option("--only REQ", "Only these releases, such as torch>=2.12; repeatable.")
     ] = None,
     dry_run: Annotated[bool, option("--dry-run", "Only list what would be read.")] = False,
     write: Annotated[Path | None, option("--write DIR", "Merge into the matrices in DIR instead.")] = None,
-    reread: Annotated[bool, option("--reread", "Read what is known too, unless from the same file.")] = False,
+    reread: Annotated[
+        bool, option("--reread", "Also read what the matrices have, except from the same file.")
+    ] = False,
     thorough: Annotated[
         bool,
         option(
             "--thorough",
-            "Read on to the kernels where no list is found: torch before 1.6, up to 90 MB a wheel.",
+            "Read the kernels if the wheel has no list of architectures: torch before 1.6, up to 90 "
+            "MB per wheel.",
         ),
     ] = False,
     *,
     common: o.Common,
 ) -> int:
-    """Find releases that the matrices do not know, and read them from the wheels; plans use them at once."""
+    """Find releases that the matrices do not have, and read them from the wheels; plans use them at once."""
     from gpuenv.cli.commands.matrix import refresh as command  # noqa: PLC0415
     from gpuenv.matrix.refresh import RefreshOptions  # noqa: PLC0415
 

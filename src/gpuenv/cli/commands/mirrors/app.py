@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 declared = Declared()
 mirrors = declared.group(
     "mirrors",
-    "The mirrors: which there are, which of them serve, and pip's, uv's and conda's configuration.",
+    "Mirrors: list and check them, configure pip, uv and conda to use them.",
 )
 _Tools = Annotated[
     list[ConfiguredTool] | None,
     option(
-        "--for", "Only this tool's configuration; repeatable; mamba reads conda's.", variable="GPUENV_TOOL"
+        "--for",
+        "Only the configuration of this tool; repeatable; mamba reads conda's.",
+        variable="GPUENV_TOOL",
     ),
 ]
 _Print = Annotated[bool, option("--print", "Only print what would be written.")]
@@ -28,7 +30,7 @@ _Print = Annotated[bool, option("--print", "Only print what would be written.")]
 
 @mirrors.command("list")
 def list_mirrors(*, common: o.Common) -> int:
-    """List the mirrors that gpuenv knows, the user's own among them, and what each carries."""
+    """List the mirrors that gpuenv knows, including your own, and what each carries."""
     from gpuenv.cli.commands.mirrors import list as command  # noqa: PLC0415
 
     return command.show(common)
@@ -40,19 +42,19 @@ def check(
         list[str] | None,
         argument(
             "[NAME|URL]...",
-            "The mirrors, by name or address; without any, all of them.",
+            "Mirrors, by name or URL; default: all.",
             autocompletion=complete_mirror,
         ),
     ] = None,
-    asked_for: Annotated[str | None, option("--for REQ", "Ask about one file: torch==2.14.1+cu126.")] = None,
-    again: Annotated[bool, option("--again", "Measure anew what was measured within a day.")] = False,
+    asked_for: Annotated[str | None, option("--for REQ", "Check one file: torch==2.14.1+cu126.")] = None,
+    again: Annotated[bool, option("--again", "Ignore cached measurements and measure again.")] = False,
     *,
     common: o.Common,
 ) -> int:
-    """Ask the mirrors which of them answer, hold this machine's torch and are up to date, and how fast.
+    """Check which mirrors respond, have this machine's torch and are up to date, and how fast they are.
 
-    A part of the very wheel is read from each, side by side. What is found is remembered for a day;
-    `--mirror auto` goes by it.
+    A part of the actual wheel is downloaded from each mirror in parallel. Results are cached for a day;
+    `--mirror auto` uses them.
     """
     from gpuenv.cli.commands.mirrors import check as command  # noqa: PLC0415
     from gpuenv.mirrors.check import CheckOptions  # noqa: PLC0415
@@ -66,15 +68,15 @@ def use(
     tools: _Tools = None,
     scope: Annotated[
         ScopeName,
-        option("--scope", "Whose configuration: the user's, the active environment's, everybody's."),
+        option("--scope", "Scope: user, environment or site."),
     ] = ScopeName.user,
-    insecure: Annotated[str | None, option("--insecure NAME", "Take this mirror over plain http.")] = None,
+    insecure: Annotated[str | None, option("--insecure NAME", "Allow plain http for this mirror.")] = None,
     print_only: _Print = False,
     yes: o.Yes = False,
     *,
     common: o.Common,
 ) -> int:
-    """Write a mirror into the configuration of pip, uv and conda; `mirrors reset` takes it back."""
+    """Configure pip, uv and conda to use a mirror; undo with `mirrors reset`."""
     from gpuenv.cli.commands.mirrors import use as command  # noqa: PLC0415
     from gpuenv.mirrors.use import UseOptions  # noqa: PLC0415
 
@@ -84,7 +86,7 @@ def use(
 
 @mirrors.command("reset")
 def reset(tools: _Tools = None, print_only: _Print = False, yes: o.Yes = False, *, common: o.Common) -> int:
-    """Bring back what `mirrors use` changed, byte for byte; in a file edited since, its own keys alone."""
+    """Undo what `mirrors use` changed, byte for byte; in a file edited since, only its own keys."""
     from gpuenv.cli.commands.mirrors import use as command  # noqa: PLC0415
 
     return command.reset(_configured(tools), common, print_only=print_only, yes=yes)

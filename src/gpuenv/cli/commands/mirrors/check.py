@@ -20,7 +20,7 @@ _COLUMNS = {
     "rank": marked("rank"),
     "name": marked("name"),
     "kind": marked("kind"),
-    "answers": marked("answers"),
+    "answers": marked("responds"),
     "has": marked("has"),
     "newest_torch": marked("newest_torch"),
     "stale": marked("stale"),
@@ -39,10 +39,10 @@ _KINDS = {
 
 def check(options: CheckOptions, common: Common) -> int:
     """Print what each mirror has and how fast it is; exit 4 where none answers."""
-    with working(tr("asking the mirrors"), quiet=common.quiet) as update:
+    with working(tr("checking the mirrors"), quiet=common.quiet) as update:
 
         def follow(name: str, done: int, of: int) -> None:
-            update(tr("asking the mirrors: {done} of {all}, {name} last", done=done, all=of, name=name))
+            update(tr("checking the mirrors: {done} of {all}, latest {name}", done=done, all=of, name=name))
 
         checked = check_mirrors(options, os.environ, follow)
     data = {"files": list(checked.files), "mirrors": [_data(one, checked) for one in checked.verdicts]}
@@ -61,7 +61,7 @@ def _tell(checked: CheckedMirrors) -> None:
     if checked.remembered:
         count = len(checked.remembered)
         who = tr("1 mirror was") if count == 1 else tr("{count} mirrors were", count=count)
-        note(tr("{who} measured today and not asked again; --again measures anew", who=who))
+        note(tr("{who} measured today and not checked again; --again measures again", who=who))
 
 
 def _data(verdict: MirrorStatus, checked: CheckedMirrors) -> dict[str, Any]:

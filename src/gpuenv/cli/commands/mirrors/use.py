@@ -36,7 +36,7 @@ def use(name: str, options: UseOptions, common: Common, *, print_only: bool, yes
     if print_only:
         return _print_only(planned, "mirrors use", common)
     if not _agreed(planned, common, yes=yes):
-        return _report("mirrors use", planned, common, tr("nothing to change: it says so already"))
+        return _report("mirrors use", planned, common, tr("nothing to change: already configured"))
     apply_use(planned, os.environ)
     written = ", ".join(str(change.path) for change in planned.changes)
     return _report(
@@ -50,15 +50,17 @@ def reset(tools: tuple[Tool, ...], common: Common, *, print_only: bool, yes: boo
     if print_only:
         return _print_only(planned, "mirrors reset", common)
     if not planned.changes:
-        return _report("mirrors reset", planned, common, tr("nothing to undo: gpuenv changed no file"))
+        return _report(
+            "mirrors reset", planned, common, tr("nothing to undo: gpuenv has not changed any file")
+        )
     for change in planned.changes:
         if change.left and not common.quiet:
             keys = ", ".join(f"`{key}`" for key in change.left)
-            note(tr("{file}: {keys} changed since and stay as they are", file=change.path, keys=keys))
+            note(tr("{file}: {keys} changed since and are left unchanged", file=change.path, keys=keys))
     _agreed(planned, common, yes=yes)
     apply_reset(planned, os.environ)
     files = ", ".join(str(change.path) for change in planned.changes)
-    return _report("mirrors reset", planned, common, tr("brought back {files}", files=files))
+    return _report("mirrors reset", planned, common, tr("restored {files}", files=files))
 
 
 def _agreed(planned: Changes, common: Common, *, yes: bool) -> bool:
@@ -87,7 +89,7 @@ def _print_only(planned: Changes, command: str, common: Common) -> int:
         text = (change.after or b"").decode("utf-8", "replace").rstrip("\n")
         if redact_credentials(text) != text and not common.quiet:
             hidden = tr(
-                "{file} holds a password, which is shown as ****: without --print it is written as it is",
+                "{file} contains a password, shown as ****: without --print it is written unchanged",
                 file=change.path,
             )
             note(hidden)

@@ -19,8 +19,8 @@ def plan(
         FormatName,
         option(
             "--format",
-            "How to print the plan; pip and uv are commands to paste, ansible is a folder of files, slurm"
-            " a script for sbatch.",
+            "Output format; pip and uv are commands to paste, ansible is a directory of files, slurm "
+            "a script for sbatch.",
         ),
     ] = FormatName.text,
     output: Annotated[Path | None, option("-o --output FILE", "Write the plan to FILE.")] = None,
@@ -29,7 +29,7 @@ def plan(
     wanted: p.PlanArguments,
     common: o.Common,
 ) -> int:
-    """Decide and explain; change nothing but what --adapt --write was given."""
+    """Show what would be installed and why; changes no files except with --adapt --write."""
     if asked.adapt:
         from gpuenv.cli.commands.plan import adapt as plan_adapt  # noqa: PLC0415
 
@@ -50,24 +50,24 @@ def dockerfile(
         str,
         option(
             "--base slim|cuda-runtime|cuda-devel|IMAGE",
-            "What to start from: a Python alone, as the wheels bring CUDA; CUDA's libraries beside; its "
-            "compiler as well, in a stage of its own; or an image of yours that has a Python.",
+            "Base image: python, as the wheels bring CUDA; with CUDA's libraries; with its compiler, "
+            "in a separate stage; or your own image that has a Python.",
         ),
     ] = "slim",
     output: Annotated[
         Path | None,
         option(
             "-o --output FILE",
-            "Write the Dockerfile to FILE, and a .dockerignore beside it where there is none.",
+            "Write the Dockerfile to FILE, and a .dockerignore next to it if there is none.",
         ),
     ] = None,
     *,
     wanted: p.PlanArguments,
     common: o.Common,
 ) -> int:
-    """Write a Dockerfile: the plan's very files by their hashes, checked for its GPUs while it is built.
+    """Write a Dockerfile: exactly the plan's files by hash, checked for its GPUs during the build.
 
-    With --gpu it plans for machines elsewhere: gpuenv dockerfile --gpu 8.6 --gpu 9.0 -o Dockerfile.gpu
+    With --gpu it plans for other machines: gpuenv dockerfile --gpu 8.6 --gpu 9.0 -o Dockerfile.gpu
     """
     from gpuenv.cli.commands import dockerfile as command  # noqa: PLC0415
 
@@ -78,7 +78,9 @@ def dockerfile(
 def create(
     name: Annotated[
         str | None,
-        argument("NAME", "The environment: a name, or a path; of a lab.toml left out: all of them."),
+        argument(
+            "NAME", "The environment: a name or a path; default for a lab.toml: all of its environments."
+        ),
     ] = None,
     lab: o.LabFile = None,
     *,
@@ -87,7 +89,7 @@ def create(
     wanted: p.PlanArguments,
     common: o.Common,
 ) -> int:
-    """Plan, show, apply, verify: make an environment that works on this machine's GPUs."""
+    """Plan, show, apply, verify: create an environment that works on this machine's GPUs."""
     from gpuenv.cli.commands.create import create as command  # noqa: PLC0415
 
     if asked.adapt:
@@ -109,8 +111,8 @@ def bootstrap(
         str | None,
         option(
             "-o --output FILE",
-            "Write the script to FILE; with a slash at its end (DIR/) it is a folder that gets the script"
-            " and all that it needs, for use without an index.",
+            "Write the script to FILE; with a trailing slash (DIR/), a directory with the script and "
+            "everything it needs, for use without an index.",
         ),
     ] = None,
     *,
@@ -118,11 +120,11 @@ def bootstrap(
     wanted: p.PlanArguments,
     common: o.Common,
 ) -> int:
-    """Write a script that brings all of this to a bare Linux machine: a Python, gpuenv, environments.
+    """Write a script that sets up a bare Linux machine: a Python, gpuenv, environments.
 
-    It needs sh, tar and one of curl, wget and python3, no root. Each machine decides for itself what works
-    there, unless --pin decides here. It can be run at any time, takes up what was interrupted, and removes
-    what it made.
+    It needs sh, tar and one of curl, wget and python3, no root. Each machine resolves for itself, unless
+    --pin resolves now. The script is safe to run again, resumes what was interrupted, and can remove
+    what it created.
     """
     from gpuenv.cli.commands import bootstrap as command  # noqa: PLC0415
 

@@ -24,13 +24,14 @@ class PlanArguments:
         list[Path] | None,
         option(
             "--machine FILE",
-            "Plan for a saved `gpuenv detect --json`; several: one plan for all, or the fewest.",
+            "Plan for a saved `gpuenv detect --json`; if repeated: one plan for all, or the fewest.",
         ),
     ] = None
     machine_folder: Annotated[
         Path | None,
         option(
-            "--machines DIR", "Plan for all saved machines (*.json) in DIR: one environment, or the fewest."
+            "--machines DIR",
+            "Plan for all saved machines (*.json) in DIR: one environment, or the fewest groups.",
         ),
     ] = None
     driver: Annotated[
@@ -53,14 +54,15 @@ class PlanArguments:
     ] = None
     devices: o.Devices = None
     manager: Annotated[
-        ManagerName, option("--manager", "Who installs; auto is a conda tool where there is one, else uv.")
+        ManagerName,
+        option("--manager", "Installer to use; auto picks a conda tool if one is found, otherwise uv."),
     ] = ManagerName.auto
     channel: Annotated[
         ChannelName,
         option(
             "--channel",
-            "Where torch itself comes from when a conda tool installs; auto is wheels, or conda-forge "
-            "where --mirror names none that carries wheels.",
+            "Source of torch if a conda tool installs; auto is wheels, or conda-forge if --mirror "
+            "names none that carries wheels.",
         ),
     ] = ChannelName.auto
     mirrors: o.Mirrors = None
@@ -70,7 +72,7 @@ class PlanArguments:
         bool,
         option(
             "--fetch-hashes",
-            "Where a format needs a hash that no page states: download the file and compute it.",
+            "Download files whose hash is not published, if the format needs hashes, and compute it.",
         ),
     ] = False
     only_binary: o.OnlyBinary = False
@@ -83,10 +85,11 @@ class CreateArguments:
     from_lock: Annotated[
         Path | None,
         option(
-            "--from-lock FILE", "Install the very files of a pylock.toml, if its torch works on this machine."
+            "--from-lock FILE",
+            "Install exactly the files of a pylock.toml, if its torch works on this machine.",
         ),
     ] = None
-    dry_run: Annotated[bool, option("--dry-run", "Stop after the plan.")] = False
+    dry_run: Annotated[bool, option("--dry-run", "Stop after planning.")] = False
     yes: o.Yes = False
     verify: o.Verify = True
     force: o.Force = False
@@ -100,15 +103,15 @@ class AdaptArguments:
         bool,
         option(
             "--adapt",
-            "Take what a paper left (-r, -f, or a path: pyproject.toml, setup.py, a folder) and find the "
-            "nearest set that works here, as a patch of that very file.",
+            "Adapt existing dependency files (-r, -f, or a path: pyproject.toml, setup.py, a "
+            "directory): find the nearest set that works here, as a patch of these files.",
         ),
     ] = False
     write: Annotated[
         bool,
         option(
             "--write",
-            "With --adapt: change the files; what they held is kept beside.",
+            "With --adapt: write the changes to the files; backups are kept next to them.",
             variable="GPUENV_ADAPT_WRITE",
         ),
     ] = False
@@ -116,7 +119,8 @@ class AdaptArguments:
         str | None,
         option(
             "--exclude-newer DATE|git",
-            "With --adapt: the other packages as of a day (2021-06-30), or of the last commit (git).",
+            "With --adapt: resolve the other packages as of a date (2021-06-30), or of the last "
+            "commit (git).",
         ),
     ] = None
 
@@ -129,21 +133,23 @@ class BootstrapArguments:
         str | None,
         option(
             "--name NAME",
-            "The environment that the script makes; torch if left out. Of a lab.toml: this one alone.",
+            "The environment that the script creates (default: torch). With a lab.toml: only this one.",
         ),
     ] = None
-    pin: Annotated[bool, option("--pin", "Decide here, once for all: the script holds a lock.")] = False
+    pin: Annotated[
+        bool, option("--pin", "Resolve now, once for all machines: the script contains a lock.")
+    ] = False
     version: Annotated[
         str | None,
         option(
             "--gpuenv VERSION",
-            "What the gpuenv that the script carries, this one, has to be: 0.1.0, '>=0.1'.",
+            "Required version of gpuenv in the script, which is this one: 0.1.0, '>=0.1'.",
             variable="GPUENV_BOOTSTRAP_GPUENV",
         ),
     ] = None
-    launcher: Annotated[bool, option("--launcher", "The script puts gpuenv into ~/.local/bin unasked.")] = (
-        False
-    )
+    launcher: Annotated[
+        bool, option("--launcher", "The script adds gpuenv to ~/.local/bin without confirmation.")
+    ] = False
     verify: o.Verify = True
 
 
