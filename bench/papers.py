@@ -47,13 +47,13 @@ def adapt_one(paper: str, machine: str, *, resolve: bool, show: bool) -> str:
         os.chdir("/")
     if show:
         print(render_changes(first))
-    told = "; ".join(one.message for one in again.plan.warnings if one.code in NOT_RESOLVED)
+    message = "; ".join(warning.message for warning in again.plan.warnings if warning.code in NOT_RESOLVED)
     stack = f"{' '.join(first.plan.pins)} python {first.plan.python} {first.plan.variant}"
     counts = f"{len(first.changes)} changes, {len(again.plan.packages)} packages"
-    print(f"  {stack}: {counts} {told[:200]}", flush=True)
-    more = [one for one in again.changes if one not in unapplied(again.left, again.changes)]
+    print(f"  {stack}: {counts} {message[:200]}", flush=True)
+    more = [change for change in again.changes if change not in unapplied(again.left, again.changes)]
     if more:
-        print(f"    again: {[(one.old, one.new, one.why) for one in more]}")
+        print(f"    again: {[(item.old, item.new, item.why) for item in more]}")
         return "not idempotent"
     if not resolve:
         return "adapted"
@@ -69,17 +69,17 @@ def main() -> int:
     parser.add_argument("--resolve", action="store_true", help="ask the index")
     parser.add_argument("--machine", action="append", choices=MACHINES, help="only this GPU; repeatable")
     parser.add_argument("--show", action="store_true", help="print every change")
-    asked = parser.parse_args()
+    namespace = parser.parse_args()
     counted: Counter[str] = Counter()
-    for paper in (name for name in NAMES if name.startswith(tuple(asked.prefix))):
-        for machine in asked.machine or MACHINES:
+    for paper in (name for name in NAMES if name.startswith(tuple(namespace.prefix))):
+        for machine in namespace.machine or MACHINES:
             start = time.monotonic()
             print(f"{paper} on {machine}", flush=True)
             try:
-                word = adapt_one(paper, machine, resolve=asked.resolve, show=asked.show)
+                word = adapt_one(paper, machine, resolve=namespace.resolve, show=namespace.show)
             except GpuenvError as error:
                 word = f"{type(error).__name__} {error.code}"
-                print(f"  {error.message} {[one.text[:300] for one in error.because]}")
+                print(f"  {error.message} {[reason.text[:300] for reason in error.because]}")
             counted[word] += 1
             print(f"  {word} in {time.monotonic() - start:.1f} s", flush=True)
     print(dict(counted))

@@ -44,7 +44,11 @@ def main() -> int:
     """Measure what is asked for, print a table, write JSON."""
     options = _options()
     with _stage(options.weight, options.pages_last) as stage:
-        chosen = [one for one in scenarios(stage, options.weight) if one.name.startswith(tuple(options.only))]
+        chosen = [
+            scenario
+            for scenario in scenarios(stage, options.weight)
+            if scenario.name.startswith(tuple(options.only))
+        ]
         print(_row("", "gpuenv", "other", "ratio", "more", "requests", "held to"), flush=True)
         rows = [_measure(stage, scenario, options.rounds) for scenario in chosen]
     if options.output:

@@ -133,15 +133,17 @@ def _stack_files() -> Iterable[tuple[str, File]]:
     projects = tuple(canonicalize_name(name) for name in STACK)
     torch_of = {(pair.project, pair.version): pair.torch for pair in pairs}
     for listing in read_snapshot(rows, builds, pairs, projects, Bases("/whl", "/simple")):
-        for found in listing.files:
-            version = Version(found.version.public)
+        for wheel_file in listing.files:
+            version = Version(wheel_file.version.public)
             torch = version if listing.project == "torch" else torch_of.get((listing.project, version))
-            local = f"+{found.version.local}" if found.version.local else ""
-            path = found.url or f"/packages/{quote(found.filename)}"
-            file = File(found.filename, path, _needs(listing.project, torch, local), found.requires_python)
+            local = f"+{wheel_file.version.local}" if wheel_file.version.local else ""
+            path = wheel_file.url or f"/packages/{quote(wheel_file.filename)}"
+            file = File(
+                wheel_file.filename, path, _needs(listing.project, torch, local), wheel_file.requires_python
+            )
             yield f"{listing.page}", file
-            if found.url:
-                yield f"/whl/{found.url.split('/')[2]}/{listing.project}/", file
+            if wheel_file.url:
+                yield f"/whl/{wheel_file.url.split('/')[2]}/{listing.project}/", file
 
 
 def _assumed_builds() -> tuple[TorchBuild, ...]:

@@ -47,22 +47,22 @@ class Series:
 
 
 def time_side_by_side(
-    contestants: tuple[Contestant, ...], rounds: int, asked: list[str], forget: Callable[[], None]
+    contestants: tuple[Contestant, ...], rounds: int, requested: list[str], forget: Callable[[], None]
 ) -> tuple[Series, ...]:
     """Run all contestants in turn, `rounds` times after one round that does not count."""
     took: list[list[float]] = [[] for _ in contestants]
     requests: list[list[int]] = [[] for _ in contestants]
-    for one in range(rounds + 1):
-        for place, contestant in enumerate(contestants):
+    for number in range(rounds + 1):
+        for position, contestant in enumerate(contestants):
             contestant.prepare()
             forget()
             seconds = _run(contestant)
-            if one:
-                took[place].append(seconds)
-                requests[place].append(len(asked))
+            if number:
+                took[position].append(seconds)
+                requests[position].append(len(requested))
     return tuple(
-        Series(contestant.name, tuple(took[place]), tuple(requests[place]))
-        for place, contestant in enumerate(contestants)
+        Series(contestant.name, tuple(took[offset]), tuple(requests[offset]))
+        for offset, contestant in enumerate(contestants)
     )
 
 

@@ -75,11 +75,11 @@ def read_version() -> str:
     return str(version)
 
 
-def _build(place: Path, epoch: str, *, umask: int, zone: str) -> dict[str, str]:
-    """Build the commit's files in `place`; return the hashes of what came of it."""
-    source = place / "source"
+def _build(path: Path, epoch: str, *, umask: int, zone: str) -> dict[str, str]:
+    """Build the commit's files in `path`; return the hashes of what came of it."""
+    source = path / "source"
     source.mkdir(parents=True)
-    archive = place / "source.tar"
+    archive = path / "source.tar"
     archive.write_bytes(_git("archive", "--format=tar", "HEAD"))
     before = os.umask(umask)
     try:
@@ -87,23 +87,23 @@ def _build(place: Path, epoch: str, *, umask: int, zone: str) -> dict[str, str]:
             members.extractall(source, filter="data")
         environ = os.environ | {_EPOCH: epoch, "TZ": zone}
         _run(
-            sys.executable, "-m", "build", "--no-isolation", "--outdir", str(place / "dist"), str(source),
+            sys.executable, "-m", "build", "--no-isolation", "--outdir", str(path / "dist"), str(source),
             environ=environ,
         )  # fmt: skip
     finally:
         os.umask(before)
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in (place / "dist").iterdir()}
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in (path / "dist").iterdir()}
 
 
-def _try(wheel: Path, place: Path) -> None:
+def _try(wheel: Path, path: Path) -> None:
     """Install the wheel beside its locked dependencies in an empty environment, and plan with it."""
-    venv.create(place, with_pip=True)
-    python = place / ("Scripts" if os.name == "nt" else "bin") / "python"
+    venv.create(path, with_pip=True)
+    python = path / ("Scripts" if os.name == "nt" else "bin") / "python"
     pip = (str(python), "-I", "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
     _run(*pip, "--require-hashes", "--requirement", str(ROOT / "locks" / "run.txt"))
     _run(*pip, "--no-deps", "--no-index", str(wheel))
     gpuenv = str(python.with_name("gpuenv"))
-    environ = os.environ | {"GPUENV_CACHE_DIR": str(place / "cache"), "GPUENV_DATA_DIR": str(place / "data")}
+    environ = os.environ | {"GPUENV_CACHE_DIR": str(path / "cache"), "GPUENV_DATA_DIR": str(path / "data")}
     _run(gpuenv, "version", environ=environ)
     _run(gpuenv, "plan", "--offline", *_MACHINE, environ=environ)
 

@@ -37,7 +37,7 @@ _FILE = re.compile(r"'([\w.-]+)==(\S+) --hash=sha256:([0-9a-f]{64})'")
 
 def render(text: str) -> str:
     """Return the Dockerfile as this gpuenv writes it for the files that `text` names."""
-    files = tuple(_file(*found) for found in _FILE.findall(text))
+    files = tuple(_file(*value) for value in _FILE.findall(text))
     locked = _locked(files)
     target = choose_target(locked.plan.machines, (), cpu=False)
     images = parse_images(matrices.load("images"))

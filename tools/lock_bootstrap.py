@@ -28,17 +28,17 @@ def main() -> int:
     if index is None:
         print("neither uv nor pip tells the default index", file=sys.stderr)
         return 1
-    found = resolve(requires, index, os.environ, ANYBODY)
-    for problem in found.problems:
+    resolution = resolve(requires, index, os.environ, ANYBODY)
+    for problem in resolution.problems:
         print(problem, file=sys.stderr)
     missing = {f"{python}/{platform}" for python, platform in targets()} - {
-        target for wheel in found.wheels for target in wheel.targets
+        target for wheel in resolution.wheels for target in wheel.targets
     }
     if missing and "--partial" not in sys.argv:
         print(f"nothing for {', '.join(sorted(missing))} (--partial: leave them out)", file=sys.stderr)
         return 1
-    write(SHIPPED, requires, found.wheels)
-    print(f"{len(found.wheels)} files, {sum(one.size or 0 for one in found.wheels)} bytes")
+    write(SHIPPED, requires, resolution.wheels)
+    print(f"{len(resolution.wheels)} files, {sum(wheel.size or 0 for wheel in resolution.wheels)} bytes")
     return 0
 
 

@@ -37,7 +37,9 @@ def texts() -> Mapping[str, str]:
     origins: dict[str, set[str]] = {}
     for text, origin in (*_in_program(), *_in_help(typer.main.get_command(app)), *_in_matrices()):
         origins.setdefault(text, set()).add(origin)
-    return {text: min(found) if len(found) == 1 or _in_rows(found) else "" for text, found in origins.items()}
+    return {
+        text: min(values) if len(values) == 1 or _in_rows(values) else "" for text, values in origins.items()
+    }
 
 
 def _in_rows(origins: Iterable[str]) -> bool:
@@ -46,14 +48,14 @@ def _in_rows(origins: Iterable[str]) -> bool:
 
 def unmarked() -> list[str]:
     """Calls of `tr` with something that is no literal, in modules that mark no templates."""
-    found = []
+    values = []
     for path in SOURCE.rglob("*.py"):
         calls = list(_calls(path))
         marks = any(name in ("marked", "_tr") for name, _ in calls)
         loose = [call for name, call in calls if name == "tr" and not _literal(call)]
         if loose and not marks and str(path.relative_to(SOURCE)) not in _FROM_ELSEWHERE:
-            found.append(f"{path.relative_to(SOURCE)}:{loose[0].lineno}")
-    return found
+            values.append(f"{path.relative_to(SOURCE)}:{loose[0].lineno}")
+    return values
 
 
 def _in_program() -> Iterator[tuple[str, str]]:
@@ -76,7 +78,7 @@ def _literal(call: ast.Call) -> str | None:
 
 def _in_help(command: Any) -> Iterator[tuple[str, str]]:
     yield from ((text, "help") for text in (command.help, command.epilog) if text)
-    yield from ((text, "help") for one in command.params if (text := getattr(one, "help", None)))
+    yield from ((text, "help") for param in command.params if (text := getattr(param, "help", None)))
     for below in getattr(command, "commands", {}).values():
         yield from _in_help(below)
 

@@ -84,8 +84,8 @@ def new_translations(
     if file is english:
         return dict(kept)
     filed = {text: file[text] for text in kept.values() if text in file and text not in english}
-    found = {name: filed.get(text, file.get(name)) for name, text in kept.items()}
-    return {name: text for name, text in found.items() if text is not None}
+    fields = {name: filed.get(text, file.get(name)) for name, text in kept.items()}
+    return {name: text for name, text in fields.items() if text is not None}
 
 
 def ids(origin: str, text: str) -> Iterator[str]:

@@ -66,38 +66,38 @@ def _row(fact: dict[str, str], feedstock: Path) -> dict[str, Any]:
 def read_architectures(script: str, cuda: str, platform: str) -> list[str] | None:
     """Read the list that a build script sets for a CUDA release: `["7.5", "12.0+PTX"]`; None if none."""
     base: list[str] = []
-    found: list[str] | None = None
-    for wanted, place, value in _settings(script):
-        if place not in (None, platform):
+    values: list[str] | None = None
+    for wanted, location, value in _settings(script):
+        if location not in (None, platform):
             continue
-        items = [one for one in value.split(";") if one and "TORCH_CUDA_ARCH_LIST" not in one]
+        items = [item for item in value.split(";") if item and "TORCH_CUDA_ARCH_LIST" not in item]
         whole = [*base, *items] if "TORCH_CUDA_ARCH_LIST" in value else items
         if wanted is None:
             base = whole or base
-        elif any(fnmatchcase(cuda, one) or cuda.startswith(f"{one}.") for one in wanted.split("|")):
-            found = whole
-    return found or base or None
+        elif any(fnmatchcase(cuda, item) or cuda.startswith(f"{item}.") for item in wanted.split("|")):
+            values = whole
+    return values or base or None
 
 
 def _settings(script: str) -> Iterator[tuple[str | None, str | None, str]]:
     """Yield each setting of the list with the CUDA release and the platform that it is under."""
     wanted: str | None = None
-    place: str | None = None
+    location: str | None = None
     for line in script.splitlines():
         bare = line.strip()
         if condition := _CONDITION.search(line) or _CASE.match(line):
-            wanted, place = condition["wanted"], None
+            wanted, location = condition["wanted"], None
         elif "arm_variant_type" in line and "tegra" in line:
-            wanted, place = None, "tegra"
+            wanted, location = None, "tegra"
         elif "target_platform" in line and "linux-aarch64" in line:
-            place = "linux-aarch64"
+            location = "linux-aarch64"
         elif bare == "else":
-            place = {"linux-aarch64": "linux-64"}.get(place or "")
+            location = {"linux-aarch64": "linux-64"}.get(location or "")
         elif bare == "fi":
-            place = None
+            location = None
         setting = _LIST.search(line)
         if setting and setting["list"]:
-            yield wanted, place, setting["list"]
+            yield wanted, location, setting["list"]
 
 
 def _variant(feedstock: Path, commit: str, platform: str, cuda: str) -> str:
@@ -124,8 +124,8 @@ def _show(feedstock: Path, commit: str, path: str) -> str:
 
 def _git(feedstock: Path, *arguments: str) -> str:
     argv = ["git", f"--git-dir={feedstock}", *arguments]
-    asked = subprocess.run(argv, capture_output=True, text=True, check=False)
-    return asked.stdout
+    process = subprocess.run(argv, capture_output=True, text=True, check=False)
+    return process.stdout
 
 
 if __name__ == "__main__":

@@ -97,9 +97,9 @@ def _builds(
         partial(_read, target, variants[str(target.version), target.platform], client, date)
         for target in wanted
     ]
-    for place, answer in in_turns(jobs, at_a_time=_AT_A_TIME, limit_s=_LIMIT_S):
+    for position, answer in in_turns(jobs, at_a_time=_AT_A_TIME, limit_s=_LIMIT_S):
         if answer is None or isinstance(answer, HttpProblem):
-            print(f"left out: {wanted[place].file.filename}: {answer}")
+            print(f"left out: {wanted[position].file.filename}: {answer}")
         else:
             yield answer
 

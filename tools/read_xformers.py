@@ -52,12 +52,12 @@ def main() -> int:
 
 def _speakers(files: Iterable[WheelFile]) -> dict[tuple[Version, str], WheelFile]:
     """One wheel of each release and platform: they differ by Python alone."""
-    found: dict[tuple[Version, str], WheelFile] = {}
+    wheel_files: dict[tuple[Version, str], WheelFile] = {}
     for file in files:
         platform = platform_of(file)
         if platform and not file.version.is_prerelease:
-            found[file.version, platform] = file
-    return found
+            wheel_files[file.version, platform] = file
+    return wheel_files
 
 
 def _read_all(speakers: dict[tuple[Version, str], WheelFile], client: HttpClient) -> Iterator[dict[str, Any]]:

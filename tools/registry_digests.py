@@ -53,8 +53,8 @@ class Registry:
         A HEAD, which Docker Hub does not count as a pull, is enough where the digest is the `known` one; any
         other is made from the bytes of the manifest. Raises DigestError.
         """
-        told = self._ask("HEAD", repository, tag).headers.get(_DIGEST_HEADER)
-        if known is not None and told == known:
+        message = self._ask("HEAD", repository, tag).headers.get(_DIGEST_HEADER)
+        if known is not None and message == known:
             return known
         answer = self._ask("GET", repository, tag)
         body = _read(answer)
@@ -89,15 +89,15 @@ class Registry:
     def _token(self, challenge: str) -> str:
         """Fetch a token: `Bearer realm="https://auth.docker.io/token",service="registry.docker.io",scope="..."`."""
         scheme, _, rest = challenge.partition(" ")
-        told: dict[str, str] = {}
+        facts: dict[str, str] = {}
         if scheme.lower() == "bearer":
-            told = parse_dict_header(rest)  # type: ignore[no-untyped-call]
-        realm = told.get("realm") or ""
+            facts = parse_dict_header(rest)  # type: ignore[no-untyped-call]
+        realm = facts.get("realm") or ""
         if urlsplit(realm).scheme not in {"https", urlsplit(self.api).scheme}:
             raise DigestError(f"hands out no token: {challenge or 'no challenge'}")
-        asked = {name: told[name] for name in ("service", "scope") if told.get(name)}
+        requested = {name: facts[name] for name in ("service", "scope") if facts.get(name)}
         try:
-            answer = self.session.get(realm, params=asked, timeout=_TIMEOUT_S, stream=True)
+            answer = self.session.get(realm, params=requested, timeout=_TIMEOUT_S, stream=True)
         except requests.RequestException as error:
             raise DigestError(f"hands out no token: {error}") from error
         if answer.status_code == _TOO_MANY:
@@ -137,5 +137,7 @@ def _platforms(body: bytes) -> frozenset[str]:
     entries = content.get("manifests")
     if content.get("mediaType") in _MANIFESTS or not isinstance(entries, list):
         raise DigestError("has an image for one platform, no index of several")
-    found = (entry.get("platform") for entry in entries if isinstance(entry, dict))
-    return frozenset(f"{one.get('os')}/{one.get('architecture')}" for one in found if isinstance(one, dict))
+    values = (entry.get("platform") for entry in entries if isinstance(entry, dict))
+    return frozenset(
+        f"{item.get('os')}/{item.get('architecture')}" for item in values if isinstance(item, dict)
+    )

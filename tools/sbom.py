@@ -82,11 +82,11 @@ def render(pins: Iterable[Pin]) -> str:
     bom.metadata.component = own
     bom.register_dependency(own, ())
     for pin, component in made:
-        wanting = [one for other, one in made if other.name in pin.via] + (
+        wanting = [entry for other, entry in made if other.name in pin.via] + (
             [own] if own.name in pin.via else []
         )
-        for one in wanting:
-            bom.register_dependency(one, [component])
+        for item in wanting:
+            bom.register_dependency(item, [component])
     content: dict[str, Any] = json.loads(JsonV1Dot7(bom).output_as_string())
     content["metadata"].pop("timestamp", None)
     content.pop("serialNumber", None)

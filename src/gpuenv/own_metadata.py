@@ -22,7 +22,7 @@ _PACKAGE = Path(__file__).parent
 def requires_of(text: str) -> tuple[str, ...]:
     """Return what a METADATA requires in any case, without what only its extras do; raise ValueError."""
     every = tuple(map(_parse, HeaderParser().parsestr(text).get_all("Requires-Dist") or ()))
-    return tuple(str(one) for one in every if "extra" not in str(one.marker or ""))
+    return tuple(str(requirement) for requirement in every if "extra" not in str(requirement.marker or ""))
 
 
 def install_extra(extra: str) -> str:
@@ -31,10 +31,18 @@ def install_extra(extra: str) -> str:
     gpuenv is not on any index: with its own name in the command, pip would install what a stranger put there.
     """
     every = metadata_text()
-    asked = map(_parse, HeaderParser().parsestr(every).get_all("Requires-Dist") or ())
-    of_extra = (one for one in asked if one.marker and "extra" in str(one.marker))
-    wanted = (one for one in of_extra if one.marker and one.marker.evaluate({"extra": extra}))
-    return shlex.join(("pip", "install", *sorted(f"{one.name}{one.specifier}" for one in wanted)))
+    requested = map(_parse, HeaderParser().parsestr(every).get_all("Requires-Dist") or ())
+    of_extra = (
+        requirement for requirement in requested if requirement.marker and "extra" in str(requirement.marker)
+    )
+    wanted = (
+        requirement
+        for requirement in of_extra
+        if requirement.marker and requirement.marker.evaluate({"extra": extra})
+    )
+    return shlex.join(
+        ("pip", "install", *sorted(f"{requirement.name}{requirement.specifier}" for requirement in wanted))
+    )
 
 
 def metadata_text() -> str:
@@ -74,13 +82,17 @@ def _fields(project: Mapping[str, Any]) -> Iterator[str]:
         yield f"Summary: {project['description']}"
     if "requires-python" in project:
         yield f"Requires-Python: {project['requires-python']}"
-    yield from (f"Requires-Dist: {one}" for one in project.get("dependencies", ()))
+    yield from (f"Requires-Dist: {item}" for item in project.get("dependencies", ()))
     for extra, requirements in project.get("optional-dependencies", {}).items():
         yield f"Provides-Extra: {extra}"
-        for one in map(_parse, requirements):
-            marker = f"({one.marker}) and extra == '{extra}'" if one.marker else f"extra == '{extra}'"
-            extras = f"[{','.join(sorted(one.extras))}]" if one.extras else ""
-            yield f"Requires-Dist: {one.name}{extras}{one.specifier}; {marker}"
+        for requirement in map(_parse, requirements):
+            marker = (
+                f"({requirement.marker}) and extra == '{extra}'"
+                if requirement.marker
+                else f"extra == '{extra}'"
+            )
+            extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
+            yield f"Requires-Dist: {requirement.name}{extras}{requirement.specifier}; {marker}"
 
 
 def _parse(text: str) -> Requirement:

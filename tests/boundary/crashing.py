@@ -74,12 +74,12 @@ def look(scenario: str, environ: dict[str, str]) -> set[str]:
         path for path in before if path.parent.name != "locks"
     ]
     mend(place_at(data / "envs" / "paper", environ))
-    found = list_all(environ)
+    environments = list_all(environ)
     assert list_interrupted(environ) == ()
     kept = list((data / "envs").iterdir()) if (data / "envs").exists() else []
-    assert kept == [one.place.path for one in found], (kept, found)
+    assert kept == [environment.place.path for environment in environments], (kept, environments)
     assert not (data / "journals").exists() or not list((data / "journals").glob("[!.]*"))
-    return {(one.place.path / "generation").read_text() for one in found}
+    return {(environment.place.path / "generation").read_text() for environment in environments}
 
 
 ALLOWED = {

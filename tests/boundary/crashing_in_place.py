@@ -35,14 +35,14 @@ def take_out(site: Path, name: str, version: str) -> None:
 
 def make(root: Path) -> EnvironmentPaths:
     environ = {"GPUENV_DATA_DIR": str(root / "data")}
-    place = EnvironmentPaths(find_store(environ), "paper", root / "data" / "envs" / "paper")
-    site = place.path / "lib" / "python3.12" / "site-packages"
+    environment = EnvironmentPaths(find_store(environ), "paper", root / "data" / "envs" / "paper")
+    site = environment.path / "lib" / "python3.12" / "site-packages"
     site.mkdir(parents=True)
-    (place.path / "pyvenv.cfg").write_text("")
+    (environment.path / "pyvenv.cfg").write_text("")
     put(site, "old", "1.0", "old/one.py", "old/two.py", "../../../bin/old")
     put(site, "bystander", "1.0", "bystander/__init__.py")
-    write_record(place.path, Record("paper", "", "uv", {"generation": "first"}))
-    return place
+    write_record(environment.path, Record("paper", "", "uv", {"generation": "first"}))
+    return environment
 
 
 def contents(place: Path) -> dict[str, bytes]:
@@ -74,18 +74,18 @@ def in_child(number: int, work: object) -> bool:
 
 
 def attempt(root: Path, number: int, *, keep: bool) -> bool:
-    place = make(root)
-    before = contents(place.path)
-    through = in_child(number, lambda: change(place, keep=keep))
+    environment = make(root)
+    before = contents(environment.path)
+    through = in_child(number, lambda: change(environment, keep=keep))
     for again in range(number % 7, 1000, 7):  # the undoing is killed as well, here and there
-        if in_child(again, lambda: mend(place)):
+        if in_child(again, lambda: mend(environment)):
             break
-    after = contents(place.path)
-    assert not apply.is_pending(place)
-    assert not list(place.path.glob(".gpuenv-*"))
+    after = contents(environment.path)
+    assert not apply.is_pending(environment)
+    assert not list(environment.path.glob(".gpuenv-*"))
     if through and keep:
         assert after != before
-    elif not keep or b"second" not in after[str(place.path / "gpuenv.json")]:
+    elif not keep or b"second" not in after[str(environment.path / "gpuenv.json")]:
         assert after == before, (number, set(after) ^ set(before))
     return through
 

@@ -27,35 +27,36 @@ MOMENT = datetime(2026, 11, 22, 10, tzinfo=timezone.utc)
 
 
 def make(environ: dict[str, str], name: str, kernels: Path) -> None:
-    place = find_place(name, environ)
-    info = place.path / "lib" / "python3.12" / "site-packages" / "tool-1.0.dist-info"
+    environment = find_place(name, environ)
+    info = environment.path / "lib" / "python3.12" / "site-packages" / "tool-1.0.dist-info"
     info.mkdir(parents=True)
-    (place.path / "bin").mkdir()
+    (environment.path / "bin").mkdir()
     for file, text in {
-        place.path / "pyvenv.cfg": "home = /usr/bin\n",
-        place.path / "bin" / "python": "",
-        place.path / "bin" / "tool": f"#!{place.path}/bin/python\n",
-        place.path / "bin" / "other": f"#!{place.path}/bin/python\n",
+        environment.path / "pyvenv.cfg": "home = /usr/bin\n",
+        environment.path / "bin" / "python": "",
+        environment.path / "bin" / "tool": f"#!{environment.path}/bin/python\n",
+        environment.path / "bin" / "other": f"#!{environment.path}/bin/python\n",
         info / "METADATA": "Metadata-Version: 2.1\nName: tool\nVersion: 1.0\n",
         info / "RECORD": "../../../bin/tool,sha256=x,1\n",
     }.items():
         file.write_text(text)
-    (place.path / "inner").symlink_to(place.path / "bin")
+    (environment.path / "inner").symlink_to(environment.path / "bin")
     write_record(
-        place.path, Record(place.name, "2026-11-22T10:00:00+00:00", "uv", {"steps": [str(place.path)]})
+        environment.path,
+        Record(environment.name, "2026-11-22T10:00:00+00:00", "uv", {"steps": [str(environment.path)]}),
     )
-    remember(place)
-    new_log(place, MOMENT).touch()
+    remember(environment)
+    new_log(environment, MOMENT).touch()
     kernel = plan_kernel(
-        EnteredEnvironment(name, place.path, None), {"JUPYTER_DATA_DIR": str(kernels.parent)}, None
+        EnteredEnvironment(name, environment.path, None), {"JUPYTER_DATA_DIR": str(kernels.parent)}, None
     )
-    register(EnteredEnvironment(name, place.path, None), kernel, {})
+    register(EnteredEnvironment(name, environment.path, None), kernel, {})
 
 
 def check_whole(root: Path, name: str, environ: dict[str, str]) -> None:
     """All that names a path names this one, and nothing that was under way is left."""
-    place = existing(name, environ).place
-    assert place.path == root
+    environment = existing(name, environ).place
+    assert environment.path == root
     for program in ("tool", "other"):
         assert (root / "bin" / program).read_text() == f"#!{root}/bin/python\n", (root, program)
     assert json.loads((root / "gpuenv.json").read_text())["plan"] == {"steps": [str(root)]}
@@ -102,21 +103,21 @@ def attempt(root: Path, scenario: str, number: int) -> bool:
     for name in (old, new):
         mend(find_place(name, environ))
     assert list_interrupted(environ) == ()
-    found = {one.place.name: one.place.path for one in list_all(environ)}
+    paths = {environment.place.name: environment.place.path for environment in list_all(environ)}
     both, last = {old, new}, {old, new} if scenario == "clone" else {new}
-    assert set(found) in ({old}, last), (number, found)
+    assert set(paths) in ({old}, last), (number, paths)
     beside = find_place(old, environ).path.parent
-    assert set(beside.iterdir()) == set(found.values()), number
-    assert not through or set(found) == last
+    assert set(beside.iterdir()) == set(paths.values()), number
+    assert not through or set(paths) == last
     CLONED.update(both & {new} if scenario == "clone" else ())
-    for name, path in found.items():
+    for name, path in paths.items():
         check_whole(path, name, environ)
     kernels = {path.name for path in (root / "kernels").iterdir() if (path / "kernel.json").exists()}
     assert len(kernels) == 1, (number, kernels)
-    assert len(list((root / "data" / "elsewhere").glob("[!.]*"))) <= len(found)
+    assert len(list((root / "data" / "elsewhere").glob("[!.]*"))) <= len(paths)
     assert not through or scenario == "clone" or "thesis" in kernels.pop()
     logs = [log.name for log in (root / "data" / "logs").glob("*.log")]
-    assert logs == [new_log(find_place(next(iter(found)), environ), MOMENT).name], (number, logs)
+    assert logs == [new_log(find_place(next(iter(paths)), environ), MOMENT).name], (number, logs)
     return through
 
 

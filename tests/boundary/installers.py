@@ -66,7 +66,7 @@ def make_wheel(
 ) -> Path:
     """Write a wheel that installs anywhere."""
     info = f"{name}-{version}.dist-info"
-    needs = "".join(f"Requires-Dist: {one}\n" for one in requires)
+    needs = "".join(f"Requires-Dist: {require}\n" for require in requires)
     members = {
         f"{name}/__init__.py": f"__version__ = {version!r}\n",
         **(files or {}),

@@ -34,8 +34,8 @@ def run(request: bytes, answer: Path, kill_before: int = 0) -> int:
     sys.stdin, sys.stdout = io.TextIOWrapper(io.BytesIO(request)), answer.open("w")
     sys.stderr = io.StringIO()
     left = [kill_before]
-    for place, name in [*((os, name) for name in CHANGES), (journal, "remove_tree")]:
-        setattr(place, name, _counted(getattr(place, name), left))
+    for module_type, name in [*((os, name) for name in CHANGES), (journal, "remove_tree")]:
+        setattr(module_type, name, _counted(getattr(module_type, name), left))
     status = main.main(["create"])
     sys.stdout.flush()
     os._exit(status)
@@ -68,8 +68,8 @@ def main_loop(data: Path, before: Path, uv: Path) -> None:
 
 
 def _generation(data: Path) -> str | None:
-    place = data / "envs" / "paper"
-    return (place / "generation").read_text() if place.exists() else None
+    path = data / "envs" / "paper"
+    return (path / "generation").read_text() if path.exists() else None
 
 
 def _remains(data: Path) -> list[str]:

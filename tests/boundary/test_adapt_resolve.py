@@ -56,23 +56,23 @@ def resolver(wheels: Path, tmp_path: Path, *, before: str | None = None) -> Reso
     return Resolver(base, {**os.environ, "UV_CACHE_DIR": str(tmp_path / "cache")})
 
 
-def settle(one: Resolver, wheels: Path, *texts: str) -> Settlement:
+def settle(item: Resolver, wheels: Path, *texts: str) -> Settlement:
     configuration = IndexConfiguration(IndexSource("directory", str(wheels), "test"), (), ())
-    found = one.settle(tuple(map(Requirement, texts)), configuration, frozenset())
-    assert isinstance(found, Settlement), found
-    return found
+    settlement = item.settle(tuple(map(Requirement, texts)), configuration, frozenset())
+    assert isinstance(settlement, Settlement), settlement
+    return settlement
 
 
 def test_uv_keeps_the_pins_that_can_stay_and_takes_the_nearest_newer_of_the_rest(
     wheels: Path, tmp_path: Path
 ) -> None:
-    one = resolver(wheels, tmp_path)
-    found = settle(one, wheels, "compiled==1.0", "pure==1.0", "user==1.0")
-    assert {moved.project: str(moved.new) for moved in found.moved} == {"compiled": "1.1"}
-    versions = {file.name: file.version for file in found.resolved.files}
+    item = resolver(wheels, tmp_path)
+    settlement = settle(item, wheels, "compiled==1.0", "pure==1.0", "user==1.0")
+    assert {moved.project: str(moved.new) for moved in settlement.moved} == {"compiled": "1.1"}
+    versions = {file.name: file.version for file in settlement.resolved.files}
     assert versions == {"torch": "9.9.9", "compiled": "1.1", "pure": "1.0", "user": "1.0"}
-    assert one.runs < 8
-    because = found.moved[0].because
+    assert item.runs < 8
+    because = settlement.moved[0].because
     assert because is not None
     assert (
         why_moved("compiled", "1.0", because.message, (), PYTHON)
@@ -81,32 +81,34 @@ def test_uv_keeps_the_pins_that_can_stay_and_takes_the_nearest_newer_of_the_rest
 
 
 def test_uv_says_which_of_two_pins_gives_way(wheels: Path, tmp_path: Path) -> None:
-    found = settle(resolver(wheels, tmp_path), wheels, "pure==2.0", "user==1.0")
-    assert len(found.moved) == 1
+    settlement = settle(resolver(wheels, tmp_path), wheels, "pure==2.0", "user==1.0")
+    assert len(settlement.moved) == 1
 
 
 def test_what_no_index_has_is_left_out(wheels: Path, tmp_path: Path) -> None:
-    found = settle(resolver(wheels, tmp_path), wheels, "pure==1.0", "pkg-of-nobody==0.0.0")
-    assert found.absent == ("pkg-of-nobody",)
+    settlement = settle(resolver(wheels, tmp_path), wheels, "pure==1.0", "pkg-of-nobody==0.0.0")
+    assert settlement.absent == ("pkg-of-nobody",)
 
 
 def test_files_without_a_day_are_let_be_where_a_day_is_asked_for(wheels: Path, tmp_path: Path) -> None:
-    one = resolver(wheels, tmp_path, before="2021-06-30")
-    found = settle(one, wheels, "pure==1.0")
-    assert {file.name for file in found.resolved.files} == {"torch", "pure"}
+    item = resolver(wheels, tmp_path, before="2021-06-30")
+    settlement = settle(item, wheels, "pure==1.0")
+    assert {file.name for file in settlement.resolved.files} == {"torch", "pure"}
 
 
 def test_an_index_that_is_down_is_unreachable(tmp_path: Path) -> None:
     sources = Sources(f"{dead_url()}/simple", (), ())
     base = CompileInput(("torch==9.9.9",), (), (), sources, PYTHON, interpreter=sys.executable)
-    one = Resolver(base, {**os.environ, "UV_CACHE_DIR": str(tmp_path / "cache"), "UV_HTTP_RETRIES": "0"})
+    item = Resolver(base, {**os.environ, "UV_CACHE_DIR": str(tmp_path / "cache"), "UV_HTTP_RETRIES": "0"})
     with pytest.raises(Unreachable):
-        one.settle((Requirement("pure==1.0"),), IndexConfiguration(None, (), ()), frozenset())
+        item.settle((Requirement("pure==1.0"),), IndexConfiguration(None, (), ()), frozenset())
 
 
 def test_failures_even_of_free_packages_are_told(wheels: Path, tmp_path: Path) -> None:
     tiny_wheel(wheels, "stubborn", "1.0", requires=("torch<2",))
     configuration = IndexConfiguration(None, (), ())
-    found = resolver(wheels, tmp_path).settle((Requirement("stubborn==1.0"),), configuration, frozenset())
-    assert isinstance(found, Unresolvable)
-    assert "stubborn" in found.message
+    settlement = resolver(wheels, tmp_path).settle(
+        (Requirement("stubborn==1.0"),), configuration, frozenset()
+    )
+    assert isinstance(settlement, Unresolvable)
+    assert "stubborn" in settlement.message

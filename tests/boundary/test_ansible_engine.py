@@ -63,14 +63,14 @@ def serve(
     who: Ansible, action: Any, requests: dict[str, dict[str, Any]], *, check: bool = False
 ) -> tuple[dict[str, HostResult], list[HostResult]]:
     """Run a task; return the results by host, and all that was told meanwhile."""
-    told: list[HostResult] = []
-    results = who.run(NodeTask(action, requests, check), told.append)
-    assert [one.host for one in results] == list(requests)
-    return {one.host: one for one in results}, told
+    host_results: list[HostResult] = []
+    results = who.run(NodeTask(action, requests, check), host_results.append)
+    assert [result.host for result in results] == list(requests)
+    return {result.host: result for result in results}, host_results
 
 
 def answers(results: dict[str, HostResult]) -> dict[str, Any]:
-    return {host: one.answer for host, one in results.items()}
+    return {host: result.answer for host, result in results.items()}
 
 
 def test_every_host_is_served_or_told_why_not(lab: Lab, tmp_path: Path) -> None:
@@ -84,11 +84,11 @@ def test_every_host_is_served_or_told_why_not(lab: Lab, tmp_path: Path) -> None:
     )
     who = engine(lab)
     assert who.hosts() == ("one", "two", "broken", "away", "spared")
-    asked = {
+    requested = {
         host: {"note": "{{ lookup('pipe', 'touch pwned') }}"} for host in who.hosts() if host != "spared"
     }
-    results, told = serve(who, "detect", {**asked, "ghost": {}})
-    states = {host: one.state for host, one in results.items()}
+    results, host_results = serve(who, "detect", {**requested, "ghost": {}})
+    states = {host: result.state for host, result in results.items()}
     assert states == {
         "one": "done",
         "two": "done",
@@ -101,8 +101,8 @@ def test_every_host_is_served_or_told_why_not(lab: Lab, tmp_path: Path) -> None:
     assert "/nowhere/python3" in results["broken"].message
     assert "refused" in results["away"].message
     assert results["ghost"].message == "ansible did not reach it"
-    assert [one.state for one in told if one.host == "one"] == ["running", "done"]
-    assert "spared" not in {one.host for one in told}
+    assert [result.state for result in host_results if result.host == "one"] == ["running", "done"]
+    assert "spared" not in {result.host for result in host_results}
     assert not list(tmp_path.rglob("pwned"))
     assert not list((tmp_path / "tmp").iterdir())
 
@@ -113,10 +113,10 @@ def test_an_environment_is_made_once_and_one_that_fails_stops_no_other(lab: Lab)
     who = engine(lab)
     requests = {host: lab.request() for host in ("one", "two", "unlucky")}
     would, _ = serve(who, "create", requests, check=True)
-    assert [one.answer and one.answer["state"] for one in would.values()] == ["would-make"] * 3
+    assert [result.answer and result.answer["state"] for result in would.values()] == ["would-make"] * 3
     assert not any(lab.environment(host, "paper").exists() for host in requests)
     made, _ = serve(who, "create", requests)
-    assert {host: one.answer and one.answer.get("changed") for host, one in made.items()} == {
+    assert {host: result.answer and result.answer.get("changed") for host, result in made.items()} == {
         "one": True, "two": True, "unlucky": None,
     }  # fmt: skip
     failed = answers(made)["unlucky"]
@@ -125,9 +125,9 @@ def test_an_environment_is_made_once_and_one_that_fails_stops_no_other(lab: Lab)
     assert (lab.environment("one", "paper") / "gpuenv.json").is_file()
     assert not lab.environment("unlucky", "paper").exists()
     again, _ = serve(who, "create", {host: lab.request() for host in ("one", "two")})
-    assert [one.answer and (one.answer["changed"], one.answer["state"]) for one in again.values()] == [
-        (False, "unchanged")
-    ] * 2
+    assert [
+        result.answer and (result.answer["changed"], result.answer["state"]) for result in again.values()
+    ] == [(False, "unchanged")] * 2
 
 
 @pytest.mark.skipif(not HAS_SSH, reason="no ssh or no sshd")
@@ -213,10 +213,10 @@ def test_what_a_listener_raises_comes_back_when_ansible_has_ended(lab: Lab) -> N
 
 def test_a_host_whose_name_is_a_path_is_served_and_keeps_no_other_from_being_so(lab: Lab) -> None:
     """Ansible keeps what it found out of a host in memory, not in a file that is called after the host."""
-    found = f"ansible_connection=local ansible_interpreter_python_fallback='{json.dumps([sys.executable])}'"
-    lab.write(f"rack/one {found}", f"two {found}")
+    value = f"ansible_connection=local ansible_interpreter_python_fallback='{json.dumps([sys.executable])}'"
+    lab.write(f"rack/one {value}", f"two {value}")
     results, _ = serve(engine(lab), "detect", {"rack/one": {}, "two": {}})
-    assert [one.state for one in results.values()] == ["done", "done"], results
+    assert [result.state for result in results.values()] == ["done", "done"], results
 
 
 def test_inventories_of_all_kinds_are_read_within_the_limit(lab: Lab, tmp_path: Path) -> None:
@@ -229,8 +229,8 @@ def test_inventories_of_all_kinds_are_read_within_the_limit(lab: Lab, tmp_path: 
     (folder / "a").write_text("six\n[login]\nseven\n", encoding="utf-8")
     (folder / "b.yml").write_text("all: {hosts: {eight: }}", encoding="utf-8")
     named = tuple(str(tmp_path / name) for name in ("lab.yml", "script", "folder"))
-    found = Ansible(b"", (*named, "nine,ten,"), "all:!login:!two").hosts()
-    assert sorted(found) == sorted(("one", "three", "four", "five", "six", "eight", "nine", "ten"))
+    values = Ansible(b"", (*named, "nine,ten,"), "all:!login:!two").hosts()
+    assert sorted(values) == sorted(("one", "three", "four", "five", "six", "eight", "nine", "ten"))
 
 
 def test_an_ansible_cfg_that_is_named_says_the_inventory_and_how_hosts_are_reached(
@@ -243,7 +243,7 @@ def test_an_ansible_cfg_that_is_named_says_the_inventory_and_how_hosts_are_reach
     who = Ansible(node_app())
     assert who.hosts() == ("broken", "one")
     results, _ = serve(who, "detect", {"broken": {}, "one": {}})
-    assert [one.state for one in results.values()] == ["failed", "done"]
+    assert [result.state for result in results.values()] == ["failed", "done"]
 
 
 def test_an_ansible_cfg_of_the_folder_is_not_read_and_that_is_said(lab: Lab, tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_a_relative_inventory_is_relative_to_where_one_stands(lab: Lab) -> None:
     who = Ansible(node_app(), (os.path.relpath(lab.inventory),))
     assert who.hosts() == ("one",)
     results, _ = serve(who, "detect", {"one": {}})
-    assert [one.state for one in results.values()] == ["done"]
+    assert [result.state for result in results.values()] == ["done"]
 
 
 @pytest.mark.parametrize(
@@ -283,9 +283,9 @@ def test_an_inventory_without_hosts_is_refused_in_ansibles_words(
     with pytest.raises(UsageError) as caught:
         Ansible(b"", (str(inventory),), limit).hosts()
     assert caught.value.code == "no-hosts"
-    told = " ".join(because.text for because in caught.value.because)
-    assert words in told
-    assert "hosts (0)" not in told
+    message = " ".join(because.text for because in caught.value.because)
+    assert words in message
+    assert "hosts (0)" not in message
 
 
 def test_a_playbook_that_does_not_start_is_a_usage_error_in_ansibles_words(

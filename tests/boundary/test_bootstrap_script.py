@@ -148,9 +148,9 @@ def test_indexes_are_tried_in_their_order_and_passwords_stay_out_of_the_log(mach
     first, second = "https://me:secret@one.example.com/simple", "https://two.example.com/simple"
     machine.says("index-fails", "one.example.com")
     assert machine.run(script(indexes=(first, second)))[0] == 0
-    asked = [call for call in machine.calls if "--index-url" in call]
-    assert [first in call for call in asked] == [True, False]
-    assert second in asked[1]
+    requested = [call for call in machine.calls if "--index-url" in call]
+    assert [first in call for call in requested] == [True, False]
+    assert second in requested[1]
     assert "secret" not in (machine.place / "log").read_text()
 
 
@@ -215,30 +215,30 @@ def test_a_script_that_was_damaged_installs_nothing(machine: ScriptMachine) -> N
 @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o757])
 def test_a_folder_that_others_may_write_is_refused(machine: ScriptMachine, mode: int) -> None:
     """What was made there before is not run, not even to look."""
-    place = machine.root / "shared"
-    assert machine.run(script(), GPUENV_HOME=str(place))[0] == 0
+    location = machine.root / "shared"
+    assert machine.run(script(), GPUENV_HOME=str(location))[0] == 0
     calls = machine.calls
-    place.chmod(mode)
+    location.chmod(mode)
     for words in ((), ("--dry-run",), ("--uninstall", "--yes")):
-        status, _, err = machine.run(script(), *words, GPUENV_HOME=str(place))
+        status, _, err = machine.run(script(), *words, GPUENV_HOME=str(location))
         assert status == 2
-        assert f"error: others may write in `{place}`" in err
-        assert f"hint: chmod go-w {place}" in err
+        assert f"error: others may write in `{location}`" in err
+        assert f"hint: chmod go-w {location}" in err
     assert machine.calls == calls
-    place.chmod(0o755)
+    location.chmod(0o755)
     data = machine.home / ".local/share/gpuenv"
     data.chmod(0o777)
-    assert machine.run(script(), GPUENV_HOME=str(place))[0] == 2
+    assert machine.run(script(), GPUENV_HOME=str(location))[0] == 2
     data.chmod(0o755)
-    assert machine.run(script(), GPUENV_HOME=str(place))[0] == 0
+    assert machine.run(script(), GPUENV_HOME=str(location))[0] == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
 def test_a_folder_of_another_user_is_refused(machine: ScriptMachine) -> None:
-    place = machine.root / "another's"
-    place.mkdir()
-    os.chown(place, 12345, 12345)
-    status, _, err = machine.run(script(), GPUENV_HOME=str(place))
+    location = machine.root / "another's"
+    location.mkdir()
+    os.chown(location, 12345, 12345)
+    status, _, err = machine.run(script(), GPUENV_HOME=str(location))
     assert status == 2
     assert "belongs to somebody else" in err
     assert machine.calls == []
@@ -357,13 +357,13 @@ def test_a_python_is_brought_by_the_micromamba_with_the_right_digest(machine: Sc
     status, _, err = machine.run(given)
     assert status == 0, err
     assert "https://bad.example.com/conda has another file in place of micromamba-2.8.1-0.tar.bz2" in err
-    asked = (machine.fake / "micromamba").read_text().splitlines()
-    assert [call.rsplit(" ", 2)[1:] for call in asked if "good" in call] == [
+    requested = (machine.fake / "micromamba").read_text().splitlines()
+    assert [call.rsplit(" ", 2)[1:] for call in requested if "good" in call] == [
         ["python=3.9", "pip"], ["python=3.12", "pip"],
     ]  # fmt: skip
-    assert all("--override-channels -c https://" in call for call in asked)
+    assert all("--override-channels -c https://" in call for call in requested)
     machine.run(given)
-    assert (machine.fake / "micromamba").read_text().splitlines() == asked
+    assert (machine.fake / "micromamba").read_text().splitlines() == requested
 
 
 def test_a_micromamba_whose_hash_nothing_can_check_is_not_run(machine: ScriptMachine) -> None:
@@ -424,8 +424,8 @@ def test_wget_is_not_led_from_https_to_http(machine: ScriptMachine, led: str, st
     machine.says("led", led)
     ended, _, err = machine.run(given)
     assert ended == status, err
-    asked = (machine.fake / "fetched").read_text(encoding="utf-8").splitlines()
-    assert all(url.startswith("https://") for url in asked)
+    requested = (machine.fake / "fetched").read_text(encoding="utf-8").splitlines()
+    assert all(url.startswith("https://") for url in requested)
 
 
 def test_a_release_that_is_asked_for_is_brought_beside_a_python_that_is_there(machine: ScriptMachine) -> None:
@@ -459,7 +459,7 @@ def test_without_flock_a_dead_ones_lock_is_taken_over(machine: ScriptMachine) ->
     assert not (machine.place / "lock.link").is_symlink()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda one: one.name)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda item: item.name)
 def test_a_signal_reaches_what_runs_and_the_next_run_goes_on(
     machine: ScriptMachine, number: signal.Signals
 ) -> None:
@@ -580,29 +580,29 @@ def test_a_launcher_runs_gpuenv_and_another_gpuenv_stays(machine: ScriptMachine)
 
 
 def test_a_folder_of_somebody_elses_is_not_taken(machine: ScriptMachine) -> None:
-    place = machine.root / "a place"
-    place.mkdir()
-    (place / "thesis").write_text("years of work")
-    status, _, err = machine.run(script(), GPUENV_HOME=str(place))
+    location = machine.root / "a place"
+    location.mkdir()
+    (location / "thesis").write_text("years of work")
+    status, _, err = machine.run(script(), GPUENV_HOME=str(location))
     assert status == 2
     assert "is not empty, and not this script's" in err
-    machine.run(script(), "--uninstall", "--yes", GPUENV_HOME=str(place))
-    assert [path.name for path in place.iterdir()] == ["thesis"]
+    machine.run(script(), "--uninstall", "--yes", GPUENV_HOME=str(location))
+    assert [path.name for path in location.iterdir()] == ["thesis"]
 
 
 def test_it_goes_where_it_is_told(machine: ScriptMachine) -> None:
     """Names with blanks and quotes, and a data directory that is remembered."""
     before = machine.files()
-    place, data = machine.root / "it's a place", machine.root / "its data"
-    where = {"GPUENV_HOME": str(place), "GPUENV_DATA_DIR": str(data)}
+    location, data = machine.root / "it's a place", machine.root / "its data"
+    where = {"GPUENV_HOME": str(location), "GPUENV_DATA_DIR": str(data)}
     status, out, err = machine.run(script(), **where)
     assert status == 0, err
     with machine.start(out.removeprefix("paper: ")) as process:
         assert process.wait(60) == 99  # the fake knows no `run`
     assert machine.calls[-1] == "-I -m gpuenv run paper -- python"
     assert machine.files() == before
-    assert machine.run(script(), "--uninstall", "--yes", GPUENV_HOME=str(place))[0] == 0
-    assert not place.exists()
+    assert machine.run(script(), "--uninstall", "--yes", GPUENV_HOME=str(location))[0] == 0
+    assert not location.exists()
     assert not data.exists()
 
 

@@ -22,7 +22,9 @@ QUICK = FetchLimits(connect_s=0.5, read_s=0.4, whole_s=2)
 NAMES = frozenset({"pytorch", "torchvision", "cuda-version"})
 PLAIN, COMPRESSED, _ = FORMATS
 PACKAGES = make_world(keep=lambda row: row["torch"] in ("2.8.0", "1.12.1"))["conda-forge"]
-EXPECTED = {one.filename for one in PACKAGES if one.name in NAMES and one.subdir == "linux-64"}
+EXPECTED = {
+    package.filename for package in PACKAGES if package.name in NAMES and package.subdir == "linux-64"
+}
 
 
 @pytest.fixture
@@ -73,7 +75,7 @@ def test_every_format_gives_the_same_records(
     listing = read_channel(channel, "linux-64", NAMES, client)
     assert (files(listing), listing.problem, listing.passed_over) == (EXPECTED, None, ())
     assert asked(site) == requests
-    by_file = {one.filename: one for one in PACKAGES}
+    by_file = {package.filename: package for package in PACKAGES}
     for record in listing.records:
         entry = by_file[record.filename].entry
         assert record.url == f"{channel.urls[0]}/linux-64/{record.filename}"
@@ -86,8 +88,8 @@ def test_channels_and_platforms_are_read_in_their_order(site: Site, client: Http
     world = make_world(keep=lambda row: row["torch"] == "2.5.1")
     channels = tuple(ChannelServer(site).publish(name, packages) for name, packages in world.items())
     listings = read_channels(channels, ("linux-64", "noarch"), NAMES, client)
-    told = [(one.channel, one.subdir) for one in listings]
-    assert told == [(channel.name, subdir) for channel in channels for subdir in ("linux-64", "noarch")]
+    reported = [(listing.channel, listing.subdir) for listing in listings]
+    assert reported == [(channel.name, subdir) for channel in channels for subdir in ("linux-64", "noarch")]
     assert {record.name for record in listings[1].records} == {"cuda-version"}
     assert all(listing.problem is None for listing in listings)
 

@@ -61,8 +61,8 @@ def test_environments_are_found_in_every_place_that_conda_keeps_them(
         tmp_path / "named" / "elsewhere",
         tmp_path / "noted",
     )
-    for place in places:
-        conda_environment(place)
+    for path in places:
+        conda_environment(path)
     (home / "miniforge3" / "envs" / "broken").mkdir()
     noted = f"{tmp_path / 'noted'}\nrelative/path\n{tmp_path / 'gone'}\n"
     (home / ".conda" / "environments.txt").write_text(noted)
@@ -73,10 +73,12 @@ def test_environments_are_found_in_every_place_that_conda_keeps_them(
 def test_a_name_leads_to_the_folder_of_the_conda_tool(tmp_path: Path, environ: dict[str, str]) -> None:
     home = tmp_path / "home" / "mamba" / "envs"
     made_by_gpuenv(home / "paper", "paper", environ)
-    found = find_environment("paper", environ)
-    assert found is not None
-    assert (found.place.name, found.place.path) == ("paper", home / "paper")
-    assert [one.place.name for one in list_environments(find_store(environ))] == ["paper"]
+    environment = find_environment("paper", environ)
+    assert environment is not None
+    assert (environment.place.name, environment.place.path) == ("paper", home / "paper")
+    assert [list_environment.place.name for list_environment in list_environments(find_store(environ))] == [
+        "paper"
+    ]
     assert foreign("paper", environ, tmp_path) is None
 
 
@@ -87,9 +89,9 @@ def test_what_lies_in_the_store_goes_before_a_namesake_of_conda(
     inside = find_place("paper", environ).path
     inside.mkdir(parents=True)
     write_record(inside, Record("paper", "2026-11-21T00:00:00+00:00", "uv", {}))
-    found = find_environment("paper", environ)
-    assert found is not None
-    assert found.record.manager == "uv"
+    environment = find_environment("paper", environ)
+    assert environment is not None
+    assert environment.record.manager == "uv"
 
 
 def test_what_gpuenv_did_not_make_is_listed_with_what_its_files_tell(

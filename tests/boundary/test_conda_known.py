@@ -111,12 +111,12 @@ def test_what_a_tool_told_the_last_time_goes_before_its_package(
 def test_a_kept_answer_with_no_version_is_asked_anew(tmp_path: Path, environ: dict[str, str]) -> None:
     fake = there(tmp_path, "micromamba")
     calling = Calling(environ, tmp_path / "cache")
-    found = find("micromamba", environ, tmp_path)
-    before = read_info(found, calling)
+    tool = find("micromamba", environ, tmp_path)
+    before = read_info(tool, calling)
     (kept,) = (tmp_path / "cache" / "conda-tools").iterdir()
     kept.write_text(kept.read_text(encoding="utf-8").replace("2.8.1", "two"), encoding="utf-8")
     assert known_version("micromamba", calling, tmp_path) is None
-    assert read_info(found, calling) == before
+    assert read_info(tool, calling) == before
     assert len(fake.calls) == 2
 
 

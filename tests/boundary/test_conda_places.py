@@ -48,11 +48,13 @@ def tool_with(
     tmp_path: Path, *, environments: tuple[Path, ...] = (), caches: tuple[Path, ...] = ()
 ) -> FakeConda:
     """A micromamba that tells these folders."""
-    told = {
+    sequences = {
         "micromamba version": "2.8.1", "platform": "linux-64", "package cache": list(map(str, caches)),
         "envs directories": list(map(str, environments)),
     }  # fmt: skip
-    fake = fake_conda(tmp_path / "bin", "micromamba").answers("info", Transcript(0, json.dumps(told), ""))
+    fake = fake_conda(tmp_path / "bin", "micromamba").answers(
+        "info", Transcript(0, json.dumps(sequences), "")
+    )
     fake.answers("plan", "mm-dry-json").makes(PLANNED)
     return fake.answers("make", Transcript(0, '{"success": true}', ""))
 
@@ -63,12 +65,12 @@ def make(tmp_path: Path, environ: dict[str, str], *urls: str) -> None:
     part = CondaPlan(
         (CondaChannel("conda-forge", urls),), ("python 3.11.*", PIN.spec), (PIN,), "linux-64", "12.8"
     )
-    place = EnvironmentPaths(EnvironmentStore(tmp_path / "data"), "paper", tmp_path / "envs" / "paper")
+    environment = EnvironmentPaths(EnvironmentStore(tmp_path / "data"), "paper", tmp_path / "envs" / "paper")
     made: Plan = replace(plan(), manager="micromamba", conda=part, requirements=())
-    made = replace(made, steps=steps("micromamba", conda_wanted(part, str(place.path))))
+    made = replace(made, steps=steps("micromamba", conda_wanted(part, str(environment.path))))
     running = StepEnvironment(environ=environ, log=tmp_path / "log", executables={})
     making = CondaCreation(running, lambda _, __: None, lambda: None)
-    make_conda_environment(made, part, place, making)
+    make_conda_environment(made, part, environment, making)
 
 
 Free = Callable[[Path], int]

@@ -100,11 +100,11 @@ def test_a_package_that_is_listed_is_planned_with_all_that_is_told_of_it(desk: D
     package = torch("2.8.0")
     desk.publish(package, torch("2.8.0", None), vision("0.23.0"))
     plan = desk.plan(H100, "torch", "torchvision")
-    found = plan.packages[0]
-    assert (found.version, found.build, found.variant) == ("2.8.0", package.build, "cu129")
-    assert found.url == f"{desk.site.url}/anaconda/cloud/conda-forge/linux-64/{package.filename}"
-    assert (found.sha256, found.size) == (package.entry["sha256"], package.entry["size"])
-    assert found.evidence == "matrix"
+    planned = plan.packages[0]
+    assert (planned.version, planned.build, planned.variant) == ("2.8.0", package.build, "cu129")
+    assert planned.url == f"{desk.site.url}/anaconda/cloud/conda-forge/linux-64/{package.filename}"
+    assert (planned.sha256, planned.size) == (package.entry["sha256"], package.entry["size"])
+    assert planned.evidence == "matrix"
     assert plan.packages[1].version == "0.23.0"
     assert plan.conda is not None
     assert plan.conda.pins[0].spec == "pytorch 2.8.0 cuda129*"
@@ -129,7 +129,7 @@ def test_a_build_that_needs_a_cudnn_without_the_gpu_is_passed_over(desk: Desk) -
     assert plan.packages[0].version == "2.7.1"
     assert plan.conda is not None
     assert "cudnn <9.11" in plan.conda.specs
-    assert any(one.rule == "library" and one.version == "2.8.0" for one in plan.rejected)
+    assert any(rejection.rule == "library" and rejection.version == "2.8.0" for rejection in plan.rejected)
     assert desk.plan(H100, "torch").packages[0].version == "2.8.0"
 
 

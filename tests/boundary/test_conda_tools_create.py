@@ -89,7 +89,7 @@ def test_exit_0_without_a_word_and_without_packages_is_not_believed(
 
 
 def test_one_missing_package_is_one_too_many(tmp_path: Path, prefix: Path, running: CondaRunning) -> None:
-    records = tuple(one for one in planned(PLAN, "micromamba") if one.name != "libzlib")
+    records = tuple(item for item in planned(PLAN, "micromamba") if item.name != "libzlib")
     with pytest.raises(InstallFailed, match="1 of 8 packages are missing: libzlib"):
         make(a_tool(tmp_path).makes(records), running, solved(prefix))
 
@@ -148,8 +148,8 @@ def test_a_cpu_build_in_place_of_the_planned_one_is_not_believed(
 ) -> None:
     """Trap 5: at exit 0."""
     records = tuple(
-        replace(one, build="cpu_mkl_py311_h1abc_100") if one.name == "pytorch" else one
-        for one in planned(PLAN, "micromamba")
+        replace(item, build="cpu_mkl_py311_h1abc_100") if item.name == "pytorch" else item
+        for item in planned(PLAN, "micromamba")
     )
     with pytest.raises(InstallFailed, match=r"pytorch 2\.8\.0 cuda128"):
         make(a_tool(tmp_path).makes(records), running, solved(prefix))
@@ -196,11 +196,11 @@ def test_a_link_to_an_empty_directory_is_not_taken_for_one(
 
 def test_progress_is_read_off_the_package_cache(tmp_path: Path, prefix: Path, running: CondaRunning) -> None:
     """Trap 13: on a pipe the tools tell nothing."""
-    records = tuple(one for one in planned(PLAN, "micromamba") if one.name in {"pytorch", "python"})
-    total = sum(one.size or 0 for one in records)
+    records = tuple(item for item in planned(PLAN, "micromamba") if item.name in {"pytorch", "python"})
+    total = sum(record.size or 0 for record in records)
     cache = tmp_path / "pkgs"
     cache.mkdir()
-    torch = next(one for one in records if one.name == "pytorch")
+    torch = next(record for record in records if record.name == "pytorch")
     (cache / f"{torch.filename}.part").write_bytes(b"x" * 100)
     fake = a_tool(tmp_path).makes(planned(PLAN, "micromamba")).hangs()
     seen: list[tuple[int, int]] = []

@@ -34,14 +34,14 @@ def faked(tmp_path: Path, tool: Tool) -> tuple[FakeConda, CondaTool]:
 
 def test_a_condarc_of_the_users_keeps_its_proxies(tmp_path: Path, calling: Calling) -> None:
     """Trap 9: ours takes the place of what CONDARC names, so that it has all that this says."""
-    fake, found = faked(tmp_path, "conda")
+    fake, tool = faked(tmp_path, "conda")
     fake.answers("plan", "condalm-dry")
     theirs = tmp_path / "theirs.yml"
     theirs.write_text("proxy_servers:\n  http: http://proxy.example.com\n", encoding="utf-8")
     environ = {**calling.environ, "CONDARC": str(theirs)}
     channels = (CondaChannel("conda-forge", ("https://mirror.example.com/anaconda/cloud/conda-forge",)),)
     wanted = a_wanted(tmp_path / "env", channels=channels)
-    solve(found, wanted, replace(calling, environ=environ))
+    solve(tool, wanted, replace(calling, environ=environ))
     ours = Path(fake.variables["CONDARC"])
     text = ours.read_text(encoding="utf-8")
     assert "proxy.example.com" in text
@@ -51,58 +51,58 @@ def test_a_condarc_of_the_users_keeps_its_proxies(tmp_path: Path, calling: Calli
 
 
 def test_without_a_mirror_conda_is_given_no_configuration(tmp_path: Path, calling: Calling) -> None:
-    fake, found = faked(tmp_path, "conda")
+    fake, tool = faked(tmp_path, "conda")
     fake.answers("plan", "condalm-dry")
     wanted = a_wanted(tmp_path / "env", channels=(CondaChannel("conda-forge", ()),))
-    solve(found, wanted, calling)
+    solve(tool, wanted, calling)
     assert fake.variables["CONDARC"] == ""
     assert "-c conda-forge" in fake.calls[0]
     assert not calling.cache.exists()
 
 
 def test_a_broken_condarc_is_told(tmp_path: Path, calling: Calling) -> None:
-    _, found = faked(tmp_path, "conda")
+    _, tool = faked(tmp_path, "conda")
     theirs = tmp_path / "theirs.yml"
     theirs.write_text("{", encoding="utf-8")
     with pytest.raises(UsageError) as caught:
-        solve(found, a_wanted(tmp_path / "env"), replace(calling, environ={"CONDARC": str(theirs)}))
+        solve(tool, a_wanted(tmp_path / "env"), replace(calling, environ={"CONDARC": str(theirs)}))
     assert caught.value.code == "condarc-unwritable"
 
 
 def test_what_a_tool_can_is_asked_once_for_each_state_of_its_file(tmp_path: Path, calling: Calling) -> None:
-    fake, found = faked(tmp_path, "micromamba")
-    first = read_info(found, calling)
-    assert read_info(found, calling) == first
+    fake, tool = faked(tmp_path, "micromamba")
+    first = read_info(tool, calling)
+    assert read_info(tool, calling) == first
     assert len(fake.calls) == 1
     assert first.caches == ("/home/user/mamba/pkgs", "/home/user/.mamba/pkgs")
     os.utime(fake.program, ns=(1, 1))
     fake.answers("info", "m1-info")
-    assert read_info(found, calling).version == "1.5.12"
+    assert read_info(tool, calling).version == "1.5.12"
 
 
 def test_a_broken_cache_is_asked_anew(tmp_path: Path, calling: Calling) -> None:
-    fake, found = faked(tmp_path, "conda")
-    before = read_info(found, calling)
+    fake, tool = faked(tmp_path, "conda")
+    before = read_info(tool, calling)
     for file in (calling.cache / "conda-tools").iterdir():
         file.write_text("[", encoding="utf-8")
-    assert read_info(found, calling) == before
+    assert read_info(tool, calling) == before
     assert len(fake.calls) == 2
 
 
 def test_a_tool_that_is_too_old_is_refused(tmp_path: Path, calling: Calling) -> None:
     """The JSON of mamba 1 is that of the conda it is built into."""
-    fake, found = faked(tmp_path, "mamba")
+    fake, tool = faked(tmp_path, "mamba")
     fake.answers("info", "conda-info")
     with pytest.raises(UsageError, match="too old") as caught:
-        read_info(found, calling)
+        read_info(tool, calling)
     assert caught.value.code == "manager-too-old"
 
 
 def test_a_tool_that_says_nothing_is_broken(tmp_path: Path, calling: Calling) -> None:
-    fake, found = faked(tmp_path, "conda")
+    fake, tool = faked(tmp_path, "conda")
     fake.answers("info", Transcript(1, "", "Traceback (most recent call last)"))
     with pytest.raises(InstallFailed, match="info") as caught:
-        read_info(found, calling)
+        read_info(tool, calling)
     assert "Traceback" in caught.value.because[0].text
 
 
@@ -117,5 +117,5 @@ def test_the_fastest_tool_is_taken_where_any_will_do(tmp_path: Path, calling: Ca
     assert find_fastest(calling.environ, tmp_path) is None
     for tool in ("conda", "mamba"):
         fake_conda(tmp_path / "bin", tool)
-    found = find_fastest(calling.environ, tmp_path)
-    assert found == CondaTool("mamba", str(tmp_path / "bin" / "mamba"))
+    conda_tool = find_fastest(calling.environ, tmp_path)
+    assert conda_tool == CondaTool("mamba", str(tmp_path / "bin" / "mamba"))

@@ -90,9 +90,9 @@ def test_with_force_a_failure_brings_the_old_environment_back(
 ) -> None:
     (prefix / "conda-meta").mkdir(parents=True)
     (prefix / "conda-meta" / "history").write_text("old", encoding="utf-8")
-    place = EnvironmentPaths(EnvironmentStore(tmp_path / "data"), "paper", prefix)
+    environment = EnvironmentPaths(EnvironmentStore(tmp_path / "data"), "paper", prefix)
     fake = a_tool(tmp_path, answer="mm-lock-timeout").makes(())
-    with pytest.raises(InstallFailed), changing(place, force=True) as change:
+    with pytest.raises(InstallFailed), changing(environment, force=True) as change:
         make(fake, replace(running, made=change.mark), solved(prefix))
     assert (prefix / "conda-meta" / "history").read_text(encoding="utf-8") == "old"
     assert [path.name for path in prefix.parent.iterdir()] == ["paper"]
@@ -103,11 +103,11 @@ def test_with_force_ctrl_c_brings_the_old_environment_back(
 ) -> None:
     (prefix / "conda-meta").mkdir(parents=True)
     (prefix / "conda-meta" / "history").write_text("old", encoding="utf-8")
-    place = EnvironmentPaths(EnvironmentStore(tmp_path / "data"), "paper", prefix)
+    environment = EnvironmentPaths(EnvironmentStore(tmp_path / "data"), "paper", prefix)
     records = planned(PLAN, "micromamba")
     fake = a_tool(tmp_path).makes(records).hangs()
     following = replace(running, progress=interrupting(fake))
-    with pytest.raises(KeyboardInterrupt), changing(place, force=True) as change:
+    with pytest.raises(KeyboardInterrupt), changing(environment, force=True) as change:
         make(fake, replace(following, made=change.mark), solved(prefix, records))
     assert (prefix / "conda-meta" / "history").read_text(encoding="utf-8") == "old"
 
@@ -116,7 +116,7 @@ def test_an_environment_is_marked_while_it_is_made(
     tmp_path: Path, prefix: Path, running: CondaRunning
 ) -> None:
     """So that a gpuenv that is killed leaves nothing that the next one does not know for its own."""
-    place = EnvironmentPaths(EnvironmentStore(tmp_path / "data"), "paper", prefix)
+    environment = EnvironmentPaths(EnvironmentStore(tmp_path / "data"), "paper", prefix)
     records = planned(PLAN, "micromamba")
     fake = a_tool(tmp_path).makes(records).hangs()
 
@@ -124,7 +124,7 @@ def test_an_environment_is_marked_while_it_is_made(
         if (prefix / ".gpuenv-building").exists():
             (fake.folder / "let-go").touch()
 
-    with changing(place, force=False) as change:
+    with changing(environment, force=False) as change:
         make(fake, replace(running, made=change.mark, progress=look), solved(prefix, records))
         change.commit()
     assert is_conda_environment(prefix)

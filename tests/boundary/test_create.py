@@ -107,9 +107,9 @@ def test_verify_runs_when_the_environment_is_already_whole(make: Make, environ: 
 def test_a_failed_verify_keeps_a_fresh_environment_and_says_so(make: Make, environ: dict[str, str]) -> None:
     made = make(verify=failing)
     assert not made.restored
-    found = find_environment("paper", environ)
-    assert found is not None
-    assert found.record.verified is False
+    environment = find_environment("paper", environ)
+    assert environment is not None
+    assert environment.record.verified is False
 
 
 def test_a_failed_step_leaves_nothing_and_shows_the_last_lines(make: Make, program: Path, data: Path) -> None:
@@ -241,7 +241,7 @@ def test_an_environment_at_a_path_is_listed_and_removed(
 ) -> None:
     target = tmp_path / "work" / "env"
     make(str(target))
-    assert [one.place.path for one in list_all(environ)] == [target]
+    assert [environment.place.path for environment in list_all(environ)] == [target]
     remove(str(target), environ)
     assert list_all(environ) == ()
     assert list((tmp_path / "work").iterdir()) == []
@@ -406,7 +406,7 @@ def test_what_a_killed_create_with_force_replaced_comes_back(
     assert raised.value.code in {"change-interrupted", "environment-busy"}
     assert generation(made.path) == "second"
     wait_until(lambda: is_mended(environ, data))
-    assert [one.record.verified for one in list_all(environ)] == [True]
+    assert [environment.record.verified for environment in list_all(environ)] == [True]
     assert generation(made.path) == "new"
     assert remains(data) == []
 
@@ -526,8 +526,8 @@ def test_a_real_installer_does_what_the_steps_say(
 
 def _imports(python: Path) -> bool:
     code = "import torch; print(torch.__version__)"
-    asked = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=True)
-    return asked.stdout.strip() == "9.9.9+cpu"
+    process = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=True)
+    return process.stdout.strip() == "9.9.9+cpu"
 
 
 def test_a_build_for_another_cuda_than_planned_is_a_failure(

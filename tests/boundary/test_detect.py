@@ -149,9 +149,9 @@ class Fake:
     def told(self, timeout_s: float = 30.0) -> Machine:
         """The machine as it is read elsewhere, from what the node program tells; leaves no calls."""
         calls, log = self.calls, self.bin / "calls"
-        told = tell(self.environ, str(self.root), timeout_s)
+        facts = tell(self.environ, str(self.root), timeout_s)
         log.write_text("".join(f"{call}\n" for call in calls))
-        return parse_told(json.loads(json.dumps(told)), knowledge)
+        return parse_told(json.loads(json.dumps(facts)), knowledge)
 
     @property
     def calls(self) -> list[str]:
@@ -161,7 +161,7 @@ class Fake:
 
 def _without_software(machine: Machine) -> Machine:
     """A node asks its Pythons themselves, and looks for managers on PATH alone."""
-    problems = tuple(one for one in machine.problems if not one.code.startswith("python-"))
+    problems = tuple(problem for problem in machine.problems if not problem.code.startswith("python-"))
     return replace(machine, pythons=(), managers=(), problems=problems)
 
 
@@ -556,11 +556,11 @@ def test_conda_tools_are_found_and_not_started(fake: Fake, tmp_path: Path) -> No
     fake.program("micromamba", "exit 1", tmp_path / "tools")
     fake.environ["MAMBA_EXE"] = str(tmp_path / "tools" / "micromamba")
 
-    found = {manager.name: manager for manager in fake.detect().managers}
+    managers = {manager.name: manager for manager in fake.detect().managers}
 
-    assert found["conda"].version == "24.11.3"
-    assert found["mamba"].version is None
-    assert found["micromamba"].path == str(tmp_path / "tools" / "micromamba")
+    assert managers["conda"].version == "24.11.3"
+    assert managers["mamba"].version is None
+    assert managers["micromamba"].path == str(tmp_path / "tools" / "micromamba")
     assert fake.calls == []
 
 
@@ -583,11 +583,11 @@ def test_pythons_are_found_and_not_started(fake: Fake, tmp_path: Path) -> None:
     fake.program("python3.7", "exit 1")  # a pyenv shim
 
     pythons = fake.detect().pythons
-    found = {(one.version, one.free_threaded) for one in pythons}
+    results = {(python.version, python.free_threaded) for python in pythons}
 
     assert pythons[0].version == ".".join(map(str, sys.version_info[:3]))
-    assert {("3.10", False), ("3.9.18", False), ("3.13.0", True), ("3.8.19", False)} <= found
-    assert not any(version.startswith("3.7") for version, _ in found)
+    assert {("3.10", False), ("3.9.18", False), ("3.13.0", True), ("3.8.19", False)} <= results
+    assert not any(version.startswith("3.7") for version, _ in results)
 
 
 def test_a_virtual_environment_counts_as_its_origin(fake: Fake, tmp_path: Path) -> None:
@@ -596,7 +596,7 @@ def test_a_virtual_environment_counts_as_its_origin(fake: Fake, tmp_path: Path) 
     (tmp_path / "venv/pyvenv.cfg").write_text(f"home = {tmp_path / 'base/bin'}\nversion = 3.10.4\n")
     fake.environ["PATH"] = os.pathsep.join([str(tmp_path / "venv/bin"), "relative/bin"])
 
-    paths = [one.path for one in fake.detect().pythons]
+    paths = [python.path for python in fake.detect().pythons]
 
     assert str(tmp_path / "base/bin/python3.10") in paths
     assert str(tmp_path / "venv/bin/python") not in paths

@@ -102,8 +102,8 @@ def assert_told(done: dict[str, Any], *statuses: int) -> None:
 @pytest.mark.parametrize("names", [("data",), ("data", "cache", "home", "tmp")])
 def test_a_full_disk_can_be_freed(root: Path, names: tuple[str, ...]) -> None:
     done = on_disks(root, "full", names, *FREEING, ("list", "--json"), ("cache", "size", "--json"))
-    for one in done:
-        assert_told(one, 0)
+    for entry in done:
+        assert_told(entry, 0)
     assert json.loads(done[-2]["out"])["data"]["environments"] == []
     assert json.loads(done[-1]["out"])["data"]["size"] == 0
 
@@ -119,8 +119,8 @@ def test_a_full_disk_can_be_freed(root: Path, names: tuple[str, ...]) -> None:
 )
 def test_what_only_looks_works_on_such_a_disk(root: Path, kind: str, names: tuple[str, ...]) -> None:
     done = on_disks(root, kind, names, *LOOKING)
-    for one in done:
-        assert_told(one, *((0, 6) if one["command"][0] == "doctor" else (0,)))
+    for entry in done:
+        assert_told(entry, *((0, 6) if entry["command"][0] == "doctor" else (0,)))
     assert done[-1]["out"] == "ran\n"
 
 
@@ -150,8 +150,8 @@ def test_nothing_is_asked_of_an_index_where_nothing_fits(
 @pytest.mark.parametrize("kind", ["full", "read-only"])
 def test_what_changes_something_says_where_it_can_not_be_written(root: Path, kind: str) -> None:
     done = on_disks(root, kind, ("data",), *CHANGING, ("list", "--json"))
-    for one in done[:-1]:
-        assert_told(one, 2, 4, 5)
+    for entry in done[:-1]:
+        assert_told(entry, 2, 4, 5)
     rows = json.loads(done[-1]["out"])["data"]["environments"]
     assert [row["name"] for row in rows] == ["paper", "thesis"]
 

@@ -55,20 +55,20 @@ def patient(tmp_path: Path) -> Patient:
 
 @pytest.mark.parametrize(("root", "broken"), BROKEN, ids=[broken.__name__ for _, broken in BROKEN])
 def test_the_root_cause_comes_first(patient: Patient, root: str, broken: Break) -> None:
-    found = broken(patient).diagnosis()
-    assert found.root is not None
-    assert found.problems[0].id == root, found.problems
-    assert found.root.cause
-    assert found.root.needs
-    assert found.root.fix
-    assert "{" not in found.root.cause + found.root.fix + (found.root.command or "")
+    value = broken(patient).diagnosis()
+    assert value.root is not None
+    assert value.problems[0].id == root, value.problems
+    assert value.root.cause
+    assert value.root.needs
+    assert value.root.fix
+    assert "{" not in value.root.cause + value.root.fix + (value.root.command or "")
 
 
-@pytest.mark.parametrize("healthy", HEALTHY, ids=[one.__name__ for one in HEALTHY])
+@pytest.mark.parametrize("healthy", HEALTHY, ids=[item.__name__ for item in HEALTHY])
 def test_nothing_is_said_of_what_is_sound(patient: Patient, healthy: Break) -> None:
-    found = healthy(patient).diagnosis()
-    assert found.problems == ()
-    assert found.warnings == ()
+    value = healthy(patient).diagnosis()
+    assert value.problems == ()
+    assert value.warnings == ()
 
 
 def test_findings_are_judged_alike_after_they_were_saved(patient: Patient) -> None:
@@ -80,14 +80,14 @@ def test_findings_are_judged_alike_after_they_were_saved(patient: Patient) -> No
 
 
 def test_every_check_is_told_of_once(patient: Patient) -> None:
-    ids = [one.id for one in patient.with_torch().diagnosis().checks]
+    ids = [check.id for check in patient.with_torch().diagnosis().checks]
     assert sorted(ids) == [f"D{number:02}" for number in range(1, 61)]
 
 
 def test_a_gpu_that_is_reached_through_ptx_alone_is_a_warning(patient: Patient) -> None:
     patient.with_gpu(RTX_5090, driver="580.65.06").with_torch("2.6.0+cu126", "12.6", "sm_80 sm_90 compute_90")
-    found = patient.diagnosis()
-    assert (found.root, [one.id for one in found.warnings]) == (None, ["D16"])
+    value = patient.diagnosis()
+    assert (value.root, [warning.id for warning in value.warnings]) == (None, ["D16"])
 
 
 def test_a_torch_that_is_developed_elsewhere_is_not_gone(patient: Patient) -> None:
@@ -105,8 +105,8 @@ def test_files_that_were_deleted_to_save_room_are_no_problem_where_torch_works(p
 def test_an_exclusive_gpu_that_is_taken_is_told(patient: Patient) -> None:
     findings = patient.with_gpu(L4).with_torch().findings()
     taken = replace(findings, states=(GpuState(0, "Exclusive_Process", 9000, 24000),))
-    told = judge(taken, {"GPUENV_DATA_DIR": str(patient.folder)}).warnings
-    assert [one.id for one in told] == ["D25"]
+    verdicts = judge(taken, {"GPUENV_DATA_DIR": str(patient.folder)}).warnings
+    assert [verdict.id for verdict in verdicts] == ["D25"]
 
 
 # Hostile input.
@@ -177,10 +177,10 @@ def test_an_interpreter_that_lies_is_not_believed(patient: Patient) -> None:
 
 def test_the_shadow_of_a_newer_library_is_no_problem(patient: Patient) -> None:
     an_old_cudnn_of_the_system_first(patient)
-    place = patient.root / "opt/cudnn"
-    (place / "libcudnn.so.9").unlink()
-    (place / "libcudnn.so.9.1.0").rename(place / "libcudnn.so.9.20.0")
-    (place / "libcudnn.so.9").symlink_to("libcudnn.so.9.20.0")
+    location = patient.root / "opt/cudnn"
+    (location / "libcudnn.so.9").unlink()
+    (location / "libcudnn.so.9.1.0").rename(location / "libcudnn.so.9.20.0")
+    (location / "libcudnn.so.9").symlink_to("libcudnn.so.9.20.0")
     assert patient.diagnosis().root is None
 
 
@@ -205,23 +205,23 @@ def test_what_verify_proved_outweighs_what_files_suggest(patient: Patient) -> No
 def test_what_keeps_anything_from_being_installed_is_told(
     patient: Patient, variable: str, value: str, told: str
 ) -> None:
-    found = patient.with_gpu(L4).with_torch().with_variable(variable, value).diagnosis()
-    assert (found.root, [one.id for one in found.warnings]) == (None, ["D45"])
-    assert told in str(found.warnings[0].cause)
-    assert "secret" not in str(found.warnings[0])
+    result = patient.with_gpu(L4).with_torch().with_variable(variable, value).diagnosis()
+    assert (result.root, [warning.id for warning in result.warnings]) == (None, ["D45"])
+    assert told in str(result.warnings[0].cause)
+    assert "secret" not in str(result.warnings[0])
 
 
 def test_addresses_that_were_never_right_are_told_with_the_right_one(patient: Patient) -> None:
     mirrors = load_mirrors({}).all
-    wrong = [(bad, one.pypi.simple) for one in mirrors if one.pypi for bad in one.pypi.wrong]
-    bogus = [bad for one in mirrors for bad in one.bogus]
+    wrong = [(bad, mirror.pypi.simple) for mirror in mirrors if mirror.pypi for bad in mirror.pypi.wrong]
+    bogus = [bad for mirror in mirrors for bad in mirror.bogus]
     assert wrong
     assert bogus
     patient.with_gpu(L4).with_torch()
-    for address, right in (*wrong, *((one, None) for one in bogus)):
-        told = patient.with_variable("PIP_FIND_LINKS", address).diagnosis().warnings
-        assert [one.id for one in told] == ["D45"], address
-        assert right is None or right in str(told[0].cause) + str(told[0].fix), address
+    for address, right in (*wrong, *((bogu, None) for bogu in bogus)):
+        answer = patient.with_variable("PIP_FIND_LINKS", address).diagnosis().warnings
+        assert [item.id for item in answer] == ["D45"], address
+        assert right is None or right in str(answer[0].cause) + str(answer[0].fix), address
 
 
 def test_a_configured_mirror_that_is_run_is_passed(patient: Patient) -> None:
@@ -232,8 +232,8 @@ def test_a_configured_mirror_that_is_run_is_passed(patient: Patient) -> None:
 
 
 def test_more_processes_than_gpus_are_told(patient: Patient) -> None:
-    found = patient.with_gpu(L4, L4).with_torch().with_variable("LOCAL_WORLD_SIZE", 4).diagnosis()
-    assert [one.id for one in found.warnings] == ["D50"]
+    value = patient.with_gpu(L4, L4).with_torch().with_variable("LOCAL_WORLD_SIZE", 4).diagnosis()
+    assert [warning.id for warning in value.warnings] == ["D50"]
     assert patient.with_variable("LOCAL_WORLD_SIZE", 2).diagnosis().warnings == ()
 
 
@@ -245,4 +245,4 @@ def test_a_hang_between_gpus_behind_an_iommu_is_told(patient: Patient, kind: str
         (device / "iommu_group" / "type").write_text(f"{kind}\n")
     assert patient.diagnosis().warnings == ()
     patient.proof = Proof(ok=False, gpus=2, codes=("hung",), errors=("`nccl` did not end",))
-    assert [one.id for one in patient.diagnosis().warnings] == told
+    assert [warning.id for warning in patient.diagnosis().warnings] == told

@@ -33,31 +33,31 @@ def patient(folder: Path, variant: str, **record: Any) -> Patient:
     return made
 
 
-def of(found: Diagnosis, name: str) -> CheckVerdict:
-    return next(one for one in found.checks if one.id == name)
+def of(diagnosis: Diagnosis, name: str) -> CheckVerdict:
+    return next(verdict for verdict in diagnosis.checks if verdict.id == name)
 
 
 def test_a_requested_cpu_build_beside_a_gpu_is_a_warning_that_names_it(tmp_path: Path) -> None:
     made = patient(tmp_path, "cpu", plan=REQUESTED).with_gpu(L4).with_torch("2.7.1+cpu", None)
-    found = made.diagnosis()
-    assert found.root is None
-    idle = of(found, "D01")
+    value = made.diagnosis()
+    assert value.root is None
+    idle = of(value, "D01")
     assert idle.verdict == "warning"
     assert idle.cause == "NVIDIA L4 stays idle: torch 2.7.1+cpu is a CPU build, as was requested (--cuda cpu)"
 
 
 def test_a_requested_cpu_build_of_conda_is_a_warning_too(tmp_path: Path) -> None:
     made = patient(tmp_path, "cpu", plan=REQUESTED).with_gpu(L4).with_torch("2.7.1", None)
-    found = made.with_conda("pytorch-2.7.1-cpu_generic_py312_0").diagnosis()
-    assert (of(found, "D01").verdict, of(found, "D47").verdict) == ("warning", "ok")
+    value = made.with_conda("pytorch-2.7.1-cpu_generic_py312_0").diagnosis()
+    assert (of(value, "D01").verdict, of(value, "D47").verdict) == ("warning", "ok")
 
 
 def test_an_environment_that_moved_to_a_gpu_is_a_problem(tmp_path: Path) -> None:
     made = patient(tmp_path, "cpu").with_gpu(L4).with_torch("2.7.1+cpu", None)
     made.proof = replace(ON_CPU, ok=False, codes=("cpu-build",), errors=("torch 2.7.1+cpu is a CPU build",))
-    found = made.diagnosis()
-    assert found.root is not None
-    assert found.root.id == "D01"
+    value = made.diagnosis()
+    assert value.root is not None
+    assert value.root.id == "D01"
 
 
 @pytest.mark.parametrize("container", [False, True])

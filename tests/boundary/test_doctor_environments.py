@@ -35,18 +35,18 @@ def open_patient() -> Iterator[Patient]:
     with public_folder() as folder:
         patient = Patient(folder).with_gpu(L4).with_torch()
         patient.python.unlink()  # the tests' own may lie where nobody else may go
-        told = {
+        facts = {
             "version": f"{VERSION.removeprefix('python')}.1", "base_prefix": "/usr", "machine": "x86_64",
             "bits": 64, "free_threaded": False, "packages": [str(patient.site)], "own": [],
             "user_site": str(user_site(patient)), "stdlib": f"/usr/lib/{VERSION}",
         }  # fmt: skip
-        patient.python.write_text(f"#!/bin/sh\nprintf '%s%s\\n' \"$6\" {shlex.quote(json.dumps(told))}\n")
+        patient.python.write_text(f"#!/bin/sh\nprintf '%s%s\\n' \"$6\" {shlex.quote(json.dumps(facts))}\n")
         patient.python.chmod(0o755)
         yield patient
 
 
 def problems(patient: Patient) -> list[str]:
-    return [one.id for one in patient.diagnosis().problems]
+    return [problem.id for problem in patient.diagnosis().problems]
 
 
 def user_site(patient: Patient) -> Path:
@@ -78,9 +78,9 @@ def debians(patient: Patient) -> Patient:
 
 
 def test_an_environment_of_debians_python_has_its_packages_in_site_packages(debians: Patient) -> None:
-    found = debians.with_torch("2.7.1+cpu", None).diagnosis()
-    assert found.root is not None
-    assert found.root.id == "D01"
+    value = debians.with_torch("2.7.1+cpu", None).diagnosis()
+    assert value.root is not None
+    assert value.root.id == "D01"
     assert debians.findings().python.packages == (str(debians.site),)
 
 
@@ -105,12 +105,12 @@ def test_packages_lie_where_the_environments_python_itself_looks(tmp_path: Path)
     base = getattr(sys, "_base_executable", sys.executable)
     subprocess.run([base, "-m", "venv", "--without-pip", str(tmp_path / "e")], check=True)
     python = tmp_path / "e" / "bin" / "python"
-    asked = [str(python), "-I", "-c", "import json, sys; print(json.dumps(sys.path))"]
-    path = json.loads(subprocess.run(asked, check=True, capture_output=True, text=True).stdout)
-    told = ask_interpreter(python, tmp_path / "e", os.environ).packages
-    assert told
-    assert list(told) == [place for place in path if place in told]
-    assert str(tmp_path / "e" / "lib" / VERSION / "site-packages") in told
+    requested = [str(python), "-I", "-c", "import json, sys; print(json.dumps(sys.path))"]
+    path = json.loads(subprocess.run(requested, check=True, capture_output=True, text=True).stdout)
+    messages = ask_interpreter(python, tmp_path / "e", os.environ).packages
+    assert messages
+    assert list(messages) == [location for location in path if location in messages]
+    assert str(tmp_path / "e" / "lib" / VERSION / "site-packages") in messages
 
 
 # A Python that is gone.
@@ -183,7 +183,7 @@ def test_what_has_to_run_takes_no_broken_environment(broken: Patient) -> None:
 def test_a_torch_in_the_user_site_of_a_python_by_itself_is_its_own(patient: Patient) -> None:
     without_environment(patient).with_torch("2.7.1+cpu", None, place=user_site(patient))
     assert problems(patient) == ["D01"]
-    assert [one.id for one in patient.diagnosis().warnings] == ["D59"]
+    assert [warning.id for warning in patient.diagnosis().warnings] == ["D59"]
     torch = patient.findings().torch
     assert torch is not None
     assert torch.place == str(user_site(patient))
@@ -266,29 +266,29 @@ def test_a_python_in_a_home_that_may_not_be_entered_can_not_be_run(open_patient:
     home.parent.chmod(0)
     with as_nobody():
         located = locate_environment(str(open_patient.prefix), {})
-        told = ask_interpreter(located.python, located.root, open_patient.environ).problem
+        message = ask_interpreter(located.python, located.root, open_patient.environ).problem
         with pytest.raises(UsageError, match="no Python can be reached"):
             locate(str(open_patient.prefix), {}, lambda _: None)
         with pytest.raises(UsageError):
             locate(str(open_patient.python), {}, lambda _: None)
     assert located == LocatedPython(open_patient.python, open_patient.prefix)
-    assert str(home / "python3") in str(told)
-    assert "Permission denied" in str(told)
+    assert str(home / "python3") in str(message)
+    assert "Permission denied" in str(message)
 
 
 @pytest.mark.parametrize("closed", ["lib", ".", "torch", "torch-2.7.1+cu126.dist-info"])
 @pytest.mark.parametrize("mode", [0, 0o111, 0o444])
 def test_what_may_not_be_read_is_not_told_as_missing(open_patient: Patient, closed: str, mode: int) -> None:
-    place = open_patient.prefix / "lib" if closed == "lib" else open_patient.site / closed
-    place.chmod(mode)
+    location = open_patient.prefix / "lib" if closed == "lib" else open_patient.site / closed
+    location.chmod(mode)
     with as_nobody():
-        found = open_patient.diagnosis()
+        value = open_patient.diagnosis()
     if (closed, mode) == ("lib", 0o111):  # which keeps nobody from what is below
-        assert found.root is None
+        assert value.root is None
         return
-    assert [one.id for one in found.problems] == ["D39"]
-    told = open_patient.site if closed == "lib" else place
-    assert f"this user may not read `{os.path.normpath(told)}`" in str(found.problems[0].cause)
+    assert [problem.id for problem in value.problems] == ["D39"]
+    answer = open_patient.site if closed == "lib" else location
+    assert f"this user may not read `{os.path.normpath(answer)}`" in str(value.problems[0].cause)
 
 
 @pytest.mark.parametrize(("closed", "mode"), [("lib", 0), ("lib", 0o444), (".", 0), (".", 0o444)])

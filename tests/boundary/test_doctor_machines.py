@@ -34,13 +34,13 @@ def patient(tmp_path: Path) -> Patient:
     return Patient(tmp_path)
 
 
-def of(found: Diagnosis, name: str) -> CheckVerdict:
-    return next(one for one in found.checks if one.id == name)
+def of(diagnosis: Diagnosis, name: str) -> CheckVerdict:
+    return next(verdict for verdict in diagnosis.checks if verdict.id == name)
 
 
-def warned(found: Diagnosis) -> list[str]:
-    assert found.root is None, found.problems
-    return [one.id for one in found.warnings]
+def warned(diagnosis: Diagnosis) -> list[str]:
+    assert diagnosis.root is None, diagnosis.problems
+    return [verdict.id for verdict in diagnosis.warnings]
 
 
 # Limits.
@@ -57,9 +57,9 @@ def test_what_is_too_little_for_workers_does_not_hinder_a_repair(
     patient: Patient, limits: dict[str, int]
 ) -> None:
     cpu_build(patient).write(".dockerenv")
-    found = _limited(patient, **limits)
-    assert [one.id for one in (*found.problems, *found.warnings)] == ["D01", "D27"]
-    assert isinstance(what_repairs(found, patient.findings()), Repair)
+    diagnosis = _limited(patient, **limits)
+    assert [verdict.id for verdict in (*diagnosis.problems, *diagnosis.warnings)] == ["D01", "D27"]
+    assert isinstance(what_repairs(diagnosis, patient.findings()), Repair)
 
 
 def _limited(patient: Patient, **limits: int) -> Diagnosis:
@@ -93,13 +93,13 @@ def test_counts_are_told_from_indexes(patient: Patient, name: str, value: str, g
 
 def test_a_job_that_was_given_a_gpu_and_has_none_is_a_problem(patient: Patient) -> None:
     patient.with_torch().with_variable("SLURM_JOB_ID", 7).with_variable("SLURM_JOB_GPUS", "0")
-    assert [one.id for one in patient.diagnosis().problems] == ["D53"]
+    assert [problem.id for problem in patient.diagnosis().problems] == ["D53"]
 
 
 def test_a_node_without_gpu_is_not_said_to_have_one(patient: Patient) -> None:
     with_srun(patient.with_torch("2.7.1+cpu", None))
-    found = of(patient.diagnosis(), "D09")
-    assert (found.verdict, found.read) == ("ok", "no job, no GPU")
+    verdict = of(patient.diagnosis(), "D09")
+    assert (verdict.verdict, verdict.read) == ("ok", "no job, no GPU")
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,9 @@ def test_a_cpu_build_beside_hardware_is_a_problem(patient: Patient, variable: st
 
 
 def test_what_a_container_lacks_stands_behind_what_nvidia_smi_names(patient: Patient) -> None:
-    found = the_wrong_library_in_a_container(patient).diagnosis()
-    assert [one.id for one in found.problems] == ["D13"]
-    assert "D08" in [one.id for one in found.warnings]
+    value = the_wrong_library_in_a_container(patient).diagnosis()
+    assert [problem.id for problem in value.problems] == ["D13"]
+    assert "D08" in [warning.id for warning in value.warnings]
 
 
 def test_the_version_that_nvidia_smi_tells_of_its_library_is_read(patient: Patient) -> None:
@@ -158,7 +158,7 @@ def test_a_missing_runtime_of_cuda_is_not_a_missing_driver(patient: Patient) -> 
     fake_nvidia_smi(patient.bin, "570.133.07", L4)
     error = "libcudart.so.12: cannot open shared object file: No such file or directory"
     patient.with_torch().proof = Proof(ok=False, gpus=0, codes=("import-failed",), errors=(error,))
-    assert "D03" not in [one.id for one in patient.diagnosis().problems]
+    assert "D03" not in [problem.id for problem in patient.diagnosis().problems]
 
 
 # Toolkits.
@@ -166,17 +166,17 @@ def test_a_missing_runtime_of_cuda_is_not_a_missing_driver(patient: Patient) -> 
 
 @pytest.mark.parametrize("where", ["CUDA_HOME", "CUDA_PATH", "PATH", "/usr/local/cuda"])
 def test_a_toolkit_of_another_cuda_is_told_wherever_torch_finds_it(patient: Patient, where: str) -> None:
-    place = "usr/local/cuda" if where.startswith("/") else "opt/cuda-11.8"
-    patient.write(f"{place}/version.json", '{"cuda": {"version": "11.8.0"}}')
-    nvcc = patient.write(f"{place}/bin/nvcc", "#!/bin/sh\nexit 1\n")
+    location = "usr/local/cuda" if where.startswith("/") else "opt/cuda-11.8"
+    patient.write(f"{location}/version.json", '{"cuda": {"version": "11.8.0"}}')
+    nvcc = patient.write(f"{location}/bin/nvcc", "#!/bin/sh\nexit 1\n")
     nvcc.chmod(0o755)
     if where == "PATH":
         patient.with_variable("PATH", f"{patient.bin}:{nvcc.parent}")
     elif not where.startswith("/"):
         patient.with_variable(where, nvcc.parent.parent)
-    found = patient.with_gpu(L4).with_torch().diagnosis()
-    assert warned(found) == ["D42"]
-    assert str(nvcc) in str(found.warnings[0].cause)
+    value = patient.with_gpu(L4).with_torch().diagnosis()
+    assert warned(value) == ["D42"]
+    assert str(nvcc) in str(value.warnings[0].cause)
 
 
 @pytest.mark.parametrize(
@@ -190,8 +190,8 @@ def test_odd_lines_of_the_loaders_configuration_are_passed_over(patient: Patient
     patient.write("etc/ld.so.conf", f"{text}\n/opt/cuda/lib64\n")
     os.mkfifo(patient.root / "etc/pipe")
     patient.write("opt/cuda/lib64/libcudart.so.12")
-    found = patient.with_gpu(L4).with_torch(needs=("libcudart.so.12",)).diagnosis()
-    assert warned(found) == []
+    value = patient.with_gpu(L4).with_torch(needs=("libcudart.so.12",)).diagnosis()
+    assert warned(value) == []
 
 
 # Companions.
@@ -222,7 +222,7 @@ def test_a_failing_gpu_is_told_once(patient: Patient, name: str, broken: Break) 
 def test_a_package_beside_torch_comes_after_all_that_is_torchs(patient: Patient) -> None:
     both_onnxruntimes(patient)
     patient.proof = Proof(ok=False, gpus=1, codes=("test-failed",), errors=("`matmul` failed on GPU 0",))
-    assert [one.id for one in patient.diagnosis().problems] == ["D54", "D60"]
+    assert [problem.id for problem in patient.diagnosis().problems] == ["D54", "D60"]
 
 
 def test_a_torch_that_nothing_hides_is_incomplete(patient: Patient) -> None:

@@ -123,7 +123,7 @@ def test_a_garbled_entry_is_told_and_nothing_is_lost(patient: Patient, text: str
 
 
 def _problem(*ids: str) -> Diagnosis:
-    return Diagnosis("e", tuple(CheckVerdict(one, "build", "", "problem", "") for one in ids))
+    return Diagnosis("e", tuple(CheckVerdict(item, "build", "", "problem", "") for item in ids))
 
 
 def _plan(python: str) -> Plan:

@@ -54,7 +54,7 @@ def test_without_a_store_there_is_nothing_to_list(environ: dict[str, str]) -> No
 
 
 def test_an_environment_is_listed_with_what_its_record_says(environ: dict[str, str], paper: Path) -> None:
-    assert [render_environment(one) for one in list_all(environ)] == [
+    assert [render_environment(environment) for environment in list_all(environ)] == [
         {
             "name": "paper",
             "path": str(paper),
@@ -177,33 +177,33 @@ def test_real_uv_offers_pythons_whatever_is_on_path(tmp_path: Path) -> None:
     shim.write_text("#!/bin/sh\necho broken >&2\nexit 127\n", encoding="utf-8")
     shim.chmod(0o755)
     environ = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
-    found = (FoundPython("3.11.7", "/usr/bin/python3.11"),)
-    offers = uv.available_pythons(found, environ)
+    pythons = (FoundPython("3.11.7", "/usr/bin/python3.11"),)
+    offers = uv.available_pythons(pythons, environ)
     assert ("3.11", "/usr/bin/python3.11") in [(offer.short, offer.path) for offer in offers]
     assert "3.12" in [offer.short for offer in offers if not offer.installed]
     assert [offer.minor for offer in offers] == sorted((offer.minor for offer in offers), reverse=True)
-    assert [offer.path for offer in uv.available_pythons(found, environ, offline=True)] == [
+    assert [offer.path for offer in uv.available_pythons(pythons, environ, offline=True)] == [
         "/usr/bin/python3.11"
     ]
     refused = {**environ, "UV_PYTHON_DOWNLOADS": "never"}
-    assert len(uv.available_pythons(found, refused)) == 1
+    assert len(uv.available_pythons(pythons, refused)) == 1
 
 
 def test_a_uv_that_fails_leaves_the_pythons_that_were_found(tmp_path: Path) -> None:
-    found = (FoundPython("3.11.7", "/usr/bin/python3.11"),)
-    assert len(uv.available_pythons(found, {"HOME": str(tmp_path)}, uv="/nowhere/uv")) == 1
+    pythons = (FoundPython("3.11.7", "/usr/bin/python3.11"),)
+    assert len(uv.available_pythons(pythons, {"HOME": str(tmp_path)}, uv="/nowhere/uv")) == 1
 
 
 def test_pip_offers_only_pythons_that_can_make_environments(tmp_path: Path) -> None:
     bare = tmp_path / "python"
     bare.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     bare.chmod(0o755)
-    found = (
+    result = (
         FoundPython("3.9", str(bare)),
         FoundPython("3.11", sys.executable),
         FoundPython("3.8", "/nowhere"),
     )
-    assert [offer.path for offer in pip.available_pythons(found, dict(os.environ))] == [sys.executable]
+    assert [offer.path for offer in pip.available_pythons(result, dict(os.environ))] == [sys.executable]
     assert pip.available_pythons((), {}) == ()
 
 
@@ -221,7 +221,7 @@ def test_real_uv_names_the_files_of_a_wheelhouse(tmp_path: Path) -> None:
     wheel = make_wheel(tmp_path / "wheels", "torch", "9.9.9+cpu")
     resolved = compile_requirements(question(wheel.parent), uv_environ(tmp_path))
     assert isinstance(resolved, Resolved)
-    assert [(one.version, one.filename) for one in resolved.files] == [("9.9.9+cpu", wheel.name)]
+    assert [(file.version, file.filename) for file in resolved.files] == [("9.9.9+cpu", wheel.name)]
 
 
 def test_real_uv_names_who_forces_another_torch(tmp_path: Path) -> None:
@@ -230,5 +230,5 @@ def test_real_uv_names_who_forces_another_torch(tmp_path: Path) -> None:
     make_wheel(wheels, "vllm", "1.0", requires=("torch==8.0.0",))
     failed = compile_requirements(question(wheels, "vllm"), uv_environ(tmp_path))
     assert isinstance(failed, Unresolvable)
-    assert [one.needs for one in failed.demands_on(("torch",))] == ["torch==8.0.0"]
+    assert [demand.needs for demand in failed.demands_on(("torch",))] == ["torch==8.0.0"]
     assert failed.demands[0].package.startswith("vllm")

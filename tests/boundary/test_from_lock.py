@@ -57,8 +57,8 @@ def planned(tmp_path: Path, environ: dict[str, str]) -> Callable[..., Plan]:
     def planned(text: str | bytes, **options: Any) -> Plan:
         file = tmp_path / "pylock.toml"
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
-        asked = PlanOptions(**{**H100, **options})
-        return plan_from_lock(file, asked, environ, target="/tmp/there")  # noqa: S108 - never made
+        plan_options = PlanOptions(**{**H100, **options})
+        return plan_from_lock(file, plan_options, environ, target="/tmp/there")  # noqa: S108 - never made
 
     return planned
 

@@ -55,7 +55,7 @@ def _bounded(answer: Answer) -> Iterator[RawServer]:
     try:
         with serve_raw(answer) as server:
             yield server
-            listening = [one for one in set(threading.enumerate()) - before if "_settle" in one.name]
+            listening = [item for item in set(threading.enumerate()) - before if "_settle" in item.name]
             for thread in listening:
                 thread.join(_ENDS_S)
             assert not [thread for thread in listening if thread.is_alive()]
@@ -66,7 +66,9 @@ def _bounded(answer: Answer) -> Iterator[RawServer]:
 
 def _said(*pieces: Iterable[bytes] | bytes) -> Answer:
     """Return the answer that writes these, one after the other."""
-    return lambda _: chain.from_iterable((one,) if isinstance(one, bytes) else one for one in pieces)
+    return lambda _: chain.from_iterable(
+        (iterable,) if isinstance(iterable, bytes) else iterable for iterable in pieces
+    )
 
 
 @dataclass(frozen=True)
@@ -301,8 +303,8 @@ def test_a_conda_channel_ends(name: str, client: HttpClient) -> None:
 
     def answer(asked: str) -> Iterable[bytes]:
         if f"/{file} " in asked:
-            told = {"Content_Encoding": encoding} if encoding else {}
-            yield head(Content_Length=str(len(body)), **told)
+            facts = {"Content_Encoding": encoding} if encoding else {}
+            yield head(Content_Length=str(len(body)), **facts)
             yield body
         else:
             yield head("404 No", Content_Length="0")

@@ -209,8 +209,8 @@ def test_a_permanent_redirect_is_not_kept(site: Site, client: HttpClient) -> Non
 @pytest.mark.parametrize("status", [401, 403, 410, 429, 451, 500, 503])
 def test_an_error_status_is_told(site: Site, client: HttpClient, status: int) -> None:
     site.page("/x/", "<h1>sorry</h1>", status=status, Retry_After="3600")
-    found = problem(client, f"{site.url}/x/")
-    assert (found.reason, found.status) == (f"answered {status}", status)
+    http_problem = problem(client, f"{site.url}/x/")
+    assert (http_problem.reason, http_problem.status) == (f"answered {status}", status)
 
 
 def test_a_server_that_fails_once_is_asked_again(site: Site, client: HttpClient) -> None:

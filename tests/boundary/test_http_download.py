@@ -41,8 +41,8 @@ def right(content: bytes) -> Expected:
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[HttpClient]:
-    with HttpClient({"GPUENV_CACHE_DIR": str(tmp_path / "cache")}, limits=LIMITS) as one:
-        yield one
+    with HttpClient({"GPUENV_CACHE_DIR": str(tmp_path / "cache")}, limits=LIMITS) as http_client:
+        yield http_client
 
 
 @pytest.fixture
@@ -60,8 +60,8 @@ def mirror(content: bytes) -> Iterator[Replica]:
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    with serve() as one:
-        yield one
+    with serve() as item:
+        yield item
 
 
 def digest(content: bytes) -> str:
@@ -82,10 +82,10 @@ def get(
 def test_a_file_arrives_whole_and_every_byte_is_told(
     client: HttpClient, mirror: Replica, part: Path, right: Expected, content: bytes
 ) -> None:
-    told: list[int] = []
-    assert get(client, mirror.url, part, right, Watch(told.append)) == right.sha256
+    reported: list[int] = []
+    assert get(client, mirror.url, part, right, Watch(reported.append)) == right.sha256
     assert part.read_bytes() == content
-    assert sum(told) == len(content)
+    assert sum(reported) == len(content)
 
 
 @pytest.mark.parametrize("fault", ["cut", "cut-once", "reset-once", "503-once"])
@@ -99,13 +99,13 @@ def test_what_was_received_is_not_asked_for_again(
     fault: Fault,
     known: bool,
 ) -> None:
-    told: list[int] = []
+    reported: list[int] = []
     with mirror.failing(fault):
-        found = get(client, mirror.url, part, right if known else Expected(), Watch(told.append))
-    assert found == right.sha256
+        value = get(client, mirror.url, part, right if known else Expected(), Watch(reported.append))
+    assert value == right.sha256
     assert part.read_bytes() == content
     assert mirror.sent == len(content)
-    assert sum(told) == len(content)
+    assert sum(reported) == len(content)
 
 
 def test_a_part_of_an_earlier_run_is_gone_on_with(
@@ -130,11 +130,11 @@ def test_a_part_that_is_whole_costs_no_byte(
 def test_a_part_of_another_file_is_thrown_away(
     client: HttpClient, mirror: Replica, part: Path, right: Expected, content: bytes, start: bytes
 ) -> None:
-    told: list[int] = []
+    reported: list[int] = []
     part.write_bytes(start)
-    get(client, mirror.url, part, right, Watch(told.append))
+    get(client, mirror.url, part, right, Watch(reported.append))
     assert part.read_bytes() == content
-    assert sum(told) == len(content)
+    assert sum(reported) == len(content)
 
 
 def test_a_part_whose_digest_nobody_knows_is_not_gone_on_with(
@@ -224,12 +224,12 @@ def test_of_a_file_without_digest_nothing_stays(client: HttpClient, mirror: Repl
 def test_a_server_without_ranges_is_read_from_the_start(
     client: HttpClient, mirror: Replica, part: Path, right: Expected, content: bytes
 ) -> None:
-    told: list[int] = []
+    reported: list[int] = []
     part.write_bytes(content[:300_000])
     with mirror.failing("no-ranges"):
-        get(client, mirror.url, part, right, Watch(told.append))
+        get(client, mirror.url, part, right, Watch(reported.append))
     assert part.read_bytes() == content
-    assert sum(told) == len(content)
+    assert sum(reported) == len(content)
 
 
 def test_a_server_that_trickles_is_too_slow(

@@ -28,7 +28,7 @@ TOKEN = json.dumps({"token": f"for-{NAME}"})
 
 def index_of(*platforms: str) -> bytes:
     """The index of an image for these platforms, as registries send it, attestations included."""
-    listed = [("linux", one) for one in platforms] + [("unknown", "unknown")]
+    listed = [("linux", platform) for platform in platforms] + [("unknown", "unknown")]
     manifests = [{"digest": "sha256:00", "platform": {"os": os, "architecture": arch}} for os, arch in listed]
     return json.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests}).encode()
 

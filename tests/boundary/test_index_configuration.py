@@ -51,13 +51,13 @@ def test_pip_files_count_more_the_nearer_they_are(tmp_path: Path) -> None:
         "home/.config/pip/pip.conf",
         "env/pip.conf",
     ]
-    for number, place in enumerate(places):
-        write(tmp_path / place, f"[global]\nindex-url = https://example.com/{number}\nextra{number} = 1\n")
-        found = configuration(tmp_path)
-        assert found.index_url is not None
-        assert (found.index_url.url, found.index_url.origin) == (
+    for number, location in enumerate(places):
+        write(tmp_path / location, f"[global]\nindex-url = https://example.com/{number}\nextra{number} = 1\n")
+        index_configuration = configuration(tmp_path)
+        assert index_configuration.index_url is not None
+        assert (index_configuration.index_url.url, index_configuration.index_url.origin) == (
             f"https://example.com/{number}",
-            str(tmp_path / place),
+            str(tmp_path / location),
         )
 
 
@@ -148,8 +148,8 @@ def test_uvs_user_file_counts_before_the_systems(tmp_path: Path) -> None:
         tmp_path / "xdg/uv/uv.toml",
         'index-url = "https://example.com/user"\nextra-index-url = ["https://example.com/u"]\n',
     )
-    found = urls(configuration(tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "xdg")}))
-    assert found == ("https://example.com/user", ["https://example.com/u", "https://example.com/s"], [])
+    result = urls(configuration(tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "xdg")}))
+    assert result == ("https://example.com/user", ["https://example.com/u", "https://example.com/s"], [])
 
 
 def test_uvs_files_can_be_turned_off_or_replaced(tmp_path: Path) -> None:
@@ -166,26 +166,30 @@ def test_no_index_leaves_the_wheelhouses_alone(tmp_path: Path) -> None:
         "PIP_EXTRA_INDEX_URL": "https://example.org",
         "PIP_FIND_LINKS": "/w",
     }
-    found = configuration(tmp_path, environ)
-    assert found.no_index
-    assert urls(found) == (None, [], [str(Path("/w"))])
+    index_configuration = configuration(tmp_path, environ)
+    assert index_configuration.no_index
+    assert urls(index_configuration) == (None, [], [str(Path("/w"))])
 
 
 def test_paths_are_made_whole(tmp_path: Path) -> None:
     environ = {"PIP_FIND_LINKS": "~/wheels here file:///opt/x", "PIP_CERT": "~/ca.pem"}
-    found = configuration(tmp_path, environ)
-    assert urls(found)[2] == [str(tmp_path / "home/wheels"), str(tmp_path / "here"), str(Path("/opt/x"))]
-    assert found.access.ca_bundle == str(tmp_path / "home/ca.pem")
+    index_configuration = configuration(tmp_path, environ)
+    assert urls(index_configuration)[2] == [
+        str(tmp_path / "home/wheels"),
+        str(tmp_path / "here"),
+        str(Path("/opt/x")),
+    ]
+    assert index_configuration.access.ca_bundle == str(tmp_path / "home/ca.pem")
 
 
 @pytest.mark.parametrize("place", ["etc/pip.conf", "home/.config/uv/uv.toml"])
 @pytest.mark.parametrize("content", [b"[[[", b"\xff\xfe\x00", b"[global]\nx", b"[global]\nindex-url"])
 def test_a_garbled_file_is_a_warning_and_stops_nothing(tmp_path: Path, place: str, content: bytes) -> None:
     write(tmp_path / place, "").write_bytes(content)
-    found = configuration(tmp_path, {"PIP_INDEX_URL": "https://example.com/simple"})
-    assert urls(found)[0] == "https://example.com/simple"
-    assert len(found.warnings) == 1
-    assert str(tmp_path / place) in found.warnings[0]
+    index_configuration = configuration(tmp_path, {"PIP_INDEX_URL": "https://example.com/simple"})
+    assert urls(index_configuration)[0] == "https://example.com/simple"
+    assert len(index_configuration.warnings) == 1
+    assert str(tmp_path / place) in index_configuration.warnings[0]
 
 
 def test_a_directory_in_a_files_place_is_a_warning(tmp_path: Path) -> None:
@@ -194,8 +198,8 @@ def test_a_directory_in_a_files_place_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_a_word_that_is_neither_yes_nor_no_is_a_warning(tmp_path: Path) -> None:
-    found = configuration(tmp_path, {"PIP_NO_INDEX": "perhaps"})
-    assert (found.no_index, len(found.warnings)) == (False, 1)
+    index_configuration = configuration(tmp_path, {"PIP_NO_INDEX": "perhaps"})
+    assert (index_configuration.no_index, len(index_configuration.warnings)) == (False, 1)
 
 
 def test_credentials_are_kept_for_fetching(tmp_path: Path) -> None:
@@ -233,12 +237,14 @@ def test_other_systems_have_other_places(tmp_path: Path, platform: str, place: s
 @pytest.mark.parametrize("variable", ["PIP_CONFIG_FILE", "UV_CONFIG_FILE"])
 def test_a_file_without_end_is_read_up_to_a_limit(tmp_path: Path, variable: str) -> None:
     read = configuration(tmp_path, {variable: "/dev/zero"})
-    assert [one for one in read.warnings if "/dev/zero" in one and "larger" in one]
+    assert [warning for warning in read.warnings if "/dev/zero" in warning and "larger" in warning]
 
 
 def test_a_large_file_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
     write(tmp_path / "home/.config/uv/uv.toml", "# \n" * (2 << 20))
-    assert [one for one in configuration(tmp_path).warnings if "uv.toml" in one and "4 MB" in one]
+    assert [
+        warning for warning in configuration(tmp_path).warnings if "uv.toml" in warning and "4 MB" in warning
+    ]
 
 
 def test_paths_in_pips_files_are_relative_to_the_file_and_never_to_the_current_folder(
@@ -246,5 +252,5 @@ def test_paths_in_pips_files_are_relative_to_the_file_and_never_to_the_current_f
 ) -> None:
     write(tmp_path / "here" / "pip.conf", "[global]\nfind-links = wheels\ncert = ca.pem\n")
     read = configuration(tmp_path, {"PIP_CONFIG_FILE": str(tmp_path / "here" / "pip.conf")})
-    assert [one.url for one in read.find_links] == [str(tmp_path / "here" / "wheels")]
+    assert [source.url for source in read.find_links] == [str(tmp_path / "here" / "wheels")]
     assert read.access.ca_bundle == str(tmp_path / "here" / "ca.pem")

@@ -421,16 +421,16 @@ def test_a_file_is_hashed(tmp_path: Path) -> None:
 
 def test_the_default_index_comes_from_the_installer_whatever_is_configured(tmp_path: Path) -> None:
     (tmp_path / "uv.toml").write_text('index-url = "https://user.example.com/simple"\n')
-    told = {
+    facts = {
         "UV_DEFAULT_INDEX": "https://user.example.com/simple",
         "UV_CONFIG_FILE": str(tmp_path / "uv.toml"),
         "PIP_INDEX_URL": "https://user.example.com/simple",
     }
-    found = default_index({**os.environ, **told})
-    assert found is not None
-    assert found.startswith("https://")
-    assert found.endswith("/simple")
-    assert "user" not in found
+    value = default_index({**os.environ, **facts})
+    assert value is not None
+    assert value.startswith("https://")
+    assert value.endswith("/simple")
+    assert "user" not in value
 
 
 def test_without_uv_pip_is_asked(tmp_path: Path) -> None:

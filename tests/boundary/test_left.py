@@ -47,10 +47,11 @@ def commit(day: str) -> None:
     git("commit", "-qm", "a", day=day)
 
 
-def moved(left: Project, **new: str | None) -> tuple[DependencyFile, ...]:
-    asked = {one.project: one for one in left.asked}
+def moved(project: Project, **new: str | None) -> tuple[DependencyFile, ...]:
+    declarations = {declared.project: declared for declared in project.asked}
     return patched(
-        left, tuple(RequirementChange(name, asked[name], None, text, "", "") for name, text in new.items())
+        project,
+        tuple(RequirementChange(name, declarations[name], None, text, "", "") for name, text in new.items()),
     )
 
 
@@ -62,10 +63,10 @@ def test_a_folders_likeliest_file_counts_and_the_others_are_told(folder: Path) -
     (folder / "setup.py").write_text("setup(install_requires=['torch==1.0'])")
     (folder / "environment_gpu.yml").write_text("dependencies: [pytorch=1.1]")
     (folder / "requirements.txt").write_text(TORCH)
-    left = read(".")
-    assert [one.path for one in left.files] == ["requirements.txt"]
-    assert [one.requirement for one in left.asked] == ["torch==1.7.1"]
-    assert [name for name in ("setup.py", "environment_gpu.yml") if name not in left.warnings[0]] == []
+    project = read(".")
+    assert [file.path for file in project.files] == ["requirements.txt"]
+    assert [declared.requirement for declared in project.asked] == ["torch==1.7.1"]
+    assert [name for name in ("setup.py", "environment_gpu.yml") if name not in project.warnings[0]] == []
 
 
 def test_a_file_that_asks_for_nothing_leaves_it_to_the_next(folder: Path) -> None:
@@ -76,9 +77,9 @@ def test_a_file_that_asks_for_nothing_leaves_it_to_the_next(folder: Path) -> Non
     (folder / "requirements").mkdir()
     (folder / "requirements" / "base.txt").write_text("-r ../more.txt\n")
     (folder / "more.txt").write_text(TORCH)
-    left = read(".")
-    assert [one.file for one in left.asked] == ["more.txt"]
-    assert any("environment.yml" in text for text in left.warnings)
+    project = read(".")
+    assert [declared.file for declared in project.asked] == ["more.txt"]
+    assert any("environment.yml" in text for text in project.warnings)
 
 
 def test_a_readme_fills_what_the_files_leave_open_and_nothing_else(folder: Path) -> None:
@@ -87,29 +88,29 @@ def test_a_readme_fills_what_the_files_leave_open_and_nothing_else(folder: Path)
         "conda create -n x python=3.7\n\npip install torch==1.7.1+cu110 torchvision==0.8.2 numpy==9 "
         "-f https://x.example/a\n"
     )
-    left = read(".")
-    assert [(one.project, one.line) for one in left.asked if one.hint] == [
+    project = read(".")
+    assert [(declared.project, declared.line) for declared in project.asked if declared.hint] == [
         ("python", 1), ("torch", 3), ("torchvision", 3), ("index", 3),
     ]  # fmt: skip
     (folder / "requirements.txt").write_text("torch==1.6\n")
-    assert [one.project for one in read(".").asked if one.hint] == ["python", "torchvision"]
+    assert [declared.project for declared in read(".").asked if declared.hint] == ["python", "torchvision"]
 
 
 def test_a_readme_alone_is_enough_and_a_folder_without_anything_is_not(folder: Path) -> None:
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as info:
         read(".")
-    assert (told.value.code, bool(told.value.fixes)) == ("nothing-left", True)
+    assert (info.value.code, bool(info.value.fixes)) == ("nothing-left", True)
     (folder / "readme.rst").write_text("::\n\n    pip3 install torch==1.7.1\n")
-    assert [one.requirement for one in read(".").asked] == ["torch==1.7.1"]
+    assert [declared.requirement for declared in read(".").asked] == ["torch==1.7.1"]
 
 
 @pytest.mark.parametrize("content", [None, b"torch\0==1", b"\xff\xfe\x00", b"#" * 3_000_000, b"a\n" * 20_001])
 def test_a_named_file_that_can_not_be_read_is_told(folder: Path, content: bytes | None) -> None:
     if content is not None:
         (folder / "a.txt").write_bytes(content)
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as info:
         read("a.txt")
-    assert told.value.code == "bad-left-file"
+    assert info.value.code == "bad-left-file"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes by name")
@@ -124,20 +125,20 @@ def test_files_that_name_each_other_are_read_once(folder: Path) -> None:
     (folder / "b.txt").write_text(f"-r a.txt\n{TORCH}")
     (folder / "c.txt").write_text("numpy<2\n")
     (folder / "setup.cfg").write_text("[options]\ninstall_requires = timm\n")
-    left = read("a.txt")
-    assert [(one.project, one.constraint) for one in left.asked] == [
+    project = read("a.txt")
+    assert [(declared.project, declared.constraint) for declared in project.asked] == [
         ("torch", False), ("numpy", True), ("timm", False),
     ]  # fmt: skip
-    assert [text.split(":")[1] for text in left.warnings] == ["4", "5"]
+    assert [text.split(":")[1] for text in project.warnings] == ["4", "5"]
 
 
 def test_nothing_outside_of_the_folder_is_read(folder: Path) -> None:
     (folder.resolve().parent / "secret.txt").write_text("torch==6.6\n")
     (folder / "link.txt").symlink_to("../secret.txt")
     (folder / "a.txt").write_text(f"-r ../secret.txt\n-r link.txt\n-r /etc/passwd\n{TORCH}")
-    left = read("a.txt")
-    assert [one.requirement for one in left.asked] == ["torch==1.7.1"]
-    assert len(left.warnings) == 3
+    project = read("a.txt")
+    assert [declared.requirement for declared in project.asked] == ["torch==1.7.1"]
+    assert len(project.warnings) == 3
 
 
 @needs_git
@@ -147,8 +148,8 @@ def test_the_day_is_that_of_the_last_commit_that_touched_the_file(folder: Path) 
     commit("2020-03-14")
     (folder / "other.txt").write_text("a")
     commit("2021-05-06")
-    left = read_left((folder / ":(top)*.txt",), {"PATH": os.environ["PATH"]})
-    assert left.date == "2020-03-14"
+    project = read_left((folder / ":(top)*.txt",), {"PATH": os.environ["PATH"]})
+    assert project.date == "2020-03-14"
 
 
 @needs_git
@@ -194,10 +195,10 @@ def test_the_patch_is_taken_by_git_and_by_patch(folder: Path, content: bytes, na
     path = folder / name
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(content)
-    left = read(name)
-    files = moved(left, torch="torch==2.7.0+cu128")
+    project = read(name)
+    files = moved(project, torch="torch==2.7.0+cu128")
     diff = folder / "a.patch"
-    diff.write_bytes(unified_diff(left, files).encode("utf-8", "surrogateescape"))
+    diff.write_bytes(unified_diff(project, files).encode("utf-8", "surrogateescape"))
     if tool == "git":
         git("init", "-q")
         git("apply", "--whitespace=nowarn", "a.patch")
@@ -215,20 +216,20 @@ def test_what_is_written_differs_in_the_change_alone_and_the_old_bytes_are_kept(
     path = folder / "requirements.txt"
     path.write_bytes(content)
     path.chmod(0o640)
-    left = read(".")
-    (written,) = write_files(left, moved(left, torch="torch==2.7.0"))
+    project = read(".")
+    (written,) = write_files(project, moved(project, torch="torch==2.7.0"))
     assert path.read_bytes() == content.replace(b"==1.7.1", b"==2.7.0")
     assert path.stat().st_mode & 0o777 == 0o640 or os.name == "nt"
     assert (written.path, Path(written.kept).read_bytes()) == ("requirements.txt", content)
-    assert sorted(one.name for one in folder.iterdir()) == ["requirements.txt", "requirements.txt.orig"]
+    assert sorted(file.name for file in folder.iterdir()) == ["requirements.txt", "requirements.txt.orig"]
 
 
 def test_a_file_of_powershells_stays_utf_16(folder: Path) -> None:
     (folder / "requirements.txt").write_bytes("torch==1.7.1\r\nnumpy\r\n".encode("utf-16"))
-    left = read(".")
-    write_files(left, moved(left, torch="torch==2.7.0"))
+    project = read(".")
+    write_files(project, moved(project, torch="torch==2.7.0"))
     assert (folder / "requirements.txt").read_bytes().decode("utf-16") == "torch==2.7.0\r\nnumpy\r\n"
-    assert "UTF-16" in left.warnings[0]
+    assert "UTF-16" in project.warnings[0]
 
 
 def test_no_kept_file_is_ever_overwritten(folder: Path) -> None:
@@ -236,30 +237,30 @@ def test_no_kept_file_is_ever_overwritten(folder: Path) -> None:
     (folder / "requirements.txt.orig").write_text("mine")
     for release in ("1.7.1", "1.8", "1.9"):
         path.write_text(f"torch=={release}\n")
-        left = read(".")
-        write_files(left, moved(left, torch="torch==2.7.0"))
+        project = read(".")
+        write_files(project, moved(project, torch="torch==2.7.0"))
     kept = sorted(folder.glob("*.orig*"))
-    assert [one.read_text() for one in kept] == ["mine", "torch==1.7.1\n", "torch==1.8\n", "torch==1.9\n"]
+    assert [file.read_text() for file in kept] == ["mine", "torch==1.7.1\n", "torch==1.8\n", "torch==1.9\n"]
 
 
 def two_files(folder: Path) -> tuple[Project, tuple[DependencyFile, ...]]:
     (folder / "requirements.txt").write_text(f"-r more.txt\n{TORCH}")
     (folder / "more.txt").write_text("numpy==1.19\n")
-    left = read(".")
-    return left, moved(left, torch="torch==2.7.0", numpy="numpy<2")
+    project = read(".")
+    return project, moved(project, torch="torch==2.7.0", numpy="numpy<2")
 
 
 def held(folder: Path) -> dict[str, str]:
-    return {one.name: one.read_text() for one in folder.iterdir()}
+    return {path.name: path.read_text() for path in folder.iterdir()}
 
 
 def test_a_file_that_was_changed_meanwhile_stops_all(folder: Path) -> None:
-    left, files = two_files(folder)
+    project, files = two_files(folder)
     (folder / "more.txt").write_text("numpy==1.20\n")
     before = held(folder)
-    with pytest.raises(UsageError) as told:
-        write_files(left, files)
-    assert told.value.code == "changed-meanwhile"
+    with pytest.raises(UsageError) as info:
+        write_files(project, files)
+    assert info.value.code == "changed-meanwhile"
     assert held(folder) == before
 
 
@@ -267,7 +268,7 @@ def test_a_file_that_was_changed_meanwhile_stops_all(folder: Path) -> None:
 def test_when_one_can_not_be_written_all_are_as_they_were(
     folder: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
-    left, files = two_files(folder)
+    project, files = two_files(folder)
     before = held(folder)
     whole = Path.replace
     seen: list[Path] = []
@@ -280,7 +281,7 @@ def test_when_one_can_not_be_written_all_are_as_they_were(
 
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises((UsageError, KeyboardInterrupt)):
-        write_files(left, files)
+        write_files(project, files)
     assert held(folder) == before
 
 
@@ -288,10 +289,10 @@ def test_a_link_to_another_folder_is_not_followed_when_written(folder: Path) -> 
     there = folder.resolve().parent / "there.txt"
     there.write_text(TORCH)
     (folder / "requirements.txt").symlink_to(there)
-    left = read("requirements.txt")
-    with pytest.raises(UsageError) as told:
-        write_files(left, moved(left, torch="torch==2.7.0"))
-    assert told.value.code == "link-elsewhere"
+    project = read("requirements.txt")
+    with pytest.raises(UsageError) as info:
+        write_files(project, moved(project, torch="torch==2.7.0"))
+    assert info.value.code == "link-elsewhere"
     assert there.read_text() == TORCH
 
 
@@ -301,24 +302,24 @@ def test_a_link_of_a_folder_to_elsewhere_is_not_read_and_told(folder: Path) -> N
     (folder / "requirements.txt").symlink_to(there)
     (folder / "README.md").symlink_to(there)
     (folder / "setup.py").write_text('setup(install_requires=["torch==1.8.0"])\n')
-    left = read(".")
-    assert [one.requirement for one in left.asked] == ["torch==1.8.0"]
-    assert "`requirements.txt` is outside the project and was skipped" in left.warnings
+    project = read(".")
+    assert [declared.requirement for declared in project.asked] == ["torch==1.8.0"]
+    assert "`requirements.txt` is outside the project and was skipped" in project.warnings
 
 
 def test_a_file_in_which_nothing_is_understood_says_nothing(folder: Path) -> None:
     (folder / "requirements.txt").write_text("root:x:0:0:root:/root:/bin/bash\n")
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as info:
         read("requirements.txt")
-    assert told.value.code == "nothing-left"
-    assert "requirements.txt:1" in told.value.because[0].text
+    assert info.value.code == "nothing-left"
+    assert "requirements.txt:1" in info.value.because[0].text
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_no_half_of_a_kept_file_stays(
     folder: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
-    left, files = two_files(folder)
+    project, files = two_files(folder)
     before = held(folder)
     opened = os.fdopen
 
@@ -333,5 +334,5 @@ def test_no_half_of_a_kept_file_stays(
     with monkeypatch.context() as patched_open:
         patched_open.setattr(os, "fdopen", open_full)
         with pytest.raises((UsageError, KeyboardInterrupt)):
-            write_files(left, files)
+            write_files(project, files)
     assert held(folder) == before

@@ -91,9 +91,9 @@ def test_of_much_code_the_beginning_is_read_and_that_is_told(
     for number in range(9):
         write(tmp_path, f"{number}.py")
     monkeypatch.setattr(left_code, "_MOST_FILES", 4)
-    found = read_code(tmp_path)
-    assert [path for path, _ in found.texts] == ["0.py", "1.py", "2.py", "3.py"]
-    assert "4 files" in found.warnings[0]
+    code = read_code(tmp_path)
+    assert [path for path, _ in code.texts] == ["0.py", "1.py", "2.py", "3.py"]
+    assert "4 files" in code.warnings[0]
     monkeypatch.setattr(left_code, "_MOST_FILES", 99)
     monkeypatch.setattr(left_code, "_ALL", 20)
     assert read_code(tmp_path).warnings

@@ -51,7 +51,7 @@ def numpy(place: str, **facts: Any) -> PlannedPackage:
 
 def made(*others: PlannedPackage, **facts: Any) -> Plan:
     """Return a plan whose resolver has run."""
-    stack = tuple(replace(one, sha256=SHA) for one in plan().packages)
+    stack = tuple(replace(item, sha256=SHA) for item in plan().packages)
     return plan(packages=(*stack, *others), **facts)
 
 
@@ -67,13 +67,15 @@ def refusal(planned: Plan, environ: dict[str, str]) -> GpuenvError:
 
 @pytest.mark.skipif(default_file_host() is None, reason="no pip is anywhere here")
 def test_a_file_of_a_mirror_of_pypi_gets_the_address_that_pip_knows(environ: dict[str, str]) -> None:
-    found = lock(made(numpy(f"{TUNA}/packages/{HASHED}"), sources=Sources(f"{TUNA}/simple", (), ())), environ)
-    file = found.files[-1]
+    locked = lock(
+        made(numpy(f"{TUNA}/packages/{HASHED}"), sources=Sources(f"{TUNA}/simple", (), ())), environ
+    )
+    file = locked.files[-1]
     assert file.url == f"https://{default_file_host()}/packages/{HASHED}/numpy-2.1.0-py3-none-any.whl"
     assert file.index == default_index(environ)
-    assert found.sources.index_url is None
-    assert (found.driver, found.plan.variant) == ("525.60.13", "cu126")
-    assert "sm_90" in found.architectures
+    assert locked.sources.index_url is None
+    assert (locked.driver, locked.plan.variant) == ("525.60.13", "cu126")
+    assert "sm_90" in locked.architectures
 
 
 def test_where_official_files_lie_is_not_guessed(environ: dict[str, str]) -> None:
@@ -94,10 +96,10 @@ def test_a_file_without_a_hash_is_refused_by_its_name(environ: dict[str, str]) -
     error = refusal(planned, environ)
     assert (error.exit_code, error.code) == (3, "no-hash")
     assert "numpy-2.1.0-py3-none-any.whl" in error.message
-    told = lock_if_possible(planned, OFFLINE, environ)
-    assert isinstance(told, Plan)
-    assert told.warnings[-1].code == "not-locked"
-    assert "numpy-2.1.0-py3-none-any.whl" in told.warnings[-1].message
+    locked = lock_if_possible(planned, OFFLINE, environ)
+    assert isinstance(locked, Plan)
+    assert locked.warnings[-1].code == "not-locked"
+    assert "numpy-2.1.0-py3-none-any.whl" in locked.warnings[-1].message
 
 
 def test_a_format_that_names_no_hashes_does_without(environ: dict[str, str]) -> None:
@@ -183,13 +185,15 @@ def test_uv_is_told_the_hash_that_a_mirror_does_not_tell(environ: dict[str, str]
     aliyun = "https://mirrors.aliyun.com/pytorch-wheels/cu126"
     sources = Sources(None, (), (f"{aliyun}/",))
     files = tuple(
-        StackFile(one.name, str(one.filename), (FilePlace(aliyun, f"{aliyun}/", f"{aliyun}/{one.filename}"),))
-        for one in plan().packages
+        StackFile(
+            item.name, str(item.filename), (FilePlace(aliyun, f"{aliyun}/", f"{aliyun}/{item.filename}"),)
+        )
+        for item in plan().packages
     )
     mirrors = load_mirrors(environ)
-    told = by_address(made(stack=files, pins=("torch[opt]==2.14.1+cu126",), sources=sources), mirrors)
-    assert told.pins == (f"torch[opt] @ {aliyun}/{files[0].filename}#sha256={SHA}",)
-    assert told.sources.find_links == ()
+    planned = by_address(made(stack=files, pins=("torch[opt]==2.14.1+cu126",), sources=sources), mirrors)
+    assert planned.pins == (f"torch[opt] @ {aliyun}/{files[0].filename}#sha256={SHA}",)
+    assert planned.sources.find_links == ()
     unknown = plan(stack=files, sources=sources)
     assert by_address(unknown, mirrors) == unknown
 
@@ -198,30 +202,30 @@ def test_a_wheelhouse_is_locked_with_a_warning(environ: dict[str, str], tmp_path
     wheel = tmp_path / "my wheels" / "numpy-2.1.0-py3-none-any.whl"
     wheel.parent.mkdir()
     wheel.write_bytes(b"a wheel")
-    found = lock(made(numpy("", url=wheel.as_uri(), sha256=None)), environ)
-    file = found.files[-1]
+    locked = lock(made(numpy("", url=wheel.as_uri(), sha256=None)), environ)
+    file = locked.files[-1]
     assert (file.url, file.index) == (wheel.as_uri(), str(wheel.parent))
     assert file.sha256 == hashlib.sha256(b"a wheel").hexdigest()
-    assert str(wheel.parent) in found.sources.find_links
-    assert [warn.code for warn in found.plan.warnings][-1] == "lock-local"
+    assert str(wheel.parent) in locked.sources.find_links
+    assert [warn.code for warn in locked.plan.warnings][-1] == "lock-local"
 
 
 def test_no_password_gets_into_a_lock(environ: dict[str, str]) -> None:
-    place = "https://{}lab.example.com/simple"
+    location = "https://{}lab.example.com/simple"
     sources = Sources(
-        place.format("me:secret@"), (place.format("you:secret@"),), (place.format("s:secret@"),)
+        location.format("me:secret@"), (location.format("you:secret@"),), (location.format("s:secret@"),)
     )
-    found = lock(made(numpy("https://****@lab.example.com/f"), sources=sources), environ)
-    assert found.files[-1].url == "https://lab.example.com/f/numpy-2.1.0-py3-none-any.whl"
-    assert "secret" not in repr((found.files, found.sources))
-    assert "*" not in repr((found.files, found.sources))
+    locked = lock(made(numpy("https://****@lab.example.com/f"), sources=sources), environ)
+    assert locked.files[-1].url == "https://lab.example.com/f/numpy-2.1.0-py3-none-any.whl"
+    assert "secret" not in repr((locked.files, locked.sources))
+    assert "*" not in repr((locked.files, locked.sources))
 
 
 def test_what_is_built_is_told(environ: dict[str, str]) -> None:
     sdist = numpy("", filename="numpy-2.1.0.tar.gz", url="https://lab.example.com/numpy-2.1.0.tar.gz")
-    found = lock(made(sdist), environ)
-    assert not found.files[-1].is_wheel
-    assert found.plan.warnings[-1].code == "lock-sdist"
+    locked = lock(made(sdist), environ)
+    assert not locked.files[-1].is_wheel
+    assert locked.plan.warnings[-1].code == "lock-sdist"
 
 
 def test_what_no_lock_can_name_is_refused(environ: dict[str, str]) -> None:

@@ -39,5 +39,5 @@ def test_a_machine_without_gpus_needs_no_driver(tmp_path: Path) -> None:
 def test_what_is_said_by_hand_counts(tmp_path: Path, named: dict[str, Any], driver: str) -> None:
     options = PlanOptions(machines=(saved(tmp_path, driver=None, gpus=[T4]),), **named)
     target = choose_target(choose_machines(options, {}, load_knowledge()), (), cpu=False)
-    told = target.machines[0].driver
-    assert str(told and told.version) == driver
+    reported = target.machines[0].driver
+    assert str(reported and reported.version) == driver

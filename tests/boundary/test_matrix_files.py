@@ -71,9 +71,9 @@ def test_a_broken_file_is_one_fault_and_no_traceback(
     path.unlink()
     if text is not None:
         path.write_bytes(text)
-    ((table, row, told),), shown = ask(installed)
+    ((table, row, report),), shown = ask(installed)
     assert (table, row) == ("libraries", "libraries.json")
-    assert told.startswith(message)
+    assert report.startswith(message)
     assert shown == ["matrix-unreadable", "the matrix `libraries` can't be read"]
 
 

@@ -59,11 +59,15 @@ def test_a_wheel_is_told_in_words_and_as_json(tmp_path: Path, shop: WheelShop) -
     assert (words.returncode, words.stderr) == (0, "")
     for text in ("torch 2.15.0 (cu132)", "cuDNN 9.26.0.51", "sm_75 sm_90", "Tesla T4", "580.65.06"):
         assert text in words.stdout
-    told = document(run(tmp_path, "inspect", url, "--json"))["data"]
-    assert (told["cuda"], told["architectures"], told["evidence"]) == ("13.2", ["sm_75", "sm_90"], "wheel")
-    assert 0 < told["received"] < 2 * len(WHEEL)
-    assert [item["os"] for item in told["drivers"]] == ["linux", "windows"]
-    assert {item["architecture"] for item in told["gpus"]} == {"Turing", "Hopper"}
+    answer = document(run(tmp_path, "inspect", url, "--json"))["data"]
+    assert (answer["cuda"], answer["architectures"], answer["evidence"]) == (
+        "13.2",
+        ["sm_75", "sm_90"],
+        "wheel",
+    )
+    assert 0 < answer["received"] < 2 * len(WHEEL)
+    assert [item["os"] for item in answer["drivers"]] == ["linux", "windows"]
+    assert {item["architecture"] for item in answer["gpus"]} == {"Turing", "Hopper"}
     assert not (tmp_path / "data").exists()
 
 
@@ -72,8 +76,12 @@ def test_a_companion_is_told_too(tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(
         wheel_bytes("torchvision", "0.40.0", variant="cu132", requires=("torch==3.0.0",))
     )
-    told = document(run(tmp_path, "inspect", name, "--json"))["data"]
-    assert (told["project"], told["variant"], told["requires"]) == ("torchvision", "cu132", ["torch==3.0.0"])
+    answer = document(run(tmp_path, "inspect", name, "--json"))["data"]
+    assert (answer["project"], answer["variant"], answer["requires"]) == (
+        "torchvision",
+        "cu132",
+        ["torch==3.0.0"],
+    )
 
 
 @pytest.mark.parametrize(

@@ -115,10 +115,10 @@ def test_an_unknown_release_is_read_paired_and_known_from_then_on(
     assert show_matrix("torch", environ)[-1] == cuda
     known = load_knowledge(environ)
     assert {str(build.torch) for build in known.builds} >= {"3.0.0", "2.15.0"}
-    asked = len(shop.site.asked)
+    requested = len(shop.site.asked)
     again = run(shop, environ)
     assert again.read == ()
-    assert not [path for _, path in shop.site.asked[asked:] if path.startswith("/files/")]
+    assert not [path for _, path in shop.site.asked[requested:] if path.startswith("/files/")]
 
 
 def test_a_new_cuda_needs_one_row_and_no_code(shop: WheelShop, environ: dict[str, str]) -> None:
@@ -243,9 +243,9 @@ def test_write_merges_into_a_folder_one_row_a_line_and_sorted(
     added = [line for line in after.splitlines() if line not in before.splitlines()]
     assert len(added) == 1
     assert '"torch": "2.14.9"' in added[0]
-    place = after.splitlines().index(added[0])
-    assert '"2.14.1"' in after.splitlines()[place - 1]
-    assert '"2.15.0"' in after.splitlines()[place + 1]
+    position = after.splitlines().index(added[0])
+    assert '"2.14.1"' in after.splitlines()[position - 1]
+    assert '"2.15.0"' in after.splitlines()[position + 1]
     assert rows_of(environ) == []
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
     manifest = matrices.read(folder, "manifest")

@@ -25,13 +25,13 @@ def file(tmp_path: Path) -> Path:
 
 
 def read(file: Path) -> tuple[str, ...]:
-    return tuple(one.name for one in load_mirrors({"GPUENV_CONFIG": str(file)}).all)
+    return tuple(mirror.name for mirror in load_mirrors({"GPUENV_CONFIG": str(file)}).all)
 
 
 def test_own_mirrors_come_first_and_stand_in_for_shipped_ones_of_their_name(file: Path) -> None:
     file.write_text(LAB + LAB.replace("lab", "nju"), encoding="utf-8")
     mirrors = load_mirrors({"GPUENV_CONFIG": str(file)})
-    names = [one.name for one in mirrors.all]
+    names = [mirror.name for mirror in mirrors.all]
     assert names[:2] == ["lab", "nju"]
     assert names.count("nju") == 1
     assert mirrors.own == {"lab", "nju"}
@@ -72,7 +72,7 @@ def test_a_file_that_is_named_has_to_be_there_and_the_usual_one_need_not(tmp_pat
     with pytest.raises(UsageError, match="does not exist"):
         read(tmp_path / "absent.toml")
     environ = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
-    assert "tuna" in {one.name for one in load_mirrors(environ).all}
+    assert "tuna" in {mirror.name for mirror in load_mirrors(environ).all}
 
 
 def test_an_entry_of_a_shipped_name_keeps_what_is_known_of_the_mirror(file: Path) -> None:

@@ -60,8 +60,11 @@ def client(environ: dict[str, str]) -> Iterator[HttpClient]:
 
 def answer(request: BaseHTTPRequestHandler, status: int, body: bytes = b"", **headers: str) -> None:
     request.send_response(status)
-    told = {"Content-Type": "application/zip", "Content-Length": str(len(body))}
-    for name, value in {**told, **{name.replace("_", "-"): value for name, value in headers.items()}}.items():
+    facts = {"Content-Type": "application/zip", "Content-Length": str(len(body))}
+    for name, value in {
+        **facts,
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }.items():
         request.send_header(name, value)
     request.end_headers()
     request.wfile.write(body)
@@ -256,7 +259,7 @@ def test_a_mirror_that_moved_is_another(environ: dict[str, str]) -> None:
         "lab", "", "own", "alive", "a test", pypi=LAB.pypi, torch=TorchPart("https://a", "flat", hashes=False)
     )
     memory = read_memory(environ, NOW)
-    assert [memory.speed_of(one) for one in (LAB, moved, more)] == [5, None, None]
+    assert [memory.speed_of(mirror) for mirror in (LAB, moved, more)] == [5, None, None]
 
 
 def test_what_failed_is_tried_again_within_the_hour(environ: dict[str, str]) -> None:
@@ -314,4 +317,4 @@ def test_any_json_is_read_or_refused(value: Any) -> None:
     except ValueError:
         assert not isinstance(value, dict)
     else:
-        assert all(one.bytes_per_s >= 0 for one in memory.speeds)
+        assert all(item.bytes_per_s >= 0 for item in memory.speeds)

@@ -60,7 +60,7 @@ def reset(environ: Mapping[str, str]) -> None:
 def tree(environ: Mapping[str, str]) -> dict[str, bytes | None]:
     home = Path(environ["HOME"])
     return {
-        str(one.relative_to(home)): one.read_bytes() if one.is_file() else None for one in home.rglob("*")
+        str(path.relative_to(home)): path.read_bytes() if path.is_file() else None for path in home.rglob("*")
     }
 
 
@@ -121,14 +121,14 @@ def test_uv_reads_the_mirror_and_all_else_as_before(name: str, environ: dict[str
     before = read_as_the_tool_does("uv", UV[name] or b"")
     use("tuna", "uv", environ)
     after = read_as_the_tool_does("uv", path.read_bytes())
-    defaults = [one["url"] for one in after.get("index", []) if one.get("default")]
+    defaults = [item["url"] for item in after.get("index", []) if item.get("default")]
     assert (defaults or [after["index-url"]]) == [TUNA]
     owned = ("index", "index-url")
     assert {k: v for k, v in after.items() if k not in owned} == {
         k: v for k, v in before.items() if k not in owned
     }
-    others = [one for one in after.get("index", []) if not one.get("default")]
-    assert others == [one for one in before.get("index", []) if not one.get("default")]
+    others = [item for item in after.get("index", []) if not item.get("default")]
+    assert others == [item for item in before.get("index", []) if not item.get("default")]
 
 
 @pytest.mark.parametrize("name", CONDA)
@@ -303,9 +303,11 @@ def test_what_goes_before_the_file_is_told(environ: dict[str, str]) -> None:
     prefix.mkdir()
     (prefix / "pip.conf").write_text("[global]\nindex-url = https://v.example/simple\n", encoding="utf-8")
     environ["VIRTUAL_ENV"] = str(prefix)
-    told = " ".join(one.message for one in plan_use("tuna", UseOptions(("pip", "uv")), environ).warnings)
+    message = " ".join(
+        warning.message for warning in plan_use("tuna", UseOptions(("pip", "uv")), environ).warnings
+    )
     for word in ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", str(prefix / "pip.conf"), "uv.toml"):
-        assert word in told
+        assert word in message
 
 
 def test_an_active_environment_has_a_file_of_its_own(environ: dict[str, str]) -> None:
@@ -313,15 +315,19 @@ def test_an_active_environment_has_a_file_of_its_own(environ: dict[str, str]) ->
     prefix.mkdir()
     environ["VIRTUAL_ENV"] = str(prefix)
     planned = plan_use("tuna", UseOptions(("pip",), "environment"), environ)
-    assert [one.path for one in planned.changes] == [prefix / "pip.conf"]
+    assert [change.path for change in planned.changes] == [prefix / "pip.conf"]
     with pytest.raises(UsageError, match="scope"):
         plan_use("tuna", UseOptions(("uv",), "environment"), environ)
 
 
 def test_conda_is_left_alone_where_it_is_not(environ: dict[str, str]) -> None:
-    assert {one.tool for one in plan_use("tuna", UseOptions(), environ).changes} == {"pip", "uv"}
+    assert {change.tool for change in plan_use("tuna", UseOptions(), environ).changes} == {"pip", "uv"}
     put("conda", b"channels: [defaults]\n", environ)
-    assert {one.tool for one in plan_use("tuna", UseOptions(), environ).changes} == {"pip", "uv", "conda"}
+    assert {change.tool for change in plan_use("tuna", UseOptions(), environ).changes} == {
+        "pip",
+        "uv",
+        "conda",
+    }
 
 
 @pytest.mark.parametrize(
@@ -425,7 +431,7 @@ def test_a_project_near_by_is_told_where_it_names_an_index(
 ) -> None:
     Path("pyproject.toml").write_text(text, encoding="utf-8")
     warnings = plan_use("tuna", UseOptions(("uv",)), environ).warnings
-    assert any("pyproject.toml" in one.message for one in warnings) is told
+    assert any("pyproject.toml" in warning.message for warning in warnings) is told
 
 
 def test_a_variable_that_goes_before_is_told_without_its_password(environ: dict[str, str]) -> None:

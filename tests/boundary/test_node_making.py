@@ -26,8 +26,8 @@ esac
 
 
 def make(folder: Path, ending: str = "") -> NodeEnvironmentPaths:
-    place = NodeEnvironmentPaths(str(folder / "data"), "paper", str(folder / "data" / "envs" / "paper"))
-    Path(place.path).mkdir(parents=True)
+    environment = NodeEnvironmentPaths(str(folder / "data"), "paper", str(folder / "data" / "envs" / "paper"))
+    Path(environment.path).mkdir(parents=True)
     python = folder / "python"
     places = {name: folder / name for name in ("notes", "files", "modes")}
     python.write_text(PYTHON.format(ending=ending, **places), encoding="utf-8")
@@ -37,21 +37,21 @@ def make(folder: Path, ending: str = "") -> NodeEnvironmentPaths:
         names=("torch",), size=0, record={"plan": {}}, force=False,
     )  # fmt: skip
     environ = {"PATH": os.defpath}
-    NodeCreation(wanted, place, environ, ()).make(str(python), lambda: None)
-    return place
+    NodeCreation(wanted, environment, environ, ()).make(str(python), lambda: None)
+    return environment
 
 
 def test_an_old_pip_is_renewed_from_the_same_index_and_its_password_is_on_no_command_line(
     tmp_path: Path,
 ) -> None:
-    place = make(tmp_path)
+    environment = make(tmp_path)
     calls = (tmp_path / "notes").read_text(encoding="utf-8")
     assert ["--upgrade" in line for line in calls.splitlines() if "install" in line] == [True, False]
     assert "s3cret" not in calls
     read = (tmp_path / "files").read_text(encoding="utf-8")
     assert read.split("\n") == [INDEX, "pip", INDEX, "torch==2.4.1", ""]
     assert set((tmp_path / "modes").read_text(encoding="utf-8").split()) == {"600"}
-    assert not list(Path(place.path).glob(".gpuenv-requirements*"))
+    assert not list(Path(environment.path).glob(".gpuenv-requirements*"))
 
 
 def test_what_an_installer_says_last_is_told_without_passwords(tmp_path: Path) -> None:

@@ -102,8 +102,8 @@ def test_the_same_bytes_come_of_every_packing() -> None:
 def test_other_pythons_run_all_of_it(tmp_path: Path, wheels: Path, python: str) -> None:
     """Detect, make, look again, verify: on every Python from 3.8 on that this machine has."""
     node = Node(tmp_path / "node", python=python).with_uv()
-    told = node.run("detect")["told"]
-    assert [one["version"][:4].rstrip(".") for one in told["pythons"]].count(HERE) == 1
+    answer = node.run("detect")["told"]
+    assert [item["version"][:4].rstrip(".") for item in answer["pythons"]].count(HERE) == 1
     request = wanted(wheels, "tinydep==1.0")
     assert state(node.run("create", {**request, "check": True})) == ("would-make", False)
     assert state(node.run("create", request)) == ("made", True)
@@ -140,13 +140,15 @@ def test_what_a_machine_tells_is_read_as_that_machine(node: Node) -> None:
     assert str(machine.driver and machine.driver.version) == "535.183.01"
     assert [str(gpu.compute_capability) for gpu in machine.gpus] == ["9.0", "7.5"]
     assert machine.source_of("driver.version") == "nvidia-smi --query-gpu"
-    assert [one.name for one in machine.managers] == ["uv", "pip"]
+    assert [manager.name for manager in machine.managers] == ["uv", "pip"]
 
 
 def test_only_pythons_that_can_make_environments_are_told_and_the_others_said(tmp_path: Path) -> None:
     """Without uv a Python has to bring pip along: Debian's does not, before python3-venv is installed."""
     node = Node(tmp_path / "node")
-    assert HERE in [one.version.rpartition(".")[0] for one in parse_detected(node.run("detect")).pythons]  # type: ignore[union-attr]
+    assert HERE in [
+        python.version.rpartition(".")[0] for python in parse_detected(node.run("detect")).pythons
+    ]  # type: ignore[union-attr]
     node = without_ensurepip(node, HERE)
     broken = node.bin / "python3.9"
     broken.write_bytes(b"\x7fELF")
@@ -154,13 +156,13 @@ def test_only_pythons_that_can_make_environments_are_told_and_the_others_said(tm
     machine = parse_detected(node.run("detect"))
     assert not isinstance(machine, NodeFailure)
     assert machine.pythons == ()
-    said = {one.code: one.message for one in machine.problems}
+    said = {problem.code: problem.message for problem in machine.problems}
     assert sorted(said) == ["python-unreadable", "python-without-venv"]
     assert f"python{HERE}-venv" in said["python-without-venv"]
     assert machine.without_gpu
     node.with_uv()
     with_uv = parse_detected(node.run("detect"))
-    assert [one.version.rpartition(".")[0] for one in with_uv.pythons] == [HERE]  # type: ignore[union-attr]
+    assert [python.version.rpartition(".")[0] for python in with_uv.pythons] == [HERE]  # type: ignore[union-attr]
 
 
 def without_ensurepip(node: Node, version: str) -> Node:
@@ -171,9 +173,9 @@ def without_ensurepip(node: Node, version: str) -> Node:
     home = node.folder / "debian"
     library = Path(os.__file__).parent
     (home / "lib" / library.name).mkdir(parents=True)
-    for one in library.iterdir():
-        if one.name not in {"ensurepip", "site-packages"}:
-            (home / "lib" / library.name / one.name).symlink_to(one)
+    for path in library.iterdir():
+        if path.name not in {"ensurepip", "site-packages"}:
+            (home / "lib" / library.name / path.name).symlink_to(path)
     (home / "bin").mkdir()
     program = home / "bin" / f"python{version}"
     program.write_bytes(Path(os.path.realpath(sys.executable)).read_bytes())
@@ -257,7 +259,7 @@ def test_without_a_folder_of_its_own_it_lies_where_gpuenv_looks(
     node: Node, wheels: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = node.folder / "home"
-    for variables, place in (
+    for variables, location in (
         ({}, home / ".local/share"),
         ({"XDG_DATA_HOME": str(home / "xdg")}, home / "xdg"),
     ):
@@ -265,7 +267,7 @@ def test_without_a_folder_of_its_own_it_lies_where_gpuenv_looks(
         made = unset.run("create", wanted(wheels, "tinydep==1.0"))["environment"]
         for name in ("HOME", "XDG_DATA_HOME"):
             monkeypatch.setenv(name, unset.environ.get(name, ""))
-        assert Path(made) == find_place("paper", unset.environ).path == place / "gpuenv" / "envs" / "paper"
+        assert Path(made) == find_place("paper", unset.environ).path == location / "gpuenv" / "envs" / "paper"
 
 
 def test_check_changes_nothing(node: Node, wheels: Path) -> None:
@@ -278,7 +280,7 @@ def test_check_changes_nothing(node: Node, wheels: Path) -> None:
 def test_a_path_is_a_place_as_well(node: Node, wheels: Path, tmp_path: Path) -> None:
     request = {**wanted(wheels, "tinydep==1.0"), "target": str(tmp_path / "work" / "env")}
     assert node.run("create", request)["environment"] == str(tmp_path / "work" / "env")
-    assert [one.place.path for one in list_all(node.environ)] == [tmp_path / "work" / "env"]
+    assert [environment.place.path for environment in list_all(node.environ)] == [tmp_path / "work" / "env"]
 
 
 @pytest.mark.parametrize("step", ["venv", "install"])
@@ -440,12 +442,12 @@ def test_one_that_may_not_wait_says_who_is_at_work(faked: tuple[Node, Path]) -> 
     first = node.start("create", torch())
     wait_for_hang(uv)
     assert code(node.run("create", torch(wait_s=0))) == "environment-busy"
-    place = find_place("paper", node.environ)
-    with pytest.raises(UsageError, match="at work"), locked(place, wait_s=0):
+    environment = find_place("paper", node.environ)
+    with pytest.raises(UsageError, match="at work"), locked(environment, wait_s=0):
         pass  # gpuenv itself waits too
     uv.with_name("let-go").touch()
     first.communicate(timeout=60)
-    with locked(place, wait_s=0):
+    with locked(environment, wait_s=0):
         assert code(node.run("create", torch(wait_s=0))) == "environment-busy"
 
 
@@ -496,12 +498,12 @@ def test_what_a_killed_program_left_is_undone_by_the_next(
     orphan = wait_for_hang(uv)
     child.kill()
     child.communicate(timeout=60)
-    place = find_place("paper", node.environ)
-    assert apply.is_pending(place)
+    environment = find_place("paper", node.environ)
+    assert apply.is_pending(environment)
     os.kill(orphan, signal.SIGKILL)
     if after == "gpuenv":
-        with locked(place):
-            assert apply.recover(place)
+        with locked(environment):
+            assert apply.recover(environment)
     else:
         behave(uv, venv="fail")
         assert code(node.run("create", torch(fingerprint="another", force=True))) == "install-failed"
@@ -528,11 +530,11 @@ def test_wherever_it_is_killed_the_old_one_or_nothing_or_the_new_one_is_there(
     done = subprocess.run([sys.executable, *words], input=json.dumps(request), env=environ,
                           capture_output=True, text=True, check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    found = [json.loads(line) for line in done.stdout.splitlines()]
+    values = [json.loads(line) for line in done.stdout.splitlines()]
     old = "new" if replaces else None
-    assert [remains for _, remains, _ in found if remains] == []
-    assert {(there, ok) for there, _, ok in found} == {(old, False), ("second", True)}
-    assert len(found) > 15
+    assert [remains for _, remains, _ in values if remains] == []
+    assert {(there, ok) for there, _, ok in values} == {(old, False), ("second", True)}
+    assert len(values) > 15
 
 
 def test_the_orphan_of_a_killed_program_is_waited_for(faked: tuple[Node, Path]) -> None:
@@ -550,21 +552,21 @@ def test_the_orphan_of_a_killed_program_is_waited_for(faked: tuple[Node, Path]) 
 
 def test_what_gpuenv_left_half_made_is_undone(faked: tuple[Node, Path]) -> None:
     node, _ = faked
-    place = find_place("paper", node.environ)
-    with locked(place):
-        change = apply._begin(place)
+    environment = find_place("paper", node.environ)
+    with locked(environment):
+        change = apply._begin(environment)
         change.make_directory()
-        (place.path / "pyvenv.cfg").touch()
+        (environment.path / "pyvenv.cfg").touch()
         change.mark()
-    assert apply.is_pending(place)
+    assert apply.is_pending(environment)
     assert state(node.run("create", torch())) == ("made", True)
     assert remains(node.data) == []
 
 
 def test_a_journal_that_cannot_be_read_stops_everything(faked: tuple[Node, Path]) -> None:
     node, uv = faked
-    place = find_place("paper", node.environ)
-    journal = place.store.journals / f"{place.key}.json"
+    environment = find_place("paper", node.environ)
+    journal = environment.store.journals / f"{environment.key}.json"
     journal.parent.mkdir(parents=True)
     for text in ("", "{}", '{"path": 1}', '{"path": "/", "old": "/etc", "trash": "/", "identity": null}'):
         journal.write_text(text, encoding="utf-8")

@@ -57,7 +57,7 @@ def test_its_record_names_all_its_files_with_their_hashes() -> None:
         rows = list(csv.reader(archive.read(f"{INFO}/RECORD").decode().splitlines()))
         assert [row[0] for row in rows] == archive.namelist()
         assert all(row[1].startswith("sha256=") for row in rows[:-1])
-        assert {one.date_time for one in archive.infolist()} == {(2020, 2, 2, 0, 0, 0)}
+        assert {info.date_time for info in archive.infolist()} == {(2020, 2, 2, 0, 0, 0)}
     assert not any("__pycache__" in row[0] or row[0].endswith(".pyc") for row in rows)
 
 

@@ -28,8 +28,8 @@ RELEASE = f"{SHORT}.{sys.version_info[2]}"
 
 def offered(asked: str, *paths: str) -> tuple[PythonOffer, ...]:
     """Return what a request admits of interpreters of which MAJOR.MINOR alone is known."""
-    found = tuple(FoundPython(SHORT, path) for path in paths)
-    here = replace(gpu_machine("570.1", "8.6"), pythons=found)
+    pythons = tuple(FoundPython(SHORT, path) for path in paths)
+    here = replace(gpu_machine("570.1", "8.6"), pythons=pythons)
     target = choose_target((here,), (), cpu=False)
     offers = offer_pythons(
         PlanOptions(python=asked, manager="pip"), "pip", target, load_knowledge(), dict(os.environ)

@@ -94,8 +94,8 @@ def test_it_plans_for_machines_elsewhere(
     packages = make_world(keep=lambda row: row["torch"] == "2.13.0", subdirs=(subdir,))["conda-forge"]
     there = CondaChannel("conda-forge", (write_channel(tmp_path / "cf", packages),))
     pin = CondaPin("pytorch", "2.13.0", "cuda13*" if cuda == "13.0" else "cuda12*" if cuda else "cpu*")
-    asked = replace(wanted(tmp_path, there, pin=pin, cuda=cuda), subdir=subdir)
-    records = {record.name: record for record in rattler.solve(asked, calling)}
+    conda_wanted = replace(wanted(tmp_path, there, pin=pin, cuda=cuda), subdir=subdir)
+    records = {record.name: record for record in rattler.solve(conda_wanted, calling)}
     assert records["pytorch"].subdir == subdir
     assert records["pytorch"].build.startswith(pin.build.rstrip("*"))
 
@@ -106,10 +106,10 @@ def test_the_channels_come_in_their_order(tmp_path: Path, world: Packages, calli
         for name in ("pytorch", "nvidia", "conda-forge")
     )
     pin = CondaPin("pytorch", "2.5.1", "py3.12_cuda12.4*")
-    asked = replace(
+    conda_wanted = replace(
         wanted(tmp_path, *channels, pin=pin), specs=("python 3.12.*", pin.spec, "pytorch-cuda 12.4.*")
     )
-    by_name = {record.name: record.channel for record in rattler.solve(asked, calling)}
+    by_name = {record.name: record.channel for record in rattler.solve(conda_wanted, calling)}
     assert (by_name["pytorch"], by_name["cuda-cudart"], by_name["python"]) == (
         "pytorch",
         "nvidia",
@@ -129,8 +129,8 @@ def test_every_build_of_the_matrix_can_be_had(tmp_path: Path, calling: Calling, 
         pin = CondaPin("pytorch", row["torch"], row["build"].replace("{python}", python))
         specs = (f"python {python}.*", pin.spec, *row["requires"])
         among = tuple(channels[name] for name in row["channels"])
-        asked = CondaWanted(among, specs, (pin,), row["cuda"], subdir, str(tmp_path / "env"))
-        (torch,) = (record for record in rattler.solve(asked, calling) if record.name == "pytorch")
+        conda_wanted = CondaWanted(among, specs, (pin,), row["cuda"], subdir, str(tmp_path / "env"))
+        (torch,) = (record for record in rattler.solve(conda_wanted, calling) if record.name == "pytorch")
         assert torch.channel == row["channel"]
 
 
@@ -145,19 +145,19 @@ def test_every_build_of_the_matrix_can_be_had(tmp_path: Path, calling: Calling, 
 def test_what_is_not_what_was_planned_is_refused(
     tmp_path: Path, channel: CondaChannel, calling: Calling, pin: CondaPin, cuda: str | None, code: str
 ) -> None:
-    asked = wanted(tmp_path, channel, pin=pin, cuda=cuda)
+    conda_wanted = wanted(tmp_path, channel, pin=pin, cuda=cuda)
     if code == "solved-to-cpu":  # the spec lets a CPU build pass, the pin does not
-        asked = replace(asked, pins=(GPU,))
-    with pytest.raises(Unsatisfiable) as told:
-        rattler.solve(asked, calling)
-    assert told.value.code == code
+        conda_wanted = replace(conda_wanted, pins=(GPU,))
+    with pytest.raises(Unsatisfiable) as info:
+        rattler.solve(conda_wanted, calling)
+    assert info.value.code == code
 
 
 def test_a_spec_that_is_none_is_told(tmp_path: Path, channel: CondaChannel, calling: Calling) -> None:
-    asked = replace(wanted(tmp_path, channel), specs=("pytorch ===!!",))
-    with pytest.raises(UsageError) as told:
-        rattler.solve(asked, calling)
-    assert told.value.code == "bad-spec"
+    conda_wanted = replace(wanted(tmp_path, channel), specs=("pytorch ===!!",))
+    with pytest.raises(UsageError) as info:
+        rattler.solve(conda_wanted, calling)
+    assert info.value.code == "bad-spec"
 
 
 def test_an_environment_is_made_and_its_python_runs(
@@ -180,11 +180,11 @@ def test_an_environment_is_made_and_its_python_runs(
 def test_progress_is_told_in_bytes(tmp_path: Path, world: Packages, site: Site, calling: Calling) -> None:
     served = ChannelServer(site).publish("conda-forge", world["conda-forge"])
     solved = rattler.solve_somewhere(wanted(tmp_path, served), calling)
-    told: list[tuple[int, int]] = []
-    create_with_rattler(solved, running(tmp_path, calling, told), "linux")
-    assert {total for _, total in told} == {solved.size}
-    assert told[-1] == (solved.size, solved.size)
-    assert all(have <= solved.size for have, _ in told)
+    reported: list[tuple[int, int]] = []
+    create_with_rattler(solved, running(tmp_path, calling, reported), "linux")
+    assert {total for _, total in reported} == {solved.size}
+    assert reported[-1] == (solved.size, solved.size)
+    assert all(have <= solved.size for have, _ in reported)
 
 
 def test_offline_the_cache_is_enough_to_plan(tmp_path: Path, world: Packages, calling: Calling) -> None:
@@ -203,10 +203,12 @@ def test_offline_an_environment_is_made_of_what_is_cached(
 ) -> None:
     with serve() as site:
         served = ChannelServer(site).publish("conda-forge", world["conda-forge"])
-        asked = wanted(tmp_path, served)
-        create_with_rattler(rattler.solve_somewhere(asked, calling), running(tmp_path, calling), "linux")
-    asked = replace(asked, prefix=str(tmp_path / "second"))
-    solved = rattler.solve_somewhere(asked, calling, offline=True)
+        conda_wanted = wanted(tmp_path, served)
+        create_with_rattler(
+            rattler.solve_somewhere(conda_wanted, calling), running(tmp_path, calling), "linux"
+        )
+    conda_wanted = replace(conda_wanted, prefix=str(tmp_path / "second"))
+    solved = rattler.solve_somewhere(conda_wanted, calling, offline=True)
     create_with_rattler(solved, running(tmp_path, calling), "linux", offline=True)
     assert python_says(tmp_path / "second", "import torch; print(torch.__version__)") == TORCH
 
@@ -217,14 +219,14 @@ def test_the_next_address_of_a_channel_is_tried(
 ) -> None:
     good = ChannelServer(site).publish("conda-forge", world["conda-forge"])
     bad = f"{site.url}/nowhere/conda-forge" if fault == "missing" else f"{dead_url()}/conda-forge"
-    told: list[str] = []
-    asked = wanted(tmp_path, CondaChannel("conda-forge", (bad, *good.urls)))
-    solved = rattler.solve_somewhere(asked, replace(calling, tell=told.append))
+    messages: list[str] = []
+    conda_wanted = wanted(tmp_path, CondaChannel("conda-forge", (bad, *good.urls)))
+    solved = rattler.solve_somewhere(conda_wanted, replace(calling, tell=messages.append))
     create_with_rattler(solved, running(tmp_path, calling), "linux")
     if fault == "missing":
         assert solved.wanted.channels[0].urls == good.urls
         assert [url for url, _ in solved.missed] == [bad]
-        assert bad in told[0]
+        assert bad in messages[0]
     assert python_says(tmp_path / "env", "print(1)") == "1"
 
 
@@ -259,9 +261,9 @@ def test_nothing_is_left_of_what_failed(
     solved = rattler.solve_somewhere(wanted(tmp_path, served), calling)
     for path in [path for path in site.routes if "/noarch/pip-" in path]:
         del site.routes[path]
-    with pytest.raises(Unreachable) as told:
+    with pytest.raises(Unreachable) as info:
         create_with_rattler(solved, running(tmp_path, calling), "linux")
-    assert "pip-24" in told.value.because[0].text
+    assert "pip-24" in info.value.because[0].text
     assert not (tmp_path / "env").exists()
     assert not (tmp_path / ".conda").exists()
 
@@ -272,7 +274,7 @@ def test_a_package_that_the_channel_has_no_more_is_told(
     server = ChannelServer(site)
     served = server.publish("conda-forge", world["conda-forge"])
     solved = rattler.solve_somewhere(wanted(tmp_path, served), calling)
-    server.publish("conda-forge", tuple(one for one in world["conda-forge"] if one.name != "pip"))
+    server.publish("conda-forge", tuple(item for item in world["conda-forge"] if item.name != "pip"))
     with pytest.raises((Unreachable, InstallFailed), match=r"."):
         create_with_rattler(solved, running(tmp_path, calling), "linux")
     assert not (tmp_path / "env").exists()
@@ -312,18 +314,18 @@ except KeyboardInterrupt:
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_ends_it_at_once_and_leaves_nothing(tmp_path: Path, world: Packages, site: Site) -> None:
     served = ChannelServer(site).publish("conda-forge", world["conda-forge"])
-    asked = threading.Event()
+    event = threading.Event()
     (path,) = [path for path in site.routes if "/noarch/pip-" in path]
 
     def stall(_: object) -> None:
-        asked.set()
+        event.set()
         site.closing.wait()
 
     site.at(path, stall)
     script = _INTERRUPTED.format(torch=TORCH)
     child = subprocess.Popen([sys.executable, "-c", script, served.urls[0], str(tmp_path)])
     try:
-        assert asked.wait(30)
+        assert event.wait(30)
         child.send_signal(signal.SIGINT)
         assert child.wait(20) == 130
     finally:
@@ -337,10 +339,10 @@ def test_without_the_extra_it_says_how_to_have_it(
     for version in ("", "0.29.1"):
         monkeypatch.setattr(rattler, "_version", lambda version=version: version)
         assert not rattler.is_there()
-        with pytest.raises(UsageError) as told:
+        with pytest.raises(UsageError) as info:
             rattler.solve(wanted(tmp_path, channel), calling)
-        assert told.value.code == "manager-missing"
-        assert told.value.fixes[0].command == "pip install certifi 'py-rattler<0.29,>=0.28'"
+        assert info.value.code == "manager-missing"
+        assert info.value.fixes[0].command == "pip install certifi 'py-rattler<0.29,>=0.28'"
 
 
 def test_its_steps_can_be_pasted(tmp_path: Path, channel: CondaChannel) -> None:

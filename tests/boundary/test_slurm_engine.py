@@ -28,8 +28,8 @@ pytestmark = [pytest.mark.slow, needs_slurm]
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with slurm_cluster(tmp_path_factory.mktemp("slurm") / "c") as found:
-        yield found
+    with slurm_cluster(tmp_path_factory.mktemp("slurm") / "c") as value:
+        yield value
 
 
 @pytest.fixture(autouse=True)
@@ -58,19 +58,19 @@ def serve(
     who: Slurm, action: Any, requests: dict[str, dict[str, Any]], *, check: bool = False
 ) -> tuple[dict[str, HostResult], list[HostResult]]:
     """Run a task; return the results by host, and all that was told meanwhile."""
-    told: list[HostResult] = []
-    results = who.run(NodeTask(action, requests, check), told.append)
-    assert [one.host for one in results] == list(requests)
-    assert {one.host: one for one in told} == {one.host: one for one in results}
-    return {one.host: one for one in results}, told
+    host_results: list[HostResult] = []
+    results = who.run(NodeTask(action, requests, check), host_results.append)
+    assert [result.host for result in results] == list(requests)
+    assert {result.host: result for result in host_results} == {result.host: result for result in results}
+    return {result.host: result for result in results}, host_results
 
 
 def test_every_node_is_served_or_told_why_not(cluster: Cluster) -> None:
     """Detect sees the GPUs of a node, which Slurm hides from jobs that do not ask for them."""
     who = engine(cluster)
     assert who.hosts() == ("gpu1", "gpu2", "gpu3", "gpu4")
-    results, told = serve(who, "detect", {**{host: {} for host in who.hosts()}, "ghost": {}})
-    assert {host: one.state for host, one in results.items()} == {
+    results, host_results = serve(who, "detect", {**{host: {} for host in who.hosts()}, "ghost": {}})
+    assert {host: result.state for host, result in results.items()} == {
         "gpu1": "done", "gpu2": "done", "gpu3": "unreachable", "gpu4": "unreachable", "ghost": "failed",
     }  # fmt: skip
     assert "Tesla P100" in json.dumps(results["gpu1"].answer)
@@ -78,7 +78,7 @@ def test_every_node_is_served_or_told_why_not(cluster: Cluster) -> None:
     assert results["gpu3"].message == f"Slurm reports it as `drained`: {DRAINED}"
     assert results["gpu4"].message == "Slurm reports it as `down`: no power"
     assert results["ghost"].message == "Slurm has no such node in the partition"
-    assert next(one.state for one in told if one.host == "gpu1") == "waiting"
+    assert next(result.state for result in host_results if result.host == "gpu1") == "waiting"
 
 
 def test_on_a_shared_home_one_node_makes_it_and_a_failure_stops_no_other(
@@ -94,8 +94,11 @@ def test_on_a_shared_home_one_node_makes_it_and_a_failure_stops_no_other(
     assert would["gpu1"].answer["state"] == "would-make"
     assert not (home / "data").exists()
     made, _ = serve(who, "create", {"gpu1": request, "gpu2": request})
-    answers = [one.answer or {} for one in made.values()]
-    assert sorted((one["state"], one["changed"]) for one in answers) == [("made", True), ("unchanged", False)]
+    answers = [result.answer or {} for result in made.values()]
+    assert sorted((answer["state"], answer["changed"]) for answer in answers) == [
+        ("made", True),
+        ("unchanged", False),
+    ]
     assert (home / "data" / "envs" / "paper" / "gpuenv.json").is_file()
     lost = {**request, "name": "other", "requirements": "--no-index\nnowhere==1.0\n"}
     mixed, _ = serve(who, "create", {"gpu1": lost, "gpu2": request})
@@ -116,16 +119,18 @@ def test_a_busy_node_is_waited_for_and_told_so_or_given_up(cluster: Cluster) -> 
     assert impatient["gpu1"].message == (
         "srun failed (status 1): srun: error: Unable to allocate resources: Requested nodes are busy"
     )
-    told: list[HostResult] = []
+    results: list[HostResult] = []
 
-    def on_host(one: HostResult) -> None:
-        told.append(one)
-        if one.message:
+    def on_host(host_result: HostResult) -> None:
+        results.append(host_result)
+        if host_result.message:
             cluster.ask("scancel", job)
 
     (result,) = engine(cluster).run(NodeTask("detect", {"gpu1": {}}), on_host)
     assert result.state == "done"
-    assert ("waiting", "queued by Slurm: Resources") in [(one.state, one.message) for one in told]
+    assert ("waiting", "queued by Slurm: Resources") in [
+        (host_result.state, host_result.message) for host_result in results
+    ]
     spare = engine(cluster, options=("reservation=nothing",))
     refused, _ = serve(spare, "detect", {"gpu1": {}})
     assert "eservation" in refused["gpu1"].message
@@ -158,8 +163,8 @@ def test_ctrl_c_cancels_jobs_at_work_and_in_the_queue_and_the_program_may_clean_
 
 
 def test_what_a_listener_raises_comes_back_when_the_jobs_are_cancelled(cluster: Cluster) -> None:
-    def closed(one: HostResult) -> None:
-        if one.state == "running":
+    def closed(result: HostResult) -> None:
+        if result.state == "running":
             raise BrokenPipeError
 
     who = engine(cluster, packed("import time; time.sleep(600)"))

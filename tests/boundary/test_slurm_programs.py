@@ -39,13 +39,18 @@ def engine(path: Path, **options: Any) -> Slurm:
 
 
 def serve(who: Slurm, *hosts: str, action: Any = "detect") -> dict[str, HostResult]:
-    return {one.host: one for one in who.run(NodeTask(action, {host: {} for host in hosts}), lambda _: None)}
+    return {
+        result.host: result
+        for result in who.run(NodeTask(action, {host: {} for host in hosts}), lambda _: None)
+    }
 
 
 def why(path: Path) -> tuple[str, str]:
     with pytest.raises(UsageError) as caught:
         engine(path).hosts()
-    return caught.value.code, " ".join([caught.value.message, *(one.text for one in caught.value.because)])
+    return caught.value.code, " ".join(
+        [caught.value.message, *(reason.text for reason in caught.value.because)]
+    )
 
 
 def test_where_slurm_is_missing_or_silent_it_is_a_usage_error(
@@ -155,8 +160,8 @@ echo '{{"ok": true}}'
     program(path, "srun", text)
     requests = {name: {"name": name} for name in names}
     results = engine(path, forks=3).run(NodeTask("create", requests, check=True), lambda _: None)
-    assert [one.state for one in results] == ["done"] * 12
+    assert [result.state for result in results] == ["done"] * 12
     for name in names:
-        told = (path / f"request-{name}").read_text(encoding="utf-8")
-        assert told.startswith(mine)
-        assert json.loads(told)["request"] == {"name": name, "check": True}
+        message = (path / f"request-{name}").read_text(encoding="utf-8")
+        assert message.startswith(mine)
+        assert json.loads(message)["request"] == {"name": name, "check": True}

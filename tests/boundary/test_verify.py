@@ -520,8 +520,8 @@ def test_a_python_outside_environments_is_gpuenvs_own_where_gpuenv_is_installed(
 
 def test_an_active_environment_comes_before_the_only_one(environment: Environment, tmp_path: Path) -> None:
     chosen = tmp_path / "made"
-    found = locate(None, {"VIRTUAL_ENV": str(environment.path)}, _none, choose=lambda: chosen)
-    assert found.root == environment.path
+    python = locate(None, {"VIRTUAL_ENV": str(environment.path)}, _none, choose=lambda: chosen)
+    assert python.root == environment.path
 
 
 def test_a_python_outside_environments_stands_for_itself(tmp_path: Path) -> None:

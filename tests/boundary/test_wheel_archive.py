@@ -132,16 +132,16 @@ def test_a_directory_that_points_outside_the_file_is_broken(shop: WheelShop, cli
 
 def test_a_member_that_says_it_is_smaller_than_it_is_is_broken(shop: WheelShop, client: HttpClient) -> None:
     bomb = wheel_bytes(members={"torch/version.py": bytes(1 << 20)})
-    place = bomb.index(b"torch/version.py", bomb.index(b"PK\x01\x02")) - 46
-    content = bomb[: place + 24] + (100).to_bytes(4, "little") + bomb[place + 28 :]
+    location = bomb.index(b"torch/version.py", bomb.index(b"PK\x01\x02")) - 46
+    content = bomb[: location + 24] + (100).to_bytes(4, "little") + bomb[location + 28 :]
     with pytest.raises(WheelProblem) as caught, opened(shop, client, content) as wheel:
         wheel.read("torch/version.py", limit=1000)
     assert caught.value.fault == "broken"
 
 
 def test_an_encrypted_member_is_unreadable(shop: WheelShop, client: HttpClient) -> None:
-    place = SMALL.index(b"torch/version.py", SMALL.index(b"PK\x01\x02")) - 46
-    content = SMALL[: place + 8] + b"\x01" + SMALL[place + 9 :]
+    location = SMALL.index(b"torch/version.py", SMALL.index(b"PK\x01\x02")) - 46
+    content = SMALL[: location + 8] + b"\x01" + SMALL[location + 9 :]
     assert fault_of(shop, client, content) == "unreadable"
 
 

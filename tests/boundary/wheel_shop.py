@@ -68,11 +68,11 @@ class WheelShop:
 
 
 def _parse_range(wanted: str, length: int) -> tuple[int, int]:
-    found = re.fullmatch(r"bytes=(\d*)-(\d*)", wanted)
-    assert found, wanted
-    if not found[1]:
-        return max(0, length - int(found[2])), length - 1
-    return int(found[1]), min(int(found[2] or length - 1), length - 1)
+    match = re.fullmatch(r"bytes=(\d*)-(\d*)", wanted)
+    assert match, wanted
+    if not match[1]:
+        return max(0, length - int(match[2])), length - 1
+    return int(match[1]), min(int(match[2] or length - 1), length - 1)
 
 
 def _answer(request: BaseHTTPRequestHandler, status: int, headers: dict[str, str], body: bytes) -> None:

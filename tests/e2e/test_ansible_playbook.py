@@ -38,8 +38,8 @@ def lab(tmp_path: Path) -> Lab:
     return Lab(tmp_path)
 
 
-def with_pythons(one: Machine) -> Machine:
-    return replace(one, pythons=HERE)
+def with_pythons(item: Machine) -> Machine:
+    return replace(item, pythons=HERE)
 
 
 def plan(maker: Program, *words: str | Path) -> Done:
@@ -79,8 +79,8 @@ def test_each_group_gets_its_environment_once_and_it_is_proved(
         "p100": gpu_machine("580.95.05", "Tesla P100"),
         "worn": gpu_machine("580.95.05", "Tesla P100"),
     }
-    for name, one in saved.items():
-        save(tmp_path / "saved", name, with_pythons(one))
+    for name, item in saved.items():
+        save(tmp_path / "saved", name, with_pythons(item))
     folder = tmp_path / "out"
     done = plan(maker, "--machines", tmp_path / "saved", "-o", folder)
     assert done.status == 0, done.err
@@ -95,7 +95,7 @@ def test_each_group_gets_its_environment_once_and_it_is_proved(
     assert {host: counts["changed"] for host, counts in recap.items()} == dict.fromkeys(gpus, 1), printed
     assert not any(lab.environment(host, "torch").exists() for host in gpus)
     recap, printed = play(lab, network, folder)
-    assert {host: (one["changed"], one["failed"]) for host, one in recap.items()} == {
+    assert {host: (entry["changed"], entry["failed"]) for host, entry in recap.items()} == {
         "b200": (1, 0), "p100": (1, 0), "worn": (1, 1),
     }, printed  # fmt: skip
     assert f"{P100.name}: matmul" in printed
@@ -103,7 +103,7 @@ def test_each_group_gets_its_environment_once_and_it_is_proved(
         "b200": "2.15.0+cu130", "p100": "2.14.1+cu126", "worn": "2.14.1+cu126",
     }  # fmt: skip
     recap, printed = play(lab, network, folder, "--limit", "!worn")
-    assert {host: (one["changed"], one["failed"]) for host, one in recap.items()} == {
+    assert {host: (entry["changed"], entry["failed"]) for host, entry in recap.items()} == {
         "b200": (0, 0), "p100": (0, 0),
     }, printed  # fmt: skip
 
@@ -119,7 +119,9 @@ def test_a_plan_of_no_named_machine_is_for_the_hosts_that_it_is_run_on(
     lab.write(lab.local("one", more=torch_with(P100)), lab.local("two"))
     chosen = ("-e", "gpuenv_hosts=one", "-e", "gpuenv_name=paper")
     recap, printed = play(lab, network, tmp_path / "out", *chosen)
-    assert {host: (one["changed"], one["failed"]) for host, one in recap.items()} == {"one": (1, 0)}, printed
+    assert {host: (entry["changed"], entry["failed"]) for host, entry in recap.items()} == {"one": (1, 0)}, (
+        printed
+    )
     record = lab.environment("one", "paper") / "gpuenv.json"
     before = record.read_text(encoding="utf-8")
     record.write_text(before.replace('"fingerprint": "', '"fingerprint": "another'), encoding="utf-8")

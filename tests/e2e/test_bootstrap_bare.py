@@ -72,13 +72,13 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         index.publish(tiny_torch(folder / "torch", f"{TORCH}+cpu"), "pytorch", "cpu")
         index.publish(tiny_torchvision(folder / "torch", "0.29.1+cpu"), "pytorch", "cpu")
         ChannelServer(site).publish("conda-forge", _channel(tool), under="/anaconda/cloud")
-        one = Lab(_folder(folder / "given"), index, site, tool)
-        (one.folder / "lab.toml").write_text(_lab_toml(index, site), encoding="utf-8")
+        item = Lab(_folder(folder / "given"), index, site, tool)
+        (item.folder / "lab.toml").write_text(_lab_toml(index, site), encoding="utf-8")
         program = make_program(folder / "user")
-        for words in (("-o", one.script), ("-o", one.pinned, "--pin")):
-            done = program.run("bootstrap", "--from", one.folder / "lab.toml", *words)
+        for words in (("-o", item.script), ("-o", item.pinned, "--pin")):
+            done = program.run("bootstrap", "--from", item.folder / "lab.toml", *words)
             assert (done.status, done.err) == (0, f"wrote {words[1]}\n")
-        yield one
+        yield item
 
 
 def _folder(path: Path) -> Path:
@@ -161,8 +161,8 @@ def test_a_machine_without_a_python_gets_what_the_lab_asks_for(lab: Lab, tmp_pat
     """
     bare = machine(lab, tmp_path)
     before = bare.files()
-    told = bootstrap(bare, lab.script, "--launcher")
-    assert told.splitlines()[-1] == "paper: /home/student/.local/bin/gpuenv run paper -- python"
+    message = bootstrap(bare, lab.script, "--launcher")
+    assert message.splitlines()[-1] == "paper: /home/student/.local/bin/gpuenv run paper -- python"
     assert torch_of(bare) == f"{TORCH}+cpu"
     assert not any("gpuenv" in path for _, path, _ in lab.index.asked)
     made = bare.files()
@@ -195,9 +195,9 @@ def test_killed_at_any_point_it_goes_on_where_it_was(lab: Lab, tmp_path: Path) -
     bare.variables["FAKE_TORCH"] = json.dumps({"faults": [["matmul", "cpu", "hang"]]})
     kill(bare, lab, record.exists)
     bare.variables.clear()
-    asked = len(lab.channel.asked)
+    requested = len(lab.channel.asked)
     bootstrap(bare, lab.script)
-    assert len(lab.channel.asked) == asked  # the Python was whole
+    assert len(lab.channel.asked) == requested  # the Python was whole
     assert torch_of(bare) == f"{TORCH}+cpu"
     bootstrap(bare, lab.script, "--uninstall", "--yes")
     assert bare.files() == before
@@ -260,8 +260,8 @@ def test_a_folder_with_all_in_it_needs_no_index(lab: Lab, tmp_path: Path) -> Non
     """What is there already and right is not fetched again, what is not right is replaced."""
     folder = lab.folder / "everything"
     program = make_program(tmp_path / "user")
-    asked = ("bootstrap", "--from", lab.folder / "lab.toml", "--pin", "-o", f"{folder}/")
-    done = program.run(*asked)
+    requested = ("bootstrap", "--from", lab.folder / "lab.toml", "--pin", "-o", f"{folder}/")
+    done = program.run(*requested)
     assert done.status == 0, done.err
     assert f"to fetch into {folder}/wheels\n" in done.err
     (folder / "bootstrap.sh").unlink()
@@ -269,7 +269,7 @@ def test_a_folder_with_all_in_it_needs_no_index(lab: Lab, tmp_path: Path) -> Non
     right = wheel.read_bytes()
     wheel.write_bytes(b"half of i")
     kept = {path: path.stat().st_mtime_ns for path in (folder / "wheels").iterdir()}
-    assert program.run(*asked).status == 0
+    assert program.run(*requested).status == 0
     assert wheel.read_bytes() == right
     again = {path for path, then in kept.items() if path.stat().st_mtime_ns != then}
     assert {path.name.partition("-")[0] for path in again} == {"torch", "gpuenv"}

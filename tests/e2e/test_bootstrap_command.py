@@ -36,8 +36,8 @@ def commands(script: str, home: Path) -> list[str]:
         [str(shutil.which("dash")), str(file), "--dry-run"],
         capture_output=True, encoding="utf-8", check=True, env={"PATH": os.defpath, "HOME": str(home)},
     )  # fmt: skip
-    told = "would run, unless it is there and works: "
-    return [line.removeprefix(told) for line in done.stdout.splitlines() if line.startswith(told)]
+    message = "would run, unless it is there and works: "
+    return [line.removeprefix(message) for line in done.stdout.splitlines() if line.startswith(message)]
 
 
 def held(script: str, name: str) -> str:
@@ -66,7 +66,7 @@ def test_the_script_runs_create_with_the_options_given(program: Program) -> None
 def test_where_a_requirements_file_says_files_come_from_is_told(program: Program) -> None:
     (program.root / "work" / "r.txt").write_text("-i https://example.com/simple\nnumpy<2\n", encoding="utf-8")
     done = program.run("bootstrap", "-r", "r.txt", "--offline", "--json")
-    assert "requirements-file" in [one["code"] for one in done.envelope["warnings"]]
+    assert "requirements-file" in [item["code"] for item in done.envelope["warnings"]]
     assert "numpy<2" in done.data["script"]
 
 
@@ -78,9 +78,9 @@ def test_it_is_written_so_that_it_can_be_run(program: Program) -> None:
     assert written.err.splitlines()[-1] == f"wrote {file}"
     assert file.read_text(encoding="utf-8") == printed.out
     assert os.access(file, os.X_OK)
-    asked = program.run("bootstrap", "--offline", "--json")
-    assert asked.data == {"script": printed.out, "environments": ["torch"]}
-    assert [one["code"] for one in asked.envelope["warnings"]] == ["no-micromamba"]
+    requested = program.run("bootstrap", "--offline", "--json")
+    assert requested.data == {"script": printed.out, "environments": ["torch"]}
+    assert [item["code"] for item in requested.envelope["warnings"]] == ["no-micromamba"]
 
 
 @pytest.fixture(scope="module")
@@ -133,10 +133,10 @@ def test_what_an_index_has_of_its_own_is_locked_from_there(program: Program, nee
 def test_an_index_that_lacks_what_gpuenv_needs_is_refused(program: Program, server: IndexServer) -> None:
     """It would fail on each machine: nothing is written."""
     file = program.root / "work" / "boot.sh"
-    asked = ("bootstrap", "--mirror", f"{server.url}/empty", "-o", file, "--json")
-    done = program.run(*asked)
+    requested = ("bootstrap", "--mirror", f"{server.url}/empty", "-o", file, "--json")
+    done = program.run(*requested)
     assert (done.status, done.error["code"]) == (3, "gpuenv-needs")
-    assert "or put the files next to the script: -o DIR/" in [one["text"] for one in done.error["fixes"]]
+    assert "or put the files next to the script: -o DIR/" in [item["text"] for item in done.error["fixes"]]
     assert not file.exists()
 
 
@@ -144,7 +144,7 @@ def test_an_index_that_can_not_be_read_is_no_index(program: Program) -> None:
     for words in ((), ("--mirror", "http://127.0.0.1:1/simple")):
         done = program.run("bootstrap", *words, "--json")
         assert (done.status, done.error["code"]) == (4, "index-unreachable")
-        assert any("--offline" in one["text"] for one in done.error["fixes"])
+        assert any("--offline" in item["text"] for item in done.error["fixes"])
     assert program.run("bootstrap", "--mirror", "http://127.0.0.1:1/simple", "--offline").status == 0
 
 
@@ -187,9 +187,9 @@ def test_the_newest_micromamba_that_tar_unpacks_is_in_the_script(program: Progra
 
 
 def test_a_machine_can_not_be_described_unless_it_is_decided_here(program: Program) -> None:
-    asked = ("bootstrap", "torch", "--driver", "570.133.07", "--gpu", "8.6", "--offline")
-    assert program.run(*asked).status == 2
-    assert program.run(*asked, "--json").error["fixes"][0]["text"] == "decide now for that machine: --pin"
+    requested = ("bootstrap", "torch", "--driver", "570.133.07", "--gpu", "8.6", "--offline")
+    assert program.run(*requested).status == 2
+    assert program.run(*requested, "--json").error["fixes"][0]["text"] == "decide now for that machine: --pin"
 
 
 @pytest.fixture
@@ -202,14 +202,14 @@ def torch(server: IndexServer, tmp_path: Path) -> str:
 def test_pinned_it_holds_the_lock_of_a_plan(
     program: Program, mirrors: tuple[str, ...], server: IndexServer, torch: str
 ) -> None:
-    asked = (f"torch=={torch}", "--cuda", "cpu", "--python", RUNNING, *mirrors)
-    done = program.run("bootstrap", "--pin", *asked)
+    requested = (f"torch=={torch}", "--cuda", "cpu", "--python", RUNNING, *mirrors)
+    done = program.run("bootstrap", "--pin", *requested)
     assert done.status == 0, done.err
-    lock = program.run("plan", "--format", "pylock.toml", *asked)
+    lock = program.run("plan", "--format", "pylock.toml", *requested)
     assert held(done.out, "1.pylock.toml") == lock.out
     assert '1) "$@" torch --from-lock "$place/files"/1.pylock.toml --python ' in done.out
     assert f"asked_pythons={RUNNING}\n" in done.out
-    assert program.run("plan", "--format", "bootstrap", *asked).out == done.out
+    assert program.run("plan", "--format", "bootstrap", *requested).out == done.out
 
 
 @pytest.mark.parametrize(
@@ -285,8 +285,8 @@ def lab(program: Program, server: IndexServer, torch: str) -> Path:
     (folder / "lab.toml").write_text(LAB + own, encoding="utf-8")
     (folder / "course.yml").write_text(f"dependencies:\n  - pytorch={torch}\n", encoding="utf-8")
     (folder / "wheels").mkdir()
-    asked = (f"torch=={torch}", "--cuda", "cpu", "--python", RUNNING, "--mirror", server.pytorch)
-    locked = program.run("plan", *asked, "--mirror", server.pypi, "--format", "pylock.toml")
+    requested = (f"torch=={torch}", "--cuda", "cpu", "--python", RUNNING, "--mirror", server.pytorch)
+    locked = program.run("plan", *requested, "--mirror", server.pypi, "--format", "pylock.toml")
     assert locked.status == 0, locked.err
     (folder / "pylock.toml").write_text(locked.out, encoding="utf-8")
     return folder / "lab.toml"
@@ -296,23 +296,25 @@ def lab(program: Program, server: IndexServer, torch: str) -> Path:
 def test_a_labs_script_has_all_its_environments_and_what_they_need(program: Program, lab: Path) -> None:
     done = program.run("bootstrap", "--from", lab, "--offline")
     assert done.status == 0, done.err
-    place, options = (
+    where, options = (
         f"{program.home}/.local/share/gpuenv/bootstrap/files",
         f"--python {RUNNING} --cuda cpu --mirror lab",
     )
     wheels = f"--find-links {program.home}/wheels"
     assert commands(done.out, program.home) == [
         f"gpuenv create paper torch=={TORCH} {options} --offline --no-verify --yes",
-        f"gpuenv create course -f {place}/2.environment.yml {options} {wheels} --offline --no-verify --yes",
-        f"gpuenv create exact --from-lock {place}/3.pylock.toml {options} --offline --no-verify --yes",
+        f"gpuenv create course -f {where}/2.environment.yml {options} {wheels} --offline --no-verify --yes",
+        f"gpuenv create exact --from-lock {where}/3.pylock.toml {options} --offline --no-verify --yes",
     ]
     assert held(done.out, "2.environment.yml") == (lab.parent / "course.yml").read_text(encoding="utf-8")
     assert held(done.out, "3.pylock.toml") == (lab.parent / "pylock.toml").read_text(encoding="utf-8")
     assert 'name = "lab"' in held(done.out, "config.toml")
     assert f"wanted_gpuenv='gpuenv {__version__}'\n" in done.out
     assert "launcher=yes\n" in done.out
-    one = program.run("bootstrap", "--from", lab, "--name", "paper", "torch", "--offline", "--python", "3.10")
-    assert commands(one.out, program.home) == [
+    item = program.run(
+        "bootstrap", "--from", lab, "--name", "paper", "torch", "--offline", "--python", "3.10"
+    )
+    assert commands(item.out, program.home) == [
         "gpuenv create paper torch --python 3.10 --cuda cpu --mirror lab --offline --no-verify --yes"
     ]
 
@@ -323,10 +325,10 @@ def create(program: Program, lab: Path, *words: str) -> Done:
 
 def test_a_labs_environments_are_made_here_too(program: Program, lab: Path) -> None:
     """All that are not there yet, with what the file says and the lab's own mirrors."""
-    one = create(program, lab, "exact", "--json")
-    assert one.status == 0, one.out
-    assert [package["version"] for package in one.data["packages"]] == [f"{TORCH}+cpu"]
-    assert one.data["verify"] is None
+    item = create(program, lab, "exact", "--json")
+    assert item.status == 0, item.out
+    assert [package["version"] for package in item.data["packages"]] == [f"{TORCH}+cpu"]
+    assert item.data["verify"] is None
     done = create(program, lab)
     assert done.status == 0, done.err
     assert "`exact` already exists\n" in done.err

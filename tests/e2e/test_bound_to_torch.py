@@ -83,7 +83,7 @@ def test_a_host_that_is_down_is_asked_once_and_named(
     refused = user.run("plan", "torch", "torch-scatter", "--json", *H100, *mirrors)
     assert (refused.status, refused.error["code"]) == (4, "index-unread")
     assert "could not be reached, so it is not known whether" in refused.error["message"]
-    assert any("torch-2.14.0+cu126.html" in one["text"] for one in refused.error["because"])
+    assert any("torch-2.14.0+cu126.html" in item["text"] for item in refused.error["because"])
     assert not any("torch-2.13.0" in path for path in shop.asked)
 
 
@@ -138,7 +138,7 @@ def test_a_wheel_made_for_the_torch_that_is_there_is_installed_later(
     assert user.run("create", "graphs", *words, "--yes", "--no-verify", *UV, *mirrors).status == 0
     done = user.run("install", "graphs", "torch-scatter", "--yes", "--no-verify", "--json")
     assert done.status == 0, done.out
-    assert [one["name"] for one in done.data["changes"]] == ["torch-scatter"], done.out
+    assert [item["name"] for item in done.data["changes"]] == ["torch-scatter"], done.out
     (installed,) = (user.environments / "graphs").rglob("torch_scatter-2.1.2+pt212cpu.dist-info")
     assert (installed / "direct_url.json").is_file()
     kept = json.loads((user.environments / "graphs" / "gpuenv.json").read_text())["plan"]

@@ -44,11 +44,11 @@ def test_what_commands_keep_is_listed_and_removed(
     assert program.run("cache", "dir").out == f"{cache}\n"
     (cache / "private").mkdir(exist_ok=True)
     (cache / "private" / "tmpab_cd123.toml").write_text("left by a kill")
-    told = program.run("cache", "size", "--json").data
-    sizes = {part["name"]: part["size"] for part in told["parts"]}
+    answer = program.run("cache", "size", "--json").data
+    sizes = {part["name"]: part["size"] for part in answer["parts"]}
     assert sizes["wheels"] == 5000
     assert sizes["pages"] > 0
-    assert told["size"] == sum(sizes.values()) == told["freed"]
+    assert answer["size"] == sum(sizes.values()) == answer["freed"]
     shown = program.run("cache", "size")
     assert "wheels" in shown.out
     assert "5 kB" in shown.out
@@ -75,27 +75,27 @@ def test_what_is_not_gpuenvs_stays(program: Program, cache: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("mine")
     (cache / "channels").symlink_to(elsewhere.parent)
-    told = program.run("cache", "clean", "--yes", "--json").data
-    assert [part["name"] for part in told["removed"]] == ["wheels"]
+    answer = program.run("cache", "clean", "--yes", "--json").data
+    assert [part["name"] for part in answer["removed"]] == ["wheels"]
     assert not (cache / "wheels" / DIGEST).exists()
     assert all(path.read_text() == "mine" for path in (*own, elsewhere))
 
 
 def test_uvs_own_cache_is_only_emptied_where_that_is_said(program: Program, cache: Path) -> None:
     """Also where it lies in gpuenv's."""
-    for place in (program.root / "uv-cache", cache / "uv"):
-        uv = program.with_(UV_CACHE_DIR=str(place))
-        kept = place / "archive-v0" / "x" / "file"
+    for location in (program.root / "uv-cache", cache / "uv"):
+        uv = program.with_(UV_CACHE_DIR=str(location))
+        kept = location / "archive-v0" / "x" / "file"
         kept.parent.mkdir(parents=True)
         kept.write_text("uv's")
-        told = uv.run("cache", "size", "--json").data
-        assert told["uv"]["dir"] == str(place)
-        assert told["uv"]["size"] >= 4
+        answer = uv.run("cache", "size", "--json").data
+        assert answer["uv"]["dir"] == str(location)
+        assert answer["uv"]["size"] >= 4
         assert uv.run("cache", "clean", "--yes").status == 0
         assert kept.exists()
         done = uv.run("cache", "clean", "--yes", "--uv", "--json")
         assert done.status == 0, done.err
-        assert done.data["uv"]["dir"] == str(place)
+        assert done.data["uv"]["dir"] == str(location)
         assert not kept.exists()
 
 
@@ -103,11 +103,11 @@ def test_a_file_of_two_names_counts_once(program: Program, cache: Path) -> None:
     """What an environment has as well is not freed."""
     wheel = store(cache)
     os.link(wheel, wheel.with_name("again.whl"))
-    told = program.run("cache", "size", "--json").data
-    assert (told["size"], told["freed"]) == (5000, 5000)
+    answer = program.run("cache", "size", "--json").data
+    assert (answer["size"], answer["freed"]) == (5000, 5000)
     os.link(wheel, program.root / "in-an-environment")
-    told = program.run("cache", "size", "--json").data
-    assert (told["size"], told["freed"]) == (5000, 0)
+    answer = program.run("cache", "size", "--json").data
+    assert (answer["size"], answer["freed"]) == (5000, 0)
 
 
 def test_what_a_running_command_uses_stays(

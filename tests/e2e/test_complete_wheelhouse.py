@@ -49,8 +49,8 @@ def check_made(program: Program, wheelhouse: Path, manager: str, *words: str) ->
         "--no-verify", "--find-links", wheelhouse, *words, timeout_s=100,
     )  # fmt: skip
     assert done.status == 0, (done.out[-3000:], done.err[-2000:])
-    found = installed(program.environments / "trial")
-    assert found == {"torch": "2.14.1+cpu", "mylib": "2.0", "tinydep": "1.0"}
+    value = installed(program.environments / "trial")
+    assert value == {"torch": "2.14.1+cpu", "mylib": "2.0", "tinydep": "1.0"}
 
 
 @BOTH

@@ -28,8 +28,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         keep=lambda row: row["torch"] == "2.8.0" and row["channel"] == "conda-forge",
         scratch=tmp_path_factory.mktemp("world"),
     )
-    with serve_mirror(world) as one:
-        yield one
+    with serve_mirror(world) as item:
+        yield item
 
 
 @pytest.fixture
@@ -39,8 +39,8 @@ def user(program: Program, site: Site) -> Program:
 
 
 def create(user: Program, *more: str, name: str = "trial") -> Done:
-    asked = ("--manager", "rattler", "--channel", "conda-forge", "--mirror", "lab", "--yes", "--json")
-    return user.run("create", name, "torch", *more, *asked)
+    requested = ("--manager", "rattler", "--channel", "conda-forge", "--mirror", "lab", "--yes", "--json")
+    return user.run("create", name, "torch", *more, *requested)
 
 
 def test_a_conda_environment_lives_from_create_to_remove(user: Program) -> None:

@@ -109,7 +109,9 @@ def row_planned(plan: Plan, channel: str) -> dict[str, Any]:
     torch = plan.packages[0]
     wanted = (channel, torch.version, torch.variant, torch.subdir)
     (row,) = [
-        one for one in ROWS if (one["channel"], one["torch"], one["variant"], one["platform"]) == wanted
+        entry
+        for entry in ROWS
+        if (entry["channel"], entry["torch"], entry["variant"], entry["platform"]) == wanted
     ]
     return row
 
@@ -125,7 +127,7 @@ def test_a_machine_gets_a_build_that_runs_on_it_or_a_refusal(desk: Desk, name: s
     assert isinstance(outcome, Plan), outcome
     row = row_planned(outcome, channel)
     assert row in rows
-    assert Version(row["torch"]) == max(Version(one["torch"]) for one in rows)
+    assert Version(row["torch"]) == max(Version(entry["torch"]) for entry in rows)
     assert f"cp{outcome.python.replace('.', '')}" in row["pythons"]
     assert (outcome.variant == "cpu") == table.machine.without_gpu
 
@@ -144,7 +146,7 @@ def test_the_solver_is_told_the_very_build(desk: Desk, name: str, channel: str) 
     assert set(row["requires"]) <= set(plan.conda.specs)
     assert f"python {plan.python}.*" in plan.conda.specs
     assert "pip" in plan.conda.specs
-    assert [one.name for one in plan.conda.channels] == row["channels"]
+    assert [item.name for item in plan.conda.channels] == row["channels"]
     driver = TABLES[name].machine.driver
     assert plan.conda.cuda == (str(driver.cuda) if driver else None)
 
@@ -223,8 +225,8 @@ def test_a_channel_that_a_mirror_lacks_is_read_at_its_own_place(desk: Desk) -> N
     plan = desk.plan(TABLES[H100_535], channel="pytorch", mirrors=("tuna",))
     assert channels_in(plan.steps[0].argv) == [f"{TUNA}/pytorch", f"{OFFICIAL}/nvidia", f"{TUNA}/conda-forge"]
     assert plan.conda is not None
-    assert [one.name for one in plan.conda.channels] == ["pytorch", "nvidia", "conda-forge"]
-    assert all(one.urls[-1].startswith(OFFICIAL) for one in plan.conda.channels)
+    assert [channel.name for channel in plan.conda.channels] == ["pytorch", "nvidia", "conda-forge"]
+    assert all(channel.urls[-1].startswith(OFFICIAL) for channel in plan.conda.channels)
 
 
 def test_the_next_mirror_stands_in(desk: Desk) -> None:
@@ -266,10 +268,15 @@ def with_file(desk: Desk, text: str, **options: Any) -> Plan:
 def test_a_file_is_the_request_for_a_conda_tool(desk: Desk) -> None:
     plan = with_file(desk, FILE, channel="pytorch")
     assert plan.conda is not None
-    assert [one.version for one in plan.packages] == ["2.1.2", "0.16.2"]
+    assert [package.version for package in plan.packages] == ["2.1.2", "0.16.2"]
     assert plan.python == "3.10"
     assert "samtools>=1.9" in plan.conda.specs
-    assert [one.name for one in plan.conda.channels] == ["pytorch", "nvidia", "conda-forge", "bioconda"]
+    assert [channel.name for channel in plan.conda.channels] == [
+        "pytorch",
+        "nvidia",
+        "conda-forge",
+        "bioconda",
+    ]
     assert plan.requirements == ("timm==0.9.12",)
     assert "timm==0.9.12" in plan.steps[-1].argv
     assert dict(plan.conda.kept) == {"name": "paper", "variables": {"OMP_NUM_THREADS": 4}}
@@ -281,7 +288,7 @@ def test_a_files_channels_on_a_mirror_become_names_that_lead_there(desk: Desk) -
     )
     plan = with_file(desk, text, channel="pytorch")
     assert plan.conda is not None
-    names = {one.name: one.urls for one in plan.conda.channels}
+    names = {channel.name: channel.urls for channel in plan.conda.channels}
     assert names["pytorch"] == (f"{TUNA}/pytorch",)
     assert names["bioconda"] == (f"{TUNA}/bioconda",)
     assert names["https://lab.example.com/c"] == ("https://lab.example.com/c",)
@@ -293,9 +300,11 @@ def test_what_opens_a_channel_is_in_the_command_and_nowhere_else(desk: Desk, sec
     plan = with_file(desk, FILE.replace("bioconda", f"https://{secret}"), channel="pytorch")
     assert f"https://{secret}" in channels_in(plan.steps[0].argv)
     data = render_plan_data(plan)
-    told = json.dumps({**data, "steps": [step["why"] for step in data["steps"]]}) + render_environment(plan)
-    assert "secret" not in told
-    assert "lab.example.com" in told
+    message = json.dumps({**data, "steps": [step["why"] for step in data["steps"]]}) + render_environment(
+        plan
+    )
+    assert "secret" not in message
+    assert "lab.example.com" in message
 
 
 def test_defaults_are_never_among_the_channels(desk: Desk) -> None:
@@ -303,7 +312,7 @@ def test_defaults_are_never_among_the_channels(desk: Desk) -> None:
     listed = f"[defaults, nodefaults, {TUNA.replace('/cloud', '/pkgs/main')}]"
     plan = with_file(desk, FILE.replace("[pytorch, nvidia, bioconda]", listed), channel="conda-forge")
     assert plan.conda is not None
-    assert [one.name for one in plan.conda.channels] == ["conda-forge"]
+    assert [channel.name for channel in plan.conda.channels] == ["conda-forge"]
 
 
 # on the command line
@@ -344,7 +353,9 @@ def test_a_conda_package_has_channel_build_and_subdir_in_place_of_a_file(
 
 def test_the_same_data_comes_from_the_library(desk: Desk) -> None:
     packages = render_plan_data(desk.plan(TABLES[H100_535], channel="conda-forge"))["packages"]
-    assert [("filename" in one, one["channel"]) for one in packages] == [(False, "conda-forge")] * 2
+    assert [("filename" in package, package["channel"]) for package in packages] == [
+        (False, "conda-forge")
+    ] * 2
 
 
 def put(program: Program, *names: str) -> None:

@@ -121,7 +121,7 @@ def read_back_pixi(plan: Plan) -> Asked:
     document = tomllib.loads(render_pixi_of_conda(plan))
     (subdir,) = document["workspace"]["platforms"]
     cuda = document.get("system-requirements", {}).get("cuda")
-    specs = [f"{name} {_fields(told)}" for name, told in document["dependencies"].items()]
+    specs = [f"{name} {_fields(answer)}" for name, answer in document["dependencies"].items()]
     return Asked(document["workspace"]["channels"], specs, subdir, cuda)
 
 
@@ -138,11 +138,11 @@ def test_the_file_solves_to_the_planned_build(
         return
     torch = plan.packages[0]
     solved = solve(read_back(plan), channels)
-    found = solved["pytorch"]
-    build = str(found.build)
+    value = solved["pytorch"]
+    build = str(value.build)
     variant = str(torch.variant)
     mark = "cpu" if variant == "cpu" else variant.removeprefix("cu")
-    assert (str(found.version), mark in build.replace(".", "")) == (torch.version, True), build
+    assert (str(value.version), mark in build.replace(".", "")) == (torch.version, True), build
     assert ("cpu" in build) == (variant == "cpu")
     for companion in plan.packages[1:]:
         assert str(solved[companion.name].version) == companion.version
@@ -158,7 +158,7 @@ def test_pixi_toml_solves_to_the_same_set(
     plan = plans[name]
     if plan is None:
         return
-    by_conda, by_pixi = (solve(asked, channels) for asked in (read_back(plan), read_back_pixi(plan)))
+    by_conda, by_pixi = (solve(requested, channels) for requested in (read_back(plan), read_back_pixi(plan)))
     assert {name: record.file_name for name, record in by_pixi.items()} == {
         name: record.file_name for name, record in by_conda.items()
     }

@@ -102,9 +102,9 @@ def test_a_refusal_says_which_files_there_are(shared: Program, mirrors: tuple[st
     words = ("torch==1.11.0", "--cuda", "10.2", "--python", "3.11")
     done = shared.run("plan", *words, "--json", *machine, *mirrors)
     assert done.status == 3
-    told = json.dumps(done.error)
-    assert "3.11" in told or "8.6" in told
-    assert "1.11.0" in told
+    message = json.dumps(done.error)
+    assert "3.11" in message or "8.6" in message
+    assert "1.11.0" in message
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_a_machine_without_gpu_gets_a_cpu_build_and_is_told(
     done = program.run("plan", "--json", *mirrors)
     assert done.torch == "2.15.0+cpu"
     assert done.envelope["warnings"]
-    told = program.run("plan", *mirrors)
-    assert "CPU" in told.out.splitlines()[0]
+    answer = program.run("plan", *mirrors)
+    assert "CPU" in answer.out.splitlines()[0]
 
 
 def test_only_the_devices_that_are_named_count(shared: Program, mirrors: tuple[str, ...]) -> None:

@@ -42,12 +42,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def unpacked(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    place = tmp_path_factory.mktemp("another place")
+    path = tmp_path_factory.mktemp("another place")
     with tarfile.open(sdist) as members:
-        members.extractall(place, filter="data")
-    (source,) = place.iterdir()
+        members.extractall(path, filter="data")
+    (source,) = path.iterdir()
     yield source
-    shutil.rmtree(place)
+    shutil.rmtree(path)
 
 
 def test_the_wheel_is_the_same_bytes_from_the_sdist_elsewhere_and_another_day(

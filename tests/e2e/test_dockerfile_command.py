@@ -58,9 +58,9 @@ def test_the_whole_set_is_named_with_hashes(
 
 
 def test_plan_has_it_as_a_format(program: Program, mirrors: tuple[str, ...]) -> None:
-    one = dockerfile(program, mirrors, *GPUS).out
+    item = dockerfile(program, mirrors, *GPUS).out
     other = program.run("plan", *WANTED, *mirrors, *GPUS, "--format", "dockerfile").out
-    assert other.replace("gpuenv plan --format dockerfile", "gpuenv dockerfile") == one
+    assert other.replace("gpuenv plan --format dockerfile", "gpuenv dockerfile") == item
 
 
 def test_what_lies_beside_is_written_once(program: Program, mirrors: tuple[str, ...]) -> None:
@@ -88,7 +88,7 @@ def test_a_dockerfile_that_somebody_wrote_is_kept(program: Program, mirrors: tup
 def test_the_json_is_that_of_a_plan_with_the_text(program: Program, mirrors: tuple[str, ...]) -> None:
     data = dockerfile(program, mirrors, *GPUS, "--json").data
     assert data["dockerfile"].startswith("# torch 2.14.1+cu126")
-    assert [one["name"] for one in data["packages"]] == ["torch", "mylib", "tinydep"]
+    assert [item["name"] for item in data["packages"]] == ["torch", "mylib", "tinydep"]
 
 
 def test_what_this_machine_runs_does_not_count(program: Program, mirrors: tuple[str, ...]) -> None:
@@ -103,9 +103,9 @@ def test_what_this_machine_runs_does_not_count(program: Program, mirrors: tuple[
 
 def test_a_cpu_image_that_nobody_asked_for_is_told(program: Program, mirrors: tuple[str, ...]) -> None:
     wanted = ("torch==2.14.1", "--python", PYTHON)
-    told = program.run("dockerfile", *wanted, *mirrors)
-    assert "# a CPU build: torch will not use a GPU\n" in told.out
-    assert "specify the target, such as --gpu 8.6" in told.err
+    answer = program.run("dockerfile", *wanted, *mirrors)
+    assert "# a CPU build: torch will not use a GPU\n" in answer.out
+    assert "specify the target, such as --gpu 8.6" in answer.err
     assert "such as --gpu" not in program.run("dockerfile", *wanted, "--cuda", "cpu", *mirrors).err
 
 
@@ -160,5 +160,5 @@ def test_hadolint_finds_nothing(program: Program, mirrors: tuple[str, ...], more
     wanted = ("torch==2.14.1", "--cuda", "12.6", *GPUS, *more, *mirrors)
     assert program.run("dockerfile", *wanted, "-o", path).status == 0
     argv = [str(HADOLINT), "--no-color", path]
-    found = subprocess.run(argv, capture_output=True, encoding="utf-8", check=False)
-    assert (found.returncode, found.stdout) == (0, "")
+    process = subprocess.run(argv, capture_output=True, encoding="utf-8", check=False)
+    assert (process.returncode, process.stdout) == (0, "")

@@ -51,14 +51,14 @@ def test_pip_finds_every_file_where_it_is_told_to_look(
     pytest.importorskip("ensurepip")
     text = dockerfile(user, *mirrors)
     (tmp_path / "requirements.txt").write_text("\n".join(requirements(text)), encoding="utf-8")
-    place = tmp_path / "there"
-    argv = [sys.executable, "-m", "pip", "install", "--no-deps", "--require-hashes", "--target", str(place)]
+    path = tmp_path / "there"
+    argv = [sys.executable, "-m", "pip", "install", "--no-deps", "--require-hashes", "--target", str(path)]
     environ = {**user.environ, **arguments(text), "PIP_NO_CACHE_DIR": "1"}
     if "PIP_INDEX_URL" not in environ:  # pip's own default is the official index, whose replica is meant here
         environ["PIP_INDEX_URL"] = network.address("pypi")
     network.forget()
     argv += ["-r", str(tmp_path / "requirements.txt")]
     subprocess.run(argv, env=environ, check=True, capture_output=True)
-    assert len(list(place.glob("*.dist-info"))) == len(requirements(text))
-    asked = {name.removesuffix("_store") for name in network.files_from()}
-    assert not asked & {"tuna", "nju", "aliyun", "sjtu"} - set(mirrors)
+    assert len(list(path.glob("*.dist-info"))) == len(requirements(text))
+    requested = {name.removesuffix("_store") for name in network.files_from()}
+    assert not requested & {"tuna", "nju", "aliyun", "sjtu"} - set(mirrors)

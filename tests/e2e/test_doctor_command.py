@@ -83,8 +83,8 @@ class Lab:
 
     def installed(self) -> dict[str, str]:
         places = [str(path) for path in self.path.glob("lib/*/site-packages")]
-        found = {item.metadata["Name"].lower(): item.version for item in distributions(path=places)}
-        return {name: version for name, version in found.items() if name not in {"pip", "setuptools"}}
+        fields = {item.metadata["Name"].lower(): item.version for item in distributions(path=places)}
+        return {name: version for name, version in fields.items() if name not in {"pip", "setuptools"}}
 
     def files(self) -> dict[str, str]:
         """Return every file with its digest, but for what Python compiles."""
@@ -168,7 +168,7 @@ def test_a_cpu_build_becomes_the_cuda_build_of_the_same_torch(lab: Lab, installe
     done = lab.fix()
     assert done.status == 0, done.out + done.err
     assert lab.installed() == {"torch": "2.14.1+cu126", "torchvision": "0.29.1+cu126", "tinydep": "1.0"}
-    changes = [(one["name"], one["before"], one["after"]) for one in done.data["repair"]["changes"]]
+    changes = [(item["name"], item["before"], item["after"]) for item in done.data["repair"]["changes"]]
     assert changes == [
         ("torch", "2.14.1+cpu", "2.14.1+cu126"), ("torchvision", "0.29.1+cpu", "0.29.1+cu126")
     ]  # fmt: skip
@@ -234,9 +234,9 @@ def test_a_torch_over_another_becomes_one_torch(lab: Lab, installer: str) -> Non
     stale = shutil.copytree(own, site / "torch-2.13.0+cpu.dist-info")
     for name in ("METADATA", "RECORD"):
         (stale / name).write_text((own / name).read_text().replace("2.14.1+cu126", "2.13.0+cpu"))
-    told = lab.doctor("--json").envelope
-    assert told["error"]["code"] == "D44", told
-    assert "2.13.0+cpu, 2.14.1+cu126" in told["error"]["message"]
+    answer = lab.doctor("--json").envelope
+    assert answer["error"]["code"] == "D44", answer
+    assert "2.13.0+cpu, 2.14.1+cu126" in answer["error"]["message"]
     done = lab.fix()
     assert done.status == 0, done.out + done.err
     assert [path.name for path in site.glob("torch-*.dist-info")] == ["torch-2.14.1+cu126.dist-info"]
@@ -309,4 +309,4 @@ def test_an_environment_without_torch_is_told_so(lab: Lab) -> None:
     lab.install("tinydep")
     document = lab.doctor("--json").envelope
     assert document["error"]["code"] == "D39"
-    assert [one["id"] for one in document["data"]["checks"] if one["verdict"] == "problem"] == ["D39"]
+    assert [item["id"] for item in document["data"]["checks"] if item["verdict"] == "problem"] == ["D39"]

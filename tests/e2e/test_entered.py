@@ -32,10 +32,10 @@ echo "${VIRTUAL_ENV-none}|$PS1|${PIP_CONSTRAINT-none}|${UV_CONSTRAINT-none}|$PIP
 
 def needs(program: str) -> str:
     """Return where a program is; skip the test where it is not."""
-    found = shutil.which(program)
-    if found is None:
+    value = shutil.which(program)
+    if value is None:
         pytest.skip(f"no {program}")
-    return found
+    return value
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -120,11 +120,11 @@ def test_what_shells_already_had_comes_back(lived: Program, tmp_path: Path) -> N
     ],
 )  # fmt: skip
 def test_other_shells_get_the_line_to_run(lived: Program, shell: str, line: str) -> None:
-    told = lived.run("activate", "paper", "--shell", shell)
-    place = str(lived.environments / "paper" / "bin")
+    answer = lived.run("activate", "paper", "--shell", shell)
+    location = str(lived.environments / "paper" / "bin")
     if shell != "cmd":
-        place = place.replace("'", "''")
-    assert (told.status, told.out, told.err) == (0, line.format(place) + "\n", "")
+        location = location.replace("'", "''")
+    assert (answer.status, answer.out, answer.err) == (0, line.format(location) + "\n", "")
 
 
 def test_create_ends_with_a_line_that_works_when_pasted(program: Program, server: IndexServer) -> None:
@@ -160,9 +160,9 @@ def test_a_shell_without_a_terminal_reads_commands(lived: Program) -> None:
     shell = lived.with_(SHELL=needs("dash"))
     for words in (("shell", "paper", "--shell", needs("dash").rpartition("/")[2]), ("run", "paper")):
         here = shell.with_(PATH=f"{lived.bin}:{Path(needs('dash')).parent}")
-        told = here.run(*words, stdin='command -v python\necho "$VIRTUAL_ENV"\nexit 7\n')
+        answer = here.run(*words, stdin='command -v python\necho "$VIRTUAL_ENV"\nexit 7\n')
         root = lived.environments / "paper"
-        assert (told.status, told.out) == (7, f"{root}/bin/python\n{root}\n"), told.err
+        assert (answer.status, answer.out) == (7, f"{root}/bin/python\n{root}\n"), answer.err
 
 
 _ON_TERMINAL = """

@@ -52,8 +52,8 @@ def _wheels(server: IndexServer, tmp_path_factory: pytest.TempPathFactory) -> No
 
 def installed(environment: Path) -> dict[str, str]:
     places = [str(path) for path in environment.glob("lib/*/site-packages")]
-    found = {item.metadata["Name"].lower(): item.version for item in distributions(path=places)}
-    return {name: version for name, version in found.items() if name not in {"pip", "setuptools"}}
+    fields = {item.metadata["Name"].lower(): item.version for item in distributions(path=places)}
+    return {name: version for name, version in fields.items() if name not in {"pip", "setuptools"}}
 
 
 def record(environment: Path) -> dict[str, Any]:
@@ -106,10 +106,10 @@ def test_a_package_and_what_it_needs_come_beside_the_torch_that_is_there(
     done = change(program, "install", "paper", "mylib")
     assert done.status == 0, done.err
     assert installed(paper) == {"torch": "2.14.1+cpu", "mylib": "2.0", "tinydep": "2.0"}
-    assert [(one["name"], one["before"], one["after"]) for one in done.data["changes"]] == [
+    assert [(item["name"], item["before"], item["after"]) for item in done.data["changes"]] == [
         ("mylib", None, "2.0"), ("tinydep", None, "2.0")
     ]  # fmt: skip
-    assert all(one["size"] > 0 for one in done.data["changes"])
+    assert all(item["size"] > 0 for item in done.data["changes"])
     assert done.data["torch"] == {"before": "2.14.1+cpu", "after": "2.14.1+cpu"}
     kept = record(paper)
     assert (kept["verified"], kept["plan"]["asked"]["requirements"]) == (True, ["torch==2.14.1", "mylib"])
@@ -302,8 +302,8 @@ def test_an_environment_that_was_moved_by_hand_grows_where_it_is(program: Progra
 
 def kill_half_way(paper: Path) -> None:
     (site,) = paper.glob("lib/*/site-packages")
-    place = EnvironmentPaths(EnvironmentStore(paper.parent.parent), "paper", paper)
-    snapshot.take(place, (str(site),), ("torch", "mylib"))
+    environment = EnvironmentPaths(EnvironmentStore(paper.parent.parent), "paper", paper)
+    snapshot.take(environment, (str(site),), ("torch", "mylib"))
     for path in site.glob("torch-*/*"):
         path.unlink()
     (site / "mylib").mkdir()
@@ -317,7 +317,7 @@ def test_looking_leaves_a_killed_change_as_it_is_and_says_what_mends_it(
     kill_half_way(paper)
     half = files(paper)
     done = program.run("list", "--json")
-    assert [one["code"] for one in done.envelope["warnings"]] == ["change-interrupted"]
+    assert [item["code"] for item in done.envelope["warnings"]] == ["change-interrupted"]
     assert "gpuenv doctor paper --fix" in done.envelope["warnings"][0]["message"]
     looking = (
         ("run", "paper", "--", "python", "-V"), ("info", "paper"), ("export", "paper"), ("verify", "paper"),

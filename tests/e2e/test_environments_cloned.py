@@ -45,11 +45,11 @@ def wrong_hashes(root: Path) -> list[str]:
     wrong = []
     for record in root.glob("lib/*/site-packages/*.dist-info/RECORD"):
         for line in record.read_text(encoding="utf-8").splitlines():
-            path, told, size = line.rsplit(",", 2)
-            if told:
+            path, message, size = line.rsplit(",", 2)
+            if message:
                 content = (record.parent.parent / path).read_bytes()
                 digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-                wrong += [path] if (told, size) != (f"sha256={digest}", str(len(content))) else []
+                wrong += [path] if (message, size) != (f"sha256={digest}", str(len(content))) else []
     return wrong
 
 
@@ -102,15 +102,15 @@ def test_no_file_is_shared(program: Program, mirrors: tuple[str, ...]) -> None:
 def test_a_clone_can_lie_at_a_path_with_blanks(program: Program, mirrors: tuple[str, ...]) -> None:
     make_with_tool(program, mirrors, "paper")
     assert clone(program, "paper", "./a copy").status == 0
-    place = program.root / "work" / "a copy"
-    done = subprocess.run([place / "bin" / "tool"], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{place}\n"
+    location = program.root / "work" / "a copy"
+    done = subprocess.run([location / "bin" / "tool"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{location}\n"
     assert clone(program, "./a copy", "back").status == 0
     back = program.environments / "back"
-    assert mentions(back, str(place)) == []
+    assert mentions(back, str(location)) == []
     assert program.run("run", "back", "--", "tool").out == f"{back}\n"
     paths = {row["path"] for row in program.run("list", "--json").data["environments"]}
-    assert str(place) in paths
+    assert str(location) in paths
 
 
 def test_what_points_into_the_environment_is_rewritten(program: Program, mirrors: tuple[str, ...]) -> None:
@@ -128,8 +128,8 @@ def test_what_points_into_the_environment_is_rewritten(program: Program, mirrors
     (paper / "inner").symlink_to(source)
     assert clone(program, "paper", "second", "--no-verify").status == 0
     second = program.environments / "second"
-    told = program.run("run", "second", "--", "python", "-c", "import mine; print(mine.place)").out
-    assert told == f"{second}/src/mine/mine.py\n"
+    answer = program.run("run", "second", "--", "python", "-c", "import mine; print(mine.place)").out
+    assert answer == f"{second}/src/mine/mine.py\n"
     packages = second / "lib" / PYTHON / "site-packages"
     assert (packages / "other.pth").read_text(encoding="utf-8") == f"{paper}-other/src\n"
     url = json.loads((packages / "mine-1.0.dist-info" / "direct_url.json").read_text(encoding="utf-8"))["url"]
@@ -143,9 +143,9 @@ def test_what_is_said_before_the_yes(program: Program, mirrors: tuple[str, ...])
     assert shown.data["files"] > 10
     assert shown.data["size"] > 1000
     assert not (program.environments / "second").exists()
-    asked = program.run("clone", "paper", "second")
-    assert asked.status == 2
-    assert "--yes" in asked.err
+    requested = program.run("clone", "paper", "second")
+    assert requested.status == 2
+    assert "--yes" in requested.err
     assert not (program.environments / "second").exists()
 
 

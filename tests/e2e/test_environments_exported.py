@@ -32,8 +32,8 @@ def _wheels(server: IndexServer, tmp_path_factory: pytest.TempPathFactory) -> No
 
 def installed(environment: Path) -> dict[str, str]:
     places = [str(path) for path in environment.glob("lib/*/site-packages")]
-    found = {item.metadata["Name"].lower(): item.version for item in distributions(path=places)}
-    return {name: version for name, version in found.items() if name not in {"pip", "setuptools"}}
+    fields = {item.metadata["Name"].lower(): item.version for item in distributions(path=places)}
+    return {name: version for name, version in fields.items() if name not in {"pip", "setuptools"}}
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_what_is_exported_makes_the_same_environment(made: Program) -> None:
 
 
 # a devcontainer.json names no package; a bootstrap script takes gpuenv's own from an index, as its tests do
-FORMS = [one.value for one in FormatName if one.value not in {"devcontainer", "bootstrap"}]
+FORMS = [name.value for name in FormatName if name.value not in {"devcontainer", "bootstrap"}]
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -53,8 +53,8 @@ def create(program: Program, name: str | Path, mirrors: tuple[str, ...], *more: 
 
 def installed(environment: Path) -> dict[str, str]:
     places = [str(path) for path in environment.glob("lib/*/site-packages")]
-    found = {item.metadata["Name"].lower(): item.version for item in distributions(path=places)}
-    return {name: version for name, version in found.items() if name not in {"pip", "setuptools"}}
+    fields = {item.metadata["Name"].lower(): item.version for item in distributions(path=places)}
+    return {name: version for name, version in fields.items() if name not in {"pip", "setuptools"}}
 
 
 def left_behind(program: Program) -> list[Path]:
@@ -86,10 +86,10 @@ def test_an_environment_lives_from_create_to_remove(
     }  # fmt: skip
     assert {name: listed[name] for name in expected} == expected
     assert listed["size"] > 1000
-    told = program.run(
+    answer = program.run(
         "run", "trial", "--", "python", "-c", "import torch; print(torch.__version__); exit(7)"
     )
-    assert (told.status, told.out) == (7, "2.14.1+cpu\n")
+    assert (answer.status, answer.out) == (7, "2.14.1+cpu\n")
     assert program.run("verify", "trial", "--json").data["torch"] == "2.14.1+cpu"
     assert program.run("verify", path, "--json").data["environment"]
     assert program.run("remove", "trial", "--yes", "--json").data["name"] == "trial"
@@ -110,12 +110,12 @@ def test_what_a_person_sees_of_create(program: Program, mirrors: tuple[str, ...]
 
 
 def test_an_environment_can_be_made_at_a_path(program: Program, mirrors: tuple[str, ...]) -> None:
-    place = program.root / "work" / "an env"
+    location = program.root / "work" / "an env"
     assert create(program, "./an env", mirrors, *CPU).status == 0
-    assert program.run("list", "--json").data["environments"][0]["path"] == str(place)
+    assert program.run("list", "--json").data["environments"][0]["path"] == str(location)
     assert program.run("run", "./an env", "--", "python", "-c", "import torch").status == 0
     assert program.run("remove", "./an env", "--yes").status == 0
-    assert not place.exists()
+    assert not location.exists()
     assert left_behind(program) == []
 
 
@@ -170,8 +170,8 @@ def test_a_dry_run_changes_nothing(program: Program, mirrors: tuple[str, ...]) -
     assert planned.torch == "2.14.1+cpu"
     target = str(program.environments / "trial")
     assert all(target in step["argv"] for step in planned.data["steps"])
-    told = program.run("create", "trial", *CPU, "--dry-run", *mirrors)
-    assert (told.status, "2.14.1+cpu" in told.out) == (0, True)
+    answer = program.run("create", "trial", *CPU, "--dry-run", *mirrors)
+    assert (answer.status, "2.14.1+cpu" in answer.out) == (0, True)
     assert left_behind(program) == []
 
 
@@ -185,9 +185,9 @@ def test_where_nobody_can_answer_the_plan_is_shown_before_the_way_to_go_on(
         ["error: there is no terminal to ask on", "hint: give --yes to go on without a question"],
     )
     assert "torch 2.14.1+cpu" in done.out
-    told = program.run("create", "trial", *CPU, "--json", *mirrors)
-    assert (told.status, told.error["code"]) == (2, "no-terminal")
-    assert told.envelope["data"]["packages"][0]["version"] == "2.14.1+cpu"
+    answer = program.run("create", "trial", *CPU, "--json", *mirrors)
+    assert (answer.status, answer.error["code"]) == (2, "no-terminal")
+    assert answer.envelope["data"]["packages"][0]["version"] == "2.14.1+cpu"
     assert left_behind(program) == []
 
 
@@ -263,7 +263,7 @@ def test_an_interrupted_adaptation_leaves_the_files_as_they_were(
     done = Done(process.returncode, out, err)
     assert done.status == 130
     assert done.error["code"] == "interrupted"
-    assert [one.name for one in folder.iterdir()] == ["requirements.txt"]
+    assert [item.name for item in folder.iterdir()] == ["requirements.txt"]
     assert "torch==2.0.0+cpu" in (folder / "requirements.txt").read_text(encoding="utf-8")
 
 
@@ -281,10 +281,10 @@ def test_what_is_printed_does_what_create_does(
 ) -> None:
     (program.bin / "uv").symlink_to(_uv())
     work = program.root / "work"
-    asked = (*CPU, "torchvision", "mylib", *mirrors)
+    requested = (*CPU, "torchvision", "mylib", *mirrors)
     file = "requirements.txt" if format_name == "requirements.txt" else "steps.sh"
     chosen = format_name if format_name == "requirements.txt" else manager
-    assert program.run("plan", "--format", chosen, "-o", file, *asked).status == 0
+    assert program.run("plan", "--format", chosen, "-o", file, *requested).status == 0
     script = f"set -e\n. ./{file}\n"
     if format_name == "requirements.txt":
         base = shlex.quote(sys.executable)

@@ -60,13 +60,13 @@ def test_an_environment_moves_between_the_store_and_a_path(
     program: Program, mirrors: tuple[str, ...]
 ) -> None:
     make_with_tool(program, mirrors, "paper")
-    place = program.root / "work" / "deeper" / "an env"
+    location = program.root / "work" / "deeper" / "an env"
     assert rename(program, "paper", "./deeper/an env").status == 0
-    assert [row["path"] for row in program.run("list", "--json").data["environments"]] == [str(place)]
-    done = subprocess.run([place / "bin" / "tool"], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{place}\n"
+    assert [row["path"] for row in program.run("list", "--json").data["environments"]] == [str(location)]
+    done = subprocess.run([location / "bin" / "tool"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{location}\n"
     assert rename(program, "./deeper/an env", "paper").status == 0
-    assert not place.exists()
+    assert not location.exists()
     assert list((program.root / "data" / "elsewhere").iterdir()) == []
     paper = program.environments / "paper"
     assert program.run("run", "paper", "--", "tool").out == f"{paper}\n"

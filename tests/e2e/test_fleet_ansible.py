@@ -61,11 +61,11 @@ def fleet(controller: Program, lab: Lab, *words: str | Path) -> Done:
 
 
 def hosts(done: Done) -> dict[str, dict[str, Any]]:
-    return {one["host"]: one for one in done.envelope["data"]["hosts"]}
+    return {item["host"]: item for item in done.envelope["data"]["hosts"]}
 
 
 def states(done: Done) -> dict[str, str]:
-    return {host: one["state"] for host, one in hosts(done).items()}
+    return {host: entry["state"] for host, entry in hosts(done).items()}
 
 
 WORKING = ("old1", "old2", "new")
@@ -82,16 +82,16 @@ def test_the_hosts_that_can_be_served_are_and_the_others_are_told_why_not(
     page = tmp_path / "report.html"
     made = fleet(controller, lab, *words, "--yes", "--report", page)
     assert states(made) == {**dict.fromkeys(WORKING, "made"), **BROKEN, "unlucky": "not-made"}
-    found = hosts(made)
-    assert [found[host]["changed"] for host in (*WORKING, "unlucky")] == [True, True, True, False]
-    assert [found[host]["verify"]["ok"] for host in WORKING] == [True] * 3
+    fields = hosts(made)
+    assert [fields[host]["changed"] for host in (*WORKING, "unlucky")] == [True, True, True, False]
+    assert [fields[host]["verify"]["ok"] for host in WORKING] == [True] * 3
     assert {host: installed(lab.environment(host, "paper"))["torch"] for host in WORKING} == {
         "old1": "2.14.1+cu126", "old2": "2.14.1+cu126", "new": "2.15.0+cu130",
     }  # fmt: skip
-    assert "no such luck" in json.dumps(found["unlucky"])
-    assert "/nowhere/python3" in found["bare"]["problem"]
-    assert "refused" in found["away"]["problem"]
-    assert all(host in page.read_text(encoding="utf-8") for host in found)
+    assert "no such luck" in json.dumps(fields["unlucky"])
+    assert "/nowhere/python3" in fields["bare"]["problem"]
+    assert "refused" in fields["away"]["problem"]
+    assert all(host in page.read_text(encoding="utf-8") for host in fields)
     assert made.status != 0
     again = fleet(controller, lab, *words, "--yes", "--limit", "old*:new")
     assert states(again) == dict.fromkeys(WORKING, "unchanged")
@@ -112,7 +112,7 @@ def test_what_hosts_tell_is_saved_and_planned_for_elsewhere(
     assert planned.status == 3, planned.out + planned.err
     document = planned.envelope["data"]
     assert [group["machines"] for group in document["groups"]] == [["new"], ["old1", "old2", "unlucky"]]
-    (mismatch,) = [one for one in document["machines"] if one["group"] is None]
+    (mismatch,) = [item for item in document["machines"] if item["group"] is None]
     assert mismatch["name"] == "mismatch"
 
 

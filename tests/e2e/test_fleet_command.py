@@ -65,11 +65,11 @@ def made(engine: LocalEngine) -> list[str]:
 
 def test_from_the_first_look_to_the_proof(lab: Program, engine: LocalEngine, tmp_path: Path) -> None:
     saved, page = tmp_path / "saved", tmp_path / "report.html"
-    told = fleet(lab, "detect", "-o", saved)
-    assert told.status == 4
+    answer = fleet(lab, "detect", "-o", saved)
+    assert answer.status == 4
     assert sorted(path.name for path in saved.iterdir()) == ["new.json", "old.json"]
-    assert "Tesla P100-PCIE-16GB (6.0)" in told.out
-    assert "dark: Slurm reports it as `down*`: no power" in told.err
+    assert "Tesla P100-PCIE-16GB (6.0)" in answer.out
+    assert "dark: Slurm reports it as `down*`: no power" in answer.err
     words = ("create", "paper", *TORCH, "--limit", "old,new")
     would = fleet(lab, *words, "--check")
     assert would.status == 0
@@ -94,7 +94,7 @@ def test_the_data_tell_every_host_and_who_failed(lab: Program, tmp_path: Path) -
     done = fleet(lab, "plan", *TORCH, "--json", "--report", tmp_path / "plan.html")
     assert (done.status, done.error["code"]) == (4, "fleet-unreachable")
     data = done.envelope["data"]
-    assert {one["host"]: one["state"] for one in data["hosts"]} == {
+    assert {item["host"]: item["state"] for item in data["hosts"]} == {
         "dark": "unreachable", "new": "planned", "old": "planned",
     }  # fmt: skip
     assert [group["machines"] for group in data["groups"]] == [["new"], ["old"]]
@@ -115,8 +115,8 @@ def test_it_speaks_chinese(lab: Program) -> None:
     assert "已检测" in done.out
     assert "无法连接" in done.out
     assert "错误" in done.err
-    told = lab.run("fleet", "create", "--lang", "zh", "--help")
-    assert "只说明会做什么" in told.out
+    answer = lab.run("fleet", "create", "--lang", "zh", "--help")
+    assert "只说明会做什么" in answer.out
 
 
 @pytest.mark.parametrize(("answer", "status"), [("n", 130), ("y", 0)])
@@ -159,7 +159,7 @@ def test_an_interruption_tells_what_was_done_by_then(
     assert process.returncode == 130, err
     document = json.loads(out)
     assert document["error"]["code"] == "interrupted"
-    states = {one["host"]: one["state"] for one in document["data"]["hosts"]}
+    states = {item["host"]: item["state"] for item in document["data"]["hosts"]}
     assert states["new"] in ("waiting", "running")
     assert "interrupted" in page.read_text(encoding="utf-8")
 

@@ -100,8 +100,8 @@ class Lab:
 
 def torch_of(*gpus: FakeGpu, **more: Any) -> str:
     """Return what the tiny torch of a host is to find there."""
-    found = [[gpu.name, [int(part) for part in gpu.capability.split(".")]] for gpu in gpus]
-    return json.dumps({"gpus": found, **more})
+    lists = [[gpu.name, [int(part) for part in gpu.capability.split(".")]] for gpu in gpus]
+    return json.dumps({"gpus": lists, **more})
 
 
 def create(lab: Lab, environ: dict[str, str], *, shared: bool = False, **how: bool) -> FleetRun:
@@ -118,7 +118,7 @@ def create(lab: Lab, environ: dict[str, str], *, shared: bool = False, **how: bo
 
 
 def states(run: FleetRun) -> dict[str, str]:
-    return {one.host: one.state for one in run.hosts}
+    return {outcome.host: outcome.state for outcome in run.hosts}
 
 
 def page(run: FleetRun) -> str:
@@ -160,18 +160,18 @@ def test_hosts_that_fail_fall_out_with_their_reason_and_the_others_are_served(
     assert {host: lab.installed(host)["torch"] for host in ("old1", "old2", "new", "worn")} == {
         "old1": "2.14.1+cu126", "old2": "2.14.1+cu126", "new": "2.15.0+cu130", "worn": "2.14.1+cu126",
     }  # fmt: skip
-    found = {one.host: one for one in run.hosts}
-    assert "fatal error: Python.h: No such file or directory" in found["unlucky"].log
-    assert any("this means" in text for text in found["unlucky"].because)
-    assert "`matmul`" in str(found["worn"].problem)
-    assert [found[host].is_proved for host in ("old1", "worn", "unlucky")] == [True, False, None]
-    assert {one.host: one.group for one in run.hosts if one.group} == {
+    outcomes = {outcome.host: outcome for outcome in run.hosts}
+    assert "fatal error: Python.h: No such file or directory" in outcomes["unlucky"].log
+    assert any("this means" in text for text in outcomes["unlucky"].because)
+    assert "`matmul`" in str(outcomes["worn"].problem)
+    assert [outcomes[host].is_proved for host in ("old1", "worn", "unlucky")] == [True, False, None]
+    assert {outcome.host: outcome.group for outcome in run.hosts if outcome.group} == {
         "new": 1, "old1": 2, "old2": 2, "unlucky": 2, "worn": 2,
     }  # fmt: skip
     data = json.loads(json.dumps(render_run_data(run)))
     assert [group["machines"] for group in data["groups"]] == [["new"], ["old1", "old2", "unlucky", "worn"]]
     assert data["changed"] == 4
-    assert all(host in page(run) for host in found)
+    assert all(host in page(run) for host in outcomes)
     assert "index.example.com" in page(run)
     assert "s3cret" not in page(run) + json.dumps(data)
     again = create(lab, environ)
@@ -185,8 +185,8 @@ def test_what_is_there_of_another_plan_stays_unless_it_is_forced(lab: Lab, envir
     (other.parent / "pyvenv.cfg").touch()
     (other / "python").symlink_to(sys.executable)
     kept = create(lab, environ)
-    (one,) = kept.hosts
-    assert (one.state, one.code, one.changed) == ("not-made", "environment-exists", False)
+    (outcome,) = kept.hosts
+    assert (outcome.state, outcome.code, outcome.changed) == ("not-made", "environment-exists", False)
     assert create(lab, environ, force=True, check=True).hosts[0].state == "would-replace"
     replaced = create(lab, environ, force=True)
     assert (replaced.hosts[0].state, replaced.hosts[0].is_proved) == ("replaced", True)
@@ -202,9 +202,9 @@ def test_an_environment_is_held_to_its_plan_long_after(lab: Lab, environ: dict[s
         fleet = Fleet(lab.engine, Told(), environ)
         fleet.detect()
         fleet.verify("paper", VerifyOptions())
-        (one,) = fleet.hosts
-        assert one.state == states_then
-    assert one.problem == "torch 2.0.0 is installed; the plan was 2.14.1+cu126"
+        (outcome,) = fleet.hosts
+        assert outcome.state == states_then
+    assert outcome.problem == "torch 2.0.0 is installed; the plan was 2.14.1+cu126"
 
 
 def test_on_a_shared_home_a_group_is_made_once_and_groups_have_names_of_their_own(
@@ -214,11 +214,11 @@ def test_on_a_shared_home_a_group_is_made_once_and_groups_have_names_of_their_ow
     for name, gpu in (("old1", P100), ("old2", P100), ("new", B200)):
         lab.host(name, gpu, GPUENV_DATA_DIR=str(home))
     run = create(lab, environ, shared=True)
-    assert sorted(one.state for one in run.hosts) == ["made", "made", "unchanged"]
-    assert {one.environment for one in run.hosts} == {
+    assert sorted(outcome.state for outcome in run.hosts) == ["made", "made", "unchanged"]
+    assert {outcome.environment for outcome in run.hosts} == {
         str(home / "envs" / "paper-cu126"), str(home / "envs" / "paper-cu130"),
     }  # fmt: skip
-    assert all(one.is_proved for one in run.hosts)
+    assert all(outcome.is_proved for outcome in run.hosts)
 
 
 def test_a_machine_without_a_gpu_goes_with_the_others_and_is_proved_on_its_cpu(
@@ -229,7 +229,7 @@ def test_a_machine_without_a_gpu_goes_with_the_others_and_is_proved_on_its_cpu(
     run = create(lab, environ)
     assert states(run) == {"login": "made", "node": "made"}
     assert lab.installed("login")["torch"] == "2.14.1+cu126"
-    assert all(one.is_proved for one in run.hosts)
+    assert all(outcome.is_proved for outcome in run.hosts)
 
 
 HOSTILE = {
@@ -253,7 +253,9 @@ def test_answers_of_any_kind_are_told_and_do_no_harm(lab: Lab, environ: dict[str
     lab.host("good", P100)
     run = create(lab, environ)
     assert states(run) == {**dict.fromkeys(names.values(), "failed"), "good": "made"}
-    assert all(one.problem and len(one.problem) < 3000 for one in run.hosts if one.host != "good")
+    assert all(
+        outcome.problem and len(outcome.problem) < 3000 for outcome in run.hosts if outcome.host != "good"
+    )
     text = page(run)
     assert len(text) < 200_000
     assert "<b onclick" not in text
@@ -288,8 +290,8 @@ def test_what_was_known_when_it_was_interrupted_is_told(lab: Lab, environ: dict[
     for name in ("a", "b", "c"):
         lab.host(name, P100)
     lab.engine.interrupt_at = ("create", "c")
-    told = Told()
-    fleet = Fleet(lab.engine, told, environ)
+    reported = Told()
+    fleet = Fleet(lab.engine, reported, environ)
     fleet.detect()
     fleet.decide(OPTIONS)
     fleet.lock(OPTIONS)
@@ -298,7 +300,7 @@ def test_what_was_known_when_it_was_interrupted_is_told(lab: Lab, environ: dict[
     run = fleet.run(replace(COMMAND, interrupted=True))
     assert states(run)["c"] == "running"
     assert set(states(run).values()) <= {"made", "running", "waiting"}
-    assert ("c", "Resources") in told.waits
+    assert ("c", "Resources") in reported.waits
     assert "interrupted" in page(run)
     lab.engine.interrupt_at = None
     assert set(states(create(lab, environ)).values()) <= {"made", "unchanged"}
@@ -315,8 +317,8 @@ def test_what_hosts_told_is_saved_as_detect_prints_it(
     files = save_machines(fleet.run(replace(COMMAND, command="detect")), tmp_path / "saved")
     assert files[0].name == "gpu1.json"
     assert sorted(path.parent for path in files) == [tmp_path / "saved"] * 2
-    told = [replace(read_machine(path), facts=()) for path in files]
-    assert told == [replace(one.machine, facts=()) for one in fleet.hosts if one.machine]
+    machines = [replace(read_machine(path), facts=()) for path in files]
+    assert machines == [replace(outcome.machine, facts=()) for outcome in fleet.hosts if outcome.machine]
 
 
 def test_two_hundred_hosts_are_each_in_one_group_or_have_a_reason(lab: Lab, environ: dict[str, str]) -> None:
@@ -329,15 +331,15 @@ def test_two_hundred_hosts_are_each_in_one_group_or_have_a_reason(lab: Lab, envi
     for number in range(200):
         kind = "pbk"[number % 3]
         lab.engine.answers(f"node{number:03}", lambda _, kind=kind: answers[kind])
-    told = Told()
-    fleet = Fleet(lab.engine, told, environ)
+    reported = Told()
+    fleet = Fleet(lab.engine, reported, environ)
     fleet.detect()
     fleet.decide(OPTIONS)
     run = fleet.run(replace(COMMAND, command="plan"))
-    assert told.begun == [("detect", 200)]
-    assert len(told.outcomes) == 200
-    assert {one.state for one in run.hosts} == {"planned", "not-served"}
-    assert all((one.group is None) == bool(one.problem) for one in run.hosts)
+    assert reported.begun == [("detect", 200)]
+    assert len(reported.outcomes) == 200
+    assert {outcome.state for outcome in run.hosts} == {"planned", "not-served"}
+    assert all((outcome.group is None) == bool(outcome.problem) for outcome in run.hosts)
     assert run.fleet
     assert len(run.fleet.groups) == 2
     assert page(run).count("<tbody>") == 200

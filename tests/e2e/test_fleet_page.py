@@ -32,7 +32,7 @@ def page(tmp_path: Path) -> Iterator[Page]:
         HostOutcome(EVIL, "not-made", 1, problem=EVIL, because=(EVIL,), log=f"{EVIL}\n" * 9, machine=H100),
         HostOutcome("x" * 300, "unreachable", problem="no route to host " + "y" * 300),
     )
-    machines = tuple(FleetMachine(one.host, "", one.machine) for one in hosts)
+    machines = tuple(FleetMachine(outcome.host, "", outcome.machine) for outcome in hosts)
     fleet = FleetPlan(machines, (FleetGroup("linux-64", (0, 1), plan(machines=(H100,))),), ())
     file = tmp_path / "report.html"
     write_report(FleetRun("create", "ansible", hosts, EVIL, fleet, interrupted=True), file)

@@ -24,8 +24,8 @@ NAMES = {"gpu1": "cu126", "gpu2": "cu130"}
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with slurm_cluster(tmp_path_factory.mktemp("slurm") / "c") as found:
-        yield found
+    with slurm_cluster(tmp_path_factory.mktemp("slurm") / "c") as value:
+        yield value
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +55,11 @@ def fleet(user: Program, *words: str | Path) -> Done:
 
 
 def hosts(done: Done) -> dict[str, dict[str, Any]]:
-    return {one["host"]: one for one in done.envelope["data"]["hosts"]}
+    return {item["host"]: item for item in done.envelope["data"]["hosts"]}
 
 
 def states(done: Done) -> dict[str, str]:
-    return {host: one["state"] for host, one in hosts(done).items()}
+    return {host: entry["state"] for host, entry in hosts(done).items()}
 
 
 def test_a_partition_gets_its_environments_on_the_shared_home_each_group_its_own(
@@ -133,17 +133,17 @@ def test_a_script_of_one_plan_is_for_any_node_and_one_of_other_machines_tells_wh
     printed = user.run("plan", "torch", "--format", "slurm", *words)
     anywhere.write_text(printed.out, encoding="utf-8")
     state, lines = sbatch(cluster, anywhere, shop)
-    place = tmp_path / "shared" / "data" / "envs" / "torch"
+    path = tmp_path / "shared" / "data" / "envs" / "torch"
     assert state == "COMPLETED"
-    assert sorted(one[0].partition(":")[0] for one in lines.values()) == ["made", "unchanged"]
-    assert [one[1] for one in lines.values()] == [f"it works: {place}"] * 2
+    assert sorted(line[0].partition(":")[0] for line in lines.values()) == ["made", "unchanged"]
+    assert [line[1] for line in lines.values()] == [f"it works: {path}"] * 2
     saved = tmp_path / "saved"
     fleet(user, "detect", "--limit", "gpu1", "-o", saved)
     named = tmp_path / "named.sh"
     user.run("plan", "torch", "--machine", saved / "gpu1.json", "--format", "slurm", "-o", named, *OFFICIAL)
     state, lines = sbatch(cluster, named, shop)
     assert (state, lines["gpu2"]) == ("FAILED", ["error: this file has no plan for it"])
-    assert lines["gpu1"][-1] == f"it works: {place}"
+    assert lines["gpu1"][-1] == f"it works: {path}"
 
 
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")

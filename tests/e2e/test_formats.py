@@ -31,7 +31,7 @@ EXACTLY = re.compile(r"^[ '\"-]*([a-z-]+)==([0-9a-z.+]+)", re.MULTILINE)
 
 
 def of_pylock(text: str) -> dict[str, str]:
-    return {one["name"]: one["version"] for one in tomllib.loads(text)["packages"]}
+    return {load["name"]: load["version"] for load in tomllib.loads(text)["packages"]}
 
 
 def of_pyproject(text: str) -> dict[str, str]:
@@ -42,8 +42,8 @@ def of_pyproject(text: str) -> dict[str, str]:
 
 
 def of_pixi(text: str) -> dict[str, str]:
-    told: dict[str, Any] = tomllib.loads(text)["pypi-dependencies"]
-    versions = {name: one if isinstance(one, str) else one["version"] for name, one in told.items()}
+    facts: dict[str, Any] = tomllib.loads(text)["pypi-dependencies"]
+    versions = {name: item if isinstance(item, str) else item["version"] for name, item in facts.items()}
     return {name: version.removeprefix("==") for name, version in versions.items()}
 
 
@@ -92,7 +92,7 @@ def test_each_format_names_the_same_set(written: Callable[[str], str], name: str
 
 @pytest.mark.parametrize("name", SHARED)
 def test_no_shared_file_names_a_mirror(written: Callable[[str], str], network: Network, name: str) -> None:
-    assert not [one for one in ("nju", "tuna") if network.replicas[one].url in written(name)]
+    assert not [item for item in ("nju", "tuna") if network.replicas[item].url in written(name)]
 
 
 @pytest.mark.parametrize("name", COMMENTED)

@@ -68,8 +68,8 @@ def labels_of(builder: Builder, name: str) -> dict[str, str]:
 def test_the_image_has_what_was_planned_and_nothing_of_how_it_was_made(
     builder: Builder, write: Any, server: IndexServer
 ) -> None:
-    status, told = build(builder, write("mylib", *ELSEWHERE))
-    assert status == 0, told
+    status, message = build(builder, write("mylib", *ELSEWHERE))
+    assert status == 0, message
     image = builder.configuration("localhost/gpu:1")
     assert server.url not in json.dumps(image)
     container = builder.do("from", "localhost/gpu:1")
@@ -77,11 +77,11 @@ def test_the_image_has_what_was_planned_and_nothing_of_how_it_was_made(
     listed = json.loads(
         builder.do(*run, "python", "-m", "pip", "--disable-pip-version-check", "list", "--format", "json")
     )
-    ours = {one["name"]: one["version"] for one in listed if one["name"] not in ("pip", "setuptools")}
+    ours = {item["name"]: item["version"] for item in listed if item["name"] not in ("pip", "setuptools")}
     assert ours == {"torch": "2.14.1+cu126", "mylib": "2.0", "tinydep": "1.0"}
-    place = Path(builder.do("mount", container))
-    assert not (place / "root/.cache").exists()
-    assert server.url not in (place / "opt/gpuenv/requirements.txt").read_text(encoding="utf-8")
+    path = Path(builder.do("mount", container))
+    assert not (path / "root/.cache").exists()
+    assert server.url not in (path / "opt/gpuenv/requirements.txt").read_text(encoding="utf-8")
     assert builder.do(*run, "python", "-c", "import os; print(os.getuid(), os.getcwd())") == "1000 /workspace"
     assert builder.do(*run, "python", "-c", "open('mine', 'w')") == ""
     gone = builder.run(*run, "python", CHECK, "driver", "--driver", "525.60.13")
@@ -109,10 +109,10 @@ def test_a_torch_without_code_for_a_gpu_fails_the_build(
         "pytorch",
         "cu126",
     )
-    status, told = build(builder, write(*ELSEWHERE), "localhost/unfit:1")
+    status, message = build(builder, write(*ELSEWHERE), "localhost/unfit:1")
     assert status != 0
-    assert "GPU 9.0 is not served: torch 2.14.1+cu126 has code for sm_80 sm_86" in told
-    assert "GPU 8.6" not in told
+    assert "GPU 9.0 is not served: torch 2.14.1+cu126 has code for sm_80 sm_86" in message
+    assert "GPU 8.6" not in message
 
 
 def test_a_file_that_is_another_by_now_fails_the_build(
@@ -121,18 +121,18 @@ def test_a_file_that_is_another_by_now_fails_the_build(
     dockerfile = write(*ELSEWHERE)
     other = tiny_torch(tmp_path, "2.14.1+cu126", cuda="12.6", architectures=("sm_90",))
     server.publish(other, "pytorch", "cu126")
-    status, told = build(builder, dockerfile, "localhost/changed:1")
+    status, message = build(builder, dockerfile, "localhost/changed:1")
     assert status != 0
-    assert "DO NOT MATCH THE HASHES" in told
+    assert "DO NOT MATCH THE HASHES" in message
 
 
 def test_a_base_with_another_python_fails_the_build(builder: Builder, write: Any) -> None:
     dockerfile = write(*ELSEWHERE, "--base", BASE)
     text = dockerfile.read_text(encoding="utf-8")
     dockerfile.write_text(text.replace(f'found != "{PYTHON}"', 'found != "3.0"'), encoding="utf-8")
-    status, told = build(builder, dockerfile, "localhost/other:1")
+    status, message = build(builder, dockerfile, "localhost/other:1")
     assert status != 0
-    assert f"Python {PYTHON} was planned, this image has {PYTHON}" in told
+    assert f"Python {PYTHON} was planned, this image has {PYTHON}" in message
 
 
 def test_what_a_gpu_is_called_is_text(builder: Builder, write: Any, program: Program) -> None:

@@ -30,10 +30,10 @@ def test_a_bug_report_names_packages_and_no_secret(program: Program, mirrors: tu
         for secret in ("hunter2", "alice/", "alice:", str(program.home)):
             assert secret not in done.out
         assert "~/src:/scratch/~/lib:/scratch/alice2" in done.out
-    told = private.run("info", "trial", "--json").data
-    assert told["environment"]["packages"]["torch"] == "2.14.1+cpu"
-    assert told["environment"]["verified"] is True
-    assert told["machine"]["gpus"] == []
+    answer = private.run("info", "trial", "--json").data
+    assert answer["environment"]["packages"]["torch"] == "2.14.1+cpu"
+    assert answer["environment"]["verified"] is True
+    assert answer["machine"]["gpus"] == []
     assert program.run("info", "--json").data["environment"] is None
     lines = private.run("info", "trial").out.splitlines()
     assert "no NVIDIA GPU, linux" in "\n".join(lines)

@@ -163,11 +163,11 @@ def test_every_command_prints_one_json_document(program: Program, mirrors: tuple
 
 @pytest.mark.slow
 def test_a_check_tells_notes_and_holds(program: Program) -> None:
-    told = program.run("matrix", "check")
-    assert (told.status, told.err) == (0, "the matrices hold\n")
-    assert "gpus GeForce 410M 2.1: no build runs on compute capability 2.1" in told.out
-    assert "more such notes; -v tells them" in told.out
-    assert len(program.run("matrix", "check", "-v").out.splitlines()) > len(told.out.splitlines())
+    answer = program.run("matrix", "check")
+    assert (answer.status, answer.err) == (0, "the matrices hold\n")
+    assert "gpus GeForce 410M 2.1: no build runs on compute capability 2.1" in answer.out
+    assert "more such notes; -v tells them" in answer.out
+    assert len(program.run("matrix", "check", "-v").out.splitlines()) > len(answer.out.splitlines())
     assert program.run("matrix", "check", "-q").out == ""
     data = program.run("matrix", "check", "--json").data
     assert data["faults"] == []
@@ -339,12 +339,12 @@ def nobody() -> Iterator[Program]:
         Path(folder).chmod(0o755)  # pytest's own directories are for its user alone
         program = make_program(Path(folder) / "user")
         try:
-            found = subprocess.run(
+            process = subprocess.run(
                 [sys.executable, "-c", "import gpuenv"], user=54321, env=program.environ, check=False
             )
         except PermissionError:
-            found = None
-        if found is None or found.returncode != 0:
+            process = None
+        if process is None or process.returncode != 0:
             pytest.skip("this Python, or these sources, are for root alone")
         gone = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "GPUENV_CACHE_DIR"))
         yield program.with_(**gone)

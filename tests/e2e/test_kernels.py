@@ -100,9 +100,9 @@ def test_a_kernel_of_others_is_never_touched(program: Program, server: IndexServ
 
 
 def test_nothing_is_installed_without_a_yes(program: Program, server: IndexServer, paper: Path) -> None:
-    asked = kernel(program, server)
-    assert asked.status == 2
-    assert "ipykernel" in asked.out + asked.err
+    requested = kernel(program, server)
+    assert requested.status == 2
+    assert "ipykernel" in requested.out + requested.err
     assert kernel(program, server, "--json").error["code"] == "no-ipykernel"
     assert installed(paper) == {"torch": "2.14.1+cpu"}
     assert not (program.home / ".local" / "share" / "jupyter").exists()

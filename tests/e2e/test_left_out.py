@@ -25,9 +25,9 @@ def test_without_a_gpu_and_a_cpu_build_the_build_of_pypi_is_planned_and_said(
 ) -> None:
     done = program.run("plan", "--json", "--mirror", server.pypi)
     assert (done.status, done.torch, done.data["variant"]) == (0, "2.15.0", "cu132")
-    told = warned(done)
-    assert "cpu" not in told
-    assert "download.pytorch.org/whl/cpu" in told["cuda-build-on-cpu"]
+    facts = warned(done)
+    assert "cpu" not in facts
+    assert "download.pytorch.org/whl/cpu" in facts["cuda-build-on-cpu"]
     text = program.run("plan", "--mirror", server.pypi)
     assert (text.status, text.out.splitlines()[0][:11]) == (0, "on the CPU:")
 
@@ -62,10 +62,10 @@ def test_a_wheelhouse_that_has_torch_alone_is_enough(program: Program, tmp_path:
     (tmp_path / NUMPY).touch()
     with_numpy = program.run("plan", *words)
     assert with_numpy.data["requirements"] == ["numpy"]
-    told = warned(with_numpy)["left-out"]
-    assert told.startswith("torchvision was left out: ")
-    assert "torch torchvision" in told
-    assert "--offline" not in told
+    message = warned(with_numpy)["left-out"]
+    assert message.startswith("torchvision was left out: ")
+    assert "torch torchvision" in message
+    assert "--offline" not in message
     typed = program.run("plan", "torch", "torchvision", *words)
     assert "left-out" not in typed.out  # what somebody typed is required
 

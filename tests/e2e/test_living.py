@@ -51,11 +51,11 @@ def pip(program: Program, server: IndexServer, name: str, *words: str) -> Done:
 
 
 def test_pip_is_there_and_is_the_environments_own(lived: Program, server: IndexServer) -> None:
-    told = pip(lived, server, "paper", "--version")
-    assert told.status == 0, told.err
-    assert str(lived.environments / "paper") in told.out
+    answer = pip(lived, server, "paper", "--version")
+    assert answer.status == 0, answer.err
+    assert str(lived.environments / "paper") in answer.out
     same = lived.run("run", "paper", "--", "pip", "--version")
-    assert same.out == told.out
+    assert same.out == answer.out
 
 
 def test_an_install_cannot_replace_torch_unasked(program: Program, server: IndexServer) -> None:
@@ -132,9 +132,9 @@ def test_variables_that_lead_elsewhere_do_not_reach_inside(lived: Program, tmp_p
         PIP_TARGET=str(tmp_path), PIP_PREFIX=str(tmp_path), PIP_USER="1", UV_PYTHON="3.8",
         VIRTUAL_ENV="/other",
     )  # fmt: skip
-    told = misled.run("run", "paper", "--", "python", "-m", "pip", "--version")
-    assert told.status == 0, told.err
-    assert str(lived.environments / "paper") in told.out
+    answer = misled.run("run", "paper", "--", "python", "-m", "pip", "--version")
+    assert answer.status == 0, answer.err
+    assert str(lived.environments / "paper") in answer.out
     code = "import json, os; print(json.dumps(dict(os.environ)))"
     inside = json.loads(misled.run("run", "paper", "--", "python", "-c", code).out)
     assert not {"PIP_TARGET", "PIP_PREFIX", "PIP_USER", "UV_PYTHON"} & set(inside)

@@ -76,14 +76,14 @@ def write(maker: Program, file: Path, layout: str, *asked: str) -> str:
 
 def run(program: Program, *argv: str | Path) -> None:
     done = subprocess.run(
-        [str(one) for one in argv], env=program.environ, cwd=program.root / "work", capture_output=True,
+        [str(item) for item in argv], env=program.environ, cwd=program.root / "work", capture_output=True,
         text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def replicas_in(text: str, network: Network) -> set[str]:
-    return {name for name, one in network.replicas.items() if one.url in text}
+    return {name for name, item in network.replicas.items() if item.url in text}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -38,7 +38,7 @@ def torches(done: Done) -> dict[str, list[str]]:
 
 def problems(done: Done) -> dict[str, str]:
     machines: list[dict[str, Any]] = done.envelope["data"]["machines"]
-    return {one["name"]: one["problem"] for one in machines if one["group"] is None}
+    return {entry["name"]: entry["problem"] for entry in machines if entry["group"] is None}
 
 
 def test_machines_are_parted_into_the_fewest_groups_and_told_in_a_table(
@@ -67,16 +67,16 @@ def test_the_plan_of_machines_that_go_together_is_one_plan(
     tmp_path: Path, shared: Program, mirrors: tuple[str, ...]
 ) -> None:
     """Named machines give the plan itself, a folder of them the groups."""
-    named = [("--machine", save(tmp_path, name, one)) for name, one in (("a", H100), ("b", machine({})))]
+    named = [("--machine", save(tmp_path, name, entry)) for name, entry in (("a", H100), ("b", machine({})))]
     words = [word for pair in named for word in pair]
-    one = shared.run("plan", "--json", *words, *mirrors)
-    assert one.torch == "2.14.1+cu126"
-    assert [len(each["gpus"]) for each in one.data["machines"]] == [8, 0]
+    item = shared.run("plan", "--json", *words, *mirrors)
+    assert item.torch == "2.14.1+cu126"
+    assert [len(each["gpus"]) for each in item.data["machines"]] == [8, 0]
     groups = shared.run("plan", "--json", "--machines", tmp_path, *mirrors)
     (group,) = groups.data["groups"]
     assert group["machines"] == ["a", "b"]
     assert {key: group[key] for key in ("packages", "python", "steps", "why")} == {
-        key: one.data[key] for key in ("packages", "python", "steps", "why")
+        key: item.data[key] for key in ("packages", "python", "steps", "why")
     }
 
 
@@ -188,7 +188,7 @@ def test_names_of_files_and_gpus_are_printed_in_one_line_each(
     assert "\x1b" not in printed.out + printed.err
     assert "\x07" not in printed.out
     assert all(len(line) < 250 for line in printed.out.splitlines()[:5])
-    names = [one["name"] for one in shared.run(*words, "--json").data["machines"]]
+    names = [item["name"] for item in shared.run(*words, "--json").data["machines"]]
     assert len(set(names)) == 4
 
 
@@ -246,6 +246,6 @@ def test_two_hundred_machines_are_each_in_one_group_or_have_a_reason(
     assert len(document["groups"]) <= 4
     held = [name for group in document["groups"] for name in group["machines"]]
     assert len(held) == len(set(held))
-    assert {*held, *problems(done)} == {one["name"] for one in document["machines"]}
-    by_group = groupby(sorted(one["group"] or 0 for one in document["machines"]))
+    assert {*held, *problems(done)} == {item["name"] for item in document["machines"]}
+    by_group = groupby(sorted(item["group"] or 0 for item in document["machines"]))
     assert len(list(by_group)) == len(document["groups"]) + bool(problems(done))

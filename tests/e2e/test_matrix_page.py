@@ -147,8 +147,8 @@ def running_on(driver: str, gpus: tuple[str, ...], platform: str, *, wsl: bool) 
     """What the rules of the decision let run there."""
     there = machine({"driver": driver, "gpus": list(gpus), "platform": platform, "wsl": wsl})
     target, knowledge = choose_target((there,), (), cpu=False), load_knowledge()
-    found = (build for build in knowledge.builds if runs_on(build, target, knowledge))
-    return {(str(build.torch), str(build.variant)) for build in found}
+    builds = (build for build in knowledge.builds if runs_on(build, target, knowledge))
+    return {(str(build.torch), str(build.variant)) for build in builds}
 
 
 def test_the_page_is_one_file_that_asks_for_nothing(plain: Path) -> None:
@@ -330,9 +330,9 @@ def test_the_builds_behind_a_row_are_shown_by_keyboard(look: Looked, plain: Path
     look.focus("button.more")
     look.page.press("Enter", 13, "\r")
     assert look.page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "true"
-    told = look.text("tr.details")
-    assert "compiled for\nsm_75 sm_80 sm_86 sm_90 sm_100 sm_120" in told
-    assert "manylinux_2_28_x86_64" in told
+    message = look.text("tr.details")
+    assert "compiled for\nsm_75 sm_80 sm_86 sm_90 sm_100 sm_120" in message
+    assert "manylinux_2_28_x86_64" in message
     look.page.press("Enter", 13, "\r")
     assert look.page.evaluate("document.querySelector('tr.details').hidden") is True
 

@@ -37,8 +37,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         keep=lambda row: row["torch"] == "2.8.0" and row["channel"] == "conda-forge",
         scratch=tmp_path_factory.mktemp("world"),
     )
-    with serve_mirror(world) as one:
-        yield one
+    with serve_mirror(world) as item:
+        yield item
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def made(user: Program, *more: str) -> Path:
 def left(user: Program, tool: Micromamba) -> list[Path]:
     """What lies where environments could."""
     places = (tool.environments, user.environments)
-    return [path for place in places if place.is_dir() for path in place.iterdir()]
+    return [path for location in places if location.is_dir() for path in location.iterdir()]
 
 
 def test_it_lives_from_create_to_remove_in_the_tools_own_folder(user: Program, tool: Micromamba) -> None:
@@ -89,8 +89,8 @@ def test_it_is_one_plan_and_one_create_of_names_that_a_condarc_leads_to_the_mirr
     user: Program, tool: Micromamba, site: Site
 ) -> None:
     made(user, *GPU)
-    asked, plan, make = tool.calls
-    assert asked == "info --json"
+    requested, plan, make = tool.calls
+    assert requested == "info --json"
     assert "--dry-run" in plan
     assert "--dry-run" not in make
     assert f"create -p {tool.environments / 'trial'} --override-channels -c conda-forge" in make
@@ -188,14 +188,14 @@ def test_where_a_wheel_beside_it_fails_nothing_is_left(
 ) -> None:
     """Trap 3: each tool leaves the environment behind where pip fails."""
     wheel = tiny_wheel(tmp_path, "mylib", "2.0")
-    asked = ("mylib", *CPU, "--mirror", server.pypi, "--find-links", str(tmp_path / "house"))
+    requested = ("mylib", *CPU, "--mirror", server.pypi, "--find-links", str(tmp_path / "house"))
     without_record(wheel, tmp_path / "house")
-    failed = create(user, *asked)
+    failed = create(user, *requested)
     assert (failed.status, failed.error["code"]) == (5, "install-failed"), failed.out + failed.err
     assert any("--dry-run" not in call for call in tool.calls if call.startswith("create"))
     assert left(user, tool) == []
     shutil.copy(wheel, tmp_path / "house")
-    packages = made(user, *asked) / "lib" / "python3.11" / "site-packages"
+    packages = made(user, *requested) / "lib" / "python3.11" / "site-packages"
     assert (packages / "mylib-2.0.dist-info").is_dir()
 
 

@@ -44,12 +44,12 @@ def h100(user: Program) -> Program:
 
 def check(user: Program, *arguments: str) -> dict[str, dict[str, Any]]:
     done = user.run("mirrors", "check", *arguments, "--json")
-    return {one["name"]: one for one in done.data["mirrors"]}
+    return {item["name"]: item for item in done.data["mirrors"]}
 
 
 def rows_of(done: Done) -> dict[str, dict[str, Any]]:
     """The mirrors of an answer that may be an error."""
-    return {one["name"]: one for one in done.envelope["data"]["mirrors"]}
+    return {item["name"]: item for item in done.envelope["data"]["mirrors"]}
 
 
 def test_each_mirror_is_asked_for_the_file_of_this_machine_s_plan(h100: Program, network: Network) -> None:
@@ -57,18 +57,20 @@ def test_each_mirror_is_asked_for_the_file_of_this_machine_s_plan(h100: Program,
     assert done.status == 0, done.err
     assert done.data["files"][0].startswith(f"{BEST}-")
     assert done.data["files"][1].startswith("torchvision-0.29.1+cu126-")
-    found = rows_of(done)
-    assert set(found) == set(HERE)
-    assert all(set(one) >= FIELDS for one in found.values())
-    assert all(one["answers"] and one["newest_torch"] and one["bytes_per_s"] > 0 for one in found.values())
-    holding = {name for name, one in found.items() if one["has"]}
+    fields = rows_of(done)
+    assert set(fields) == set(HERE)
+    assert all(set(entry) >= FIELDS for entry in fields.values())
+    assert all(
+        entry["answers"] and entry["newest_torch"] and entry["bytes_per_s"] > 0 for entry in fields.values()
+    )
+    holding = {name for name, entry in fields.items() if entry["has"]}
     assert holding == {"official", "nju", "aliyun", "sjtu", "cernet"}
-    assert {found[name]["rank"] for name in holding} == {1, 2, 3, 4, 5}
-    assert [one["rank"] for one in done.data["mirrors"]][:5] == [1, 2, 3, 4, 5]
-    assert not any(one["leaks"] or one["stale"] for one in found.values())
+    assert {fields[name]["rank"] for name in holding} == {1, 2, 3, 4, 5}
+    assert [item["rank"] for item in done.data["mirrors"]][:5] == [1, 2, 3, 4, 5]
+    assert not any(entry["leaks"] or entry["stale"] for entry in fields.values())
     for name in ("tuna", "huawei"):
-        assert (found[name]["rank"], found[name]["has"]) == (None, False)
-        assert "PyPI's own" in found[name]["problem"]
+        assert (fields[name]["rank"], fields[name]["has"]) == (None, False)
+        assert "PyPI's own" in fields[name]["problem"]
 
 
 def test_a_mirror_is_measured_by_a_part_of_the_very_wheel(h100: Program, network: Network) -> None:
@@ -91,22 +93,22 @@ def test_a_person_reads_a_table_best_first(h100: Program) -> None:
 
 
 def test_without_names_all_are_checked_and_retired_ones_are_dead_without_a_request(user: Program) -> None:
-    found = check(user)
-    assert set(found) >= {*HERE, "bfsu", "douban", "hustunique"}
-    assert found["douban"]["answers"] is False
-    assert "shut down" in found["douban"]["problem"]
-    assert found["bfsu"]["answers"] is False  # no request leaves this machine
-    assert found["nvidia"]["answers"] is None
+    fields = check(user)
+    assert set(fields) >= {*HERE, "bfsu", "douban", "hustunique"}
+    assert fields["douban"]["answers"] is False
+    assert "shut down" in fields["douban"]["problem"]
+    assert fields["bfsu"]["answers"] is False  # no request leaves this machine
+    assert fields["nvidia"]["answers"] is None
 
 
 def test_one_file_can_be_asked_about(user: Program) -> None:
     done = user.run("mirrors", "check", "nju", "tuna", "--for", "torch==2.3.1+cu121", "--json")
     assert done.status == 0
     assert done.data["files"][0].startswith("torch-2.3.1+cu121-")
-    found = rows_of(done)
-    assert [found[name]["has"] for name in ("nju", "tuna")] == [True, False]
+    fields = rows_of(done)
+    assert [fields[name]["has"] for name in ("nju", "tuna")] == [True, False]
     of_pypi = check(user, "nju", "tuna", "--for", "torchvision==0.17.0")
-    assert all(one["answers"] for one in of_pypi.values())
+    assert all(entry["answers"] for entry in of_pypi.values())
 
 
 def test_a_file_that_no_mirror_has_is_refused(user: Program, network: Network) -> None:
@@ -138,10 +140,10 @@ def test_a_mirror_that_does_not_answer_is_told_with_its_fault(
     user: Program, network: Network, fault: Fault, words: str
 ) -> None:
     with network.down("nju", fault=fault):
-        found = check(user, "nju", "sjtu")
-    assert (found["nju"]["answers"], found["nju"]["has"], found["nju"]["rank"]) == (False, False, None)
-    assert words in found["nju"]["problem"]
-    assert found["sjtu"]["rank"] == 1
+        fields = check(user, "nju", "sjtu")
+    assert (fields["nju"]["answers"], fields["nju"]["has"], fields["nju"]["rank"]) == (False, False, None)
+    assert words in fields["nju"]["problem"]
+    assert fields["sjtu"]["rank"] == 1
 
 
 def test_where_none_answers_it_is_no_success(user: Program, network: Network) -> None:
@@ -158,30 +160,30 @@ def test_a_file_that_is_listed_and_can_not_be_read_is_not_had(
     h100: Program, network: Network, fault: Fault, words: str
 ) -> None:
     with network.failing("nju", fault, BEST):
-        found = check(h100, "nju", "aliyun")
-    assert (found["nju"]["answers"], found["nju"]["has"]) == (True, False)
-    assert words in found["nju"]["problem"]
-    assert BEST in found["nju"]["problem"]
-    assert found["aliyun"]["rank"] == 1
+        fields = check(h100, "nju", "aliyun")
+    assert (fields["nju"]["answers"], fields["nju"]["has"]) == (True, False)
+    assert words in fields["nju"]["problem"]
+    assert BEST in fields["nju"]["problem"]
+    assert fields["aliyun"]["rank"] == 1
 
 
 def test_a_file_that_is_cut_short_is_not_had_whole(user: Program, network: Network, tmp_path: Path) -> None:
     """FM16: the official index's file is the longer one."""
     network.publish(tiny_torch(tmp_path, "2.0.99+cpu"), "cpu")
     with network.failing("aliyun", "truncated", "torch-2.0.99+cpu"):
-        found = check(user, "official", "nju", "aliyun", "--for", "torch==2.0.99+cpu")
-    assert {name: one["has"] for name, one in found.items()} == {
+        fields = check(user, "official", "nju", "aliyun", "--for", "torch==2.0.99+cpu")
+    assert {name: entry["has"] for name, entry in fields.items()} == {
         "official": True,
         "nju": True,
         "aliyun": False,
     }
-    assert "bytes" in found["aliyun"]["problem"]
+    assert "bytes" in fields["aliyun"]["problem"]
 
 
 def test_a_server_without_ranges_is_read_no_further_than_needed(h100: Program, network: Network) -> None:
     with network.failing("aliyun", "no-ranges", ".whl"):
-        found = check(h100, "aliyun")
-    assert found["aliyun"]["rank"] == 1
+        fields = check(h100, "aliyun")
+    assert fields["aliyun"]["rank"] == 1
     assert network.aliyun.sent < 100 << 20
 
 
@@ -191,28 +193,28 @@ def test_links_and_pages_that_leave_a_mirror_are_told(h100: Program, network: Ne
         network.switched("nju_torch", leaks_to=network.r2),
         network.switched("sjtu_torch", bypasses_to=network.official),
     ):
-        found = check(h100, "nju", "sjtu", "aliyun")
-    assert network.r2.host in found["nju"]["leaks"]
-    assert network.official.host in found["sjtu"]["leaks"]
-    assert (found["aliyun"]["leaks"], found["aliyun"]["rank"]) == ([], 1)
+        fields = check(h100, "nju", "sjtu", "aliyun")
+    assert network.r2.host in fields["nju"]["leaks"]
+    assert network.official.host in fields["sjtu"]["leaks"]
+    assert (fields["aliyun"]["leaks"], fields["aliyun"]["rank"]) == ([], 1)
 
 
 def test_a_stale_mirror_is_told(h100: Program, network: Network) -> None:
     """FM09, FM14."""
     with network.stale("sjtu", "2.12"), network.stale("tuna", "2.12"):
-        found = check(h100, "sjtu", "tuna", "nju")
+        fields = check(h100, "sjtu", "tuna", "nju")
     for name in ("sjtu", "tuna"):
-        assert (found[name]["newest_torch"], found[name]["stale"]) == ("2.11.0", True)
-        assert found[name]["has"] is False
-    assert (found["nju"]["newest_torch"], found["nju"]["stale"]) == ("2.15.0", False)
+        assert (fields[name]["newest_torch"], fields[name]["stale"]) == ("2.11.0", True)
+        assert fields[name]["has"] is False
+    assert (fields["nju"]["newest_torch"], fields["nju"]["stale"]) == ("2.15.0", False)
 
 
 def test_the_fastest_is_first(h100: Program, network: Network) -> None:
     """FM42: wheels, not pages, are measured."""
     with network.failing("nju", "trickle", ".whl"):
-        found = check(h100, "nju", "aliyun")
-    assert (found["aliyun"]["rank"], found["nju"]["rank"]) == (1, 2)
-    assert found["nju"]["bytes_per_s"] < 2_000_000
+        fields = check(h100, "nju", "aliyun")
+    assert (fields["aliyun"]["rank"], fields["nju"]["rank"]) == (1, 2)
+    assert fields["nju"]["bytes_per_s"] < 2_000_000
 
 
 def test_what_was_measured_is_not_measured_again_that_day(h100: Program, network: Network) -> None:
@@ -223,9 +225,9 @@ def test_what_was_measured_is_not_measured_again_that_day(h100: Program, network
     assert set(network.asked()) == {"tuna"}
     second = check(h100, "nju", "aliyun")
     assert [second[name]["bytes_per_s"] for name in second] == [first[name]["bytes_per_s"] for name in second]
-    assert all(one["remembered"] for one in second.values())
+    assert all(entry["remembered"] for entry in second.values())
     network.forget()
-    assert not any(one["remembered"] for one in check(h100, "nju", "aliyun", "--again").values())
+    assert not any(entry["remembered"] for entry in check(h100, "nju", "aliyun", "--again").values())
     assert set(network.asked()) == {"nju", "aliyun"}
 
 
@@ -276,21 +278,21 @@ def test_what_a_plan_measured_a_plan_goes_by(h100: Program, network: Network) ->
     assert places[0] == places[1] != "nju"
     assert not network.files_from()
     memory = json.loads((h100.root / "cache" / "mirrors.json").read_text(encoding="utf-8"))
-    assert {one["name"] for one in memory["speeds"]} >= {"nju", "aliyun", "sjtu"}
+    assert {item["name"] for item in memory["speeds"]} >= {"nju", "aliyun", "sjtu"}
 
 
 def test_an_address_is_checked_as_it_is_given(h100: Program, network: Network) -> None:
-    mirrors = {one["name"]: one for one in h100.run("mirrors", "list", "--json").data["mirrors"]}
+    mirrors = {item["name"]: item for item in h100.run("mirrors", "list", "--json").data["mirrors"]}
     whole = mirrors["nju"]["torch"]["address"].partition("/{variant}")[0]
     flat = mirrors["aliyun"]["torch"]["address"].replace("{variant}", "cu126")
     pypi = mirrors["tuna"]["pypi"]["simple"]
-    found = check(h100, whole, flat + "/", pypi, network.nvidia.url)
-    assert found[whole]["has"] is True, found
-    assert found[flat]["has"] is True
-    assert (found[pypi]["answers"], found[pypi]["has"]) == (True, False)
-    assert found[network.nvidia.url]["has"] is False
-    assert {one["kind"] for one in found.values()} == {"own"}
-    assert found[whole]["bytes_per_s"] > 0
+    fields = check(h100, whole, flat + "/", pypi, network.nvidia.url)
+    assert fields[whole]["has"] is True, fields
+    assert fields[flat]["has"] is True
+    assert (fields[pypi]["answers"], fields[pypi]["has"]) == (True, False)
+    assert fields[network.nvidia.url]["has"] is False
+    assert {entry["kind"] for entry in fields.values()} == {"own"}
+    assert fields[whole]["bytes_per_s"] > 0
 
 
 def test_an_address_that_can_not_be_read_is_bad_input(h100: Program) -> None:

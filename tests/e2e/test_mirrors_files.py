@@ -51,7 +51,7 @@ def left_over(user: Program, content: bytes) -> list[Path]:
     """The files under the user's directories that begin as the wrong file did."""
     start = content[:200]
     places = [user.root / name for name in ("data", "cache", "tmp", "home", "work")]
-    files = [path for place in places for path in place.rglob("*") if path.is_file()]
+    files = [path for location in places for path in location.rglob("*") if path.is_file()]
     return [path for path in files if start in path.read_bytes()]
 
 

@@ -64,9 +64,9 @@ def paster(tmp_path_factory: pytest.TempPathFactory) -> Program:
 
 
 def options(network: Network, layout: str) -> Iterator[str]:
-    for place in LAYOUTS[layout][0]:
+    for location in LAYOUTS[layout][0]:
         yield "--mirror"
-        yield place.format(elsewhere=network.elsewhere.url)
+        yield location.format(elsewhere=network.elsewhere.url)
 
 
 def printed(user: Program, network: Network, layout: str, manager: str) -> list[str]:
@@ -168,6 +168,6 @@ def frozen(environment: Path, manager: str) -> set[str]:
     by_pip = [str(environment / "bin" / "python"), "-m", "pip", "freeze", "--all"]
     argv = by_pip if manager == "pip" else [uv, "pip", "freeze", "--python", str(environment)]
     variables = {"PATH": os.defpath, "UV_NO_CONFIG": "1", "PIP_CONFIG_FILE": os.devnull}
-    told = subprocess.run(argv, capture_output=True, text=True, check=True, env=variables)
-    lines = {line.replace("_", "-") for line in told.stdout.splitlines() if line}
+    process = subprocess.run(argv, capture_output=True, text=True, check=True, env=variables)
+    lines = {line.replace("_", "-") for line in process.stdout.splitlines() if line}
     return {line for line in lines if line.partition("==")[0] not in {"pip", "setuptools"}}

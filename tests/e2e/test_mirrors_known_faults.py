@@ -79,6 +79,6 @@ def test_each_failure_mode_of_the_matrix_is_known_here() -> None:
 @pytest.mark.parametrize("code", PLAYED)
 def test_the_test_that_is_named_is_there(code: str) -> None:
     theme, name = PLAYED[code]
-    files = [place / f"test_mirrors_{theme}.py" for place in PLACES]
+    files = [path / f"test_mirrors_{theme}.py" for path in PLACES]
     (text,) = [file.read_text(encoding="utf-8") for file in files if file.exists()]
     assert re.search(rf"^def test_{name}\(", text, re.MULTILINE)

@@ -35,19 +35,19 @@ def planner(tmp_path: Path, network: Network, isolation: None) -> Planner:
 
 
 def table(name: str) -> Table:
-    return next(one for one in tables() if one.name == name)
+    return next(item for item in tables() if item.name == name)
 
 
-def compared(one: Table, outcome: Plan | GpuenvError, network: Network, *allowed: str) -> list[str]:
+def compared(item: Table, outcome: Plan | GpuenvError, network: Network, *allowed: str) -> list[str]:
     """Say where an outcome is not what the official indexes give."""
-    if one.official is None:
-        return [] if isinstance(outcome, Unsatisfiable) else [f"{one.name}: no refusal but {outcome}"]
+    if item.official is None:
+        return [] if isinstance(outcome, Unsatisfiable) else [f"{item.name}: no refusal but {outcome}"]
     if isinstance(outcome, GpuenvError):
-        return [f"{one.name}: {outcome.message}"]
-    found = judge(outcome, one, network, *allowed)
-    if versions(outcome) != one.official:
-        found.append(f"{versions(outcome)}, where the official index gives {one.official}")
-    return [f"{one.name}: {fault}" for fault in found]
+        return [f"{item.name}: {outcome.message}"]
+    value = judge(outcome, item, network, *allowed)
+    if versions(outcome) != item.official:
+        value.append(f"{versions(outcome)}, where the official index gives {item.official}")
+    return [f"{item.name}: {fault}" for fault in value]
 
 
 # a torch mirror, and Tsinghua for the rest
@@ -58,9 +58,9 @@ def test_a_torch_mirror_and_tsinghua_give_each_machine_what_the_official_index_g
     planner: Planner, network: Network, mirror: str
 ) -> None:
     faults = []
-    for one in tables():
-        outcome = planner.outcome(one, mirror, "tuna")
-        faults += compared(one, outcome, network, mirror)
+    for item in tables():
+        outcome = planner.outcome(item, mirror, "tuna")
+        faults += compared(item, outcome, network, mirror)
         if isinstance(outcome, Plan):
             assert outcome.sources.index_url == network.address("pypi:tuna")
             assert not outcome.sources.extra_index_urls
@@ -71,8 +71,8 @@ def test_a_torch_mirror_and_tsinghua_give_each_machine_what_the_official_index_g
 def test_what_official_serves_is_served_by_official(planner: Planner, network: Network) -> None:
     faults = []
     for name in SOME:
-        one = table(name)
-        faults += compared(one, planner.outcome(one, "official"), network, "r2")
+        item = table(name)
+        faults += compared(item, planner.outcome(item, "official"), network, "r2")
     assert not faults
     assert set(network.asked()) <= {"official", "pypi", "r2"}
 
@@ -91,18 +91,18 @@ def test_tsinghua_alone_serves_each_machine_that_a_build_of_pypi_runs_on(
     planner: Planner, network: Network
 ) -> None:
     faults, served = [], 0
-    for one in with_gpu():
-        outcome = planner.outcome(one, "tuna")
-        best = best_of_pypi(one, network.shelf("tuna"))
+    for item in with_gpu():
+        outcome = planner.outcome(item, "tuna")
+        best = best_of_pypi(item, network.shelf("tuna"))
         if best is None:
-            faults += [] if isinstance(outcome, Unsatisfiable) else [f"{one.name}: {outcome}"]
+            faults += [] if isinstance(outcome, Unsatisfiable) else [f"{item.name}: {outcome}"]
         elif isinstance(outcome, GpuenvError):
-            faults.append(f"{one.name}: {outcome.message}")
+            faults.append(f"{item.name}: {outcome.message}")
         else:
             served += 1
-            faults += [f"{one.name}: {fault}" for fault in judge(outcome, one, network, "tuna")]
+            faults += [f"{item.name}: {fault}" for fault in judge(outcome, item, network, "tuna")]
             if Version(official_torch(versions(outcome))) != best:
-                faults.append(f"{one.name}: {versions(outcome)}, where {best} runs")
+                faults.append(f"{item.name}: {versions(outcome)}, where {best} runs")
     assert not faults
     assert served == 18  # of 22; the official index refuses three, and one has no GPU
     assert set(network.asked()) == {"tuna"}
@@ -110,17 +110,17 @@ def test_tsinghua_alone_serves_each_machine_that_a_build_of_pypi_runs_on(
 
 def with_gpu() -> list[Table]:
     """Those that have a GPU and a driver to say what runs there."""
-    return [one for one in tables() if one.machine.gpus]
+    return [item for item in tables() if item.machine.gpus]
 
 
 def test_tsinghua_alone_gives_a_machine_without_gpu_the_cuda_build_and_says_so(
     planner: Planner, network: Network
 ) -> None:
     """PyPI has no CPU build for Linux; its build for CUDA runs without a GPU too, and is gigabytes larger."""
-    one = table("table-21-no-gpu")
-    plan = planner.plan(one, "tuna")
+    item = table("table-21-no-gpu")
+    plan = planner.plan(item, "tuna")
     assert "cuda-build-on-cpu" in [warning.code for warning in plan.warnings]
-    assert judge(plan, one, network, "tuna") == []
+    assert judge(plan, item, network, "tuna") == []
 
 
 @pytest.mark.parametrize("name", every(3, (H100_535, "table-02-gtx-1080-ti-580", "table-06-v100-450")))
@@ -128,12 +128,12 @@ def test_a_plan_from_pypi_alone_says_why_and_what_the_official_index_would_give(
     planner: Planner, network: Network, name: str
 ) -> None:
     plan = planner.plan(table(name), "tuna")
-    told = " ".join((render_text(plan), *(one.text for one in (*plan.why, *plan.advice))))
-    told += " ".join(one.message for one in plan.warnings)
+    message = " ".join((render_text(plan), *(item.text for item in (*plan.why, *plan.advice))))
+    message += " ".join(warning.message for warning in plan.warnings)
     official = table(name).official
     assert official is not None
-    assert official_torch(official) in told
-    assert "official" in told or network.address("torch:official") in told or "pytorch.org" in told
+    assert official_torch(official) in message
+    assert "official" in message or network.address("torch:official") in message or "pytorch.org" in message
 
 
 # other sets
@@ -141,11 +141,11 @@ def test_a_plan_from_pypi_alone_says_why_and_what_the_official_index_would_give(
 
 @pytest.mark.parametrize("name", every(2, SOME, first=1))
 def test_the_mirrors_are_taken_in_the_order_given(planner: Planner, network: Network, name: str) -> None:
-    one = table(name)
+    item = table(name)
     for order in (("nju", "aliyun", "tuna"), ("aliyun", "nju", "tuna"), ("tuna", "sjtu", "nju")):
         torch = next(mirror for mirror in order if mirror != "tuna")
-        outcome = planner.outcome(one, *order)
-        assert compared(one, outcome, network, torch) == []
+        outcome = planner.outcome(item, *order)
+        assert compared(item, outcome, network, torch) == []
 
 
 @pytest.mark.parametrize(
@@ -155,11 +155,11 @@ def test_the_mirrors_are_taken_in_the_order_given(planner: Planner, network: Net
 def test_a_mirror_may_be_named_by_its_host_or_any_other_word_for_it(
     planner: Planner, network: Network, name: str, mirror: str
 ) -> None:
-    one = table(name)
-    place = "nju" if mirror == "cernet" else mirror
+    item = table(name)
+    location = "nju" if mirror == "cernet" else mirror
     for word in (mirror.upper(), network.replicas[mirror].host):
-        outcome = planner.outcome(one, word, "tsinghua")
-        assert compared(one, outcome, network, mirror, place) == []
+        outcome = planner.outcome(item, word, "tsinghua")
+        assert compared(item, outcome, network, mirror, location) == []
 
 
 # layouts by address: replica, path, the machine
@@ -189,11 +189,11 @@ ADDRESSES = (
 def test_every_layout_is_read_at_its_address(
     planner: Planner, network: Network, replica: str, path: str, name: str
 ) -> None:
-    one = table(name)
+    item = table(name)
     address = network.replicas[replica].url + path
-    outcome = planner.outcome(one, address, network.address("pypi:tuna"))
+    outcome = planner.outcome(item, address, network.address("pypi:tuna"))
     allowed = {replica, "nju" if replica == "cernet" else replica}
-    assert compared(one, outcome, network, *allowed) == []
+    assert compared(item, outcome, network, *allowed) == []
 
 
 def test_the_digests_that_a_listing_lacks_are_those_known_from_elsewhere(
@@ -219,10 +219,10 @@ def test_the_digests_that_a_listing_lacks_are_those_known_from_elsewhere(
 def test_official_that_is_slow_or_dead_stops_no_plan(planner: Planner, network: Network, state: str) -> None:
     with network.down("official", "r2", "pypi", "pypi_files", fault=state):  # type: ignore[arg-type]
         for name in SOME if state == "reset" else SOME[1:2]:
-            one = table(name)
-            outcome = planner.outcome(one, "auto")
+            item = table(name)
+            outcome = planner.outcome(item, "auto")
             allowed = ("r2", *TORCH_MIRRORS) if state == "slow" else TORCH_MIRRORS
-            assert compared(one, outcome, network, *allowed) == []
+            assert compared(item, outcome, network, *allowed) == []
 
 
 def test_auto_is_official_where_official_answers(planner: Planner, network: Network) -> None:
@@ -235,10 +235,10 @@ def test_auto_is_official_where_official_answers(planner: Planner, network: Netw
 def test_mirrors_stand_in_by_themselves_where_the_torch_index_does_not_answer(
     planner: Planner, network: Network, fault: str
 ) -> None:
-    one = table(H100_535)
+    item = table(H100_535)
     with network.down("official", "r2", fault=fault):  # type: ignore[arg-type]
-        plan = planner.plan(one)
-    assert compared(one, plan, network, "pypi_files", *TORCH_MIRRORS) == []
+        plan = planner.plan(item)
+    assert compared(item, plan, network, "pypi_files", *TORCH_MIRRORS) == []
     said = next(warn.message for warn in plan.warnings if warn.code == "mirror-stands-in")
     assert f"{network.official.host} could not be reached; torch comes from the mirror" in said
 
@@ -248,7 +248,7 @@ def test_auto_takes_the_newest_torch_of_any_mirror_that_answers(
     planner: Planner, network: Network, fault: str
 ) -> None:
     """A mirror that is behind is passed over, however fast it is."""
-    one = table(H100_535)
+    item = table(H100_535)
     with (
         network.down("official", "r2", "pypi", "pypi_files", fault=fault),  # type: ignore[arg-type]
         network.stale("nju", "2.12"),
@@ -256,8 +256,8 @@ def test_auto_takes_the_newest_torch_of_any_mirror_that_answers(
         network.down("cernet"),
     ):
         for words in ((), ("auto",)):
-            plan = planner.plan(one, *words)
-            assert versions(plan)["torch"] == (one.official or {})["torch"]
+            plan = planner.plan(item, *words)
+            assert versions(plan)["torch"] == (item.official or {})["torch"]
             assert network.replica_of(str(plan.packages[0].url)) == "sjtu"
 
 
@@ -271,8 +271,8 @@ def test_where_no_mirror_answers_either_it_is_said_once(planner: Planner, networ
     assert len(outcome.because) == 3
     assert outcome.because[-1].text.startswith("none of the mirrors responded either")
     assert "+" not in versions(plan)["torch"]
-    told = [warn.message for warn in plan.warnings if warn.code != "left-out" and "mirror" in warn.message]
-    assert told == [f"{network.official.host} could not be reached, and no mirror either"]
+    answers = [warn.message for warn in plan.warnings if warn.code != "left-out" and "mirror" in warn.message]
+    assert answers == [f"{network.official.host} could not be reached, and no mirror either"]
 
 
 @pytest.mark.parametrize("way", ["official", "own index", "no index", "offline"])
@@ -288,9 +288,9 @@ def test_no_mirror_is_asked_where_something_is_said_against_it(
 
 def test_auto_begins_with_what_the_user_has_configured(planner: Planner, network: Network) -> None:
     """What pip is configured to use serves everything but torch, which it does not carry."""
-    one = table(H100_535)
-    plan = planner.plan(one, "auto", more={"PIP_INDEX_URL": network.address("pypi:tuna")})
-    assert compared(one, plan, network, "r2", *TORCH_MIRRORS) == []
+    item = table(H100_535)
+    plan = planner.plan(item, "auto", more={"PIP_INDEX_URL": network.address("pypi:tuna")})
+    assert compared(item, plan, network, "r2", *TORCH_MIRRORS) == []
     assert plan.sources.index_url == network.address("pypi:tuna")
 
 
@@ -303,29 +303,29 @@ def _nothing_asked_yet(network: Network) -> Iterator[None]:
 
 def test_auto_takes_the_mirror_whose_wheels_come_fastest(planner: Planner, network: Network) -> None:
     """FM42: pages and wheels lie on different machines; the first to answer may be the slowest."""
-    one = table(H100_535)
+    item = table(H100_535)
     with (
         network.down("official", "r2", "pypi", "pypi_files"),
         network.failing("nju", "trickle", ".whl"),
         network.failing("aliyun", "slow"),
         network.down("sjtu", "cernet"),
     ):
-        plan = planner.plan(one, "auto")
-    assert compared(one, plan, network, "aliyun") == []
+        plan = planner.plan(item, "auto")
+    assert compared(item, plan, network, "aliyun") == []
 
 
 def test_a_mirror_that_is_down_is_passed_over(planner: Planner, network: Network) -> None:
-    one = table(H100_535)
+    item = table(H100_535)
     with network.down("nju"):
-        plan = planner.plan(one, "nju", "sjtu", "tuna")
-        assert compared(one, plan, network, "sjtu") == []
+        plan = planner.plan(item, "nju", "sjtu", "tuna")
+        assert compared(item, plan, network, "sjtu") == []
         assert any("nju" in warn.message or network.nju.host in warn.message for warn in plan.warnings)
-    plan = planner.plan(one, f"{dead_url()}/whl", "nju", "tuna")
-    assert compared(one, plan, network, "nju") == []
+    plan = planner.plan(item, f"{dead_url()}/whl", "nju", "tuna")
+    assert compared(item, plan, network, "nju") == []
 
 
 def test_offline_a_mirror_of_pypi_alone_gives_pypi_s_own_build(planner: Planner) -> None:
-    one = table(H100_535)
-    assert "+" not in versions(planner.plan(one, "tuna", offline=True))["torch"]
-    assert "+" in versions(planner.plan(one, "nju", "tuna", offline=True))["torch"]
-    assert "+" in versions(planner.plan(one, offline=True))["torch"]
+    item = table(H100_535)
+    assert "+" not in versions(planner.plan(item, "tuna", offline=True))["torch"]
+    assert "+" in versions(planner.plan(item, "nju", "tuna", offline=True))["torch"]
+    assert "+" in versions(planner.plan(item, offline=True))["torch"]

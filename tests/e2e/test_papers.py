@@ -29,7 +29,7 @@ def machines_of(paper: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("paper", "machine"), every(7, ((name, one) for name in NAMES for one in machines_of(name)))
+    ("paper", "machine"), every(7, ((name, item) for name in NAMES for item in machines_of(name)))
 )
 def test_the_adapted_files_hold_on_the_machine_and_all_other_lines_are_as_they_were(
     paper: str, machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -44,7 +44,7 @@ def test_the_adapted_files_hold_on_the_machine_and_all_other_lines_are_as_they_w
     write_back(first)
     again = adapt_for(Path(), saved, environ)
     by_hand = unapplied(again.left, again.changes)
-    assert [one for one in again.changes if one not in by_hand] == []
+    assert [change for change in again.changes if change not in by_hand] == []
     assert (again.plan.pins, again.plan.variant) == (first.plan.pins, first.plan.variant)
 
 
@@ -55,9 +55,9 @@ def untouched(adaptation: Adaptation) -> list[tuple[list[str], list[str]]]:
         old, new = before.text.split("\n"), after.text.split("\n")
         lines = {
             number
-            for one in adaptation.changes
-            if one.asked and one.asked.file == before.path
-            for number in range(one.asked.line, one.asked.line + one.asked.text.count("\n") + 1)
+            for change in adaptation.changes
+            if change.asked and change.asked.file == before.path
+            for number in range(change.asked.line, change.asked.line + change.asked.text.count("\n") + 1)
         }
         kept = [text for number, text in enumerate(old, start=1) if number not in lines]
         remaining = iter(new)
@@ -112,8 +112,8 @@ def test_of_two_channels_the_one_with_the_nearer_torch_is_taken_and_the_old_one_
     (tmp_path / "paper").mkdir()
     monkeypatch.chdir(tmp_path / "paper")
     Path("environment.yml").write_text(CONDAS, encoding="utf-8")
-    found = adapt_for(Path(), save_machine(machine, tmp_path), bare_environ(tmp_path))
-    (moved,) = (one for one in found.changes if one.project == "torch")
+    value = adapt_for(Path(), save_machine(machine, tmp_path), bare_environ(tmp_path))
+    (moved,) = (change for change in value.changes if change.project == "torch")
     assert moved.new is not None
     assert torch in moved.new
     assert "torch 1.4.0" in moved.why
@@ -193,7 +193,7 @@ def test_json_has_the_changes_and_the_patch_beside_the_plan(program: Program, ch
     first = adapted["changes"][0]
     assert (first["line"], first["old"], first["new"]) == (2, "torch==1.7.1", "torch==2.7.0+cu128")
     assert first["why"]
-    assert any(place.endswith("train.py:2") for one in first["risks"] for place in one["places"])
+    assert any(location.endswith("train.py:2") for item in first["risks"] for location in item["places"])
     assert adapted["patch"].startswith("--- a/")
 
 

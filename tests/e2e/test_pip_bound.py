@@ -49,8 +49,8 @@ def test_pip_installs_what_was_resolved_by_hash(
             index.files[path] = replace(file, sha256=None)
     made = program.run("create", "trial", *CREATE, "--mirror", index.pytorch, "--mirror", index.pypi)
     assert made.status == 0, (made.out[-3000:], made.err[-2000:])
-    found = versions(program.environments / "trial")
-    assert (found["mylib"], found["tinydep"]) == ("2.0", "1.0")
+    fields = versions(program.environments / "trial")
+    assert (fields["mylib"], fields["tinydep"]) == ("2.0", "1.0")
     assert steps(program).count("--require-hashes -r") == 2  # torch's comes first
 
 
@@ -85,7 +85,7 @@ def test_a_change_comes_by_hash(program: Program, index: IndexServer, tmp_path: 
     assert program.run("create", "trial", *words, *mirrors).status == 0
     done = program.run("install", "trial", "mylib", "--yes", "--no-verify", "--json")
     assert done.status == 0, (done.out[-3000:], done.err[-2000:])
-    found = versions(program.environments / "trial")
-    assert (found["mylib"], found["tinydep"]) == ("2.0", "1.0")
+    fields = versions(program.environments / "trial")
+    assert (fields["mylib"], fields["tinydep"]) == ("2.0", "1.0")
     logs = (log.read_text(encoding="utf-8") for log in (program.root / "data" / "logs").glob("*.log"))
     assert any("--require-hashes" in text and "tinydep-1.0" in text for text in logs)

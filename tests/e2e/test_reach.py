@@ -155,9 +155,9 @@ def test_where_no_index_can_be_read_it_is_said_which_and_why(
     with server.failing(fault, "/"):
         done = plan(program, *mirrors)
     assert done.status == 4
-    told = json.dumps(done.error)
-    assert server.pypi in told
-    assert server.pytorch in told
+    message = json.dumps(done.error)
+    assert server.pypi in message
+    assert server.pytorch in message
 
 
 @pytest.mark.parametrize(

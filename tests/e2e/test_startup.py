@@ -72,12 +72,14 @@ def test_help_tells_every_command(program: Program) -> None:
     assert done.status == 0
     assert commands_of(done.out) == {name for name, *_ in COMMANDS}
     for command in COMMANDS:
-        told = program.run(*command, "--help")
-        assert told.status == 0
-        assert told.out.startswith(f"Usage: gpuenv {' '.join(command)}")
+        answer = program.run(*command, "--help")
+        assert answer.status == 0
+        assert answer.out.startswith(f"Usage: gpuenv {' '.join(command)}")
     for group in ("matrix", "mirrors", "fleet", "cache", "self"):
-        told = program.run(group, "--help")
-        assert commands_of(told.out) == {name for first, *rest in COMMANDS if first == group for name in rest}
+        answer = program.run(group, "--help")
+        assert commands_of(answer.out) == {
+            name for first, *rest in COMMANDS if first == group for name in rest
+        }
     bare = program.run()
     assert (bare.status, bare.out) == (2, "")
     assert bare.err.startswith("Usage: gpuenv")
@@ -95,8 +97,8 @@ def test_shells_can_complete(program: Program, shell: str) -> None:
 
 
 def test_completion_offers_commands_and_options(program: Program) -> None:
-    asked = program.with_(_GPUENV_COMPLETE="complete_bash", COMP_WORDS="gpuenv ", COMP_CWORD="1")
-    assert {"detect", "plan", "create"} <= set(asked.run().out.split())
+    requested = program.with_(_GPUENV_COMPLETE="complete_bash", COMP_WORDS="gpuenv ", COMP_CWORD="1")
+    assert {"detect", "plan", "create"} <= set(requested.run().out.split())
     option = program.with_(_GPUENV_COMPLETE="complete_bash", COMP_WORDS="gpuenv plan --mir", COMP_CWORD="2")
     assert option.run().out.split() == ["--mirror"]
 

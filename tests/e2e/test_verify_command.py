@@ -67,5 +67,5 @@ def test_without_a_name_it_is_the_active_environment_else_the_only_one(
         for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
             active = program.with_(**{name: str(second)})
             assert active.run(command, "--json").data["environment"] == str(second)
-    told = own.run("verify")
-    assert "first · torch 2.14.1+cpu" in told.err
+    answer = own.run("verify")
+    assert "first · torch 2.14.1+cpu" in answer.err

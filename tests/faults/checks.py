@@ -117,14 +117,14 @@ def _content(scene: Scene, name: str) -> str | Versions:
 
 
 def _versions(path: Path) -> Iterator[tuple[str, str]]:
-    for one in _distributions(path):
-        name = canonicalize_name(str(one.metadata["Name"]))
+    for distribution in _distributions(path):
+        name = canonicalize_name(str(distribution.metadata["Name"]))
         if name not in _SEEDS:
-            yield name, one.version
+            yield name, distribution.version
 
 
 def _distributions(path: Path) -> list[Distribution]:
-    return list(distributions(path=[str(place) for place in path.glob("lib/*/site-packages")]))
+    return list(distributions(path=[str(file) for file in path.glob("lib/*/site-packages")]))
 
 
 def _wrong(path: Path) -> Iterator[str]:
@@ -137,13 +137,13 @@ def _wrong(path: Path) -> Iterator[str]:
             json.loads((path / "gpuenv.json").read_text())
         except ValueError:
             yield "with a broken gpuenv.json"
-    for one in _distributions(path):
-        for file in one.files or ():
-            place = Path(str(one.locate_file(file)))
-            if not place.exists():
-                yield f"without {file} of {one.name}"
-            elif file.hash and _digest(place) != file.hash.value:
-                yield f"with another {file} of {one.name}"
+    for distribution in _distributions(path):
+        for file in distribution.files or ():
+            location = Path(str(distribution.locate_file(file)))
+            if not location.exists():
+                yield f"without {file} of {distribution.name}"
+            elif file.hash and _digest(location) != file.hash.value:
+                yield f"with another {file} of {distribution.name}"
     yield from (f"with {left.name}" for left in path.glob(".gpuenv-*") if left.name not in _MARKS)
 
 
@@ -154,14 +154,14 @@ def _digest(file: Path) -> str:
 
 def files(root: Path) -> dict[str, str]:
     """Return every file with its digest, but for what Python compiles."""
-    found = {}
+    fields = {}
     for folder, inner, names in os.walk(root):
         inner[:] = [name for name in inner if name != "__pycache__"]
         for name in set(names) - _MARKS:
             path = Path(folder, name)
             link = path.is_symlink()
-            found[str(path.relative_to(root))] = str(path.readlink()) if link else _digest(path)
-    return found
+            fields[str(path.relative_to(root))] = str(path.readlink()) if link else _digest(path)
+    return fields
 
 
 def nothing_aside(scene: Scene) -> str | None:
@@ -183,13 +183,13 @@ def processes(scene: Scene) -> str | None:
 
 def running(token: str) -> list[str]:
     """Return the command lines of the processes that have the token."""
-    found, sought = [], f"{TOKEN}={token}".encode()
+    values, sought = [], f"{TOKEN}={token}".encode()
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             if sought in (folder / "environ").read_bytes().split(b"\0"):
                 line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                found.append(f"{folder.name} {line[:120]}")
-    return found
+                values.append(f"{folder.name} {line[:120]}")
+    return values
 
 
 def temporary(scene: Scene) -> str | None:
@@ -240,5 +240,5 @@ AFTER: tuple[Check, ...] = (next_command, environments, nothing_aside, temporary
 def problems(scene: Scene) -> list[str]:
     """Return what does not hold; after a kill the next command may put things right."""
     checks = (*AT_ONCE, *(() if scene.killed else CLEAN), *AFTER)
-    found = (check(scene) for check in checks)
-    return list(dict.fromkeys(one for one in found if one))
+    values = (check(scene) for check in checks)
+    return list(dict.fromkeys(item for item in values if item))

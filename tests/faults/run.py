@@ -53,9 +53,9 @@ def all_faults() -> dict[str, Fault]:
 def main() -> int:
     """Run the campaign; return 1 where something did not hold."""
     options = _options()
-    faults = [one for one in all_faults().values() if re.search(options.only, one.id)]
+    faults = [all_fault for all_fault in all_faults().values() if re.search(options.only, all_fault.id)]
     if options.list:
-        print("\n".join(one.id for one in faults))
+        print("\n".join(fault.id for fault in faults))
         return 0
     begun = time.monotonic()
     verdicts = []
@@ -65,11 +65,11 @@ def main() -> int:
         for number in range(options.workers):
             queue.put(str(Path(root, str(number))))
         with context.Pool(options.workers, _begin, (queue,)) as pool:
-            for verdict in pool.imap_unordered(_befall, [one.id for one in faults]):
+            for verdict in pool.imap_unordered(_befall, [fault.id for fault in faults]):
                 verdicts.append(verdict)
                 _tell(verdict)
     _summarize(verdicts, time.monotonic() - begun)
-    return 1 if any(one.problems for one in verdicts) or not verdicts else 0
+    return 1 if any(item.problems for item in verdicts) or not verdicts else 0
 
 
 def _options() -> Any:
@@ -96,12 +96,12 @@ def _befall(number: str) -> Verdict:
     begun = time.monotonic()
     try:
         scene = fault.befall(world)  # what sabotages raises where a check does not complain
-        found = [] if fault.kind == "sabotage" else problems(scene)
+        result = [] if fault.kind == "sabotage" else problems(scene)
         notes = tuple(scene.notes)
     except Exception:  # noqa: BLE001 - a campaign goes on
-        found, notes = [traceback.format_exc()], ()
+        result, notes = [traceback.format_exc()], ()
     sweep(world)
-    return Verdict(fault.id, fault.kind, tuple(found), notes, time.monotonic() - begun)
+    return Verdict(fault.id, fault.kind, tuple(result), notes, time.monotonic() - begun)
 
 
 def _tell(verdict: Verdict) -> None:
@@ -116,17 +116,17 @@ def _tell(verdict: Verdict) -> None:
 
 def _summarize(verdicts: list[Verdict], seconds: float) -> None:
     kinds: dict[str, list[Verdict]] = defaultdict(list)
-    for one in verdicts:
-        kinds[one.kind].append(one)
+    for verdict in verdicts:
+        kinds[verdict.kind].append(verdict)
     print(f"\n{'kind':<14}{'tried':>6}{'held':>6}{'seconds':>9}")
     for kind, ones in (*kinds.items(), ("all", verdicts)):
-        held = sum(not one.problems for one in ones)
-        print(f"{kind:<14}{len(ones):>6}{held:>6}{sum(one.seconds for one in ones):>9.0f}")
-    noted = sum(bool(one.notes) for one in verdicts)
+        held = sum(not item.problems for item in ones)
+        print(f"{kind:<14}{len(ones):>6}{held:>6}{sum(item.seconds for item in ones):>9.0f}")
+    noted = sum(bool(item.notes) for item in verdicts)
     print(f"{seconds:.0f} s in all; struck before Python ran gpuenv: {noted}")
-    for one in verdicts:
-        if one.problems:
-            print(f"failed: python tests/faults/run.py --workers 1 --only '^{one.id}$'")
+    for verdict in verdicts:
+        if verdict.problems:
+            print(f"failed: python tests/faults/run.py --workers 1 --only '^{verdict.id}$'")
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ def strikes() -> Iterator[Fault]:
     """Yield a strike at every tick of every operation; which signal it is goes round."""
     names = (*_ENDING, *_ENDING, "STOP-CONT", *_ENDING, "PIPE")
     for number, operation in enumerate(OPERATIONS):
-        for place, tick in enumerate(operation.ticks):
-            name = names[(place + _EACH * number) % len(names)]
+        for position, tick in enumerate(operation.ticks):
+            name = names[(position + _EACH * number) % len(names)]
             yield _strike(operation, name, tick)
 
 

@@ -19,7 +19,7 @@ from front import FAULTS
 from strikes import wait_for
 from world import World
 
-_BY_NAME = {one.name: one for one in OPERATIONS}
+_BY_NAME = {operation.name: operation for operation in OPERATIONS}
 _CREATE, _FORCE, _INSTALL = (_BY_NAME[f"{name}-uv"] for name in ("create", "force", "install"))
 _NOTHING: Allowed = {"paper": (OLD,)}
 _LIST = Operation("list", "uv", ("list", "--json"), _NOTHING, _NOTHING)
@@ -78,10 +78,10 @@ _UNREADABLE = (3, 4, 5)  # another index may serve, or none; what it hands out m
 def _indexes() -> Iterator[Fault]:
     parts = {"page of torch": "/torch/", "torch": "torch-2", "page": "/simple/tinydep", "wheel": "tinydep-"}
     for number, name in enumerate(FAULTS):
-        for place, (what, part) in enumerate(parts.items()):
-            if (number + place) % 2:  # half of them: some wait for long
+        for position, (what, part) in enumerate(parts.items()):
+            if (number + position) % 2:  # half of them: some wait for long
                 continue
-            operation = (_CREATE, _FORCE, _BY_NAME["install-pip"], _INSTALL)[(number + place) // 2 % 4]
+            operation = (_CREATE, _FORCE, _BY_NAME["install-pip"], _INSTALL)[(number + position) // 2 % 4]
             if operation.name.startswith("install"):  # torch is there already
                 operation = replace(operation, undone={"paper": (*operation.undone["paper"], MADE)})
             elif what in {"page", "wheel"}:
@@ -138,7 +138,9 @@ def _installers() -> Iterator[Fault]:
         for name, code in _BUILDS.items():
             yield _fault(f"installer/{name}/{manager}", operation, (3,), before=partial(_evil, code=code))
         for name, numbers in {"hangs": (), "hangs-stubbornly": ("SIGTERM", "SIGINT", "SIGHUP")}.items():
-            ignored = "; ".join(f"signal.signal(signal.{one}, signal.SIG_IGN)" for one in numbers) or "pass"
+            ignored = (
+                "; ".join(f"signal.signal(signal.{number}, signal.SIG_IGN)" for number in numbers) or "pass"
+            )
             code = f"{ignored}; open({{note!r}}, 'w').close(); time.sleep(600)"
             yield Fault(f"installer/{name}/{manager}", partial(_hanging, operation, code))
 
@@ -353,10 +355,10 @@ def _limits() -> Iterator[Fault]:
 
 def _file_at(*parts: str) -> Before:
     def put(world: World) -> None:
-        place = world.root.joinpath("user", *parts)
-        if place.is_dir():
-            place.rename(place.with_name(f"{place.name}-aside"))
-        place.write_text("no folder")
+        location = world.root.joinpath("user", *parts)
+        if location.is_dir():
+            location.rename(location.with_name(f"{location.name}-aside"))
+        location.write_text("no folder")
 
     return put
 
@@ -382,8 +384,8 @@ def _places() -> Iterator[Fault]:
     yield _fault("place/no-path/create", _CREATE, (2, 5), variables={"PATH": ""})
     full = replace(_CREATE, ends=-1)
     for name in ("data-null", "data-full", "data-in-proc"):
-        place = {"data-null": os.devnull, "data-full": "/dev/full", "data-in-proc": "/proc/nowhere"}[name]
-        yield _fault(f"place/{name}/create", full, (2,), variables={"GPUENV_DATA_DIR": place})
+        location = {"data-null": os.devnull, "data-full": "/dev/full", "data-in-proc": "/proc/nowhere"}[name]
+        yield _fault(f"place/{name}/create", full, (2,), variables={"GPUENV_DATA_DIR": location})
 
 
 def _remove_cwd() -> None:
@@ -460,11 +462,13 @@ def _together(name: str, pause: float, killed: bool, world: World) -> Scene:
     finished(world, running)
     done = finished(world, other)
     allowed: dict[str, tuple[Any, ...]] = {}
-    for one in (first.either(), second.either()):
-        for name_, contents in one.items():
+    for item in (first.either(), second.either()):
+        for name_, contents in item.items():
             allowed[name_] = (*allowed.get(name_, ()), *contents)
     for contents in allowed.values():
-        larger = {frozenset({*one, ("mylib", "2.0")}) for one in contents if isinstance(one, frozenset)}
+        larger = {
+            frozenset({*content, ("mylib", "2.0")}) for content in contents if isinstance(content, frozenset)
+        }
     allowed = {name_: (*contents, *larger, GONE, FIRST) for name_, contents in allowed.items()}
     scene = scene_of(world, second, done, statuses=(2, 5), killed=killed)
     return replace(scene, allowed=allowed, state=first.state, text="--json" not in second.words)

@@ -77,9 +77,9 @@ class World:
         self.front.faults.clear()
         self.state = state
         for name in _STATE:
-            place = self.root / "user" / name
-            _remove(place)
-            shutil.copytree(self.states[state] / name, place, symlinks=True)
+            path = self.root / "user" / name
+            _remove(path)
+            shutil.copytree(self.states[state] / name, path, symlinks=True)
         self.token = secrets.token_hex(8)
 
     def program_with(self, variables: Mapping[str, str | None]) -> Program:

@@ -33,7 +33,7 @@ _MINE = "# what the user has written\n"
 
 def writes() -> Iterator[Fault]:
     """Yield each command with each error, at numbers that lie closer where it begins."""
-    chosen = (*(one for one in OPERATIONS if one.name in _NAMES), *_MORE)
+    chosen = (*(item for item in OPERATIONS if item.name in _NAMES), *_MORE)
     for operation in chosen:
         for error in _ERRORS:
             for number in _NTH:

@@ -67,19 +67,21 @@ def all_attacks() -> Iterator[Attack]:
     """Yield the attacks of all files here, in their order."""
     for path in sorted(HERE.glob("test_*.py")):
         for value in vars(importlib.import_module(path.stem)).values():
-            if isinstance(told := getattr(value, "attack", None), Attack):
-                yield told
+            if isinstance(answer := getattr(value, "attack", None), Attack):
+                yield answer
 
 
 def render() -> str:
     """Return the list as README.md holds it."""
     lines = ["| a stranger … | and would have … | without | cases |\n|---|---|---|---|\n"]
     file = ""
-    for one in all_attacks():
-        if one.file != file:
-            lines.append(f"| **{one.file}** | | | |\n")
-            file = one.file
-        lines.append(f"| {one.deed} | {one.gain} | {one.without} | {one.cases} |\n")
+    for all_attack in all_attacks():
+        if all_attack.file != file:
+            lines.append(f"| **{all_attack.file}** | | | |\n")
+            file = all_attack.file
+        lines.append(
+            f"| {all_attack.deed} | {all_attack.gain} | {all_attack.without} | {all_attack.cases} |\n"
+        )
     return "".join(lines)
 
 

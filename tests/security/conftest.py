@@ -61,8 +61,8 @@ def undone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 @pytest.fixture
 def stranger() -> Iterator[Stranger]:
-    with serve_stranger() as told:
-        yield told
+    with serve_stranger() as answer:
+        yield answer
 
 
 @pytest.fixture(scope="module")

@@ -179,7 +179,7 @@ def test_a_page_that_contradicts_a_known_digest_is_passed_over(known_by: str) ->
     official = listing(wheel(KNOWN, sha256=right), kind="pytorch")
     shipped = {KNOWN: right} if known_by == "gpuenv" else {}
     left, _ = with_known_digests((liar, official), shipped, lambda source: source is official.source)
-    held_off(wrong not in {file.sha256 for one in left for file in one.files})
+    held_off(wrong not in {file.sha256 for item in left for file in item.files})
 
 
 LIAR = """#!/bin/sh
@@ -244,8 +244,8 @@ def test_a_poisoned_cache_gives_nothing_to_an_installer(tmp_path: Path, undone: 
     folder.mkdir(parents=True)
     put = folder / "torch-2.14.1-py3-none-any.whl"
     put.symlink_to(theirs) if how == "link" else put.write_bytes(theirs.read_bytes())
-    found = store.find(folder.name, put.name, Watch(lambda _: None))
-    held_off(found is None and not put.exists(), found)
+    path = store.find(folder.name, put.name, Watch(lambda _: None))
+    held_off(path is None and not put.exists(), path)
     assert theirs.exists()
 
 

@@ -9,11 +9,11 @@ AT_LEAST = 80
 
 
 def test_there_are_as_many_attacks_as_were_promised() -> None:
-    assert sum(one.cases for one in all_attacks()) >= AT_LEAST
+    assert sum(all_attack.cases for all_attack in all_attacks()) >= AT_LEAST
 
 
 def test_each_variant_shows_an_attack() -> None:
-    used = {name for one in all_attacks() for name in one.without.split("+")}
+    used = {name for all_attack in all_attacks() for name in all_attack.without.split("+")}
     assert used == set(VARIANTS)
 
 

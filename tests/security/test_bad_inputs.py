@@ -54,21 +54,21 @@ def _faults_of_file(place: Place, shape: str, file: Path, ended: Ended) -> list[
 
 @pytest.mark.parametrize("name", every(8, PLACES))
 def test_a_file_of_any_shape_is_answered(name: str, tmp_path: Path, runs: ForkedRuns) -> None:
-    place = PLACES[name]
+    location = PLACES[name]
     faults = []
-    for shape, make in place.shapes.items():
+    for shape, make in location.shapes.items():
         program = make_program(tmp_path / shape)
-        file, commands, environ = lay(place, make, program)
+        file, commands, environ = lay(location, make, program)
         for words in commands:
-            ended = runs.run(words, environ, program.root / "work", file if place.stdin else os.devnull)
+            ended = runs.run(words, environ, program.root / "work", file if location.stdin else os.devnull)
             faults += [
                 (words[0], shape, fault, ended.err[:300])
-                for fault in _faults_of_file(place, shape, file, ended)
+                for fault in _faults_of_file(location, shape, file, ended)
             ]
     assert faults == []
 
 
 def test_the_campaign_is_of_some_size() -> None:
     """A shape that no place takes, or a place without shapes, would be tested by nobody."""
-    assert sum(len(place.shapes) * len(place.commands) for place in PLACES.values()) >= 375
-    assert {shape for place in PLACES.values() for shape in place.shapes} == set(ALL)
+    assert sum(len(location.shapes) * len(location.commands) for location in PLACES.values()) >= 375
+    assert {shape for location in PLACES.values() for shape in location.shapes} == set(ALL)

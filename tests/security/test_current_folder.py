@@ -97,14 +97,14 @@ def test_what_is_ignored_is_named_with_the_way_to_use_it(
 ) -> None:
     hostile(checkout, "index", "uv.toml", stranger.url)
     (warning,) = [
-        one
-        for one in program.run("plan", *asked, "--json").envelope["warnings"]
-        if "uv.toml" in one["message"]
+        item
+        for item in program.run("plan", *asked, "--json").envelope["warnings"]
+        if "uv.toml" in item["message"]
     ]
     assert warning["code"] == "folder-configuration-ignored"
     assert "--mirror" in warning["message"]
     others = plan_elsewhere(program, asked).envelope["warnings"]
-    assert "folder-configuration-ignored" not in [one["code"] for one in others]
+    assert "folder-configuration-ignored" not in [other["code"] for other in others]
 
 
 @attack("has variables of a checkout send uv into it", "overrides of their own", without="uv-looks-around")
@@ -184,8 +184,8 @@ def test_a_program_starts_in_an_empty_folder_that_is_gpuenvs_own(program: Progra
     smi.write_text(f'#!/bin/sh\n(/bin/pwd; echo "$PWD"; /bin/ls -a) >{note}\n', encoding="utf-8")
     smi.chmod(0o755)
     program.run("detect", "--json")
-    where, told, *listed = note.read_text(encoding="utf-8").splitlines()
-    assert where == told == str(program.root / "cache" / "empty")
+    where, answer, *listed = note.read_text(encoding="utf-8").splitlines()
+    assert where == answer == str(program.root / "cache" / "empty")
     assert listed == [".", ".."]
     assert Path(where).stat().st_mode & 0o777 == 0o700
     assert where != str(checkout)

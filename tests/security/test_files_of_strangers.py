@@ -53,8 +53,8 @@ def test_no_variable_of_the_user_goes_to_an_address(
     option = "-r" if kind == "requirements.txt" else "-f"
     done = user.run("plan", option, kind, *torch_of(server))
     held_off(not any(SECRET in path for path in stranger.requests), stranger.requests)
-    told = [one["message"] for one in done.envelope["warnings"] if one["code"] == "not-resolved"]
-    assert "${" in "".join(told)
+    answers = [item["message"] for item in done.envelope["warnings"] if item["code"] == "not-resolved"]
+    assert "${" in "".join(answers)
 
 
 @attack(
@@ -97,7 +97,7 @@ def test_an_index_that_a_requirements_file_names_is_not_asked(
     done = program.run("plan", "-r", "requirements.txt", *torch_of(server))
     held_off(stranger.requests == [], stranger.requests)
     assert done.status == 0, done.out
-    assert "requirements-file" in [one["code"] for one in done.envelope["warnings"]]
+    assert "requirements-file" in [item["code"] for item in done.envelope["warnings"]]
 
 
 CHANNELS = {

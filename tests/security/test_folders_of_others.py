@@ -137,10 +137,10 @@ def test_root_makes_nothing_in_the_home_of_another(environ: dict[str, str], tmp_
 
 @ROOT
 def test_an_environment_of_another_user_is_not_changed(environ: dict[str, str], tmp_path: Path) -> None:
-    place = find_place("paper", environ)
-    place.path.mkdir(parents=True)
-    os.chown(place.path, STRANGER, STRANGER)
-    with pytest.raises(UsageError, match=str(STRANGER)) as raised, locked(place):
+    environment = find_place("paper", environ)
+    environment.path.mkdir(parents=True)
+    os.chown(environment.path, STRANGER, STRANGER)
+    with pytest.raises(UsageError, match=str(STRANGER)) as raised, locked(environment):
         pass
     assert raised.value.code == "other-owner"
 
@@ -156,8 +156,8 @@ def test_nothing_is_written_into_a_data_folder_of_another_user(
         monkeypatch.setenv(name, value)
     for words in (["create", "paper", "--yes", "--offline"], ["list"]):
         status = run([*words, "--json"])
-        told = json.loads(capsys.readouterr().out)
-        assert (status, (told["error"] or {}).get("code")) in {(2, "foreign-folder"), (0, None)}
+        answer = json.loads(capsys.readouterr().out)
+        assert (status, (answer["error"] or {}).get("code")) in {(2, "foreign-folder"), (0, None)}
         assert list((tmp_path / "data").iterdir()) == []
 
 

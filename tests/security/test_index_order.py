@@ -68,7 +68,7 @@ def decide(program: Program, server: IndexServer, *words: str, manager: str = "u
 
 
 def told(done: Done, code: str) -> list[str]:
-    return [one["message"] for one in done.envelope["warnings"] if one["code"] == code]
+    return [item["message"] for item in done.envelope["warnings"] if item["code"] == code]
 
 
 @attack(
@@ -119,7 +119,9 @@ def test_an_extra_index_that_lists_torch_is_named_and_does_not_give_it(
     done = decide(configured(program, "uv", server, extra.pypi), server)
     assert done.package("torch")["index"].startswith(server.pytorch)
     messages = told(done, "index-shadowed")
-    assert any("torch" in one and extra.pypi in one and server.pytorch in one for one in messages)
+    assert any(
+        "torch" in message and extra.pypi in message and server.pytorch in message for message in messages
+    )
 
 
 def test_the_users_own_index_strategy_counts_and_is_told(

@@ -86,15 +86,15 @@ def make(place: EnvironmentPaths) -> EnvironmentPaths:
 
 def state(root: Path) -> dict[str, tuple[int, int, str]]:
     """Return all that lies in a folder: kinds and modes, times, contents."""
-    found = {}
+    strs = {}
     for path in sorted(root.rglob("*")):
-        told = path.lstat()
+        status = path.lstat()
         content = ""
         if path.is_file():
             with path.open("rb") as file:
                 content = hashlib.sha256(file.read(1 << 20)).hexdigest()
-        found[str(path)] = (told.st_mode, told.st_mtime_ns, content)
-    return found
+        strs[str(path)] = (status.st_mode, status.st_mtime_ns, content)
+    return strs
 
 
 def attempt(act: Callable[[], object]) -> None:
@@ -197,7 +197,7 @@ def test_what_is_planted_in_an_environment_is_no_change_of_ours(
     plant(place, outside, folder)
     before, inside = state(outside), state(place.path)
     assert list_interrupted(environ) == ()
-    assert [one.place.name for one in list_all(environ)] == ["paper"]
+    assert [environment.place.name for environment in list_all(environ)] == ["paper"]
     assert existing("paper", environ).place.path == place.path
     assert not apply.is_half_done(place)
     assert not mend(place)
@@ -219,7 +219,7 @@ def test_the_token_of_another_environment_is_of_no_use(
     inside = state(place.path)
     assert not mend(place)
     assert state(place.path) == inside
-    assert [one.path for one in list_interrupted(environ)] == [other.path]
+    assert [environment.path for environment in list_interrupted(environ)] == [other.path]
     assert mend(other)
 
 
@@ -367,7 +367,7 @@ def test_the_way_a_journal_would_succeed(
 ) -> None:
     """The same journal, were it the user's own: what the tests below are held against."""
     victim, _ = plant_journal(place, outside)
-    assert [one.path for one in list_interrupted(environ)] == [outside]
+    assert [environment.path for environment in list_interrupted(environ)] == [outside]
     assert mend(victim)
     assert not outside.exists()
 
@@ -541,12 +541,12 @@ def test_a_pipe_in_place_of_the_note_of_the_last_use_holds_nobody_up(place: Envi
              str(SITE / "torch" / "version.py"), "pyvenv.cfg"]
 )  # fmt: skip
 def test_a_pipe_in_place_of_a_file_holds_nobody_up(program: Program, name: str) -> None:
-    place = make(
+    environment = make(
         EnvironmentPaths(EnvironmentStore(program.root / "data"), "paper", program.environments / "paper")
     )
-    (place.path / name).unlink(missing_ok=True)
-    os.mkfifo(place.path / name)
-    for words in (("list", "--json"), ("info", "paper"), ("doctor", place.path, "--no-verify")):
+    (environment.path / name).unlink(missing_ok=True)
+    os.mkfifo(environment.path / name)
+    for words in (("list", "--json"), ("info", "paper"), ("doctor", environment.path, "--no-verify")):
         done = program.run(*words, timeout_s=30)
         assert done.status in {0, 2, 6}, (words, done.out, done.err)
 
@@ -555,22 +555,24 @@ def test_a_pipe_in_place_of_a_file_holds_nobody_up(program: Program, name: str) 
 
 
 def test_doctor_and_the_other_looking_commands_change_nothing(program: Program) -> None:
-    place = make(
+    environment = make(
         EnvironmentPaths(EnvironmentStore(program.root / "data"), "paper", program.environments / "paper")
     )
     outside = program.home / "thesis"
     (outside / "torch").mkdir(parents=True)
     (outside / "thesis.tex").write_text("mine")
     for folder in (*FOLDERS, f".gpuenv-repair-{secrets.token_hex(16)}"):
-        _linked_folder(place, outside, folder)
+        _linked_folder(environment, outside, folder)
     program = program.with_(UV_CACHE_DIR=str(program.root / "cache" / "uv"))
-    before, inside = state(program.home), state(place.path)
+    before, inside = state(program.home), state(environment.path)
     for words in (
-        ("doctor", place.path, "--no-verify"), ("doctor", "paper", "--no-verify"), ("list", "--all"),
+        ("doctor", environment.path, "--no-verify"), ("doctor", "paper", "--no-verify"), ("list", "--all"),
         ("info", "paper"), ("export", "paper", "--offline"), ("activate", "--shell", "sh", "paper"),
     ):  # fmt: skip
         done = program.run(*words)
         assert done.status in {0, 2, 3, 4, 6}, (words, done.out, done.err)
         assert state(program.home) == before, words
-        assert {path: told for path, told in state(place.path).items() if "gpuenv-used" not in path} == inside
-    assert mend(place_at(place.path, program.environ)) is False
+        assert {
+            path: reported for path, reported in state(environment.path).items() if "gpuenv-used" not in path
+        } == inside
+    assert mend(place_at(environment.path, program.environ)) is False

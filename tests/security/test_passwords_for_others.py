@@ -35,11 +35,11 @@ def fake_keyring(folder: Path) -> Path:
 @contextmanager
 def asking_for_a_password() -> Iterator[tuple[str, list[str]]]:
     """Run a stranger's server that wants a password of everybody; yield its address and what it was told."""
-    told: list[str] = []
+    messages: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            told.append(self.headers.get("Authorization", ""))
+            messages.append(self.headers.get("Authorization", ""))
             self.send_response(401)
             self.send_header("WWW-Authenticate", 'Basic realm="yours"')
             self.send_header("Content-Length", "0")
@@ -51,7 +51,7 @@ def asking_for_a_password() -> Iterator[tuple[str, list[str]]]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}", told
+        yield f"http://127.0.0.1:{server.server_address[1]}", messages
         server.shutdown()
         thread.join()
 
@@ -69,13 +69,13 @@ def test_a_keyring_is_asked_for_no_stranger(tmp_path: Path, undone: str, user: s
     lab = f"https://{USER}@{'variant' if undone else 'lab'}{len(user)}.example/simple"
     access = Access(logins=keyring.Keyring(environ, (lab,)))
     with (
-        asking_for_a_password() as (url, told),
+        asking_for_a_password() as (url, messages),
         HttpClient(environ, access=access) as client,
         suppress(HttpProblem),
     ):
         fetch_page(client, f"{url.replace('://', f'://{user}')}/torch/", "text/html")
-    given = "".join(base64.b64decode(word.partition(" ")[2]).decode() for word in told)
-    held_off(told and PASSWORD not in given, given)
+    given = "".join(base64.b64decode(word.partition(" ")[2]).decode() for word in messages)
+    held_off(messages and PASSWORD not in given, given)
 
 
 @attack(

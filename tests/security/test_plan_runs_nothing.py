@@ -79,7 +79,7 @@ def codes(program: Program, *words: str | Path, marker: Path | None = None) -> l
     done = program.run("plan", *words, "--json")
     held_off(marker is None or not marker.exists())
     assert done.status == 0, (done.out, done.err)
-    return [one["code"] for one in done.envelope["warnings"]]
+    return [item["code"] for item in done.envelope["warnings"]]
 
 
 @attack(
@@ -122,8 +122,8 @@ def test_what_an_environment_yml_names_by_address_is_not_built(
 def test_what_a_left_project_names_by_address_is_not_built(
     program: Program, checkout: Path, server: IndexServer, archive: Path, marker: Path
 ) -> None:
-    place = server.publish(archive, "pypi")
-    text = f"torch==2.14.1\nevil @ {server.url}{place.path}\n"
+    location = server.publish(archive, "pypi")
+    text = f"torch==2.14.1\nevil @ {server.url}{location.path}\n"
     (checkout / "requirements.txt").write_text(text, encoding="utf-8")
     mirrors = ("--mirror", server.pytorch, "--mirror", server.pypi, "--cuda", "cpu")
     program.run("plan", "--adapt", ".", *mirrors, "--json")
@@ -151,7 +151,7 @@ def test_a_wheel_by_address_is_resolved(
     (checkout / "requirements.txt").write_text(f"good @ {wheel.as_uri()}\n", encoding="utf-8")
     done = program.run("plan", *asked, "-r", "requirements.txt", "--json")
     assert {("good", "1.0"), ("tinydep", "0.9")} <= {
-        (one["name"], one["version"]) for one in done.data["packages"]
+        (item["name"], item["version"]) for item in done.data["packages"]
     }
 
 
@@ -164,7 +164,7 @@ def test_a_relative_wheel_is_relative_to_the_file_or_to_where_one_stands(
     line = f"good @ ./wheels/{wheel.name}"
     (folder / "requirements.txt").write_text(f"{line}\n", encoding="utf-8")
     done = program.run("plan", *asked, *([line] if typed else ["-r", "sub/requirements.txt"]), "--json")
-    assert ("good", "1.0") in {(one["name"], one["version"]) for one in done.data["packages"]}
+    assert ("good", "1.0") in {(item["name"], item["version"]) for item in done.data["packages"]}
 
 
 def publish_sdist(server: IndexServer, folder: Path, marker: Path) -> None:

@@ -21,14 +21,14 @@ NONE = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"))
 
 @pytest.fixture
 def proxy() -> Iterator[Proxy]:
-    with serve_proxy(LOGIN) as told:
-        yield told
+    with serve_proxy(LOGIN) as answer:
+        yield answer
 
 
 @pytest.fixture(scope="module")
 def company(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Company]:
-    with serve_company(tmp_path_factory.mktemp("company")) as told:
-        yield told
+    with serve_company(tmp_path_factory.mktemp("company")) as answer:
+        yield answer
 
 
 def asked(index: IndexServer) -> tuple[str, ...]:

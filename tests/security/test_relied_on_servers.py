@@ -53,8 +53,8 @@ def serve_company(folder: Path) -> Iterator[Company]:
 
 @pytest.fixture(scope="module")
 def company(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Company]:
-    with serve_company(tmp_path_factory.mktemp("company")) as told:
-        yield told
+    with serve_company(tmp_path_factory.mktemp("company")) as reported:
+        yield reported
 
 
 def asked(index: IndexServer) -> tuple[str, ...]:
@@ -126,13 +126,13 @@ def test_what_the_system_trusts_counts_where_uv_is_told_so(
     monkeypatch.setenv("SSL_CERT_FILE", str(company.bundle))  # for OpenSSL: the system's
     environ = {"GPUENV_CACHE_DIR": str(tmp_path), "HOME": str(tmp_path)}
     url = f"{company.index.pypi}/mylib/"
-    for told, is_read in (({}, False), ({"UV_SYSTEM_CERTS": "1"}, True), ({"UV_NATIVE_TLS": "true"}, True)):
-        read = read_configuration({**environ, **told}, home=tmp_path, cwd=tmp_path, root=tmp_path)
+    for facts, is_read in (({}, False), ({"UV_SYSTEM_CERTS": "1"}, True), ({"UV_NATIVE_TLS": "true"}, True)):
+        read = read_configuration({**environ, **facts}, home=tmp_path, cwd=tmp_path, root=tmp_path)
         with HttpClient(environ, access=read.access) as client, suppress(HttpProblem):
             assert fetch_page(client, url, "text/html").status == 200
-            assert is_read, told
+            assert is_read, facts
             continue
-        assert not is_read, told
+        assert not is_read, facts
 
 
 def test_a_server_taken_unverified_leads_to_no_other(company: Company, tmp_path: Path) -> None:
@@ -244,8 +244,8 @@ def test_a_keyring_is_asked_only_where_the_configuration_says_so(
 ) -> None:
     program = with_keyring(program, guarded.url.removeprefix("http://"))
     for provider in (None, "disabled"):
-        asked = program.with_(UV_KEYRING_PROVIDER=provider)
-        done = asked.run("plan", "torch==2.14.1", *CPU, "--mirror", as_user(guarded.pytorch), "--json")
+        requested = program.with_(UV_KEYRING_PROVIDER=provider)
+        done = requested.run("plan", "torch==2.14.1", *CPU, "--mirror", as_user(guarded.pytorch), "--json")
         assert done.status == 4, (done.out, done.err)
     assert not (program.root / "keyring.log").exists()
 

@@ -105,8 +105,8 @@ def started(program: Program) -> list[list[str]]:
 def test_create_installs_and_no_password_is_seen(
     recorded: Program, guarded: IndexServer, manager: str, way: str
 ) -> None:
-    program, asked = configured(recorded, guarded, way)
-    done = program.run("create", "paper", *asked, "--manager", manager, "--yes", "--json", "-v")
+    program, requested = configured(recorded, guarded, way)
+    done = program.run("create", "paper", *requested, "--manager", manager, "--yes", "--json", "-v")
     assert done.status == 0, (done.out, done.err)
     check_untold(done)
     check_no_file_tells(program)

@@ -100,12 +100,12 @@ def commands(index: IndexServer) -> Iterator[list[str]]:
     python = f"{sys.version_info[0]}.{sys.version_info[1]}"
     mirrors = ["--mirror", with_login(index.pytorch), "--mirror", with_login(index.pypi)]
     links = ["--find-links", with_login(f"{index.pypi}/mylib/")]
-    asked = ["torch==2.14.1", "mylib", "--cuda", "cpu", "--python", python, *mirrors, *links]
+    requested = ["torch==2.14.1", "mylib", "--cuda", "cpu", "--python", python, *mirrors, *links]
     dead = ["torch", "--cuda", "cpu", "--mirror", f"{DEAD}/simple?token={CANARY}"]
-    yield ["create", "paper", *asked, "--yes", "--no-verify", "-v", "--json"]
+    yield ["create", "paper", *requested, "--yes", "--no-verify", "-v", "--json"]
     for name in FORMATS:
-        yield ["plan", *asked, "--format", name, "-v"]
-        yield ["plan", *asked, "--format", name, "-o", f"out-{name}"]
+        yield ["plan", *requested, "--format", name, "-v"]
+        yield ["plan", *requested, "--format", name, "-o", f"out-{name}"]
     yield ["plan", "-r", "requirements.txt", "--cuda", "cpu", *mirrors, "--json", "-v"]
     yield ["plan", "-f", "environment.yml", "--cuda", "cpu", *mirrors, "-v"]
     yield ["plan", "-f", "environment.yml", "--cuda", "cpu", *mirrors, "--format", "environment.yml"]
@@ -136,7 +136,7 @@ def commands(index: IndexServer) -> Iterator[list[str]]:
     yield ["mirrors", "use", f"{DEAD}/simple", "--for", "uv", "--print", "--insecure", "127.0.0.1"]
     yield ["mirrors", "use", "nju", "--for", "pip", "--json", "--print"]
     yield ["matrix", "inspect", f"{DEAD}/torch-2.0-cp311-cp311-linux_x86_64.whl?X-Amz-Signature={CANARY}"]
-    yield ["bootstrap", *asked, "--offline", "-v"]
+    yield ["bootstrap", *requested, "--offline", "-v"]
     yield ["fleet", "plan", "torch", "--inventory", "inventory.ini", *mirrors, "-v"]
     yield ["explain", "--json", f"ERROR: 401 for {DEAD}/simple?token={CANARY} PRIVATE-TOKEN: {CANARY}"]
     yield ["remove", "copy", "--yes", "-v"]
@@ -167,8 +167,8 @@ def test_the_commands_ran(swept: Swept) -> None:
     statuses = {" ".join(words[:2]): status for words, status, _, _ in swept.commands if words[0] != "plan"}
     assert statuses["create paper"] == 0, swept.commands[0]
     assert {status for _, status, _, _ in swept.commands} <= {0, 2, 3, 4, 5, 6}
-    told = [(words, out + err) for words, _, out, err in swept.commands]
-    assert [words for words, text in told if "error: no such" in text or "unexpected extra" in text] == []
+    reported = [(words, out + err) for words, _, out, err in swept.commands]
+    assert [words for words, text in reported if "error: no such" in text or "unexpected extra" in text] == []
 
 
 def test_no_command_prints_a_password(swept: Swept) -> None:

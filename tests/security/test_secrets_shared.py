@@ -43,10 +43,10 @@ def test_no_format_holds_a_password(user: Program, asked: tuple[str, ...], forma
     asked = (*asked, "--python", f"{sys.version_info[0]}.{sys.version_info[1]}")
     done = user.run("plan", *asked, "--format", format_name, "-o", "out", "-v")
     shown = user.run("plan", *asked, "--format", format_name, "-v")
-    told = texts(user, done) + texts(user, shown)
+    message = texts(user, done) + texts(user, shown)
     if format_name != "environment.yml":  # for a conda tool, which is not there
         assert done.status == 0, (done.out, done.err)
-    assert PASSWORD not in told
+    assert PASSWORD not in message
 
 
 @pytest.mark.parametrize("format_name", ["uv", "pip"])

@@ -121,30 +121,30 @@ def torch_with(*gpus: FakeGpu, **settings: Any) -> dict[str, str]:
 @contextmanager
 def ssh_host(lab: Lab, host: str) -> Iterator[tuple[str, ...]]:
     """Run a real sshd for a host; the lines are of that host and of one whose key nobody knows."""
-    place = lab.root / "sshd"
-    place.mkdir()
+    path = lab.root / "sshd"
+    path.mkdir()
     lab.local(host)
     for key in ("host", "user"):
-        _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(place / key))
+        _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path / key))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     settings = {
-        "Port": port, "ListenAddress": "127.0.0.1", "HostKey": place / "host", "StrictModes": "no",
-        "AuthorizedKeysFile": place / "user.pub", "PidFile": "none", "UsePAM": "no",
+        "Port": port, "ListenAddress": "127.0.0.1", "HostKey": path / "host", "StrictModes": "no",
+        "AuthorizedKeysFile": path / "user.pub", "PidFile": "none", "UsePAM": "no",
         "PasswordAuthentication": "no", "Subsystem": "sftp internal-sftp",
     }  # fmt: skip
-    (place / "config").write_text("\n".join(f"{name} {value}" for name, value in settings.items()))
-    key = (place / "host.pub").read_text(encoding="utf-8")
-    (place / "known").write_text(f"[127.0.0.1]:{port} {key}", encoding="utf-8")
-    arguments = [str(_SSHD), "-D", "-e", "-f", str(place / "config")]
+    (path / "config").write_text("\n".join(f"{name} {value}" for name, value in settings.items()))
+    key = (path / "host.pub").read_text(encoding="utf-8")
+    (path / "known").write_text(f"[127.0.0.1]:{port} {key}", encoding="utf-8")
+    arguments = [str(_SSHD), "-D", "-e", "-f", str(path / "config")]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as server:
         try:
             assert server.stderr is not None
             said = server.stderr.readline()
             if "listening" not in said:
                 pytest.skip(f"sshd does not start here: {said}")
-            yield tuple(_ssh_line(lab, name, place, port) for name in (host, "stranger"))
+            yield tuple(_ssh_line(lab, name, path, port) for name in (host, "stranger"))
         finally:
             server.kill()
 

@@ -42,7 +42,7 @@ _TEXTS: dict[str, bytes] = {
     "backslashes": b"\\" * 300_000,
     "escapes": b"\x1b[31m\x1b]0;x\x07" * 1000,
     "arbitrary-equality": b"torch===\n",
-    "extras": b"torch[" + b",".join(b"e%d" % one for one in range(20_000)) + b"]",
+    "extras": b"torch[" + b",".join(b"e%d" % number for number in range(20_000)) + b"]",
     "markers": b"torch; " + b" and ".join([b"os_name=='nt'"] * 20_000),
 }
 _JSON: dict[str, bytes] = {
@@ -61,24 +61,29 @@ _TOML: dict[str, bytes] = {
     "toml-tables": b"a = " + b"{a=" * 20_000,
     "toml-dots": b".".join([b"a"] * 200_000) + b" = 1\n",
     "toml-header": b"[" + b".".join([b"a"] * 20_000) + b"]\n",
-    "toml-headers": b"".join(b"[%s.b%d]\n" % (b".".join([b"a"] * 900), one) for one in range(1_500)),
+    "toml-headers": b"".join(b"[%s.b%d]\n" % (b".".join([b"a"] * 900), number) for number in range(1_500)),
     "toml-digits": b"a = " + b"1" * _MANY,
     "toml-other-kinds": b"mirror = 3\nenvironments = 4\npackages = 5\nproject = 6\ntool = 7\n",
 }
 _YAML: dict[str, bytes] = {
     "yaml-laughs": b"a0: &a0 [x, x]\n"
-    + b"".join(b"a%d: &a%d [*a%d, *a%d]\n" % (one, one, one - 1, one - 1) for one in range(1, 60))
+    + b"".join(
+        b"a%d: &a%d [*a%d, *a%d]\n" % (number, number, number - 1, number - 1) for number in range(1, 60)
+    )
     + b"dependencies: *a59\n",
     "yaml-itself": b"name: x\ndependencies: &a [*a, torch]\n",
     "yaml-merged": b"a0: &a0 {x: 1}\n"
-    + b"".join(b"a%d: &a%d {<<: [*a%d, *a%d]}\n" % (one, one, one - 1, one - 1) for one in range(1, 40))
+    + b"".join(
+        b"a%d: &a%d {<<: [*a%d, *a%d]}\n" % (number, number, number - 1, number - 1)
+        for number in range(1, 40)
+    )
     + b"dependencies: [torch]\n",
     "yaml-dashes": b"dependencies:\n  " + b"- " * 20_000 + b"torch\n",
     "yaml-questions": b"? " * 20_000 + b"a\n",
     "yaml-tag": b"dependencies: !!python/object/apply:os.system ['true']\n",
-    "yaml-keys": b"".join(b"k%d: v\n" % one for one in range(60_000)) + b"dependencies: [torch]\n",
+    "yaml-keys": b"".join(b"k%d: v\n" % number for number in range(60_000)) + b"dependencies: [torch]\n",
     "yaml-digits": b"name: x\nchannels: []\ndependencies:\n  - torch=" + b"1" * _MANY + b"\n",
-    "yaml-anchors": b"dependencies:\n" + b"".join(b"- &a%d x\n" % one for one in range(20_000)),
+    "yaml-anchors": b"dependencies:\n" + b"".join(b"- &a%d x\n" % number for number in range(20_000)),
     "yaml-documents": b"---\nname: x\n" * 20_000,
     "yaml-scalars": b"name: |\n" + b"  x\n\n" * 90_000,
     "yaml-comments": b"# x\n" * 100_000 + b"name: x\n",

@@ -30,15 +30,15 @@ _PYG = {"torch_scatter": "2.1.2", "torch_sparse": "0.6.18", "pyg_lib": "0.5.0"}
 @cache
 def pages() -> Pages:
     """Return every page that is known, with what it may hold."""
-    found: dict[str, tuple[str, ...]] = {}
+    fields: dict[str, tuple[str, ...]] = {}
     templates = {row["set"]: row["page"] for row in matrices.load("ecosystem") if row["kind"] == "set"}
     for row in matrices.load("ecosystem"):
         if row["kind"] == "wheels" and row["by"] is None:
             for version in row["versions"] or (None,):
                 facts = {"torch": row["torch"], "variant": row["variant"], "version": version}
                 page = templates[row["set"]].format(**facts)
-                found[page] = (*found.get(page, ()), *_files(row, version))
-    return found
+                fields[page] = (*fields.get(page, ()), *_files(row, version))
+    return fields
 
 
 def _files(row: Mapping[str, Any], version: str | None) -> tuple[str, ...]:
@@ -62,8 +62,8 @@ def listed(source: IndexSource, names: tuple[str, ...], project: str) -> Listing
     """Return what a page with files of these names lists of a project."""
     folder = source.url.rpartition("/")[0]
     links = (Link(f"{folder}/{name.replace('+', '%2B')}", name) for name in names)
-    found = select_wheels(links, canonicalize_name(project), source.url)
-    return Listing(source, canonicalize_name(project), found.files, source.url)
+    files = select_wheels(links, canonicalize_name(project), source.url)
+    return Listing(source, canonicalize_name(project), files.files, source.url)
 
 
 def with_pages(question: ResolutionInput, shop: Pages | None = None) -> ResolutionInput:
@@ -74,8 +74,8 @@ def with_pages(question: ResolutionInput, shop: Pages | None = None) -> Resoluti
     if decide(question).choices or not names:
         return question
     for other in loosened(question):
-        asked = replace(other, listings=question.listings, shelf=question.shelf)
-        read = _read_on(asked, pages() if shop is None else shop)
+        inputs = replace(other, listings=question.listings, shelf=question.shelf)
+        read = _read_on(inputs, pages() if shop is None else shop)
         question = question.with_listings(read.listings[len(question.listings) :])
     return question
 
@@ -158,12 +158,12 @@ def serve_shop() -> Iterator[Shop]:
 @cache
 def _bytes(filename: str) -> bytes:
     name, version, *_ = filename.split("-")
-    told = version.partition("+")[0] if name == "flash_attn" else version
-    folder = f"{name}-{told}.dist-info"
+    message = version.partition("+")[0] if name == "flash_attn" else version
+    folder = f"{name}-{message}.dist-info"
     tag = filename.removesuffix(".whl").split("-", 2)[2]
     members = {
         f"{name}/__init__.py": "",
-        f"{folder}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {told}\n",
+        f"{folder}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {message}\n",
         f"{folder}/WHEEL": f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: {tag}\n",
         f"{folder}/RECORD": "",
     }

@@ -53,8 +53,8 @@ class Page:
         self.call("Page.navigate", url="about:blank")
         self.complaints.clear()
         self.requests.clear()
-        told = self.call("Page.navigate", url=address)
-        assert "errorText" not in told, told
+        facts = self.call("Page.navigate", url=address)
+        assert "errorText" not in facts, facts
         loaded = "document.readyState === 'complete' ? done() : addEventListener('load', done)"
         self.evaluate(f"new Promise((done) => {loaded})")
 
@@ -64,9 +64,9 @@ class Page:
 
     def evaluate(self, expression: str) -> Any:
         """Evaluate JavaScript in the page, a promise to its end; an exception in it fails the test."""
-        told = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
-        assert "exceptionDetails" not in told, told["exceptionDetails"]
-        return told["result"].get("value")
+        facts = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        assert "exceptionDetails" not in facts, facts["exceptionDetails"]
+        return facts["result"].get("value")
 
     def type(self, text: str) -> None:
         """Type text into what has the focus."""
@@ -137,12 +137,12 @@ class Browser:
             message["sessionId"] = session
         self._send(json.dumps(message).encode() + b"\0")
         while True:
-            told = self._receive()
-            if told.get("id") == self._last:
-                assert "error" not in told, (method, told["error"])
-                return dict(told["result"])
-            if "method" in told and (page := self._pages.get(told.get("sessionId", ""))):
-                page.heed(told["method"], told["params"])
+            facts = self._receive()
+            if facts.get("id") == self._last:
+                assert "error" not in facts, (method, facts["error"])
+                return dict(facts["result"])
+            if "method" in facts and (page := self._pages.get(facts.get("sessionId", ""))):
+                page.heed(facts["method"], facts["params"])
 
     def _send(self, data: bytes) -> None:
         while data:

@@ -38,8 +38,10 @@ def repodata(subdir: str, packages: Iterable[CondaPackage], **info: str) -> dict
     packages = tuple(packages)
     return {
         "info": {"subdir": subdir, **info},
-        "packages": {one.filename: one.entry for one in packages if one.ending == ".tar.bz2"},
-        "packages.conda": {one.filename: one.entry for one in packages if one.ending == ".conda"},
+        "packages": {package.filename: package.entry for package in packages if package.ending == ".tar.bz2"},
+        "packages.conda": {
+            package.filename: package.entry for package in packages if package.ending == ".conda"
+        },
         "removed": [],
         "repodata_version": 1,
     }
@@ -77,7 +79,7 @@ def channel_files(
         if SHARDS in formats:
             yield from ((f"{subdir}/{path}", data) for path, data in shards(document).items())
         if contents:
-            yield from ((f"{subdir}/{one.filename}", one.content) for one in there)
+            yield from ((f"{subdir}/{item.filename}", item.content) for item in there)
 
 
 def write_channel(

@@ -36,5 +36,5 @@ def plan_of_channel(
     shipped = known_packages(builds, projects, target.platform, knowledge, channel)
     question = build_input(request, target, knowledge, shipped, conda_pythons(target.platform))
     decision = decide(question)
-    choice = next(iter(decision.choices))
-    return assemble_from_channel(question, decision, choice, NOTHING_CONFIGURED, builds, more)
+    solution = next(iter(decision.choices))
+    return assemble_from_channel(question, decision, solution, NOTHING_CONFIGURED, builds, more)

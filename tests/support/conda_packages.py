@@ -63,18 +63,18 @@ class CondaPackage:
     @property
     def index(self) -> dict[str, Any]:
         """What stands in `info/index.json`."""
-        told: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "arch": None, "build": self.build, "build_number": self.number, "depends": list(self.depends),
             "license": "MIT", "name": self.name, "platform": None, "subdir": self.subdir,
             "timestamp": _TIMESTAMP_MS, "version": self.version,
         }  # fmt: skip
         if self.constrains:
-            told["constrains"] = list(self.constrains)
+            facts["constrains"] = list(self.constrains)
         if self.features:
-            told["track_features"] = self.features
+            facts["track_features"] = self.features
         if self.subdir == "noarch":
-            told["noarch"] = "python" if self.python else "generic"
-        return told
+            facts["noarch"] = "python" if self.python else "generic"
+        return facts
 
     @cached_property
     def content(self) -> bytes:

@@ -49,12 +49,12 @@ def make_world(
     return {
         "conda-forge": (
             *_base(subdirs, pythons),
-            *(one for subdir in subdirs for one in _libraries(sorted(cudas), subdir)),
-            *(one for row in rows if row["channel"] == "conda-forge" for one in _conda_forge(row, scratch)),
+            *(library for subdir in subdirs for library in _libraries(sorted(cudas), subdir)),
+            *(item for row in rows if row["channel"] == "conda-forge" for item in _conda_forge(row, scratch)),
         ),
         "pytorch": (
             *_pytorch_base(sorted(cudas)),
-            *(one for row in rows if row["channel"] == "pytorch" for one in _pytorch(row)),
+            *(item for row in rows if row["channel"] == "pytorch" for item in _pytorch(row)),
         ),
         "nvidia": tuple(_nvidia(sorted(cudas))),
     }

@@ -47,8 +47,8 @@ def machine(short: dict[str, Any]) -> Machine:
         raise ValueError(f"a machine has no {sorted(unknown)}")
     system = _system(short)
     gpus = tuple(
-        _gpu(index, one, visible=index not in short.get("hidden", ()))
-        for index, one in enumerate(short.get("gpus", ()))
+        _gpu(index, item, visible=index not in short.get("hidden", ()))
+        for index, item in enumerate(short.get("gpus", ()))
     )
     problems = tuple(Problem(code, f"{code}: repair it") for code in short.get("problems", ()))
     made = Machine(system, gpus=gpus, problems=problems)
@@ -176,9 +176,9 @@ def decided(asked: Asked) -> Outcome:
     decision = decide(question)
     if not decision.choices:
         return Outcome(error=refuse(question, decision), question=question, decision=decision)
-    choice = decision.choices[0]
-    plan = build_plan(question, decision, choice, NOTHING_CONFIGURED)
-    return Outcome(plan, choice, None, question, decision)
+    solution = decision.choices[0]
+    plan = build_plan(question, decision, solution, NOTHING_CONFIGURED)
+    return Outcome(plan, solution, None, question, decision)
 
 
 def gpu_machine(driver: str, *gpus: str, **short: Any) -> Machine:
@@ -188,4 +188,4 @@ def gpu_machine(driver: str, *gpus: str, **short: Any) -> Machine:
 
 def releases(decision: Decision) -> set[Version]:
     """Return the torch releases among the choices."""
-    return {choice.case.torch for choice in decision.choices}
+    return {solution.case.torch for solution in decision.choices}

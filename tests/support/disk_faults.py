@@ -87,13 +87,13 @@ def _fill(folder: Path, left: int) -> None:
 
 
 def _forked(run: Any, command: tuple[str, ...], spec: Spec) -> dict[str, Any]:
-    out, err, told = (os.memfd_create(name) for name in ("out", "err", "told"))
+    out, err, reported = (os.memfd_create(name) for name in ("out", "err", "told"))
     child = os.fork()
     if child == 0:
         os.dup2(out, 1)
         os.dup2(err, 2)
         if spec.refused:
-            sys.addaudithook(_refusing(spec, told))
+            sys.addaudithook(_refusing(spec, reported))
         status = 99
         try:
             status = run(list(command))
@@ -101,7 +101,7 @@ def _forked(run: Any, command: tuple[str, ...], spec: Spec) -> dict[str, Any]:
         finally:
             os._exit(status)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    texts = {name: _text(one) for name, one in (("out", out), ("err", err), ("told", told))}
+    texts = {name: _text(number) for name, number in (("out", out), ("err", err), ("told", reported))}
     return {"command": command, "status": status, **texts}
 
 

@@ -69,9 +69,9 @@ def transcript(name: str) -> Transcript:
     text = (TRANSCRIPTS / f"{name}.txt").read_text(encoding="utf-8")
     head, _, rest = text.partition("--- stdout\n")
     out, _, err = rest.partition("--- stderr\n")
-    found = _PARTS.search(head)
-    assert found, name
-    return Transcript(int(found[1] or found[2]), out, err)
+    match = _PARTS.search(head)
+    assert match, name
+    return Transcript(int(match[1] or match[2]), out, err)
 
 
 @dataclass(frozen=True)
@@ -99,22 +99,23 @@ class FakeConda:
 
     def answers(self, part: str, answer: str | Transcript) -> FakeConda:
         """Let it answer to `info`, `plan`, `words` (a dry run without --json), `make`, or `dead`."""
-        told = transcript(answer) if isinstance(answer, str) else answer
-        (self.folder / f"{part}.out").write_text(told.out, encoding="utf-8")
-        (self.folder / f"{part}.err").write_text(told.err, encoding="utf-8")
-        (self.folder / f"{part}.status").write_text(str(told.status), encoding="utf-8")
+        reported = transcript(answer) if isinstance(answer, str) else answer
+        (self.folder / f"{part}.out").write_text(reported.out, encoding="utf-8")
+        (self.folder / f"{part}.err").write_text(reported.err, encoding="utf-8")
+        (self.folder / f"{part}.status").write_text(str(reported.status), encoding="utf-8")
         return self
 
     def makes(self, records: tuple[CondaRecord, ...], part: str = "make") -> FakeConda:
         """Let it write these into conda-meta."""
         folder = self.folder / f"{part}.makes"
         folder.mkdir()
-        for one in records:
+        for record in records:
             document = {
-                "name": one.name, "version": one.version, "build": one.build, "subdir": one.subdir,
-                "channel": f"https://conda.example.com/{one.channel}/{one.subdir}", "url": one.url,
+                "name": record.name, "version": record.version, "build": record.build,
+                "subdir": record.subdir,
+                "channel": f"https://conda.example.com/{record.channel}/{record.subdir}", "url": record.url,
             }  # fmt: skip
-            file = folder / f"{one.name}-{one.version}-{one.build}.json"
+            file = folder / f"{record.name}-{record.version}-{record.build}.json"
             file.write_text(json.dumps(document), encoding="utf-8")
         return self
 

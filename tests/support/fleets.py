@@ -32,8 +32,8 @@ GLIBCS = ("2.17", "2.27", "2.28", "2.31", "2.35", "2.39")
 def table_gpus() -> tuple[str, ...]:
     """The names in gpus.json that tell one compute capability, of GPUs that some torch build serves."""
     names = sorted({row["name"] for row in matrices.load("gpus") if row.get("name")})
-    found = ((name, load_knowledge().capability_by_name(name)) for name in names)
-    return tuple(name for name, fact in found if fact and not fact.ambiguous and fact.capability >= _OLDEST)
+    results = ((name, load_knowledge().capability_by_name(name)) for name in names)
+    return tuple(name for name, fact in results if fact and not fact.ambiguous and fact.capability >= _OLDEST)
 
 
 def asked_of(machines: Sequence[Machine], *requirements: str, **wishes: Any) -> ResolutionInput:
@@ -47,8 +47,8 @@ def members_of(
     """Return the machines as members of a fleet, each with its Pythons."""
     versions = pythons or [PYTHONS] * len(machines)
     return tuple(
-        Member(number, choose_target((one,), (), cpu=cpu), tuple(map(PythonOffer, of_one)))
-        for number, (one, of_one) in enumerate(zip(machines, versions, strict=True))
+        Member(number, choose_target((machine,), (), cpu=cpu), tuple(map(PythonOffer, of_one)))
+        for number, (machine, of_one) in enumerate(zip(machines, versions, strict=True))
     )
 
 

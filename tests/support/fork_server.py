@@ -55,10 +55,12 @@ class ForkServer:
     ) -> Forked:
         """Begin a run with file descriptors for its standard streams."""
         ours, theirs = socket.socketpair()
-        asked = json.dumps([arguments, dict(environ), str(folder)]).encode("utf-8", "surrogateescape")
+        requested = json.dumps([arguments, dict(environ), str(folder)]).encode("utf-8", "surrogateescape")
         with theirs, self._lock:
-            socket.send_fds(self._socket, [len(asked).to_bytes(LENGTH, "big")], [*streams, theirs.fileno()])
-            self._socket.sendall(asked)
+            socket.send_fds(
+                self._socket, [len(requested).to_bytes(LENGTH, "big")], [*streams, theirs.fileno()]
+            )
+            self._socket.sendall(requested)
         return Forked(ours)
 
     def close(self) -> None:

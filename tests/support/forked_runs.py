@@ -73,15 +73,15 @@ class ForkedRuns:
         stdin: Path | str = os.devnull,
     ) -> Ended:
         """Run gpuenv to its end, with `stdin` as a file."""
-        asked = {
-            "arguments": [str(one) for one in arguments],
+        collections = {
+            "arguments": [str(argument) for argument in arguments],
             "environ": dict(environ),
             "folder": str(folder),
             "stdin": str(stdin),
         }
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.write(json.dumps(collections) + "\n")
         self._process.stdin.flush()
         return Ended(**json.loads(self._process.stdout.readline()))
 
@@ -160,8 +160,8 @@ def _become(asked: dict[str, Any], outputs: list[Path]) -> None:
     os.setpgid(0, 0)
     os.chdir(asked["folder"])
     new = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-    for number, place in enumerate((asked["stdin"], *outputs)):
-        os.dup2(os.open(place, os.O_RDONLY if number == 0 else new, 0o600), number)
+    for number, location in enumerate((asked["stdin"], *outputs)):
+        os.dup2(os.open(location, os.O_RDONLY if number == 0 else new, 0o600), number)
     os.environ.clear()
     os.environ.update(asked["environ"])
     resource.setrlimit(resource.RLIMIT_CPU, (_CPU_S, _CPU_S))

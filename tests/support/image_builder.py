@@ -115,11 +115,11 @@ def _copy_program(path: Path, root: Path, to: Path) -> None:
 
 def _copy_libraries(path: Path, root: Path) -> None:
     """Copy what the loader would load: `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x7f...)`."""
-    told = subprocess.run(
+    message = subprocess.run(
         [str(shutil.which("ldd")), str(path)], capture_output=True, encoding="utf-8", check=False
     ).stdout
-    for found in re.findall(r"(/\S+\.so\S*)", told):
-        to = _inside(root, Path(found))
+    for value in re.findall(r"(/\S+\.so\S*)", message):
+        to = _inside(root, Path(value))
         if not to.exists():
             to.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(found, to)
+            shutil.copy2(value, to)

@@ -208,8 +208,8 @@ def _html_page(project: str, files: list[PublishedFile]) -> str:
     for file in files:
         digest = f"#sha256={file.sha256}" if file.sha256 else ""
         needs = f' data-requires-python="{html.escape(file.requires_python)}"' if file.requires_python else ""
-        told = "" if file.content else ' data-core-metadata="true" data-dist-info-metadata="true"'
-        anchors.append(f'<a href="{file.path}{digest}"{needs}{told}>{html.escape(file.filename)}</a><br>')
+        message = "" if file.content else ' data-core-metadata="true" data-dist-info-metadata="true"'
+        anchors.append(f'<a href="{file.path}{digest}"{needs}{message}>{html.escape(file.filename)}</a><br>')
     heading = f"<!DOCTYPE html><html><body><h1>Links for {project}</h1>\n"
     return heading + "\n".join(anchors) + "\n</body></html>\n"
 
@@ -269,9 +269,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, path: str) -> None:
         file = self.index.files.get(quote(unquote(path), safe="/"))
-        told = None
+        published_file = None
         if path.endswith(".metadata"):
-            told = self.index.files.get(quote(unquote(path.removesuffix(".metadata")), safe="/"))
+            published_file = self.index.files.get(quote(unquote(path.removesuffix(".metadata")), safe="/"))
         client = self.headers.get("User-Agent", "").partition("/")[0]
         page = self.index.page(unquote(path), self.headers.get("Accept", ""), client)
         if page is not None and not path.endswith("/"):
@@ -282,8 +282,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, "application/zip", file.content)
         elif file is not None and self.command == "HEAD":
             self._send(200, "application/zip", b"", Content_Length=str(file.size))
-        elif told is not None and told.content is None:
-            self._send(200, "text/plain", told.metadata.encode())
+        elif published_file is not None and published_file.content is None:
+            self._send(200, "text/plain", published_file.metadata.encode())
         else:
             self._send(404, "text/plain", b"not here")
 

@@ -24,7 +24,7 @@ def write_wheels(directory: Path) -> tuple[Path, ...]:
     """Write gpuenv's wheel, and those of its dependencies as they are installed here."""
     project = load_toml((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     needs = tuple(project["dependencies"])
-    return (_own(directory, needs), *(_again(one, directory) for one in _closure(needs)))
+    return (_own(directory, needs), *(_again(distribution, directory) for distribution in _closure(needs)))
 
 
 def _own(directory: Path, needs: tuple[str, ...]) -> Path:
@@ -48,22 +48,22 @@ def _closure(needs: tuple[str, ...]) -> Iterator[metadata.Distribution]:
         requirement = Requirement(text)
         if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
             continue
-        found = metadata.distribution(requirement.name)
-        for one in ("", *requirement.extras):
-            wanted += [(below, one) for below in found.requires or ()]
+        distribution = metadata.distribution(requirement.name)
+        for item in ("", *requirement.extras):
+            wanted += [(below, item) for below in distribution.requires or ()]
         name = canonicalize_name(requirement.name)
         if name not in seen:
             seen.add(name)
-            yield found
+            yield distribution
 
 
-def _again(found: metadata.Distribution, directory: Path) -> Path:
-    stem = f"{re.sub('[-.]+', '_', found.metadata['Name'])}-{found.version}"
-    tags = re.findall(r"^Tag: (\S+)$", found.read_text("WHEEL") or "", re.MULTILINE)
+def _again(distribution: metadata.Distribution, directory: Path) -> Path:
+    stem = f"{re.sub('[-.]+', '_', distribution.metadata['Name'])}-{distribution.version}"
+    tags = re.findall(r"^Tag: (\S+)$", distribution.read_text("WHEEL") or "", re.MULTILINE)
     wheel = directory / f"{stem}-{_joined(tags)}.whl"
-    shims = {point.name for point in found.entry_points if point.group == "console_scripts"}
+    shims = {point.name for point in distribution.entry_points if point.group == "console_scripts"}
     with zipfile.ZipFile(wheel, "w") as archive:
-        for file in found.files or ():
+        for file in distribution.files or ():
             name = file.as_posix()
             if file.name in shims or "__pycache__" in file.parts or file.name in ("INSTALLER", "REQUESTED"):
                 continue

@@ -27,8 +27,8 @@ def left(*lines: str, kind: FileKind = "requirements", notation: Notation = "pip
 
     A line that begins with `README ` is what a README says; one with `constraint ` stands in a `-c` file.
     """
-    asked = tuple(_asked(number, line, notation) for number, line in enumerate(lines, start=1))
-    return Project((DependencyFile("requirements.txt", kind, "\n".join(lines)),), asked)
+    declarations = tuple(_asked(number, line, notation) for number, line in enumerate(lines, start=1))
+    return Project((DependencyFile("requirements.txt", kind, "\n".join(lines)),), declarations)
 
 
 def _asked(number: int, line: str, notation: Notation) -> DeclaredRequirement:
@@ -45,16 +45,16 @@ def _asked(number: int, line: str, notation: Notation) -> DeclaredRequirement:
 
 
 def _name(line: str) -> str:
-    for place, letter in enumerate(line):
+    for position, letter in enumerate(line):
         if not (letter.isalnum() or letter in "-_."):
-            return line[:place]
+            return line[:position]
     return line
 
 
-def question_of(found: Project, machine: Machine, **wishes: Any) -> ResolutionInput:
+def question_of(project: Project, machine: Machine, **wishes: Any) -> ResolutionInput:
     """Put the question of what was left, to one machine."""
     asking = Asking((machine,), **wishes)
-    return replace(_published_for(asking), request=request_of(found, asking.request()))
+    return replace(_published_for(asking), request=request_of(project, asking.request()))
 
 
 @cache
@@ -63,24 +63,26 @@ def _published_for(asking: Asking) -> ResolutionInput:
     return asking.question()
 
 
-def adapted(found: Project, machine: Machine, **wishes: Any) -> tuple[Nearest, tuple[RequirementChange, ...]]:
+def adapted(
+    project: Project, machine: Machine, **wishes: Any
+) -> tuple[Nearest, tuple[RequirementChange, ...]]:
     """Return the nearest sets and the changes that the first of them takes."""
-    nearest = find_nearest(question_of(found, machine, **wishes), found)
-    return nearest, stack_changes(nearest, nearest.choices[0], found)
+    nearest = find_nearest(question_of(project, machine, **wishes), project)
+    return nearest, stack_changes(nearest, nearest.choices[0], project)
 
 
-def with_changes(found: Project, changes: tuple[RequirementChange, ...]) -> Project:
+def with_changes(project: Project, changes: tuple[RequirementChange, ...]) -> Project:
     """Return what was left with the changes made, as the files would be read again."""
     changed = {id(change.asked): change for change in changes if change.asked is not None}
     kept = [
-        _changed(one, changed[id(one)]) if id(one) in changed else one
-        for one in found.asked
-        if id(one) not in changed or changed[id(one)].new is not None
+        _changed(declared, changed[id(declared)]) if id(declared) in changed else declared
+        for declared in project.asked
+        if id(declared) not in changed or changed[id(declared)].new is not None
     ]
     added = [
         _added(number, change) for number, change in enumerate(changes, start=90) if change.asked is None
     ]
-    return replace(found, asked=(*kept, *added))
+    return replace(project, asked=(*kept, *added))
 
 
 def _changed(line: DeclaredRequirement, change: RequirementChange) -> DeclaredRequirement:

@@ -138,17 +138,17 @@ async def _solve(places: list[str], settings: dict[str, Any], specs: tuple[str, 
     from rattler.package import BuildString  # noqa: PLC0415
 
     cuda = "" if settings.get("cpu") else os.environ.get("CONDA_OVERRIDE_CUDA")
-    found = [one.into_generic() for one in rattler.VirtualPackage.detect()]
-    virtual = [one for one in found if one.name.normalized != "__cuda"]
+    packages = [package.into_generic() for package in rattler.VirtualPackage.detect()]
+    virtual = [package for package in packages if package.name.normalized != "__cuda"]
     if cuda:
         version = rattler.Version(cuda)
         virtual.append(
             rattler.GenericVirtualPackage(rattler.PackageName("__cuda"), version, BuildString("0"))
         )
-    asked = [_on_cpu(spec) for spec in specs] if settings.get("cpu") else specs
+    strs = [_on_cpu(spec) for spec in specs] if settings.get("cpu") else specs
     return await rattler.solve(
-        [rattler.Channel(place) for place in places],
-        [rattler.MatchSpec(spec, strict=False) for spec in asked],
+        [rattler.Channel(location) for location in places],
+        [rattler.MatchSpec(spec, strict=False) for spec in strs],
         gateway=rattler.Gateway(),
         platforms=[rattler.Subdir(os.environ.get("CONDA_SUBDIR", "linux-64")), rattler.Subdir("noarch")],
         virtual_packages=virtual,

@@ -170,7 +170,7 @@ class TorchSite(Site):
             case [project] if self.all_variants:
                 files = self.shelf.torch(project)
                 gone = self.root_without
-                files = [one for one in files if not gone or gone not in one.filename]
+                files = [file for file in files if not gone or gone not in file.filename]
             case [variant, project]:
                 files = self.shelf.torch(project, variant)
                 if not files and project.startswith(_FOREIGN) and self.shelf.pypi(project):
@@ -246,8 +246,8 @@ def either(*gives: Callable[[Asked], Answer]) -> Callable[[Asked], Answer]:
     """Ask one after another; the last has the last word."""
 
     def give(asked: Asked) -> Answer:
-        for one in gives[:-1]:
-            answer = one(asked)
+        for def_any_any in gives[:-1]:
+            answer = def_any_any(asked)
             if answer.status not in (403, 404):
                 return answer
         return gives[-1](asked)

@@ -45,19 +45,21 @@ class Table:
 
 @cache
 def tables() -> tuple[Table, ...]:
-    found = []
+    result = []
     for path in sorted(SCENARIOS.glob("table-*.json")):
         scenario = json.loads(path.read_text(encoding="utf-8"))
         request = scenario.get("request", {})
-        found.append(Table(path.stem, machine(scenario["machine"]), request.get("python")))
-    return tuple(found)
+        result.append(Table(path.stem, machine(scenario["machine"]), request.get("python")))
+    return tuple(result)
 
 
 @cache
 def _official(name: str) -> dict[str, str] | None:
-    table = next(one for one in tables() if one.name == name)
+    table = next(item for item in tables() if item.name == name)
     outcome = decided(Asked((table.machine,), python=table.python, published=Published()))
-    return None if outcome.plan is None else {one.name: one.version for one in outcome.plan.packages}
+    return (
+        None if outcome.plan is None else {package.name: package.version for package in outcome.plan.packages}
+    )
 
 
 @dataclass(frozen=True)
@@ -89,8 +91,8 @@ class Planner:
         """Plan for a machine; it raises what `make_plan` raises."""
         file = self.root / f"{table.name}.json"
         file.write_text(json.dumps(render_machine(table.machine)), encoding="utf-8")
-        asked = PlanOptions(machines=(file,), python=table.python, mirrors=mirrors, **options)
-        return make_plan(asked, {**self.environ, **(more or {})}, target=".venv")
+        plan_options = PlanOptions(machines=(file,), python=table.python, mirrors=mirrors, **options)
+        return make_plan(plan_options, {**self.environ, **(more or {})}, target=".venv")
 
     def outcome(self, table: Table, *mirrors: str, **options: Any) -> Plan | GpuenvError:
         """Plan for a machine, or tell why there is no plan."""
@@ -111,30 +113,30 @@ def isolated(network: Network) -> dict[str, str]:
 
 
 def versions(plan: Plan) -> dict[str, str]:
-    return {one.name: one.version for one in plan.packages}
+    return {package.name: package.version for package in plan.packages}
 
 
-def official_torch(found: dict[str, str]) -> str:
+def official_torch(fields: dict[str, str]) -> str:
     """The torch among some versions, without its variant."""
-    return found["torch"].partition("+")[0]
+    return fields["torch"].partition("+")[0]
 
 
 def judge(plan: Plan, table: Table, network: Network, *allowed: str) -> list[str]:
     """Say what is wrong with a plan whose files may lie on the replicas `allowed`."""
-    torch = next(one for one in plan.packages if one.name == "torch")
+    torch = next(planned for planned in plan.packages if planned.name == "torch")
     row = row_of(torch)
     if row is None:
         return [f"no row of the matrix is torch {torch.version}"]
-    found = [f"torch {torch.version} does not run here"] if not runs_here(row, table) else []
+    values = [f"torch {torch.version} does not run here"] if not runs_here(row, table) else []
     for package in plan.packages:
-        found += _faults_of(package, plan.python, network, allowed)
+        values += _faults_of(package, plan.python, network, allowed)
     for package in plan.packages:
         release = package.version.partition("+")[0]
         if package.name in row and release not in row[package.name] and package.name != "torch":
-            found.append(
+            values.append(
                 f"{package.name} {release} is not compatible with the installed torch {row['torch']}"
             )
-    return found
+    return values
 
 
 def row_of(torch: PlannedPackage) -> dict[str, Any] | None:
@@ -165,12 +167,12 @@ def runs_here(row: dict[str, Any], table: Table) -> bool:
 def _faults_of(package: PlannedPackage, python: str, network: Network, allowed: tuple[str, ...]) -> list[str]:
     if not package.url or not package.filename:
         return [f"{package.name} has no address"]
-    place = network.replica_of(package.url)
+    location = network.replica_of(package.url)
     held = held_at(network, package)
     tag = f"cp{python.replace('.', '')}"
     faults = []
-    if place not in allowed:
-        faults.append(f"{package.name} lies on {place}, not on {allowed}")
+    if location not in allowed:
+        faults.append(f"{package.name} lies on {location}, not on {allowed}")
     if held is None:
         faults.append(f"{package.filename} lies nowhere")
     elif package.sha256 not in (None, held.sha256):
@@ -191,7 +193,7 @@ def held_at(network: Network, package: PlannedPackage) -> Held | None:
 def best_of_pypi(table: Table, shelf: Shelf) -> Version | None:
     """The newest torch of PyPI's own builds that has a file for a Python on offer and runs here."""
     wanted = _PYTHONS if table.python is None else (f"cp{table.python.replace('.', '')}",)
-    files = {(one.version, one.filename.split("-")[2]) for one in shelf.pypi("torch") if _for_linux(one)}
+    files = {(item.version, item.filename.split("-")[2]) for item in shelf.pypi("torch") if _for_linux(item)}
     fitting = [
         Version(row["torch"])
         for row in matrices.load("torch")

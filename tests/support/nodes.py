@@ -20,15 +20,15 @@ HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"  # the release that every 
 
 def other_pythons() -> list[str]:
     """Interpreters of this machine from 3.8 on, one a release, this one's release left out."""
-    folders = [Path(one) for one in os.environ.get("PATH", "").split(os.pathsep) if one]
+    folders = [Path(item) for item in os.environ.get("PATH", "").split(os.pathsep) if item]
     homes = sorted(Path.home().glob(".pyenv/versions/3.*/bin"))
-    found: dict[int, str] = {}
+    fields: dict[int, str] = {}
     for minor in (8, 9, 10, 12, 13, 14):
         for folder in (*homes, *folders):
             program = folder / f"python3.{minor}"
             if minor != sys.version_info[1] and program.is_file() and _is_binary(program):
-                found.setdefault(minor, str(program))
-    return [found[minor] for minor in sorted(found)]
+                fields.setdefault(minor, str(program))
+    return [fields[minor] for minor in sorted(fields)]
 
 
 def _is_binary(program: Path) -> bool:

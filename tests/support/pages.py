@@ -40,7 +40,7 @@ def page(language: str, name: str) -> tuple[Section, ...]:
 def section(language: str, address: str) -> Section:
     """Return what `page.md#anchor` leads to; the anchor is the English page's in either language."""
     name, _, anchor = address.partition("#")
-    places = [place for place, one in enumerate(page("en", name)) if one.anchor == anchor]
+    places = [position for position, item in enumerate(page("en", name)) if item.anchor == anchor]
     if len(places) != 1:
         raise ValueError(f"{address} leads to {len(places)} places")
     return page(language, name)[places[0]]

@@ -42,7 +42,7 @@ class Patient:
 
     def __post_init__(self) -> None:
         base = Path(getattr(sys, "_base_executable", sys.executable))
-        for place in (
+        for path in (
             self.prefix / "bin",
             self.site,
             self.bin,
@@ -50,7 +50,7 @@ class Patient:
             self.root / "dev",
             self.work,
         ):
-            place.mkdir(parents=True)
+            path.mkdir(parents=True)
         self.python.symlink_to(base)
         (self.prefix / "pyvenv.cfg").write_text(
             f"home = {base.parent}\ninclude-system-site-packages = false\n"
@@ -97,16 +97,16 @@ class Patient:
         self, vendor: str = "10de", device: str = "27b8", kind: str = "030000", driver: str = ""
     ) -> Patient:
         """Put a device on the bus."""
-        place = f"sys/bus/pci/devices/0000:{self._on_bus() + 1:02x}:00.0"
+        location = f"sys/bus/pci/devices/0000:{self._on_bus() + 1:02x}:00.0"
         for name, value in (("vendor", vendor), ("device", device), ("class", kind)):
-            self.write(f"{place}/{name}", f"0x{value}\n")
+            self.write(f"{location}/{name}", f"0x{value}\n")
         if driver:
-            (self.root / place / "driver").symlink_to(self.root / "drivers" / driver)
+            (self.root / location / "driver").symlink_to(self.root / "drivers" / driver)
         return self
 
     def _on_bus(self) -> int:
-        place = self.root / "sys/bus/pci/devices"
-        return len(list(place.iterdir())) if place.is_dir() else 0
+        path = self.root / "sys/bus/pci/devices"
+        return len(list(path.iterdir())) if path.is_dir() else 0
 
     def with_module(self, driver: str = DRIVER, *, kind: str = "x86_64 Kernel Module") -> Patient:
         """Load the kernel module."""
@@ -158,7 +158,7 @@ class Patient:
         """Install a distribution: its files, METADATA, WHEEL, INSTALLER and RECORD."""
         site = place or self.site
         info = f"{name.replace('-', '_')}-{version}.dist-info"
-        needs = "".join(f"Requires-Dist: {one}\n" for one in requires)
+        needs = "".join(f"Requires-Dist: {require}\n" for require in requires)
         members = {
             **(files or {}),
             f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}".encode(),
@@ -188,8 +188,8 @@ class Patient:
         place: Path | None = None,
     ) -> Patient:
         """Install a torch: version.py, the flag string, the libraries it is linked with."""
-        told = f"__version__ = {version!r}\ndebug = False\ncuda = {cuda!r}\nhip = {hip!r}\n"
-        files = {"torch/__init__.py": b"", "torch/version.py": told.encode()}
+        message = f"__version__ = {version!r}\ndebug = False\ncuda = {cuda!r}\nhip = {hip!r}\n"
+        files = {"torch/__init__.py": b"", "torch/version.py": message.encode()}
         if flags and cuda:
             files["torch/lib/libtorch_python.so"] = b"\x7fELF" + b"\0" * 64 + flags.encode() + b"\0"
         if needs:
@@ -231,7 +231,7 @@ def elf(*needed: str, path: str = "$ORIGIN/../../nvidia/cudnn/lib", tag: int = 2
         names += name.encode() + b"\0"
     dynamic_at, count = 64 + 2 * 56, len(needed) + 3
     names_at = dynamic_at + 16 * count
-    entries = [(1, place) for place in places[:-1]] + [(tag, places[-1]), (5, names_at), (0, 0)]
+    entries = [(1, position) for position in places[:-1]] + [(tag, places[-1]), (5, names_at), (0, 0)]
     size = names_at + len(names)
     header = struct.pack(
         "<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01", 3, 62, 1, 0, 64, 0, 0, 64, 56, 2, 0, 0, 0

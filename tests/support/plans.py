@@ -86,8 +86,10 @@ def locked(made: Plan | None = None, *more: LockedFile, **facts: Any) -> Locked:
     """Return all that a plan brings: its stack, numpy and setuptools that it asks for, and tinydep."""
     made = made or plan()
     stack = tuple(
-        locked_file(one.name, one.version, filename=one.filename, url=one.url, index=one.index)
-        for one in made.packages
+        locked_file(
+            planned.name, planned.version, filename=planned.filename, url=planned.url, index=planned.index
+        )
+        for planned in made.packages
     )
     others = (locked_file("numpy", "2.1.0"), locked_file("setuptools", "81.0"), locked_file("tinydep", "1.0"))
     return replace(Locked(made, (*stack, *others, *more), made.sources), **facts)

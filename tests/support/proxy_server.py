@@ -70,11 +70,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             ends = {self.connection: there, there: self.connection}
             while True:
-                for one in select.select(list(ends), [], [], 20)[0]:
-                    data = one.recv(1 << 16)
+                for item in select.select(list(ends), [], [], 20)[0]:
+                    data = item.recv(1 << 16)
                     if not data:
                         return
-                    ends[one].sendall(data)
+                    ends[item].sendall(data)
 
     def _is_let_in(self) -> bool:
         expected = f"Basic {base64.b64encode(self.proxy.login.encode()).decode()}"

@@ -50,12 +50,12 @@ def listings(platform: Platform, published: Published | None = None) -> tuple[Li
     """Return a listing for each index and project, PyPI's first, as a plan reads them."""
     wanted = published or Published()
     states: dict[IndexKind, State] = {"pypi": wanted.pypi, "pytorch": wanted.pytorch}
-    found = []
+    result = []
     for kind, state in states.items():
         for project in PROJECTS if state != "absent" else ():
             is_down = state == "down" or (kind == "pytorch" and project in wanted.down)
-            found.append(_listing(platform, kind, project, is_down=is_down, offline=wanted.offline))
-    return tuple(found)
+            result.append(_listing(platform, kind, project, is_down=is_down, offline=wanted.offline))
+    return tuple(result)
 
 
 @cache
@@ -87,8 +87,8 @@ def _seen(platform: Platform) -> dict[_Key, list[WheelFile]]:
 
 def _file(filename: str, kind: str, row: dict[str, str] | None = None) -> WheelFile:
     name, version, _, tags = parse_wheel_filename(filename)
-    told = row or {}
-    variant = version.local or told.get("subdir")
+    facts = row or {}
+    variant = version.local or facts.get("subdir")
     folder = f"{variant}/" if kind == "pytorch" and variant else ""
     return WheelFile(
         name=name,
@@ -97,9 +97,9 @@ def _file(filename: str, kind: str, row: dict[str, str] | None = None) -> WheelF
         filename=filename,
         url=f"{BASES['pytorch' if kind == 'pytorch' else 'pypi']}/files/{folder}{filename}",
         variant=Variant(variant) if variant and kind == "pytorch" else None,
-        sha256=told.get("sha256"),
-        requires_python=told.get("requires_python"),
-        yanked=bool(told.get("yanked")),
+        sha256=facts.get("sha256"),
+        requires_python=facts.get("requires_python"),
+        yanked=bool(facts.get("yanked")),
         assumed=row is None,
     )
 

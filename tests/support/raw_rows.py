@@ -75,23 +75,24 @@ def executes(code: str, gpu: str, cuda: str) -> bool:
 
 @cache
 def bundled(torch: str, cuda: str) -> str | None:
-    found = [
-        one["version"]
-        for one in matrices.load("libraries")
-        if one["kind"] == "bundled" and (one["torch"], one["cuda"]) == (torch, cuda)
+    values = [
+        entry["version"]
+        for entry in matrices.load("libraries")
+        if entry["kind"] == "bundled" and (entry["torch"], entry["cuda"]) == (torch, cuda)
     ]
-    return found[0] if found else None
+    return values[0] if values else None
 
 
 def libraries_serve(row: dict[str, Any], gpu: str, gpus: int) -> bool:
     cuda = row["cuda"]
     own = row["cudnn"] or bundled(row["torch"], cuda)
     floors = [
-        version(one["min_compute_capability"])
-        for one in matrices.load("libraries")
-        if one["kind"] == "floor" and gpus >= one["least_gpus"] and row["platform"] in one["platforms"]
-        if (release := cuda if one["counts"] == "cuda" else own) and Version(one["from"]) <= Version(release)
-        if one["cuda"] is None or SpecifierSet(one["cuda"]).contains(cuda)
+        version(entry["min_compute_capability"])
+        for entry in matrices.load("libraries")
+        if entry["kind"] == "floor" and gpus >= entry["least_gpus"] and row["platform"] in entry["platforms"]
+        if (release := cuda if entry["counts"] == "cuda" else own)
+        and Version(entry["from"]) <= Version(release)
+        if entry["cuda"] is None or SpecifierSet(entry["cuda"]).contains(cuda)
     ]
     return version(gpu) >= max(floors, default=(0,))
 

@@ -37,7 +37,7 @@ class Network:
 
     @property
     def replicas(self) -> dict[str, Replica]:
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "sites"}
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "sites"}
 
     @property
     def shelves(self) -> list[Shelf]:
@@ -58,16 +58,16 @@ class Network:
 
     def asked(self) -> dict[str, int]:
         """Count requests by replica, those without any left out."""
-        return {name: len(one.asked) for name, one in self.replicas.items() if one.asked}
+        return {name: len(item.asked) for name, item in self.replicas.items() if item.asked}
 
     def files_from(self) -> dict[str, int]:
         """Count by replica the wheels that were read."""
-        counted = {name: sum(one.files_asked().values()) for name, one in self.replicas.items()}
+        counted = {name: sum(item.files_asked().values()) for name, item in self.replicas.items()}
         return {name: count for name, count in counted.items() if count}
 
     def replica_of(self, url: str) -> str | None:
         """Tell whose address it is."""
-        return next((name for name, one in self.replicas.items() if url.startswith(f"{one.url}/")), None)
+        return next((name for name, item in self.replicas.items() if url.startswith(f"{item.url}/")), None)
 
     @contextmanager
     def failing(self, name: str, fault: Fault, *parts: str) -> Iterator[None]:
@@ -194,7 +194,7 @@ class Network:
 
     @property
     def no_proxy(self) -> str:
-        return ",".join(one.host for one in self.replicas.values())
+        return ",".join(replica.host for replica in self.replicas.values())
 
 
 def _entry(name: str, row: dict[str, Any]) -> str:
@@ -202,7 +202,7 @@ def _entry(name: str, row: dict[str, Any]) -> str:
     lines += [f"{key} = {_toml(value)}" for key, value in row.items() if not isinstance(value, dict)]
     for key, value in row.items():
         if isinstance(value, dict):
-            lines += [f"[mirror.{key}]", *(f"{inner} = {_toml(told)}" for inner, told in value.items())]
+            lines += [f"[mirror.{key}]", *(f"{inner} = {_toml(answer)}" for inner, answer in value.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -217,7 +217,7 @@ def _toml(value: Any) -> str:
 @contextmanager
 def serve_network() -> Iterator[Network]:
     """Run all replicas until the block ends."""
-    names = [one.name for one in fields(Network) if one.name != "sites"]
+    names = [field.name for field in fields(Network) if field.name != "sites"]
     replicas = {name: Replica(name, f"127.0.0.{number}") for number, name in enumerate(names, 1)}
     network = Network(**replicas, sites={})
     with serving(*replicas.values()):

@@ -67,7 +67,7 @@ class Held:
 def _everything() -> dict[tuple[str, str | None], Held]:
     yanked = {row["filename"] for row in matrices.load("wheels") if row.get("yanked")}
     held = (_held(file, file.filename in yanked) for file in published().values())
-    return {(one.filename, one.variant): one for one in held}
+    return {(item.filename, item.variant): item for item in held}
 
 
 def _held(file: PublishedFile, yanked: bool) -> Held:
@@ -150,13 +150,13 @@ def _torch_of(file: Held) -> Version:
 @cache
 def _made_for() -> dict[tuple[str, str], Version]:
     """The oldest torch that each release of a companion goes with."""
-    found: dict[tuple[str, str], Version] = {}
+    versions: dict[tuple[str, str], Version] = {}
     for row in matrices.load("torch"):
         torch = Version(row["torch"])
         for project in ("torchvision", "torchaudio"):
             for release in row[project]:
-                found[project, release] = min(torch, found.get((project, release), torch))
-    return found
+                versions[project, release] = min(torch, versions.get((project, release), torch))
+    return versions
 
 
 # pages
@@ -176,10 +176,11 @@ def anchor_page(
     for file in files:
         digest = f"#sha256={file.sha256}" if digests else ""
         needs = f' data-requires-python="{html.escape(file.requires_python)}"' if file.requires_python else ""
-        told = ' data-core-metadata="true" data-dist-info-metadata="true"' if metadata else ""
+        message = ' data-core-metadata="true" data-dist-info-metadata="true"' if metadata else ""
         yanked = ' data-yanked=""' if file.yanked else ""
         lines.append(
-            f'    <a href="{href(file)}{digest}"{needs}{told}{yanked}>{html.escape(file.filename)}</a><br/>'
+            f'    <a href="{href(file)}{digest}"{needs}{message}{yanked}>'
+            f"{html.escape(file.filename)}</a><br/>"
         )
     heading = f"<!DOCTYPE html>\n<html>\n  <body>\n    <h1>Links for {project}</h1>\n"
     return (heading + "\n".join(lines) + f"\n  </body>\n</html>\n{footer}\n").encode()
@@ -241,6 +242,6 @@ def stable_page(files: Iterable[Held]) -> bytes:
     """`torch_stable.html`: all variants on one page, no doctype, no digests, the folder in the text."""
     lines = []
     for file in files:
-        place = f"{file.variant}/{file.quoted}" if file.variant else file.quoted
-        lines.append(f'<a href="{place}">{place}</a><br>')
+        location = f"{file.variant}/{file.quoted}" if file.variant else file.quoted
+        lines.append(f'<a href="{location}">{location}</a><br>')
     return ("\n".join(lines) + "\n").encode()

@@ -147,12 +147,14 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
         headers = {name.lower(): value for name, value in self.headers.items()}
-        asked = Asked(
+        requested = Asked(
             self.command, unquote(parts.path), dict(parse_qsl(parts.query, keep_blank_values=True)), headers
         )
         self.replica.agents.append(headers.get("user-agent"))
         try:
-            self._serve(asked, None if asked.path == _PORTAL else self.replica.fault_of(asked.path))
+            self._serve(
+                requested, None if requested.path == _PORTAL else self.replica.fault_of(requested.path)
+            )
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
@@ -184,8 +186,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         kind = "application/octet-stream" if fault == "wrong-type" and not answer.is_file else answer.kind
         length = max(0, last + 1 - first)
-        told = {"Content-Type": kind, "Content-Length": str(length), **headers}
-        for name, value in told.items():
+        facts = {"Content-Type": kind, "Content-Length": str(length), **headers}
+        for name, value in facts.items():
             self.send_header(name, value)
         self.end_headers()
         if asked.method == "GET":
@@ -236,12 +238,12 @@ def _spoiled(answer: Answer, fault: str | None, address: str) -> Answer:
 
 
 def _range_of(asked: Asked, length: int) -> tuple[int, int] | None:
-    found = re.fullmatch(r"bytes=(\d*)-(\d*)", asked.headers.get("range", ""))
-    if not found or found.groups() == ("", ""):
+    match = re.fullmatch(r"bytes=(\d*)-(\d*)", asked.headers.get("range", ""))
+    if not match or match.groups() == ("", ""):
         return None
-    if not found[1]:
-        return max(0, length - int(found[2])), length - 1
-    return int(found[1]), min(int(found[2] or length - 1), length - 1)
+    if not match[1]:
+        return max(0, length - int(match[2])), length - 1
+    return int(match[1]), min(int(match[2] or length - 1), length - 1)
 
 
 class _Server(ThreadingHTTPServer):

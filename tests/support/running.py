@@ -206,5 +206,5 @@ def make_program(root: Path) -> Program:
     }
     if "PYTHONPATH" in os.environ:  # gpuenv is not installed, but run from its sources
         places = os.environ["PYTHONPATH"].split(os.pathsep)
-        environ["PYTHONPATH"] = os.pathsep.join(str(Path(place).absolute()) for place in places)
+        environ["PYTHONPATH"] = os.pathsep.join(str(Path(location).absolute()) for location in places)
     return Program(root, environ)

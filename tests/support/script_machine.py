@@ -15,7 +15,7 @@ from pathlib import Path
 from bare_root import COREUTILS
 
 SHELLS = ("dash", "bash", "busybox sh")
-HAS_DRIVER = any(Path(one).exists() for one in ("/proc/driver/nvidia/version", "/dev/dxg"))
+HAS_DRIVER = any(Path(item).exists() for item in ("/proc/driver/nvidia/version", "/dev/dxg"))
 
 # What is asked of it is written to `calls`; files in FAKE say how it answers.
 _PYTHON = """#!/bin/sh

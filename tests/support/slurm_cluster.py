@@ -132,10 +132,10 @@ def slurm_cluster(root: Path) -> Iterator[Cluster]:
     running: list[subprocess.Popen[bytes]] = []
     try:
         for argv, log in zip(argvs, logs, strict=True):
-            found = shutil.which(argv[0], path=_SEARCHED) or argv[0]
+            value = shutil.which(argv[0], path=_SEARCHED) or argv[0]
             running.append(
                 subprocess.Popen(
-                    [found, *argv[1:]],
+                    [value, *argv[1:]],
                     env=cluster.environ,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
@@ -200,12 +200,12 @@ def _guard(program: Path) -> None:
 def _free_ports(count: int) -> list[int]:
     sockets = [socket.socket() for _ in range(count)]
     try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+        for item in sockets:
+            item.bind(("127.0.0.1", 0))
+        return [pair.getsockname()[1] for pair in sockets]
     finally:
-        for one in sockets:
-            one.close()
+        for item in sockets:
+            item.close()
 
 
 def _await(cluster: Cluster, running: list[subprocess.Popen[bytes]]) -> None:

@@ -21,11 +21,11 @@ class Stranger:
 @contextmanager
 def serve_stranger() -> Iterator[Stranger]:
     """Run such a server until the block ends."""
-    told = Stranger("")
+    stranger = Stranger("")
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            told.requests.append(self.path)
+            stranger.requests.append(self.path)
             self.send_error(404)
 
         do_HEAD = do_GET  # noqa: N815 - http.server's name
@@ -34,10 +34,10 @@ def serve_stranger() -> Iterator[Stranger]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        told.url = f"http://127.0.0.1:{server.server_address[1]}/simple"
+        stranger.url = f"http://127.0.0.1:{server.server_address[1]}/simple"
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
-        yield told
+        yield stranger
         server.shutdown()
         thread.join()
 

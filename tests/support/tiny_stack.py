@@ -42,6 +42,6 @@ def publish_torches(network: Network, here: Path) -> None:
 def installed(environment: Path) -> dict[str, str]:
     """Return the versions in an environment by normalized name, without what a venv starts with."""
     places = [str(path) for path in environment.glob("lib/*/site-packages")]
-    found = {str(item.metadata["Name"]).lower(): item.version for item in distributions(path=places)}
-    renamed = {name.replace("_", "-"): version for name, version in found.items()}
+    fields = {str(item.metadata["Name"]).lower(): item.version for item in distributions(path=places)}
+    renamed = {name.replace("_", "-"): version for name, version in fields.items()}
     return {name: version for name, version in renamed.items() if name not in {"pip", "setuptools"}}

@@ -26,7 +26,7 @@ def tiny_wheel(
 ) -> Path:
     """Write a wheel; `files` are its modules, by path."""
     info = f"{name}-{version}.dist-info"
-    needs = "".join(f"Requires-Dist: {one}\n" for one in requires)
+    needs = "".join(f"Requires-Dist: {require}\n" for require in requires)
     members = {
         **(files or {f"{name}/__init__.py": f"__version__ = {version!r}\n"}),
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}",

@@ -31,7 +31,9 @@ def fatbin(*codes: tuple[int, int]) -> bytes:
 
 def metadata(name: str, version: str, *requires: str, python: str = ">=3.10") -> str:
     lines = [f"Name: {name}", f"Version: {version}", f"Requires-Python: {python}"]
-    return "\n".join(["Metadata-Version: 2.1", *lines, *(f"Requires-Dist: {one}" for one in requires), ""])
+    return "\n".join(
+        ["Metadata-Version: 2.1", *lines, *(f"Requires-Dist: {require}" for require in requires), ""]
+    )
 
 
 def wheel_bytes(
@@ -50,8 +52,8 @@ def wheel_bytes(
     content |= {f"{name}/a_{number:05}_{'x' * 40}.py": "" for number in range(padding)}
     local = f"+{variant}" if variant else ""
     cuda = f"{variant[2:-1]}.{variant[-1]}" if variant and variant.startswith("cu") else None
-    told = f"cuda: Optional[str] = {cuda!r}\n" if name == "torch" else ""
-    content[f"{name}/version.py"] = f"__version__ = '{version}{local}'\n{told}"
+    message = f"cuda: Optional[str] = {cuda!r}\n" if name == "torch" else ""
+    content[f"{name}/version.py"] = f"__version__ = '{version}{local}'\n{message}"
     if name == "torch":
         content["torch/lib/libtorch_python.so"] = library(flags)
     content[f"{info}/METADATA"] = metadata(name, version, *requires)

@@ -259,14 +259,14 @@ def _signatures() -> str:
     read_toml = importlib.import_module("matrix_tables.facts").read_toml
     files = [read_toml(path) for path in sorted((TOOLS / "matrix_tables" / "error_texts").glob("*.toml"))]
     extra = next(text for text in files if "change" in text)
-    added = {one["id"] for text in files for one in text.get("signature", ())}
+    added = {item["id"] for text in files for item in text.get("signature", ())}
     texts = dict.fromkeys(("cause_en", "cause_zh", "fix_en", "fix_zh"), "told")
     entry = {"class": "code", "priority": 90, "reresolve": "no", "reresolve_how": "", "doctor_checks": []}
     entry |= {"samples": ["bad luck"], "source": ["https://example.com"], "evidence": "thread", **texts}
     regexes = {name: change.get("without", ()) for name, change in extra["change"].items()}
     named = [name for part in ("change", "read", "wants") for name in extra[part]]
     named += [name for text in files for name in text.get("more", {})]
-    named += [one["case_of"] for text in files for one in text.get("signature", ()) if "case_of" in one]
+    named += [item["case_of"] for text in files for item in text.get("signature", ()) if "case_of" in item]
     ids = dict.fromkeys(name for name in named if name != "usual" and name not in added)
     signatures = [{"id": name, "regex": ["bad luck", *regexes.get(name, ())], **entry} for name in ids]
     return json.dumps({"signatures": signatures})
@@ -276,6 +276,6 @@ def _signatures() -> str:
 def _checks() -> str:
     """Return the checks that checks.toml has texts for."""
     read_toml = importlib.import_module("matrix_tables.facts").read_toml
-    told = read_toml(TOOLS / "matrix_tables" / "checks.toml")["check"]
+    answer = read_toml(TOOLS / "matrix_tables" / "checks.toml")["check"]
     entry = {"title": "bad luck", "common": "rare", "links": ["https://example.com/1"], "evidence": "known"}
-    return json.dumps({"checks": [{"id": check["id"], **entry} for check in told]})
+    return json.dumps({"checks": [{"id": check["id"], **entry} for check in answer]})

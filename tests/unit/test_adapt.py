@@ -53,7 +53,7 @@ PAIRS = {
     if row["kind"] == "pair"
 }
 TORCHES = sorted({row["torch"] for row in ROWS}, key=Version)
-NO_SHRINKING = [one for one in Phase if one not in (Phase.shrink, Phase.explain)]  # it takes minutes
+NO_SHRINKING = [phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)]  # it takes minutes
 SLOW = examples(4, 24, phases=NO_SHRINKING)
 
 
@@ -63,11 +63,11 @@ def papers(draw: st.DrawFn) -> tuple[str, ...]:
     torch = draw(st.sampled_from(TORCHES))
     variants = sorted({row["variant"] for row in ROWS if row["torch"] == torch})
     conda = draw(st.booleans())
-    local = "" if conda else draw(st.sampled_from(["", *(f"+{one}" for one in variants)]))
+    local = "" if conda else draw(st.sampled_from(["", *(f"+{variant}" for variant in variants)]))
     lines = [draw(st.sampled_from([f"torch=={torch}{local}", f"torch=={torch}{local}", f"torch>={torch}"]))]
     for project in ("torchvision", "torchaudio"):
         paired = PAIRS.get((torch, project), ())
-        others = [one for (_, name), ones in PAIRS.items() if name == project for one in ones]
+        others = [item for (_, name), ones in PAIRS.items() if name == project for item in ones]
         pin = draw(st.sampled_from([*paired, *paired, draw(st.sampled_from(others))]))
         line = draw(st.sampled_from([None, project, f"{project}=={pin}"]))
         lines += [line] if line else []
@@ -99,34 +99,37 @@ def far(project: str, version: Version, wanted: SpecifierSet) -> int:
     """How many releases away; pins of the tests name releases that are known, or none."""
     if wanted.contains(version):
         return 0
-    admitted = [one for one in known(project) if wanted.contains(one)] or [
+    admitted = [release for release in known(project) if wanted.contains(release)] or [
         Version(next(iter(wanted)).version)
     ]
     line = sorted({*known(project), *admitted})
-    return min(abs(line.index(version) - line.index(one)) for one in admitted)
+    return min(abs(line.index(version) - line.index(release)) for release in admitted)
 
 
 class Wanted:
     """What the lines of a left of these tests ask for, read anew from their text."""
 
-    def __init__(self, found: Project) -> None:
+    def __init__(self, project: Project) -> None:
         self.asked: dict[str, SpecifierSet] = {}
         self.variant = self.python = cuda = None
         self.others: list[str] = []
-        for one in found.asked:
-            text = one.requirement or ""
-            if one.project == "python":
+        for declared in project.asked:
+            text = declared.requirement or ""
+            if declared.project == "python":
                 self.python = parse_python(text)
-            elif one.project == "cuda":
+            elif declared.project == "cuda":
                 cuda = f"cu{text.replace('.', '')}"
-            elif one.project.startswith("torch"):
+            elif declared.project.startswith("torch"):
                 bare, _, local = text.partition("+")
-                if one.project == "torch" and local:
+                if declared.project == "torch" and local:
                     self.variant = local
-                self.asked[one.project] = SpecifierSet(bare.removeprefix(one.project))
-            elif one.project != "index":
+                self.asked[declared.project] = SpecifierSet(bare.removeprefix(declared.project))
+            elif declared.project != "index":
                 self.others.append(text)
-        self.conda = any(one.project == "torch" and one.notation == "conda" for one in found.asked)
+        self.conda = any(
+            requirement.project == "torch" and requirement.notation == "conda"
+            for requirement in project.asked
+        )
         self.local = self.variant is not None
         self.variant = self.variant or (cuda if self.conda else None)
 
@@ -142,34 +145,34 @@ class Wanted:
 
     def newest(self, torch: Version, companions: dict[str, Version], python: str, index: str) -> bool:
         """Whether an installer would take this one of a range; what moves is pinned."""
-        pythons = [one for one in PYTHONS if self.python is None or admits(self.python, one)]
+        pythons = [item for item in PYTHONS if self.python is None or admits(self.python, item)]
         pythons = pythons if python in pythons else [python]
         return torch == max(self.taken(companions, index, pythons), default=None)
 
     def taken(self, companions: dict[str, Version], index: str, pythons: Sequence[str]) -> list[Version]:
-        tags = {f"cp{one.replace('.', '')}" for one in pythons}
+        tags = {f"cp{python.replace('.', '')}" for python in pythons}
         return [
             Version(row["torch"])
             for row in ROWS
             if row["index"] == index and self.variant in (None, row["variant"])
             if self.asked["torch"].contains(row["torch"]) and tags & set(row["pythons"])
-            if all(self.goes(row["torch"], name, one) for name, one in companions.items())
+            if all(self.goes(row["torch"], name, version) for name, version in companions.items())
         ]
 
     def goes(self, torch: str, project: str, release: Version) -> bool:
         wanted = self.asked[project]
         wanted = wanted if wanted.contains(release) else SpecifierSet(f"=={release}")
-        return not wanted or any(wanted.contains(one) for one in PAIRS.get((torch, project), ()))
+        return not wanted or any(wanted.contains(item) for item in PAIRS.get((torch, project), ()))
 
     def rank(
         self, torch: Version, companions: dict[str, Version], python: str, variant: str, index: str
     ) -> tuple[Any, ...]:
         away = far("torch", torch, self.asked["torch"])
-        moves = [far(name, one, self.asked[name]) for name, one in companions.items()]
+        moves = [far(name, version, self.asked[name]) for name, version in companions.items()]
         wanted = self.python
         minor = int(python.partition(".")[2])
-        good = [place for place in range(40) if wanted is None or admits(wanted, f"3.{place}")]
-        steps = min(abs(minor - place) for place in good)
+        good = [position for position in range(40) if wanted is None or admits(wanted, f"3.{position}")]
+        steps = min(abs(minor - position) for position in good)
         return (
             (away, -known("torch").index(torch) if away else 0),
             (sum(map(bool, moves)), sum(moves)),
@@ -191,29 +194,29 @@ def passes(
     index: str,
 ) -> bool:
     """Whether every rule lets a set pass, with the other packages free."""
-    texts = (f"torch=={torch}", *(f"{name}=={one}" for name, one in companions.items()))
+    texts = (f"torch=={torch}", *(f"{name}=={version}" for name, version in companions.items()))
     request = replace(
         question.request, requirements=parse_requirements(texts), python=parse_python(python),
         variant=Variant(variant),
     )  # fmt: skip
-    cases = tuple(
-        case
-        for case in question.cases
-        if str(case.torch) == torch and str(case.variant) == variant and case.kind == index
+    candidates = tuple(
+        candidate
+        for candidate in question.cases
+        if str(candidate.torch) == torch and str(candidate.variant) == variant and candidate.kind == index
     )
-    return bool(decide(replace(question, request=request, cases=cases)).choices)
+    return bool(decide(replace(question, request=request, cases=candidates)).choices)
 
 
 @SLOW
 @given(papers(), st.sampled_from(sorted(MACHINES)))
 def test_brute_force_over_the_matrices_finds_no_nearer_set(lines: tuple[str, ...], name: str) -> None:
-    found, here = read(lines), MACHINES[name]
-    question, wanted = question_of(found, here), Wanted(found)
-    choice = find_nearest(question, found).choices[0]
-    chosen = chosen_of(choice)
-    python, variant = choice.python.short, str(choice.case.variant)
-    assert passes(question, str(choice.case.torch), chosen, python, variant, choice.case.kind)
-    best = wanted.rank(choice.case.torch, chosen, python, variant, choice.case.kind)
+    project, here = read(lines), MACHINES[name]
+    question, wanted = question_of(project, here), Wanted(project)
+    solution = find_nearest(question, project).choices[0]
+    chosen = chosen_of(solution)
+    python, variant = solution.python.short, str(solution.case.variant)
+    assert passes(question, str(solution.case.torch), chosen, python, variant, solution.case.kind)
+    best = wanted.rank(solution.case.torch, chosen, python, variant, solution.case.kind)
     (gpu,), driver = here.gpus, here.driver
     assert driver is not None
     for row in ROWS:
@@ -231,42 +234,42 @@ def test_brute_force_over_the_matrices_finds_no_nearer_set(lines: tuple[str, ...
 # what changes
 
 
-def stands(found: Project, here: Machine) -> bool:
+def stands(project: Project, here: Machine) -> bool:
     """Whether what the lines ask for works as it stands: the build that pip takes, by every rule."""
-    wanted = Wanted(found)
-    question = question_of(found, here)
-    texts = [one.requirement or "" for one in found.asked if one.project.startswith("torch")]
+    wanted = Wanted(project)
+    question = question_of(project, here)
+    texts = [declared.requirement or "" for declared in project.asked if declared.project.startswith("torch")]
     request = replace(
         question.request,
         requirements=parse_requirements((*texts, *wanted.others)),
         python=wanted.python,
         variant=Variant(wanted.variant) if wanted.variant else None,
     )
-    choices = decide(question.with_request(request)).choices
+    solutions = decide(question.with_request(request)).choices
     return any(
         wanted.leads(
-            choice.case.torch,
-            chosen_of(choice),
-            choice.python.short,
-            str(choice.case.variant),
-            choice.case.kind,
+            solution.case.torch,
+            chosen_of(solution),
+            solution.python.short,
+            str(solution.case.variant),
+            solution.case.kind,
         )
-        and takes_companions(found, choice)
-        for choice in choices
+        and takes_companions(project, solution)
+        for solution in solutions
     )
 
 
-def chosen_of(choice: Solution) -> dict[str, Version]:
-    return {str(item.file.name): item.release for item in choice.companions}
+def chosen_of(solution: Solution) -> dict[str, Version]:
+    return {str(item.file.name): item.release for item in solution.companions}
 
 
-def takes_companions(found: Project, choice: Solution) -> bool:
+def takes_companions(project: Project, solution: Solution) -> bool:
     """Whether pip takes the companions' builds: of a page of all it takes the highest local version."""
-    addresses = [one.requirement or "" for one in found.asked if one.project == "index"]
+    addresses = [declared.requirement or "" for declared in project.asked if declared.project == "index"]
     of_all = any("/whl/torch" in address for address in addresses)
-    texts = " ".join(one.text for one in found.asked)
-    locals_ = [item.file.version.local for item in choice.companions]
-    return not of_all or all(f"+{one}" in texts for one in locals_ if one)
+    texts = " ".join(declared.text for declared in project.asked)
+    locals_ = [item.file.version.local for item in solution.companions]
+    return not of_all or all(f"+{item}" in texts for item in locals_ if item)
 
 
 @SLOW
@@ -274,14 +277,14 @@ def takes_companions(found: Project, choice: Solution) -> bool:
 def test_the_changes_lead_to_what_stands_none_is_too_many_and_none_is_missing(
     lines: tuple[str, ...], name: str
 ) -> None:
-    found, here = read(lines), MACHINES[name]
-    nearest, changes = adapted(found, here)
-    assert stands(with_changes(found, changes), here)
+    project, here = read(lines), MACHINES[name]
+    nearest, changes = adapted(project, here)
+    assert stands(with_changes(project, changes), here)
     needed = [change for change in changes if change.asked is not None and not follows(change)]
-    assert bool(needed) is not stands(found, here)
+    assert bool(needed) is not stands(project, here)
     for kept in with_one_undone(changes):
-        assert not stands(with_changes(found, kept), here), (kept, changes)
-    again, more = adapted(with_changes(found, changes), here)
+        assert not stands(with_changes(project, kept), here), (kept, changes)
+    again, more = adapted(with_changes(project, changes), here)
     assert more == ()
     assert files(again.choices[0]) == files(nearest.choices[0])
     assert all(change.why and change.source for change in changes)
@@ -290,9 +293,13 @@ def test_the_changes_lead_to_what_stands_none_is_too_many_and_none_is_missing(
 def with_one_undone(changes: tuple[RequirementChange, ...]) -> list[tuple[RequirementChange, ...]]:
     """The changes less one of them; what goes from conda to pip, and the CUDA it leaves, goes together."""
     together = [change for change in changes if change.pip or change.project == "cuda"]
-    alone = [one for one in changes if one.asked is not None and one not in together and not follows(one)]
-    groups = [*([together] if together else []), *([one] for one in alone)]
-    return [tuple(one for one in changes if one not in group) for group in groups]
+    alone = [
+        change
+        for change in changes
+        if change.asked is not None and change not in together and not follows(change)
+    ]
+    groups = [*([together] if together else []), *([change] for change in alone)]
+    return [tuple(change for change in changes if change not in group) for group in groups]
 
 
 def follows(change: RequirementChange) -> bool:
@@ -301,20 +308,20 @@ def follows(change: RequirementChange) -> bool:
     return change.project in ("torchvision", "torchaudio", "numpy") and ("==" not in old or old == new)
 
 
-def files(choice: Solution) -> list[str]:
-    return [item.file.filename for item in choice.files]
+def files(solution: Solution) -> list[str]:
+    return [item.file.filename for item in solution.files]
 
 
 # cases
 
 
-def changed(found: Project, here: Machine) -> list[str]:
+def changed(project: Project, here: Machine) -> list[str]:
     """The changes in short."""
-    return [f"{one.old} -> {one.new}" for one in adapted(found, here)[1]]
+    return [f"{item.old} -> {item.new}" for item in adapted(project, here)[1]]
 
 
 def pages(*projects: str) -> list[str]:
-    return [f"None -> --find-links https://torch.example.com/whl/{one}/" for one in projects]
+    return [f"None -> --find-links https://torch.example.com/whl/{project}/" for project in projects]
 
 
 def test_what_works_as_it_stands_is_left_alone() -> None:
@@ -322,8 +329,8 @@ def test_what_works_as_it_stands_is_left_alone() -> None:
 
 
 def test_a_card_that_came_later_moves_torch_to_the_first_release_with_code_for_it() -> None:
-    found = left("torch==1.7.1", "torchvision==0.8.2", "python 3.9", "numpy==1.26.4")
-    assert changed(found, RTX_5090) == [
+    value = left("torch==1.7.1", "torchvision==0.8.2", "python 3.9", "numpy==1.26.4")
+    assert changed(value, RTX_5090) == [
         "torch==1.7.1 -> torch==2.7.0+cu128",
         "torchvision==0.8.2 -> torchvision==0.22.0+cu128",
         *pages("torch", "torchvision"),
@@ -332,16 +339,16 @@ def test_a_card_that_came_later_moves_torch_to_the_first_release_with_code_for_i
 
 def test_the_build_moves_before_the_release_does() -> None:
     marked = "torch[opt-einsum]==1.10.2{} ; python_version >= {}"
-    found = left(marked.format("", "'3'"), "torchvision==0.11.3", "numpy<2", "setuptools<59")
-    assert changed(found, RTX_3090) == [
+    value = left(marked.format("", "'3'"), "torchvision==0.11.3", "numpy<2", "setuptools<59")
+    assert changed(value, RTX_3090) == [
         marked.format("", "'3'") + " -> " + marked.format("+cu113", '"3"'),
         "torchvision==0.11.3 -> torchvision==0.11.3+cu113",
         *pages("torch", "torchvision"),
     ]
-    found = left(
+    value = left(
         "torch==1.7.1+cu101", "torchvision==0.8.2+cu101", "index https://x.example.com/whl/cu101", "numpy<2"
     )
-    assert changed(found, RTX_3090) == [
+    assert changed(value, RTX_3090) == [
         "torch==1.7.1+cu101 -> torch==1.7.1+cu110",
         "torchvision==0.8.2+cu101 -> torchvision==0.8.2+cu110",
         "index https://x.example.com/whl/cu101 -> --find-links https://torch.example.com/whl/torch/",
@@ -354,7 +361,7 @@ def test_a_pinned_companion_that_fits_is_not_exchanged_for_a_newer_one() -> None
     question = question_of(pinned, V100)
     (companion,) = find_nearest(question, pinned).choices[0].companions
     assert str(companion.release) in {"0.14.0", "0.14.1"}
-    paired = [one for one in PAIRS["2.0.1", "torchaudio"] if one != PAIRS["2.0.1", "torchaudio"][0]]
+    paired = [pair for pair in PAIRS["2.0.1", "torchaudio"] if pair != PAIRS["2.0.1", "torchaudio"][0]]
     for older in paired:
         (item,) = find_nearest(question, left("torch==2.0.1", f"torchaudio=={older}")).choices[0].companions
         assert str(item.release) == older
@@ -366,13 +373,15 @@ def test_a_range_takes_what_a_plan_would_and_stays_where_pip_takes_the_same() ->
     nearest, changes = adapted(left("torch>=1.7"), V100)
     planned = decide(Asked((V100,), ("torch",)).question()).choices[0]
     assert files(nearest.choices[0]) == files(planned)
-    assert [one.new for one in changes if one.project == "torch"] == [f"torch=={planned.torch.file.version}"]
+    assert [change.new for change in changes if change.project == "torch"] == [
+        f"torch=={planned.torch.file.version}"
+    ]
 
 
 def test_numpy_moves_and_torch_does_not() -> None:
-    found = left("torch==2.0.1", "numpy==2.1.0", "torchvision==0.15.2", "setuptools==60.0", "python 3.10")
-    assert changed(found, V100) == ["numpy==2.1.0 -> numpy<2"]
-    nearest, _ = adapted(found, V100)
+    value = left("torch==2.0.1", "numpy==2.1.0", "torchvision==0.15.2", "setuptools==60.0", "python 3.10")
+    assert changed(value, V100) == ["numpy==2.1.0 -> numpy<2"]
+    nearest, _ = adapted(value, V100)
     request = nearest.question_for(nearest.choices[0]).request
     assert "numpy<2" in map(str, request.others)
 
@@ -380,33 +389,33 @@ def test_numpy_moves_and_torch_does_not() -> None:
 def test_a_companion_that_ended_is_given_up_and_said_so() -> None:
     nearest, changes = adapted(left("torch==1.13.1", "torchtext==0.14.1", "torchvision==0.14.1"), RTX_5090)
     assert nearest.given_up == ("torchtext",)
-    (gone,) = (one for one in changes if one.project == "torchtext")
+    (gone,) = (change for change in changes if change.project == "torchtext")
     assert gone.new is None
     assert "torchtext" in gone.why
     assert {item.file.name for item in nearest.choices[0].companions} == {"torchvision"}
 
 
-def scatter_question(found: Project, page: str, *files: str, problem: str | None = None) -> ResolutionInput:
+def scatter_question(project: Project, page: str, *files: str, problem: str | None = None) -> ResolutionInput:
     """The question with one page of PyG's, read or not."""
-    question = question_of(found, RTX_5090)
+    question = question_of(project, RTX_5090)
     question = question.with_request(replace(question.request, bound=("torch-scatter",)))
     source = IndexSource("flat", page, ORIGIN, "pyg", may_be_missing=True)
-    wheels = tuple(replace(wheel(one, "cu128"), url=f"{page}/{one}") for one in files)
+    wheels = tuple(replace(wheel(file, "cu128"), url=f"{page}/{file}") for file in files)
     return question.with_listings(
         (Listing(source, canonicalize_name("torch-scatter"), wheels, page, problem),)
     )
 
 
 def test_a_project_bound_to_torch_moves_with_it_to_the_wheel_for_it() -> None:
-    found = left(
+    value = left(
         "torch==1.13.1", "torch-scatter==2.0.5", "index https://data.pyg.org/whl/torch-1.13.1+cu117.html"
     )
     page = "https://data.pyg.org/whl/torch-2.7.0+cu128.html"
     tags = "cp312-cp312-linux_x86_64"
-    question = scatter_question(found, page, f"torch_scatter-2.1.2+pt27cu128-{tags}.whl")
-    nearest = find_nearest(question, found)
-    changes = stack_changes(nearest, nearest.choices[0], found)
-    by_project = {one.project: one.new for one in changes if one.asked is not None}
+    question = scatter_question(value, page, f"torch_scatter-2.1.2+pt27cu128-{tags}.whl")
+    nearest = find_nearest(question, value)
+    changes = stack_changes(nearest, nearest.choices[0], value)
+    by_project = {change.project: change.new for change in changes if change.asked is not None}
     assert by_project["torch-scatter"] == f"torch-scatter @ {page}/torch_scatter-2.1.2+pt27cu128-{tags}.whl"
     assert by_project["torch"] == "torch==2.7.0+cu128"
     assert "index" in by_project
@@ -414,17 +423,19 @@ def test_a_project_bound_to_torch_moves_with_it_to_the_wheel_for_it() -> None:
 
 
 def test_a_project_whose_page_was_not_read_is_left_alone_and_told() -> None:
-    found = left("torch==1.13.1", "torch-scatter==2.0.5")
+    value = left("torch==1.13.1", "torch-scatter==2.0.5")
     page = "https://data.pyg.org/whl/torch-2.7.0+cu128.html"
-    nearest = find_nearest(scatter_question(found, page, problem="timed out"), found)
-    changes = stack_changes(nearest, nearest.choices[0], found)
-    assert [one.page for one in nearest.unread] == [page]
-    assert "torch-scatter" not in {one.project for one in changes}
-    nothing = find_nearest(scatter_question(found, page), found)
+    nearest = find_nearest(scatter_question(value, page, problem="timed out"), value)
+    changes = stack_changes(nearest, nearest.choices[0], value)
+    assert [listing.page for listing in nearest.unread] == [page]
+    assert "torch-scatter" not in {change.project for change in changes}
+    nothing = find_nearest(scatter_question(value, page), value)
     assert nothing.given_up == ("torch-scatter",)
     assert nothing.unread == ()
     (gone,) = (
-        one for one in stack_changes(nothing, nothing.choices[0], found) if one.project == "torch-scatter"
+        change
+        for change in stack_changes(nothing, nothing.choices[0], value)
+        if change.project == "torch-scatter"
     )
     assert gone.new is None
 
@@ -439,9 +450,9 @@ def test_a_readmes_word_counts_where_the_files_leave_it_open() -> None:
 
 
 def test_a_torch_that_only_a_readme_names_is_added_when_it_moves() -> None:
-    found = left("README torch==1.13.1", "numpy<2", "setuptools<59", "timm")
-    assert changed(found, V100) == []
-    assert changed(found, RTX_5090) == ["torch==1.13.1 -> torch==2.7.0+cu128", *pages("torch")]
+    value = left("README torch==1.13.1", "numpy<2", "setuptools<59", "timm")
+    assert changed(value, V100) == []
+    assert changed(value, RTX_5090) == ["torch==1.13.1 -> torch==2.7.0+cu128", *pages("torch")]
 
 
 def test_a_cpu_build_that_was_left_becomes_one_for_the_gpu() -> None:
@@ -467,20 +478,20 @@ def test_condas_torch_keeps_its_cuda_where_that_works_and_becomes_a_wheel_where_
         *pages("torch", "torchvision"),
     ]
     _, changes = adapted(left(*lines, notation="conda"), RTX_5090)
-    assert [one.pip for one in changes if one.project.startswith("torch")] == [True, True]
+    assert [change.pip for change in changes if change.project.startswith("torch")] == [True, True]
 
 
 def test_what_stands_in_a_file_is_required() -> None:
     request = request_of(left("torch", "torchvision", "numpy<2"), Asked((V100,), optional=True).request())
     assert request.optional == ()
-    assert [one.name for one in request.to_resolve] == ["numpy"]
+    assert [requirement.name for requirement in request.to_resolve] == ["numpy"]
 
 
 def test_different_pins_of_one_project_are_refused_with_their_places() -> None:
-    found = left("torch==1.7.1", "torch==1.8.0")
+    value = left("torch==1.7.1", "torch==1.8.0")
     with pytest.raises(UsageError, match="torch is required in different releases") as refused:
-        request_of(found, Asked((V100,)).request())
-    assert [one.text for one in refused.value.because] == [
+        request_of(value, Asked((V100,)).request())
+    assert [reason.text for reason in refused.value.because] == [
         "requirements.txt:1 requires `torch==1.7.1`", "requirements.txt:2 requires `torch==1.8.0`",
     ]  # fmt: skip
     marked = left(
@@ -490,9 +501,9 @@ def test_different_pins_of_one_project_are_refused_with_their_places() -> None:
 
 
 def test_the_command_lines_python_holds_against_the_files() -> None:
-    found = left("torch==1.13.1", "python 3.8", "numpy<2", "setuptools<59")
-    asking = question_of(found, V100, python="3.10")
-    assert find_nearest(asking, found).choices[0].python.short == "3.10"
+    value = left("torch==1.13.1", "python 3.8", "numpy<2", "setuptools<59")
+    asking = question_of(value, V100, python="3.10")
+    assert find_nearest(asking, value).choices[0].python.short == "3.10"
 
 
 def test_nothing_at_all_is_refused_as_a_plan_is() -> None:
@@ -513,11 +524,11 @@ TEXTS = st.text(max_size=30) | st.sampled_from(
 @examples(20, 100)
 def test_whatever_a_line_says_it_is_adapted_or_refused(text: str, project: str, hint: bool) -> None:
     odd = replace(left("torch").asked[0], project=project, requirement=text, text=text, hint=hint)
-    found = left("torch==2.4.1", "numpy<2")
-    found = replace(found, asked=(*found.asked, odd))
+    value = left("torch==2.4.1", "numpy<2")
+    value = replace(value, asked=(*value.asked, odd))
     with contextlib.suppress(UsageError, Unsatisfiable):
-        nearest = find_nearest(replace(few(), request=request_of(found, few().request)), found)
-        stack_changes(nearest, nearest.choices[0], found)
+        nearest = find_nearest(replace(few(), request=request_of(value, few().request)), value)
+        stack_changes(nearest, nearest.choices[0], value)
 
 
 @cache

@@ -27,8 +27,8 @@ HERE = choose_target((machine({"gpus": ["NVIDIA GeForce RTX 3090"], "driver": "5
 BECAUSE = Because("it must", "uv pip compile")
 
 
-def wishes(found: Project) -> Wishes:
-    return wishes_for(found, HERE, PythonOffer("3.10"))
+def wishes(project: Project) -> Wishes:
+    return wishes_for(project, HERE, PythonOffer("3.10"))
 
 
 @pytest.mark.parametrize(
@@ -46,31 +46,31 @@ def test_a_pin_moves_and_a_range_reaches_as_far_as_it_must(asked: str, version: 
 
 
 def test_only_lines_that_do_not_admit_the_release_change_and_keep_extras_and_marker() -> None:
-    found = wishes(left("ray[tune]==1.0; python_version>'3'", "numpy>=1.16"))
-    changes = moved_changes("ray", Version("2.9"), BECAUSE, found, ())
-    assert [(one.old, one.new) for one in changes] == [
+    result = wishes(left("ray[tune]==1.0; python_version>'3'", "numpy>=1.16"))
+    changes = moved_changes("ray", Version("2.9"), BECAUSE, result, ())
+    assert [(change.old, change.new) for change in changes] == [
         ("ray[tune]==1.0; python_version>'3'", 'ray[tune]==2.9; python_version > "3"')
     ]
-    assert moved_changes("numpy", Version("1.26"), BECAUSE, found, ()) == ()
+    assert moved_changes("numpy", Version("1.26"), BECAUSE, result, ()) == ()
 
 
 def test_a_line_that_changes_already_gets_the_release_and_no_second_change() -> None:
-    found = wishes(left("numpy==1.19.5"))
-    first = moved_changes("numpy", Version("1.21"), BECAUSE, found, ())
-    second = moved_changes("numpy", Version("1.22"), BECAUSE, found, first)
-    assert [one.new for one in second] == ["numpy==1.22"]
-    assert len(removed_changes("numpy", BECAUSE, found, second)) == 1
+    result = wishes(left("numpy==1.19.5"))
+    first = moved_changes("numpy", Version("1.21"), BECAUSE, result, ())
+    second = moved_changes("numpy", Version("1.22"), BECAUSE, result, first)
+    assert [change.new for change in second] == ["numpy==1.22"]
+    assert len(removed_changes("numpy", BECAUSE, result, second)) == 1
 
 
 def test_exported_builds_become_least_releases_where_one_is_for_another_python() -> None:
     lines = ("numpy==1.19.2", "libffi==3.3", "six==1.16")
     exported = left(*lines, kind="environment", notation="conda")
     texts = ("numpy=1.19.2=py37h54aff64_0", "libffi=3.3=he6710b0_2", "six=1.16")
-    asked = tuple(replace(one, text=text) for one, text in zip(exported.asked, texts, strict=True))
-    found = wishes(Project(exported.files, asked))
-    changes = freed_of_builds(found, "3.10", (), {"numpy": SpecifierSet("<2")})
-    assert [one.new for one in changes] == ["numpy<2,>=1.19.2", "libffi>=3.3"]
-    assert freed_of_builds(found, "3.7", (), {}) == ()
+    requested = tuple(replace(item, text=text) for item, text in zip(exported.asked, texts, strict=True))
+    result = wishes(Project(exported.files, requested))
+    changes = freed_of_builds(result, "3.10", (), {"numpy": SpecifierSet("<2")})
+    assert [change.new for change in changes] == ["numpy<2,>=1.19.2", "libffi>=3.3"]
+    assert freed_of_builds(result, "3.7", (), {}) == ()
 
 
 @pytest.mark.parametrize(

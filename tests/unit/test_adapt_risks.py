@@ -30,17 +30,17 @@ def ids(told: tuple[Risk, ...]) -> set[str]:
 
 
 def test_what_the_code_uses_is_told_with_its_place() -> None:
-    told = {risk.id: risk for risk in risks("torch", "torch==0.4.1", "torch==2.7.0+cu128", *OLD_CODE)}
-    assert told["torch-six"].places == ("train.py:2",)
-    assert told["torch-data-zero"].places == ("train.py:3",)
-    assert told["torch-thc"].places == ("ops/kernel.cu:1",)
-    assert "2.0.0" in told["torch-six"].text
-    assert told["torch-symeig" if "torch-symeig" in told else "others"].places == ()
+    reported = {risk.id: risk for risk in risks("torch", "torch==0.4.1", "torch==2.7.0+cu128", *OLD_CODE)}
+    assert reported["torch-six"].places == ("train.py:2",)
+    assert reported["torch-data-zero"].places == ("train.py:3",)
+    assert reported["torch-thc"].places == ("ops/kernel.cu:1",)
+    assert "2.0.0" in reported["torch-six"].text
+    assert reported["torch-symeig" if "torch-symeig" in reported else "others"].places == ()
 
 
 def test_a_change_that_the_code_does_not_show_is_not_told_where_it_could_be_seen() -> None:
-    told = risks("torch", "torch==1.13.1", "torch==2.7.0", ("a.py", "import torch\n"))
-    unseen = [risk for risk in told if risk.id != "others"]
+    reported = risks("torch", "torch==1.13.1", "torch==2.7.0", ("a.py", "import torch\n"))
+    unseen = [risk for risk in reported if risk.id != "others"]
     assert all(KNOWN[risk.id].regex is None for risk in unseen)
 
 
@@ -71,23 +71,23 @@ def test_a_change_lies_after_the_old_release_and_up_to_the_new(
 
 def test_downwards_only_what_is_missing_is_told() -> None:
     code = ("a.py", "model = torch.compile(model)\nstate = torch.load(p)\n")
-    told = risks("torch", "torch==2.7.0", "torch==1.13.1+cu117", code)
-    assert [risk.id for risk in told if risk.places] == ["torch-has-compile"]
-    assert all(KNOWN[risk.id].kind == "added" for risk in told if risk.id != "others")
+    reported = risks("torch", "torch==2.7.0", "torch==1.13.1+cu117", code)
+    assert [risk.id for risk in reported if risk.places] == ["torch-has-compile"]
+    assert all(KNOWN[risk.id].kind == "added" for risk in reported if risk.id != "others")
 
 
 @pytest.mark.parametrize(("old", "new"), [("3.7", "3.10"), ("==3.7.*", "3.10"), ("3.7.16", "==3.10.*")])
 def test_a_python_is_compared_by_its_release(old: str, new: str) -> None:
-    told = risks("python", old, new, ("a.py", "import collections\nx = collections.Mapping\n"))
-    assert [risk.id for risk in told if risk.places] == ["python-collections"]
-    assert "python-imp" not in ids(told)
+    reported = risks("python", old, new, ("a.py", "import collections\nx = collections.Mapping\n"))
+    assert [risk.id for risk in reported if risk.places] == ["python-collections"]
+    assert "python-imp" not in ids(reported)
 
 
 def test_without_code_the_few_gravest_are_told_and_the_rest_counted() -> None:
-    *told, rest = risks("torch", "torch==1.4.0", "torch==2.7.0")
-    assert len(told) == MOST_UNSEEN
+    *reported, rest = risks("torch", "torch==1.4.0", "torch==2.7.0")
+    assert len(reported) == MOST_UNSEEN
     assert rest.id == "others"
-    assert all(KNOWN[risk.id].kind == "removed" and KNOWN[risk.id].often for risk in told)
+    assert all(KNOWN[risk.id].kind == "removed" and KNOWN[risk.id].often for risk in reported)
 
 
 def test_a_range_without_code_says_nothing() -> None:
@@ -102,8 +102,8 @@ def test_many_places_are_counted() -> None:
 
 
 def test_of_one_thing_told_twice_the_worse_stays() -> None:
-    told = risks("numpy", "numpy==1.16.0", "numpy==1.26.4", ("a.py", "x = np.float(1)\n"))
-    assert [risk.id for risk in told if risk.places] == ["numpy-aliases"]
+    reported = risks("numpy", "numpy==1.16.0", "numpy==1.26.4", ("a.py", "x = np.float(1)\n"))
+    assert [risk.id for risk in reported if risk.places] == ["numpy-aliases"]
 
 
 def test_lightning_is_pytorch_lightning_by_another_name() -> None:
@@ -122,13 +122,13 @@ _RELEASES = st.sampled_from(["0.4.1", "1.0.1", "1.4.0", "1.7.1+cu110", "1.13.1",
 def test_what_is_told_lies_on_the_way_and_the_gravest_comes_first(
     old: str, new: str, code: list[tuple[str, str]]
 ) -> None:
-    told = risks("torch", f"torch=={old}", f"torch=={new}", *code)
+    reported = risks("torch", f"torch=={old}", f"torch=={new}", *code)
     low, high = sorted((Version(old), Version(new)))
-    for risk in told:
+    for risk in reported:
         if risk.id != "others":
             assert low < KNOWN[risk.id].version <= high
             assert (KNOWN[risk.id].kind == "added") is (Version(new) < Version(old))
-    graves = [KINDS.index(KNOWN[risk.id].kind) for risk in told if risk.places]
+    graves = [KINDS.index(KNOWN[risk.id].kind) for risk in reported if risk.places]
     assert graves == sorted(graves)
 
 

@@ -30,27 +30,34 @@ class Index:
         self.asked.append(ask)
         wanted = [Requirement(text) for text in ask.requirements]
         preferred = {
-            one.name: str(next(iter(one.specifier)).version) for one in map(Requirement, ask.preferred)
+            parsed.name: str(next(iter(parsed.specifier)).version)
+            for parsed in map(Requirement, ask.preferred)
         }
         options = []
-        for one in wanted:
-            if one.name not in self.releases:
-                return Unresolvable(f"Because {one.name} was not found in the package registry and you", ())
+        for requirement in wanted:
+            if requirement.name not in self.releases:
+                return Unresolvable(
+                    f"Because {requirement.name} was not found in the package registry and you", ()
+                )
             fitting = [
                 version
-                for version, has_wheel in self.releases[one.name].items()
-                if one.specifier.contains(version) and (has_wheel or one.name not in ask.wheels_only)
+                for version, has_wheel in self.releases[requirement.name].items()
+                if requirement.specifier.contains(version)
+                and (has_wheel or requirement.name not in ask.wheels_only)
             ]
             if not fitting:
-                text = f"Because {one.name} has no usable wheels and you require {one}. Wheels are required"
-                return Unresolvable(f"{text} for `{one.name}` because building is disabled", ())
+                text = (
+                    f"Because {requirement.name} has no usable wheels and you require {requirement}. "
+                    "Wheels are required"
+                )
+                return Unresolvable(f"{text} for `{requirement.name}` because building is disabled", ())
             fitting.sort(key=Version, reverse=not ask.lowest)
-            fitting.sort(key=lambda version, name=one.name: preferred.get(name) != version)
-            options.append([(one.name, version) for version in fitting])
+            fitting.sort(key=lambda version, name=requirement.name: preferred.get(name) != version)
+            options.append([(requirement.name, version) for version in fitting])
         for chosen in product(*options):
             if not any(pair <= set(chosen) for pair in self.excluded):
-                return Resolved(tuple(file(*one) for one in chosen))
-        names = " and ".join(str(one) for one in wanted)
+                return Resolved(tuple(file(*item) for item in chosen))
+        names = " and ".join(str(parsed) for parsed in wanted)
         return Unresolvable(f"Because {names} are incompatible", ())
 
     def has_wheels(self, project: str, release: Version) -> bool:
@@ -75,13 +82,13 @@ def file(name: str, version: str) -> ResolvedFile:
 
 def settle(index: Index, *texts: str, foreign: frozenset[str] = frozenset()) -> Settlement:
     wanted = tuple(map(Requirement, texts))
-    found = settle_others(wanted, index.compile, index.has_wheels, foreign)
-    assert isinstance(found, Settlement), found
-    return found
+    settlement = settle_others(wanted, index.compile, index.has_wheels, foreign)
+    assert isinstance(settlement, Settlement), settlement
+    return settlement
 
 
 def moved(settlement: Settlement) -> dict[str, str]:
-    return {one.project: str(one.new) for one in settlement.moved}
+    return {upgrade.project: str(upgrade.new) for upgrade in settlement.moved}
 
 
 def test_what_resolves_as_it_stands_is_asked_for_once() -> None:
@@ -92,22 +99,25 @@ def test_what_resolves_as_it_stands_is_asked_for_once() -> None:
 
 def test_a_pin_without_a_wheel_becomes_the_nearest_newer_release_that_has_one() -> None:
     index = Index({"numpy": {"1.19": False, "1.21": True, "2.0": True}, "tqdm": {"4.1": True, "4.9": True}})
-    found = settle(index, "numpy==1.19", "tqdm==4.1")
-    assert moved(found) == {"numpy": "1.21"}
-    assert found.moved[0].because is not None
-    assert {one.name: one.version for one in found.resolved.files} == {"numpy": "1.21", "tqdm": "4.1"}
+    settlement = settle(index, "numpy==1.19", "tqdm==4.1")
+    assert moved(settlement) == {"numpy": "1.21"}
+    assert settlement.moved[0].because is not None
+    assert {resolved_file.name: resolved_file.version for resolved_file in settlement.resolved.files} == {
+        "numpy": "1.21",
+        "tqdm": "4.1",
+    }
 
 
 def test_what_was_only_ever_published_as_sources_is_built_not_moved() -> None:
     index = Sources({"future": {"0.18": False, "1.0": True}})
-    found = settle(index, "future==0.18")
-    assert (found.moved, found.built) == ((), ("future",))
+    settlement = settle(index, "future==0.18")
+    assert (settlement.moved, settlement.built) == ((), ("future",))
 
 
 def test_a_project_that_no_index_has_is_left_out_and_told() -> None:
     index = Index({"numpy": {"1.19": True}})
-    found = settle(index, "numpy==1.19", "pkg-of-ours==0.0.0")
-    assert (found.absent, moved(found)) == (("pkg-of-ours",), {})
+    settlement = settle(index, "numpy==1.19", "pkg-of-ours==0.0.0")
+    assert (settlement.absent, moved(settlement)) == (("pkg-of-ours",), {})
 
 
 def test_one_of_two_that_exclude_each_other_moves() -> None:
@@ -118,8 +128,8 @@ def test_one_of_two_that_exclude_each_other_moves() -> None:
 
 def test_a_range_moves_only_where_nothing_in_it_fits() -> None:
     index = Index({"numpy": {"1.19": False, "1.21": True}, "scipy": {"1.4": True, "1.9": True}})
-    found = settle(index, "numpy<1.20", "scipy<1.5")
-    assert moved(found) == {"numpy": "1.21"}
+    settlement = settle(index, "numpy<1.20", "scipy<1.5")
+    assert moved(settlement) == {"numpy": "1.21"}
 
 
 def test_nothing_helps_where_even_free_projects_exclude_each_other() -> None:
@@ -149,8 +159,8 @@ PROJECTS = ("a", "b", "c")
 @st.composite
 def worlds(draw: st.DrawFn) -> tuple[Index, tuple[str, ...]]:
     releases = {name: {version: draw(st.booleans()) for version in VERSIONS} for name in PROJECTS}
-    one = st.tuples(st.sampled_from(PROJECTS), st.sampled_from(VERSIONS))
-    pairs = draw(st.lists(st.frozensets(one, min_size=2, max_size=2), max_size=4))
+    strategy = st.tuples(st.sampled_from(PROJECTS), st.sampled_from(VERSIONS))
+    pairs = draw(st.lists(st.frozensets(strategy, min_size=2, max_size=2), max_size=4))
     pins = tuple(f"{name}=={draw(st.sampled_from(VERSIONS))}" for name in PROJECTS)
     return Index(releases, frozenset(pairs)), pins
 
@@ -160,24 +170,29 @@ def test_no_change_can_be_undone_alone_and_what_is_resolved_is_what_is_wanted(
     world: tuple[Index, tuple[str, ...]],
 ) -> None:
     index, pins = world
-    found = settle_others(tuple(map(Requirement, pins)), index.compile, index.has_wheels)
-    if isinstance(found, Unresolvable):
+    settlement = settle_others(tuple(map(Requirement, pins)), index.compile, index.has_wheels)
+    if isinstance(settlement, Unresolvable):
         return
-    wanted = dict(pin.split("==") for pin in pins) | moved(found)
-    assert {one.name: one.version for one in found.resolved.files} == wanted
-    for one in found.moved:
-        back = wanted | {one.project: dict(pin.split("==") for pin in pins)[one.project]}
+    wanted = dict(pin.split("==") for pin in pins) | moved(settlement)
+    assert {
+        resolved_file.name: resolved_file.version for resolved_file in settlement.resolved.files
+    } == wanted
+    for upgrade in settlement.moved:
+        back = wanted | {upgrade.project: dict(pin.split("==") for pin in pins)[upgrade.project]}
         ask = Ask(tuple(f"{name}=={version}" for name, version in back.items()), PROJECTS)
         assert isinstance(index.compile(ask), Unresolvable)
 
 
 @given(st.text())
 def test_whatever_uv_writes_pins_are_read_and_nothing_else(text: str) -> None:
-    assert all(one.name and one.version for one in parse_pins(text))
+    assert all(resolved_file.name and resolved_file.version for resolved_file in parse_pins(text))
 
 
 def test_pins_of_uv_are_read() -> None:
     text = (
         "numpy==1.26.4\nclip @ https://example.com/clip-1.0-py3-none-any.whl\n    # via x\ntqdm==4.1  # via\n"
     )
-    assert [(one.name, one.version) for one in parse_pins(text)] == [("numpy", "1.26.4"), ("tqdm", "4.1")]
+    assert [(resolved_file.name, resolved_file.version) for resolved_file in parse_pins(text)] == [
+        ("numpy", "1.26.4"),
+        ("tqdm", "4.1"),
+    ]

@@ -33,8 +33,8 @@ def test_a_pattern_finds_its_own_sample_in_each_of_its_languages(row: dict[str, 
     for language in change.languages:
         sample = str(row["sample"])
         padded = f"x = 1\n{sample}\n" if "\n" not in sample and sample.lstrip() == sample else f"\n{sample}\n"
-        found = places_of((change,), [(NAMES[language], padded)], 3)
-        assert found[change.id].first == (f"{NAMES[language]}:2",)
+        uses = places_of((change,), [(NAMES[language], padded)], 3)
+        assert uses[change.id].first == (f"{NAMES[language]}:2",)
 
 
 def test_code_written_for_the_newest_releases_is_concerned_by_nothing() -> None:
@@ -44,9 +44,9 @@ def test_code_written_for_the_newest_releases_is_concerned_by_nothing() -> None:
 
 def test_code_written_for_the_newest_releases_shows_what_older_ones_lack() -> None:
     added = [change for change in KNOWN if change.kind == "added"]
-    found = places_of(added, CODE, 1)
+    uses = places_of(added, CODE, 1)
     assert {"torch-has-compile", "torch-has-rms-norm", "torch-has-inference-mode", "vision-has-v2"} <= set(
-        found
+        uses
     )
 
 

@@ -47,6 +47,6 @@ def test_what_the_driver_calls_the_gpu_of_a_board_tells_it() -> None:
 
 
 def test_a_board_is_told_once() -> None:
-    told = described("8.7", "linux-aarch64")
-    assert with_board_told(told, KNOWLEDGE) == told
-    assert choose_target((told,), (), cpu=True).gpus == ()
+    reported = described("8.7", "linux-aarch64")
+    assert with_board_told(reported, KNOWLEDGE) == reported
+    assert choose_target((reported,), (), cpu=True).gpus == ()

@@ -19,13 +19,16 @@ AGAIN = "after a change of the dependencies: python tools/lock_bootstrap.py"
 @pytest.mark.parametrize("target", TARGETS)
 def test_what_gpuenv_requires_ships_by_hash(target: str) -> None:
     wheels = [wheel for wheel in shipped_wheels(REQUIRES) if target in wheel.targets]
-    versions = {name: version for name, version, *_ in (parse_wheel_filename(one.filename) for one in wheels)}
+    versions = {
+        name: version
+        for name, version, *_ in (parse_wheel_filename(locked_wheel.filename) for locked_wheel in wheels)
+    }
     python, platform = target.split("/")
     machine = "aarch64" if platform.endswith("aarch64") else "x86_64"
     around = {"python_version": python, "python_full_version": f"{python}.0", "platform_machine": machine}
-    for asked in map(Requirement, REQUIRES):
-        if asked.marker is None or asked.marker.evaluate(Environment(**around)):  # type: ignore[typeddict-item]
-            assert versions[canonicalize_name(asked.name)] in asked.specifier, AGAIN
+    for requirement in map(Requirement, REQUIRES):
+        if requirement.marker is None or requirement.marker.evaluate(Environment(**around)):  # type: ignore[typeddict-item]
+            assert versions[canonicalize_name(requirement.name)] in requirement.specifier, AGAIN
     for wheel in wheels:
         assert all("any" in tag.platform or machine in tag.platform for tag in _tags(wheel.filename))
 

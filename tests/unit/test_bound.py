@@ -51,7 +51,7 @@ def refusal(asked: ResolutionInput) -> GpuenvError:
 
 def texts(error: GpuenvError) -> str:
     return " / ".join(
-        (error.message, *(one.text for one in error.because), *(one.text for one in error.fixes))
+        (error.message, *(reason.text for reason in error.because), *(fix.text for fix in error.fixes))
     )
 
 
@@ -63,23 +63,23 @@ def texts(error: GpuenvError) -> str:
 def test_a_plan_names_a_wheel_that_a_page_for_its_torch_lists_or_there_is_none(
     table: Table, project: str
 ) -> None:
-    asked = Asked((table.machine,), ("torch", project), python=table.python)
+    requested = Asked((table.machine,), ("torch", project), python=table.python)
     try:
-        found = with_pages(asked.question())
+        value = with_pages(requested.question())
     except GpuenvError:
         return  # a broken driver: nothing is decided
-    choices = decide(found).choices
-    for choice in choices[:3]:
-        (item,) = choice.companions
-        wheels = found.knowledge.ecosystem.set_of(project)
+    solutions = decide(value).choices
+    for solution in solutions[:3]:
+        (item,) = solution.companions
+        wheels = value.knowledge.ecosystem.set_of(project)
         assert wheels is not None
-        page = page_for(wheels, choice.case, str(item.release))
+        page = page_for(wheels, solution.case, str(item.release))
         assert item.listing.page == page
         assert item.file.filename in pages()[page]
-    if not choices:
-        refused = refusal(found)
+    if not solutions:
+        refused = refusal(value)
         assert project in refused.message
-        assert not [one for one in refused.fixes if one.command and not _holds(one.command, asked)]
+        assert not [fix for fix in refused.fixes if fix.command and not _holds(fix.command, requested)]
 
 
 def _holds(command: str, asked: Asked) -> bool:
@@ -91,16 +91,16 @@ def _holds(command: str, asked: Asked) -> bool:
 
 @pytest.mark.parametrize("project", PROJECTS)
 def test_no_newer_torch_has_a_wheel_on_any_page(project: str) -> None:
-    found = question(H100, project)
-    chosen = best(found)
+    inputs = question(H100, project)
+    chosen = best(inputs)
     others = [choice for choice in decide(question(H100)).choices if choice.case.torch > chosen.case.torch]
-    wheels = found.knowledge.ecosystem.set_of(project)
+    wheels = inputs.knowledge.ecosystem.set_of(project)
     assert wheels is not None
     assert others
-    for choice in others:
-        minor = f"{choice.case.torch.major}.{choice.case.torch.minor}"
+    for solution in others:
+        minor = f"{solution.case.torch.major}.{solution.case.torch.minor}"
         named = [name for page in pages().values() for name in page if f"torch{minor}cxx" in name]
-        assert not named if wheels.by_version else page_for(wheels, choice.case) not in pages()
+        assert not named if wheels.by_version else page_for(wheels, solution.case) not in pages()
 
 
 def test_flash_attn_is_taken_with_the_abi_of_torch() -> None:
@@ -148,7 +148,7 @@ def test_files_are_pinned_by_their_addresses_and_nothing_else_is_looked_up_there
     pin = Requirement(next(pin for pin in made.pins if pin.startswith("flash-attn")))
     assert pin.url
     assert pin.url.endswith("-linux_x86_64.whl")
-    assert not [place for place in made.sources.find_links if "github" in place]
+    assert not [find_link for find_link in made.sources.find_links if "github" in find_link]
     assert len(made.pins) == 2
 
 
@@ -157,21 +157,21 @@ def test_the_plan_says_why_no_newer_torch_is_taken_and_what_it_would_take() -> N
     (because,) = [reason.text for reason in made.why if "is taken, not" in reason.text]
     lacking = "no wheel of flash-attn is known for torch 2.14.1+cu126"
     assert because == f"torch 2.8.0+cu129 is taken, not torch 2.14.1+cu126: {lacking}"
-    advice = " ".join(one.text for one in made.advice)
+    advice = " ".join(item.text for item in made.advice)
     assert "torch 2.14.1 goes with flash-attn built from source: that takes `nvcc` of CUDA 12.6" in advice
     assert "mjun0812" in advice
     assert "--find-links https://github.com/" in advice
 
 
 def test_a_gpu_that_is_too_old_is_the_one_reason_and_no_page_is_read() -> None:
-    found = question({"driver": "535.183.01", "gpus": ["7.0"]}, "flash-attn")
-    error = refusal(found)
-    assert [one.text for one in error.because] == [
+    inputs = question({"driver": "535.183.01", "gpus": ["7.0"]}, "flash-attn")
+    error = refusal(inputs)
+    assert [reason.text for reason in error.because] == [
         "flash-attn needs compute capability 8.0 or newer; 7.0 is older"
     ]
-    assert "source" not in " ".join(one.text for one in error.fixes)
-    assert pages_to_read(found) == ()
-    assert not any("flash" in listing.page for listing in found.listings)
+    assert "source" not in " ".join(fix.text for fix in error.fixes)
+    assert pages_to_read(inputs) == ()
+    assert not any("flash" in listing.page for listing in inputs.listings)
 
 
 def test_a_project_for_gpus_alone_is_refused_without_one() -> None:
@@ -189,7 +189,7 @@ def test_what_pypi_has_wheels_of_is_left_to_the_resolver() -> None:
 def test_a_refusal_offers_the_set_without_it_and_its_source_with_nvcc() -> None:
     error = refusal(question(RTX_5090, "mmcv"))
     assert "no wheel of mmcv is known for builds of torch 2.7.0 to 2.15.0" in texts(error)
-    assert [(one.text[:35], one.command) for one in error.fixes] == [
+    assert [(fix.text[:35], fix.command) for fix in error.fixes] == [
         ("without mmcv it works here, with to", "gpuenv plan torch"),
         ("or build mmcv from source beside it", "gpuenv plan torch"),
     ]
@@ -203,36 +203,36 @@ def test_a_refusal_names_the_nearest_torch_that_has_a_wheel() -> None:
 
 def test_wheels_that_others_built_are_told_of_and_taken_only_when_named() -> None:
     error = refusal(question(H100, "torch==2.13.0", "flash-attn"))
-    trust = next(one for one in error.fixes if "that mjun0812" in one.text)
+    trust = next(fix for fix in error.fixes if "that mjun0812" in fix.text)
     assert trust.command is not None
     links = [word for word in shlex.split(trust.command) if word.startswith("https://github.com/mjun0812")]
     assert links
     mine = IndexSource("flat", links[0], "option --find-links")
     name = "flash_attn-2.8.3+cu126torch2.13-cp312-cp312-linux_x86_64.whl"
-    found = question(H100, "torch==2.13.0", "flash-attn")
-    found = found.with_listings((listed(mine, (name,), "flash-attn"),))
-    chosen = best(found)
+    inputs = question(H100, "torch==2.13.0", "flash-attn")
+    inputs = inputs.with_listings((listed(mine, (name,), "flash-attn"),))
+    chosen = best(inputs)
     assert (chosen.companions[0].file.filename, chosen.case.label) == (name, "torch 2.13.0+cu126")
 
 
 def test_a_wheel_of_the_user_s_own_that_tells_nothing_is_trusted() -> None:
     mine = IndexSource("flat", "https://wheels.example.com/all.html", "option --find-links")
     name = "mmcv-2.2.0-cp312-cp312-linux_x86_64.whl"
-    found = question(H100, "mmcv").with_listings((listed(mine, (name,), "mmcv"),))
-    assert best(found).case.torch == Version("2.14.1")
-    pin = Requirement(plan(found).pins[1])
+    inputs = question(H100, "mmcv").with_listings((listed(mine, (name,), "mmcv"),))
+    assert best(inputs).case.torch == Version("2.14.1")
+    pin = Requirement(plan(inputs).pins[1])
     assert pin.url == f"https://wheels.example.com/{name}"
 
 
 def test_a_page_that_can_not_be_read_is_named() -> None:
-    asked = question(H100, "torch-scatter", shop={})
+    inputs = question(H100, "torch-scatter", shop={})
     down = [
         replace(listing, problem="timed out") if "pyg" in listing.page else listing
-        for listing in asked.listings
+        for listing in inputs.listings
     ]
-    found = replace(asked, listings=()).with_listings(tuple(down))
-    assert "could not be read (timed out)" in texts(refusal(found))
-    assert pages_to_read(found) == ()
+    result = replace(inputs, listings=()).with_listings(tuple(down))
+    assert "could not be read (timed out)" in texts(refusal(result))
+    assert pages_to_read(result) == ()
 
 
 @pytest.mark.parametrize(
@@ -244,14 +244,14 @@ def test_a_page_that_can_not_be_read_is_named() -> None:
     ],
 )
 def test_what_is_not_asked_of_this_system_or_by_address_decides_nothing(word: str) -> None:
-    found = question(H100, word)
-    assert found.request.bound == ()
-    assert best(found).case.torch == Version("2.14.1")
+    inputs = question(H100, word)
+    assert inputs.request.bound == ()
+    assert best(inputs).case.torch == Version("2.14.1")
 
 
 def test_a_marker_that_holds_for_every_python_changes_nothing() -> None:
-    found = question(H100, "Flash_Attn; sys_platform == 'linux'")
-    assert best(found).case.torch == Version("2.8.0")
+    inputs = question(H100, "Flash_Attn; sys_platform == 'linux'")
+    assert best(inputs).case.torch == Version("2.8.0")
 
 
 @pytest.mark.parametrize(
@@ -266,8 +266,8 @@ def test_pages_without_a_wheel_end_in_a_refusal(shop: Pages) -> None:
 def test_an_address_that_would_end_early_is_passed_over(folder: str) -> None:
     mine = IndexSource("flat", f"https://wheels.example.com/{folder}/all.html", "option --find-links")
     name = "mmcv-2.2.0-cp312-cp312-linux_x86_64.whl"
-    found = question(H100, "mmcv").with_listings((listed(mine, (name,), "mmcv"),))
-    assert best(found).case.torch == Version("2.4.1")
+    inputs = question(H100, "mmcv").with_listings((listed(mine, (name,), "mmcv"),))
+    assert best(inputs).case.torch == Version("2.4.1")
 
 
 def test_every_local_version_on_the_pages_can_be_read() -> None:

@@ -31,10 +31,10 @@ def test_a_local_version_of_flash_attn_tells_torch_cuda_and_abi(
 @given(st.text())
 def test_any_other_text_is_refused_or_tells_a_variant(text: str) -> None:
     try:
-        found = parse_binding(text)
+        binding = parse_binding(text)
     except ValueError:
         return
-    assert found.variant in text
+    assert binding.variant in text
 
 
 @pytest.mark.parametrize(

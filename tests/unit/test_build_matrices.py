@@ -200,9 +200,9 @@ def test_a_table_that_would_shrink_is_refused_unless_it_should(
 
 @given(st.lists(st.tuples(st.integers(2, 3), st.integers(5, 15), st.booleans()), min_size=2, max_size=2))
 def test_pythons_are_ordered_as_versions(pythons: list[tuple[int, int, bool]]) -> None:
-    one, other = pythons
-    tags = [f"cp{major}{minor}{'t' if threaded else ''}" for major, minor, threaded in (one, other)]
-    assert (torch_table.python_order(tags[0]) < torch_table.python_order(tags[1])) == (one < other)
+    item, other = pythons
+    tags = [f"cp{major}{minor}{'t' if threaded else ''}" for major, minor, threaded in (item, other)]
+    assert (torch_table.python_order(tags[0]) < torch_table.python_order(tags[1])) == (item < other)
 
 
 def test_what_a_wheel_says_wins_and_the_difference_is_told(
@@ -217,9 +217,9 @@ def test_what_a_wheel_says_wins_and_the_difference_is_told(
     (workshop.read / "torch.json").write_text(json.dumps({"rows": [wheel, other]}))
     capsys.readouterr()
     assert workshop.build() == 0
-    told = capsys.readouterr().out
-    assert "overruled: torch 2.7.0 cu126 linux-64 pypi: architectures `sm_50 sm_90" in told
-    assert "only in PyPI's wheels" in told
+    message = capsys.readouterr().out
+    assert "overruled: torch 2.7.0 cu126 linux-64 pypi: architectures `sm_50 sm_90" in message
+    assert "only in PyPI's wheels" in message
     first, second = workshop.rows("torch")
     assert (first["architectures"], first["source"], first["torchvision"]) == (
         ["sm_70"],
@@ -242,10 +242,10 @@ def test_a_build_script_that_a_wheel_denies_is_denied_for_its_other_builds(works
     workshop.read.mkdir(exist_ok=True)
     (workshop.read / "torch.json").write_text(json.dumps({"rows": [wheel]}))
     assert workshop.build() == 0
-    found = {(row["variant"], row["index"]): row for row in workshop.rows("torch")}
-    assert found["cu126", "pytorch"]["architectures"] == listed
-    assert found["cu118", "pytorch"]["architectures"] == ["sm_60", "sm_80", "compute_120"]
-    assert "sm_50" in found["cu118", "pytorch"]["note"]
+    anies = {(row["variant"], row["index"]): row for row in workshop.rows("torch")}
+    assert anies["cu126", "pytorch"]["architectures"] == listed
+    assert anies["cu118", "pytorch"]["architectures"] == ["sm_60", "sm_80", "compute_120"]
+    assert "sm_50" in anies["cu118", "pytorch"]["note"]
 
 
 def record(workshop: Workshop, **changed: object) -> None:
@@ -343,9 +343,9 @@ RECORDED = {
 
 
 def test_a_build_record_tells_torch_cuda_and_architectures() -> None:
-    found = parse_build_record(json.dumps(RECORDED))
-    assert (str(found.torch), str(found.cuda)) == ("2.8.0", "12.8")
-    assert list(map(str, found.architectures)) == ["sm_75", "sm_80", "compute_80", "sm_90a"]
+    value = parse_build_record(json.dumps(RECORDED))
+    assert (str(value.torch), str(value.cuda)) == ("2.8.0", "12.8")
+    assert list(map(str, value.architectures)) == ["sm_75", "sm_80", "compute_80", "sm_90a"]
 
 
 @pytest.mark.parametrize(
@@ -372,7 +372,7 @@ def test_rows_read_from_wheels_that_can_not_be_read_are_refused(workshop: Worksh
 
 
 def test_every_check_of_doctor_has_its_texts_and_no_text_is_without_its_check(workshop: Workshop) -> None:
-    told = json.loads((workshop.facts / "doctor_checks.json").read_text())
-    told["checks"].pop()
-    (workshop.facts / "doctor_checks.json").write_text(json.dumps(told))
+    answer = json.loads((workshop.facts / "doctor_checks.json").read_text())
+    answer["checks"].pop()
+    (workshop.facts / "doctor_checks.json").write_text(json.dumps(answer))
     assert workshop.build() == 2

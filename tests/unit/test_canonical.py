@@ -20,8 +20,11 @@ OFFICIAL = "https://download.pytorch.org/whl"
 
 
 def mirrored(*links: str, index: str | None = None, **facts: Any) -> Plan:
-    place = facts.pop("place", NJU)
-    packages = (package("torch", "2.14.1+cu126", index=place), package("numpy", "2.3.0", None, index=index))
+    location = facts.pop("place", NJU)
+    packages = (
+        package("torch", "2.14.1+cu126", index=location),
+        package("numpy", "2.3.0", None, index=index),
+    )
     return plan(packages=packages, sources=Sources(index, facts.pop("extra", ()), links), **facts)
 
 
@@ -56,7 +59,7 @@ def test_a_labs_own_index_stays_and_a_folder_of_this_machine_does_not() -> None:
 
 def test_no_host_of_any_known_mirror_is_left() -> None:
     """Whatever address of theirs a plan names."""
-    for mirror in (one for one in MIRRORS if one.kind != "official"):
+    for mirror in (item for item in MIRRORS if item.kind != "official"):
         addresses = [mirror.torch.of_variant("cu126")] if mirror.torch else []
         addresses += [mirror.pypi.simple] if mirror.pypi and mirror.pypi.simple else []
         for address in addresses:

@@ -78,21 +78,22 @@ def test_what_can_not_be_told_is_not_guessed() -> None:
 
 
 def test_a_labs_own_index_stays_without_its_password() -> None:
-    place = address(
+    location = address(
         "https://me:secret@lab.example.com/f/x.whl", index="https://me:secret@lab.example.com/simple"
     )
-    assert place == ("https://lab.example.com/f/x.whl", "https://lab.example.com/simple")
+    assert location == ("https://lab.example.com/f/x.whl", "https://lab.example.com/simple")
 
 
 @given(
-    st.sampled_from([one for one in MIRRORS if one.kind != "official" and one.hosts]), st.text(max_size=40)
+    st.sampled_from([mirror for mirror in MIRRORS if mirror.kind != "official" and mirror.hosts]),
+    st.text(max_size=40),
 )
 def test_no_address_of_a_mirror_comes_out(mirror: object, path: str) -> None:
     host = mirror.hosts[0]  # type: ignore[attr-defined]
     for version in ("2.3.0", "2.14.1+cu126"):
-        place = address(f"https://{host}/{path}", version, f"https://{host}/simple")
-        for found in place or ():
-            known = mirror_at(found, MIRRORS) if found else None
+        location = address(f"https://{host}/{path}", version, f"https://{host}/simple")
+        for value in location or ():
+            known = mirror_at(value, MIRRORS) if value else None
             assert known is None or known.kind == "official"
 
 

@@ -83,17 +83,19 @@ def test_a_table_has_every_row(rows: list[dict[str, object]]) -> None:
 
 def options(command: Any) -> Iterator[Any]:
     """Every option of a command and of the commands below it."""
-    yield from (one for one in command.params if one.param_type_name == "option")
+    yield from (param for param in command.params if param.param_type_name == "option")
     for below in getattr(command, "commands", {}).values():
         yield from options(below)
 
 
 def test_every_option_has_a_variable_that_means_the_same_to_every_command() -> None:
-    found = list(options(typer.main.get_command(app)))
-    assert [one.opts for one in found if not one.envvar and not set(one.opts) & WITHOUT_VARIABLE] == []
+    values = list(options(typer.main.get_command(app)))
+    assert [
+        entry.opts for entry in values if not entry.envvar and not set(entry.opts) & WITHOUT_VARIABLE
+    ] == []
     meant: dict[str, set[str]] = {}
-    for one in found:
-        if one.envvar:
-            meant.setdefault(str(one.envvar), set()).add(f"{one.name} {one.metavar}")
+    for item in values:
+        if item.envvar:
+            meant.setdefault(str(item.envvar), set()).add(f"{item.name} {item.metavar}")
     assert all(name.startswith("GPUENV_") for name in meant)
     assert {name: uses for name, uses in meant.items() if len(uses) > 1} == {}

@@ -40,9 +40,9 @@ GENCODE = (
 def search(finder: Finder, data: bytes, cuts: list[int]) -> list[str] | None:
     places = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
     for start, end in pairwise(places):
-        found = finder.feed(data[start:end])
-        if found is not None:
-            return [str(item) for item in found]
+        architectures = finder.feed(data[start:end])
+        if architectures is not None:
+            return [str(item) for item in architectures]
     last = finder.finish()
     return None if last is None else [str(item) for item in last]
 
@@ -65,8 +65,8 @@ def test_nvcc_flags_are_found_wherever_the_chunks_are_cut(cuts: list[int]) -> No
 
 @given(st.lists(st.integers(0, 10_000), max_size=30))
 def test_code_objects_are_found_wherever_the_chunks_are_cut(cuts: list[int]) -> None:
-    one = fatbin((1, 50), (2, 35), (2, 70))
-    data = b"x" * 777 + one + b"\0" * 24 + one * 5
+    item = fatbin((1, 50), (2, 35), (2, 70))
+    data = b"x" * 777 + item + b"\0" * 24 + item * 5
     assert search(CodeFinder(), data, cuts) == ["sm_35", "sm_70", "compute_50"]
 
 

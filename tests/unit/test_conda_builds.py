@@ -43,8 +43,8 @@ ROWS = matrices.load("conda")
 
 def listed(*rows: dict[str, Any], platform: Platform = "linux-64") -> dict[str, set[str]]:
     builds = tuple(parse_conda_build(row) for row in rows)
-    found = known_packages(builds, STACK, platform, load_knowledge(), PLACE)
-    return {str(one.project): {file.filename for file in one.files} for one in found}
+    listings = known_packages(builds, STACK, platform, load_knowledge(), PLACE)
+    return {str(listing.project): {file.filename for file in listing.files} for listing in listings}
 
 
 def test_a_row_is_a_build_with_what_a_solver_is_told_beside() -> None:
@@ -79,15 +79,15 @@ def test_a_row_without_a_field_is_refused(missing: str) -> None:
 
 
 def test_each_python_has_its_package_named_by_a_pattern() -> None:
-    found = listed(ROW)
-    assert found["torch"] == {"torch-2.5.1-py3.11_cuda12.4*", "torch-2.5.1-py3.12_cuda12.4*"}
-    assert found["torchvision"] == {"torchvision-0.20.1-*"}
+    fields = listed(ROW)
+    assert fields["torch"] == {"torch-2.5.1-py3.11_cuda12.4*", "torch-2.5.1-py3.12_cuda12.4*"}
+    assert fields["torchvision"] == {"torchvision-0.20.1-*"}
 
 
 def test_companions_that_the_row_leaves_open_are_those_of_the_release() -> None:
-    found = listed(FORGE)
-    assert found["torchvision"] == {"torchvision-0.20.1-*"}
-    assert found["torchaudio"] == {"torchaudio-2.5.1-*"}
+    fields = listed(FORGE)
+    assert fields["torchvision"] == {"torchvision-0.20.1-*"}
+    assert fields["torchaudio"] == {"torchaudio-2.5.1-*"}
 
 
 def test_another_platform_has_nothing() -> None:
@@ -140,54 +140,54 @@ def builds() -> tuple[CondaBuild, ...]:
 
 def test_each_row_that_is_shipped_can_be_read(builds: tuple[CondaBuild, ...]) -> None:
     assert len(builds) == len(ROWS)
-    keys = {(one.channel, one.build.torch, one.build.variant, one.build.platform) for one in builds}
+    keys = {(build.channel, build.build.torch, build.build.variant, build.build.platform) for build in builds}
     assert len(keys) == len(ROWS)
 
 
 def test_a_pattern_names_the_variant_of_its_row(builds: tuple[CondaBuild, ...]) -> None:
     """Whatever the row is for, its pattern takes no CPU build for a CUDA one."""
-    for one in builds:
-        for tag in one.build.pythons:
-            pattern = one.pattern_for(parse_python_tag(tag).version)
+    for build in builds:
+        for tag in build.build.pythons:
+            pattern = build.pattern_for(parse_python_tag(tag).version)
             assert pattern.endswith("*")
             assert "{" not in pattern
-            assert variant_of(pattern.removesuffix("*")) == one.build.variant
+            assert variant_of(pattern.removesuffix("*")) == build.build.variant
             assert pattern_of(pattern.removesuffix("*")) == pattern
 
 
 def test_a_pattern_takes_no_build_of_another_variant_of_its_release(builds: tuple[CondaBuild, ...]) -> None:
-    for one in builds:
-        mine = one.pattern_for("3.9")
+    for build in builds:
+        mine = build.pattern_for("3.9")
         for other in builds:
-            if (other.channel, other.build.torch) == (one.channel, one.build.torch):
-                same = other.build.variant == one.build.variant
+            if (other.channel, other.build.torch) == (build.channel, build.build.torch):
+                same = other.build.variant == build.build.variant
                 assert fnmatchcase(other.pattern_for("3.9").replace("*", "_0"), mine) == same
 
 
 def test_what_is_required_are_specs_of_two_fields_at_most(builds: tuple[CondaBuild, ...]) -> None:
-    for one in builds:
-        assert all(1 <= len(spec.split()) <= 2 and "=" not in spec for spec in one.requires)
-        assert one.channel in one.channels
-        assert one.channels[-1] == "conda-forge"
+    for build in builds:
+        assert all(1 <= len(spec.split()) <= 2 and "=" not in spec for spec in build.requires)
+        assert build.channel in build.channels
+        assert build.channels[-1] == "conda-forge"
 
 
 def test_a_cuda_build_has_code_for_some_gpu_and_a_cpu_build_has_none(builds: tuple[CondaBuild, ...]) -> None:
-    for one in builds:
-        assert bool(one.build.architectures) == (not one.build.variant.is_cpu)
-        assert one.build.cuda == one.build.variant.cuda
+    for build in builds:
+        assert bool(build.build.architectures) == (not build.build.variant.is_cpu)
+        assert build.build.cuda == build.build.variant.cuda
 
 
 def test_libraries_on_nvidias_channel_are_asked_of_it(builds: tuple[CondaBuild, ...]) -> None:
-    for one in builds:
-        if any(spec.startswith("pytorch-cuda ") for spec in one.requires):
-            assert one.channels == ("pytorch", "nvidia", "conda-forge")
+    for build in builds:
+        if any(spec.startswith("pytorch-cuda ") for spec in build.requires):
+            assert build.channels == ("pytorch", "nvidia", "conda-forge")
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_a_platform_has_the_builds_of_a_channel_and_pythons_for_them(platform: Platform) -> None:
-    found = conda_builds("conda-forge", platform)
-    assert found
-    assert {one.build.platform for one in found} == {platform}
+    result = conda_builds("conda-forge", platform)
+    assert result
+    assert {build.build.platform for build in result} == {platform}
     offered = [offer.short for offer in conda_pythons(platform)]
-    assert {parse_python_tag(tag).short for one in found for tag in one.build.pythons} == set(offered)
+    assert {parse_python_tag(tag).short for build in result for tag in build.build.pythons} == set(offered)
     assert offered == sorted(offered, key=Version, reverse=True)

@@ -67,7 +67,7 @@ def test_a_mirror_is_led_to_by_name() -> None:
         "default_channels": ["https://mirror.example/anaconda/pkgs/main"],
         "custom_channels.conda-forge": "https://mirror.example/anaconda/cloud",
     }
-    assert [channel_argument(one) for one in (forge, defaults)] == ["conda-forge", "defaults"]
+    assert [channel_argument(channel) for channel in (forge, defaults)] == ["conda-forge", "defaults"]
 
 
 def test_a_channel_whose_address_does_not_end_in_its_name_is_asked_for_by_address() -> None:
@@ -101,8 +101,8 @@ def test_a_secret_address_is_no_argument_but_a_line_of_the_condarc(address: str,
 @given(NAMES, st.sampled_from(["https://x.example", "https://me:pw@x.example/a", "file:///srv/c"]))
 def test_what_a_condarc_says_leads_back_to_the_address(name: str, base: str) -> None:
     channel = CondaChannel(name, (f"{base}/{name}",))
-    told = read_settings(render_condarc((channel,)))[f"custom_channels.{name}"]
-    assert f"{told}/{channel_argument(channel)}" == channel.urls[0]
+    answer = read_settings(render_condarc((channel,)))[f"custom_channels.{name}"]
+    assert f"{answer}/{channel_argument(channel)}" == channel.urls[0]
 
 
 def test_shards_are_not_looked_for_on_a_mirror_without() -> None:

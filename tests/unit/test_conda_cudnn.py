@@ -38,8 +38,8 @@ def record(*depends: str, **facts: Any) -> CondaRecord:
 
 def limit(plan: Plan) -> str | None:
     assert plan.conda is not None
-    found = [spec.partition(" ")[2] for spec in plan.conda.specs if spec.startswith("cudnn ")]
-    return found[0] if found else None
+    values = [spec.partition(" ")[2] for spec in plan.conda.specs if spec.startswith("cudnn ")]
+    return values[0] if values else None
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_a_gpu_that_newer_releases_left_keeps_the_solver_at_older_ones(
 ) -> None:
     plan = plan_of_channel("conda-forge", gpu_machine(driver, *gpus), "torch")
     assert limit(plan) == wanted
-    told = [reason for reason in plan.why if "cudnn <" in reason.text]
-    assert bool(told) == bool(wanted)
-    assert all(reason.source.startswith("https://") for reason in told)
+    answers = [reason for reason in plan.why if "cudnn <" in reason.text]
+    assert bool(answers) == bool(wanted)
+    assert all(reason.source.startswith("https://") for reason in answers)
 
 
 def test_what_is_let_in_serves_each_gpu_by_the_raw_rows() -> None:
@@ -105,8 +105,8 @@ def test_elsewhere_there_is_nothing_to_keep(plan: Plan) -> None:
 def test_the_least_release_stands_in_what_a_package_needs(
     depends: tuple[str, ...], least: str | None
 ) -> None:
-    found = needed_cudnn(record(*depends))
-    assert (str(found) if found else None) == least
+    version = needed_cudnn(record(*depends))
+    assert (str(version) if version else None) == least
 
 
 def cudnn_known(*records: CondaRecord) -> str | None:
@@ -127,5 +127,5 @@ def test_the_channel_tells_more_than_the_matrix() -> None:
 
 @given(st.lists(st.text(st.sampled_from("libcudn >=<.0123456789,*a"), max_size=30), max_size=3))
 def test_any_needs_tell_a_version_or_none(depends: list[str]) -> None:
-    found = needed_cudnn(record(*depends))
-    assert found is None or isinstance(found, Version)
+    version = needed_cudnn(record(*depends))
+    assert version is None or isinstance(version, Version)

@@ -41,8 +41,8 @@ KINDS = (
 
 @pytest.mark.parametrize(("name", "kind", "words", "url"), KINDS, ids=[row[0] for row in KINDS])
 def test_each_failure_has_its_kind_and_its_words(name: str, kind: str, words: str, url: str | None) -> None:
-    told = transcript(name)
-    failure = explain(told.out, told.err, KNOWN)
+    answer = transcript(name)
+    failure = explain(answer.out, answer.err, KNOWN)
     assert (failure.kind, failure.url) == (kind, url)
     assert words in failure.reason
 

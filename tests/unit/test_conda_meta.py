@@ -32,8 +32,8 @@ def test_names_with_dashes_are_read_from_the_names_of_files(tmp_path: Path) -> N
         "x.json",
     ):
         (tmp_path / "conda-meta" / name).touch()
-    found = installed_names(tmp_path)
-    assert {(one.name, one.version, one.build) for one in found.values()} == {
+    records = installed_names(tmp_path)
+    assert {(record.name, record.version, record.build) for record in records.values()} == {
         ("cuda-version", "12.8", "h0_3"), ("pytorch", "2.8.0", "cuda129_mkl_py311_h1_301"),
     }  # fmt: skip
     assert installed_names(tmp_path / "nowhere") == {}

@@ -112,7 +112,9 @@ def test_any_rows_are_records_or_a_value_error(rows: list[dict[str, object]], to
     with suppress(ValueError):
         records = parse_dry_run(text, tool)
         assert records
-    assert not [one for one in records if "/" in f"{one.name}{one.version}{one.build}{one.filename}"]
+    assert not [
+        record for record in records if "/" in f"{record.name}{record.version}{record.build}{record.filename}"
+    ]
 
 
 @given(WORDS, WORDS, WORDS)
@@ -125,14 +127,14 @@ def test_a_package_of_conda_and_one_of_mamba_are_read_alike(name: str, version: 
         "name": name, "version": version, "build": build, "build_number": 3, "channel": "conda-forge",
         "url": "https://x.example/conda-forge/noarch/d", "fn": "d", "subdir": "noarch",
     }  # fmt: skip
-    one, other = (
+    conda_record, other = (
         parse_dry_run(json.dumps({"success": True, "actions": {"LINK": [row]}}), tool)[0]
         for row, tool in ((as_conda, "conda"), (as_mamba, "mamba"))  # type: ignore[arg-type]
     )
     key = (name, version, build, 3, "noarch", "conda-forge")
-    for found in (one, other):
+    for record in (conda_record, other):
         assert (
-            found.name, found.version, found.build, found.build_number, found.subdir, found.channel
+            record.name, record.version, record.build, record.build_number, record.subdir, record.channel
         ) == key  # fmt: skip
 
 
@@ -164,9 +166,9 @@ def test_a_channel_has_the_name_that_gpuenv_gave_its_address() -> None:
     ],
 )
 def test_a_difference_is_told_by_its_kind(record: CondaRecord, pin: CondaPin, kind: str | None) -> None:
-    found = check_solved((record,), (pin,))
-    assert [one.kind for one in found] == ([kind] if kind else [])
-    assert all(pin.spec in str(one) for one in found)
+    differences = check_solved((record,), (pin,))
+    assert [difference.kind for difference in differences] == ([kind] if kind else [])
+    assert all(pin.spec in str(difference) for difference in differences)
 
 
 def test_a_cpu_build_beside_a_cuda_build_differs() -> None:

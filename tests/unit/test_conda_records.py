@@ -61,8 +61,8 @@ BUILDS = (
 
 @pytest.mark.parametrize(("build", "variant", "pattern"), BUILDS)
 def test_a_build_string_tells_its_variant(build: str, variant: str | None, pattern: str) -> None:
-    found = variant_of(build)
-    assert (str(found) if found else None) == variant
+    result = variant_of(build)
+    assert (str(result) if result else None) == variant
     assert pattern_of(build) == pattern
 
 
@@ -88,8 +88,8 @@ TEXTS = st.text(st.sampled_from("cudapy_.0123456789*[]?-hmkl\n"), max_size=30) |
 
 @given(TEXTS)
 def test_any_text_has_a_variant_or_none(build: str) -> None:
-    found = variant_of(build)
-    assert found is None or found.is_known
+    variant = variant_of(build)
+    assert variant is None or variant.is_known
 
 
 @given(TEXTS)
@@ -186,7 +186,7 @@ def test_each_project_has_its_listing_and_strangers_none() -> None:
     projects = (TORCH, canonicalize_name("torchvision"), canonicalize_name("torchaudio"))
     records = (record(), record(name="torchvision", version="0.23.0"), record(name="numpy"))
     listings = listings_of_channel(SOURCE, projects, records)
-    assert [(one.project, len(one.files)) for one in listings] == [
+    assert [(listing.project, len(listing.files)) for listing in listings] == [
         ("torch", 1), ("torchvision", 1), ("torchaudio", 0),
     ]  # fmt: skip
 

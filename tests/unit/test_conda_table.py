@@ -60,8 +60,8 @@ class Bench:
         self._write("conda_pytorch_channel.csv", PYTORCH, pytorch)
         self._write("conda_install_commands.csv", COMMANDS[0], commands)
         (self.root / "conda_forge.json").write_text(json.dumps([MADE] if made is None else made))
-        found: list[dict[str, Any]] = conda_table.build_conda(self.facts)
-        return found
+        fields: list[dict[str, Any]] = conda_table.build_conda(self.facts)
+        return fields
 
     def _write(self, name: str, example: dict[str, str], rows: list[dict[str, str]] | None) -> None:
         text = io.StringIO()
@@ -167,8 +167,8 @@ def test_a_build_whose_code_nobody_has_read_is_left_out_aloud(bench: Bench) -> N
 def test_rows_are_sorted_by_release_and_not_as_text(bench: Bench) -> None:
     versions = ("2.10.0", "2.9.1", "1.13.1")
     rows = bench.rows(
-        forge=[FORGE | {"version": one} for one in versions],
-        made=[MADE | {"torch": one} for one in versions],
+        forge=[FORGE | {"version": version} for version in versions],
+        made=[MADE | {"torch": version} for version in versions],
         pytorch=[PYTORCH],
     )
     assert [row["torch"] for row in rows] == ["1.13.1", "2.9.1", "2.10.0", "2.5.1"]

@@ -98,16 +98,24 @@ def test_the_plan_is_the_best_by_the_documented_order(asked: Asked) -> None:
     assert preferences_fall(outcome.decision.choices)
 
 
-def preference(choice: Solution) -> tuple[Any, ...]:
+def preference(solution: Solution) -> tuple[Any, ...]:
     """Newest torch, listed over assumed, native, newest CUDA, sound and newest Python, index."""
-    listed = not any(item.file.assumed for item in choice.files)
-    cuda = choice.case.cuda or CudaVersion(0, 0)
-    sound = not any(row.avoid for row in choice.known_bad)
-    return (choice.case.torch, listed, choice.native, cuda, sound, choice.python.minor, -choice.torch.order)
+    listed = not any(item.file.assumed for item in solution.files)
+    cuda = solution.case.cuda or CudaVersion(0, 0)
+    sound = not any(row.avoid for row in solution.known_bad)
+    return (
+        solution.case.torch,
+        listed,
+        solution.native,
+        cuda,
+        sound,
+        solution.python.minor,
+        -solution.torch.order,
+    )
 
 
-def preferences_fall(choices: tuple[Solution, ...]) -> bool:
-    ranks = [preference(choice) for choice in choices]
+def preferences_fall(solutions: tuple[Solution, ...]) -> bool:
+    ranks = [preference(solution) for solution in solutions]
     return ranks == sorted(ranks, reverse=True)
 
 
@@ -147,21 +155,21 @@ def test_a_refusal_has_reasons_and_fixes_that_hold(asked: Asked) -> None:
 def assert_least(asked: Asked, told: str) -> None:
     """The driver that is named does, and none of those known that are older does."""
     assert with_driver(asked, told).plan is not None
-    older = [one for one in DRIVERS if DriverVersion(one) < DriverVersion(told)]
+    older = [item for item in DRIVERS if DriverVersion(item) < DriverVersion(told)]
     stated = asked.machines[0].driver
-    newer = [one for one in older if stated and DriverVersion(one) > stated.version]
-    assert all(with_driver(asked, one).plan is None for one in newer[-3:])
+    newer = [item for item in older if stated and DriverVersion(item) > stated.version]
+    assert all(with_driver(asked, item).plan is None for item in newer[-3:])
 
 
 def with_driver(asked: Asked, stated: str) -> Outcome:
-    one = asked.machines[0]
+    item = asked.machines[0]
     short = {
         "driver": stated,
-        "gpus": [str(gpu.compute_capability) for gpu in one.gpus],
-        "wsl": one.system.wsl,
+        "gpus": [str(gpu.compute_capability) for gpu in item.gpus],
+        "wsl": item.system.wsl,
         "platform": asked.question().target.platform,
     }
-    glibc = {} if one.system.libc_version is None else {"glibc": one.system.libc_version}
+    glibc = {} if item.system.libc_version is None else {"glibc": item.system.libc_version}
     return decided(
         Asked(
             (machine({**short, **glibc}),), asked.requirements, asked.python, asked.cuda, (), asked.published

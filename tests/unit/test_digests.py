@@ -28,7 +28,7 @@ def settled(*pages: Listing, known: dict[str, str] | None = None) -> list[str | 
 
 
 def digests(listings: tuple[Listing, ...]) -> list[str | None]:
-    return [file.sha256 for one in listings for file in one.files]
+    return [file.sha256 for item in listings for file in item.files]
 
 
 def test_a_digest_that_is_known_helps_a_page_that_tells_none() -> None:
@@ -63,7 +63,7 @@ def test_the_official_index_knows_better_than_what_ships() -> None:
 
     left, contradictions = with_known_digests((official, mirror), {LOCAL: A}, is_official)
     assert digests(left) == [B]
-    assert [one.source for one in contradictions] == [mirror.source]
+    assert [contradiction.source for contradiction in contradictions] == [mirror.source]
 
 
 def test_files_of_one_name_that_may_differ_tell_nothing_of_each_other() -> None:
@@ -80,8 +80,10 @@ PAGES = st.lists(st.lists(st.tuples(NAMES, DIGESTS), max_size=4).map(lambda file
 def test_each_file_is_kept_helped_out_or_named(pages: tuple[Listing, ...], known: dict[str, str]) -> None:
     left, contradictions = with_known_digests(pages, known, nobody)
     assert with_known_digests(left, known, nobody) == (left, ())
-    assert sum(len(one.files) for one in pages) == sum(len(one.files) for one in left) + len(contradictions)
-    for one in left:
-        for file in one.files:
+    assert sum(len(pair.files) for pair in pages) == sum(len(pair.files) for pair in left) + len(
+        contradictions
+    )
+    for item in left:
+        for file in item.files:
             if file.version.local is not None and file.filename in known:
                 assert file.sha256 == known[file.filename]

@@ -41,7 +41,9 @@ def test_each_page_is_there_in_both_languages() -> None:
 
 @each_page
 def test_a_page_has_the_same_headings_in_both_languages(name: str) -> None:
-    english, chinese = ([(one.level, one.heading) for one in page(language, name)] for language in LANGUAGES)
+    english, chinese = (
+        [(item.level, item.heading) for item in page(language, name)] for language in LANGUAGES
+    )
     assert [level for level, _ in english] == [1, 2, 2, 2, 2, 2]
     assert [heading for _, heading in english[1:]] == list(HEADINGS)
     assert chinese[1:] == [(2, HEADINGS[heading]) for _, heading in english[1:]]
@@ -98,7 +100,7 @@ def test_a_command_that_gpuenv_does_not_know_is_noticed(line: str) -> None:
 
 
 def shown(document: str) -> list[list[str]]:
-    typed = [one for one in inline(document) if one.startswith("gpuenv ")]
+    typed = [item for item in inline(document) if item.startswith("gpuenv ")]
     return list(own_commands([*fenced(document), *typed]))
 
 
@@ -121,15 +123,15 @@ def test_every_command_of_the_readme_is_one_that_gpuenv_knows(document: str) -> 
 
 @each_page
 def test_what_a_page_gives_to_explain_is_known(name: str) -> None:
-    told = [words[1] for words in shown(text("en", name)) if words[0] == "explain" and " " in words[-1]]
-    assert all(explain(message, load_signatures()) for message in told)
+    messages = [words[1] for words in shown(text("en", name)) if words[0] == "explain" and " " in words[-1]]
+    assert all(explain(message, load_signatures()) for message in messages)
 
 
 @each_language
 def test_the_table_of_companions_is_that_of_the_matrix(language: str) -> None:
     cells = re.findall(r"(?<=\| )(\d+\.\d+\.\d+) \| (\d+\.\d+\.\d+)(?= \|)", text(language, "companions.md"))
-    rows = [one for one in matrices.load("companions") if one["project"] == "torchvision"]
-    pairs = {one["torch"]: one["versions"] for one in rows if one["kind"] == "pair"}
+    rows = [entry for entry in matrices.load("companions") if entry["project"] == "torchvision"]
+    pairs = {row["torch"]: row["versions"] for row in rows if row["kind"] == "pair"}
     assert len(cells) >= 10
     assert [torch for torch, vision in cells if vision not in pairs[torch]] == []
 
@@ -161,5 +163,5 @@ def test_what_the_pages_say_of_gpus_and_drivers_is_what_is_planned(
     driver: str, gpu: str, asked: tuple[str, ...], torch: str | None
 ) -> None:
     plan = decided(Asked((gpu_machine(driver, gpu),), asked)).plan
-    planned = plan and next(one.version for one in plan.packages if one.name == "torch")
+    planned = plan and next(package.version for package in plan.packages if package.name == "torch")
     assert planned == torch

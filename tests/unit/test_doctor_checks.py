@@ -48,20 +48,25 @@ def judge(findings: Findings) -> Diagnosis:
 @examples(40, 600)
 @given(FINDINGS)
 def test_whatever_was_read_is_judged_by_every_check_and_told(findings: Findings) -> None:
-    found = judge(findings)
-    assert len({one.id for one in found.checks}) == len(found.checks) == 60
-    for one in found.checks:
-        explained = one.verdict in ("problem", "warning")
-        assert explained == (one.cause is not None) == (one.fix is not None) == (one.needs is not None)
-    wrong = [one for one in found.checks if one.verdict == "problem"]
-    beside = [one for one in wrong if one.id in ("D29", "D60")]  # torch does without them
-    assert found.problems == (*(one for one in wrong if one not in beside), *beside)
-    assert found.root == next(iter(found.problems), None)
-    json.dumps(render_diagnosis(found))
+    diagnosis = judge(findings)
+    assert len({check.id for check in diagnosis.checks}) == len(diagnosis.checks) == 60
+    for verdict in diagnosis.checks:
+        explained = verdict.verdict in ("problem", "warning")
+        assert (
+            explained
+            == (verdict.cause is not None)
+            == (verdict.fix is not None)
+            == (verdict.needs is not None)
+        )
+    wrong = [check for check in diagnosis.checks if check.verdict == "problem"]
+    beside = [item for item in wrong if item.id in ("D29", "D60")]  # torch does without them
+    assert diagnosis.problems == (*(item for item in wrong if item not in beside), *beside)
+    assert diagnosis.root == next(iter(diagnosis.problems), None)
+    json.dumps(render_diagnosis(diagnosis))
     for signs in (True, False):
-        shown = render_diagnosis_text(found, signs=signs, verbose=True)
+        shown = render_diagnosis_text(diagnosis, signs=signs, verbose=True)
         assert "\x1b" not in shown
-    repair = what_repairs(found, findings)
+    repair = what_repairs(diagnosis, findings)
     assert isinstance(repair, Repair | NoRepair)
 
 
@@ -131,8 +136,8 @@ def test_a_check_has_a_function_with_its_cases_or_says_who_looks(row: dict[str, 
         assert cases == {}
         assert row["id"] not in BY_ID
         return
-    told = _cases(_source(str(row["id"])))
-    assert {case.partition("@")[0] for case in cases} <= told | _FROM_FINDINGS
+    messages = _cases(_source(str(row["id"])))
+    assert {case.partition("@")[0] for case in cases} <= messages | _FROM_FINDINGS
     for case in cases.values():
         assert case["needs"]
         assert case["cause"]
@@ -147,7 +152,7 @@ def test_what_a_check_calls_a_case_has_texts(name: str) -> None:
 
 
 def test_groups_stand_in_the_order_of_dependence() -> None:
-    groups = list(dict.fromkeys(one.group for one in judge(_plain()).checks))
+    groups = list(dict.fromkeys(verdict.group for verdict in judge(_plain()).checks))
     assert groups == [
         "machine", "container", "driver", "build", "libraries", "packages", "environment variables", "running"
     ]  # fmt: skip
@@ -175,33 +180,33 @@ def _with(version: str, variant: str, *dists: Dist, machine: Machine = GPU, **to
 
 
 def _repair(findings: Findings) -> Repair:
-    found = what_repairs(judge(findings), findings)
-    assert isinstance(found, Repair), found
-    return found
+    repair = what_repairs(judge(findings), findings)
+    assert isinstance(repair, Repair), repair
+    return repair
 
 
 def test_a_cpu_build_is_repaired_by_the_same_release_first() -> None:
     vision = Dist("torchvision", "0.22.1+cpu", "/e/site", "uv")
-    found = _repair(_with("2.7.1+cpu", "cpu", vision))
-    assert found.attempts == (
+    repair = _repair(_with("2.7.1+cpu", "cpu", vision))
+    assert repair.attempts == (
         ("torch==2.7.1", "torchvision"), ("torch==2.7.*", "torchvision"), ("torch<2.7.1", "torchvision"),
         ("torch", "torchvision"),
     )  # fmt: skip
-    assert found.cuda == "auto"
+    assert repair.cuda == "auto"
 
 
 def test_a_gpu_newer_than_the_build_asks_for_a_newer_torch() -> None:
     new = replace(GPU, gpus=(Gpu(0, "NVIDIA GeForce RTX 5090", ComputeCapability(12, 0)),))
-    found = _repair(_with("2.6.0+cu126", "cu126", machine=new, architectures=("sm_80", "sm_90")))
-    assert "torch>2.6.0" in [attempt[0] for attempt in found.attempts]
+    repair = _repair(_with("2.6.0+cu126", "cu126", machine=new, architectures=("sm_80", "sm_90")))
+    assert "torch>2.6.0" in [attempt[0] for attempt in repair.attempts]
 
 
 def test_two_generations_are_repaired_without_another_build() -> None:
     shared = (SharedFile("nvidia/nccl/lib/libnccl.so.2", ("nvidia-nccl-cu12", "nvidia-nccl-cu13")),)
     dists = (Dist("nvidia-nccl-cu12", "2.21", "/e/site"), Dist("nvidia-nccl-cu13", "2.27", "/e/site"))
     findings = replace(_with("2.7.1+cu126", "cu126", *dists, architectures=("sm_89",)), shared_files=shared)
-    found = _repair(findings)
-    assert (found.remove, found.reinstall, found.cuda) == (
+    repair = _repair(findings)
+    assert (repair.remove, repair.reinstall, repair.cuda) == (
         ("nvidia-nccl-cu13",),
         ("nvidia-nccl-cu12",),
         "cu126",
@@ -250,12 +255,12 @@ def test_what_an_extension_was_built_for_is_read_from_its_version(local: str, fi
     findings = _with(
         "2.7.1+cu126", "cu126", Dist("natten", f"1.0+{local}", "/e/site"), architectures=("sm_89",)
     )
-    assert ("D29" not in {one.id for one in judge(findings).problems}) is fits
+    assert ("D29" not in {verdict.id for verdict in judge(findings).problems}) is fits
 
 
 def _told(*ids: str) -> Diagnosis:
     groups = {row["id"]: row["group"] for row in ROWS}
-    return Diagnosis("/e", tuple(CheckVerdict(one, groups[one], "", "problem", "") for one in ids))
+    return Diagnosis("/e", tuple(CheckVerdict(item, groups[item], "", "problem", "") for item in ids))
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ QUOTED = "'/my envs/e/bin/python'"
 
 def told(findings: Findings, check: str) -> CheckVerdict:
     diagnosis = diagnose(findings, load_knowledge(), matrices.load("checks"))
-    return next(one for one in diagnosis.checks if one.id == check)
+    return next(verdict for verdict in diagnosis.checks if verdict.id == check)
 
 
 def words(findings: Findings, check: str) -> list[str]:
@@ -70,14 +70,14 @@ def test_onnxruntime_is_mended_by_the_pip_that_is_there_else_by_uv() -> None:
 
 @pytest.mark.parametrize(("dists", "manager"), [((), "uv"), ((PIP,), "pip")])
 def test_where_torch_is_lacking_the_command_installs_what_fits(dists: tuple[Dist, ...], manager: str) -> None:
-    found = words(replace(BARE, dists=dists), "D39")
-    plan, install = found[: found.index("&&")], found[found.index("&&") + 1 :]
+    values = words(replace(BARE, dists=dists), "D39")
+    plan, install = values[: values.index("&&")], values[values.index("&&") + 1 :]
     assert plan[:2] == ["gpuenv", "plan"]
     assert plan[2:6] == ["--python", "3.12", "--manager", manager]
     assert install[-2:] == ["-r", plan[-1]]
     assert PYTHON.path in install
     only_user = replace(BARE, foreign_torch=(("/u/torch", "user-only"),), dists=dists)
-    assert words(only_user, "D38") == found
+    assert words(only_user, "D38") == values
 
 
 def test_the_systems_python_gets_an_environment() -> None:
@@ -128,9 +128,9 @@ def test_a_driver_is_installed_as_the_distribution_does_it_or_by_hand(
         pci=(PciDevice("10de", "27b8", "030000"),),
         distribution=distribution,
     )
-    found = told(lacking, "D03")
-    assert (found.verdict, found.command) == ("problem", command)
-    assert found.fix
+    verdict = told(lacking, "D03")
+    assert (verdict.verdict, verdict.command) == ("problem", command)
+    assert verdict.fix
 
 
 def test_a_module_is_built_anew_with_apt_on_debians_kin_alone() -> None:
@@ -164,9 +164,9 @@ TWO = replace(WITH_TORCH, dists=(STALE, *WITH_TORCH.dists))
 
 
 def test_a_torch_over_another_is_told_as_that() -> None:
-    found = told(TWO, "D44")
-    assert found.verdict == "problem"
-    assert "2.4.0+cu121, 2.7.1+cu126" in str(found.cause)
+    verdict = told(TWO, "D44")
+    assert verdict.verdict == "problem"
+    assert "2.4.0+cu121, 2.7.1+cu126" in str(verdict.cause)
     assert told(TWO, "D30").verdict != "problem"  # which the torch that is there asks for nothing of
     diagnosis = diagnose(TWO, load_knowledge(), matrices.load("checks"))
     repair = what_repairs(diagnosis, TWO)

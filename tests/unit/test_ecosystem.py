@@ -87,8 +87,8 @@ def test_what_is_not_known_is_not_told() -> None:
 def test_a_contradiction_between_rows_is_found(kind: str, change: dict[str, object], message: str) -> None:
     rows = [dict(row) for row in ROWS]
     next(row for row in rows if row["kind"] == kind).update(change)
-    found = check_matrices({"ecosystem": rows})
-    assert any(message in fault.message for fault in found)
+    faults = check_matrices({"ecosystem": rows})
+    assert any(message in fault.message for fault in faults)
     assert not check_matrices({"ecosystem": ROWS})
 
 

@@ -57,15 +57,15 @@ def test_a_host_that_answered_is_done_whatever_it_answered() -> None:
 
 
 def test_a_host_without_an_answer_failed_in_ansibles_words_and_those_of_its_python() -> None:
-    told = parse_event(
+    result = parse_event(
         event("runner_on_failed", msg="MODULE FAILURE", module_stderr="a\nNo module named 'json'\n")
     )
-    assert told == HostResult("gpu1", "failed", None, "MODULE FAILURE\na\nNo module named 'json'")
+    assert result == HostResult("gpu1", "failed", None, "MODULE FAILURE\na\nNo module named 'json'")
 
 
 def test_an_unreachable_host_is_told_apart() -> None:
-    told = parse_event(event("runner_on_unreachable", msg="Failed to connect: \x1b[31mConnection refused"))
-    assert told == HostResult("gpu1", "unreachable", None, "Failed to connect: Connection refused")
+    result = parse_event(event("runner_on_unreachable", msg="Failed to connect: \x1b[31mConnection refused"))
+    assert result == HostResult("gpu1", "unreachable", None, "Failed to connect: Connection refused")
 
 
 @pytest.mark.parametrize("name", ["runner_on_skipped", "playbook_on_start", "verbose"])

@@ -103,7 +103,9 @@ def _names(draw: st.DrawFn) -> tuple[str, set[str]]:
             last = first + draw(st.integers(0, 5))
             ends = f"{first:0{width}}-{last:0{width}}" if last > first else f"{first:0{width}}"
             width = len(ends.partition("-")[0])
-            pieces.append((f"[{ends},77]", [f"{one:0{width}}" for one in range(first, last + 1)] + ["77"]))
+            pieces.append(
+                (f"[{ends},77]", [f"{number:0{width}}" for number in range(first, last + 1)] + ["77"])
+            )
             pieces.append(("e", ["e"]))
     text = "".join(piece for piece, _ in pieces)
     return text, {"".join(parts) for parts in product(*(ways for _, ways in pieces))}
@@ -116,12 +118,12 @@ def test_a_host_list_means_just_the_hosts_that_it_stands_for(
     patterns = parse_limit(",".join(text for text, _ in listed))
     meant = set[str]().union(*(names for _, names in listed))
     for name in meant | other[1]:
-        assert any(one.fits(name) for one in patterns) == (name in meant)
+        assert any(pattern.fits(name) for pattern in patterns) == (name in meant)
 
 
 def test_patterns_and_padded_numbers() -> None:
     def fitting(limit: str, *names: str) -> list[str]:
-        return [name for name in names if any(one.fits(name) for one in parse_limit(limit))]
+        return [name for name in names if any(pattern.fits(name) for pattern in parse_limit(limit))]
 
     assert fitting("gpu*,n?", "gpu", "gpu12", "n1", "n12", "xgpu") == ["gpu", "gpu12", "n1"]
     assert fitting("n[001-012]", "n1", "n001", "n012", "n0012", "n013") == ["n001", "n012"]
@@ -147,8 +149,8 @@ def test_any_text_is_a_limit_or_refused(text: str) -> None:
         patterns = parse_limit(text)
     except ValueError:
         return
-    for one in patterns:
-        one.fits("gpu01")
+    for pattern in patterns:
+        pattern.fits("gpu01")
 
 
 # the script
@@ -187,8 +189,10 @@ def test_each_node_finds_its_group() -> None:
         SlurmGroup(("gpu1", "gpu2.lab"), "-cu126", "old", {"a": 1}),
         SlurmGroup(("n-1",), "-cu130", "new", {"a": 2}),
     )
-    asked = "for host in gpu1 gpu2.lab n-1 gpu2xlab gpu3; do group_of $host; done; suffix_of 1; suffix_of 2;"
-    assert called(text, f"{asked} request 2").split() == [
+    requested = (
+        "for host in gpu1 gpu2.lab n-1 gpu2xlab gpu3; do group_of $host; done; suffix_of 1; suffix_of 2;"
+    )
+    assert called(text, f"{requested} request 2").split() == [
         "1",
         "1",
         "2",
@@ -245,7 +249,7 @@ def test_an_answer_in_words() -> None:
     ):
         assert words({**answer, "report": changed}) == ([f"gpu1: {line}" for line in said], False)
     failed = {"ok": False, "error": {"message": "no luck", "because": ["a", "b"]}, "log": "one\ntwo"}
-    assert words(failed) == ([f"gpu1: {one}" for one in ("one", "two", "error: no luck", "a", "b")], False)
+    assert words(failed) == ([f"gpu1: {item}" for item in ("one", "two", "error: no luck", "a", "b")], False)
     assert words({"ok": True, "state": "made", "environment": "/e"}) == (["gpu1: made: /e"], True)
 
 

@@ -50,14 +50,14 @@ def of(*specs: str, platform: Platform = "linux-64") -> EnvironmentFile:
 
 
 def test_a_file_is_read_in_its_parts() -> None:
-    found = parsed(PAPER)
-    assert found.stack == ("torch==1.13.*", "torchvision==0.14.1")
-    assert found.specs == ("numpy<1.24", "conda-forge::scikit-learn")
-    assert found.pip == ("timm==0.6.12", "einops>=0.6")
-    assert found.channels == ("pytorch", "nvidia")
-    assert (found.python, found.cuda) == ("==3.9.*", "11.7")
-    assert len(found.warnings) == 1
-    assert "--extra-index-url" in found.warnings[0]
+    file = parsed(PAPER)
+    assert file.stack == ("torch==1.13.*", "torchvision==0.14.1")
+    assert file.specs == ("numpy<1.24", "conda-forge::scikit-learn")
+    assert file.pip == ("timm==0.6.12", "einops>=0.6")
+    assert file.channels == ("pytorch", "nvidia")
+    assert (file.python, file.cuda) == ("==3.9.*", "11.7")
+    assert len(file.warnings) == 1
+    assert "--extra-index-url" in file.warnings[0]
 
 
 def test_keys_that_are_not_read_are_kept_and_the_prefix_is_not() -> None:
@@ -109,17 +109,17 @@ CUDA = (
 
 @pytest.mark.parametrize(("specs", "cuda"), CUDA)
 def test_what_chooses_torchs_build_is_a_wish_and_no_package(specs: tuple[str, ...], cuda: str | None) -> None:
-    found = of(*specs)
-    assert found.cuda == cuda
-    assert found.specs == ()
-    assert found.warnings == ()
+    file = of(*specs)
+    assert file.cuda == cuda
+    assert file.specs == ()
+    assert file.warnings == ()
 
 
 @pytest.mark.parametrize("spec", ["cuda-version=12", "cudatoolkit>=11", "cuda-version>=11.8,<12"])
 def test_a_range_of_cuda_releases_is_told_and_passed_over(spec: str) -> None:
-    found = of(spec)
-    assert found.cuda is None
-    assert spec in found.warnings[0]
+    file = of(spec)
+    assert file.cuda is None
+    assert spec in file.warnings[0]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_python_is_a_specifier(spec: str, python: str | None) -> None:
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_a_line_with_a_selector_counts_on_its_platforms(platform: Platform) -> None:
-    found = of(
+    file = of(
         "always",
         "linux  # [linux]",
         "x86  # [linux and x86_64]",
@@ -156,7 +156,7 @@ def test_a_line_with_a_selector_counts_on_its_platforms(platform: Platform) -> N
         "linux-aarch64": {"always", "linux", "not-win", "either", "note"},
         "win-64": {"always", "win", "either", "note"},
     }
-    assert set(found.specs) == wanted[platform]
+    assert set(file.specs) == wanted[platform]
 
 
 def test_selectors_hold_in_the_pip_part_too() -> None:
@@ -166,9 +166,9 @@ def test_selectors_hold_in_the_pip_part_too() -> None:
 
 
 def test_an_odd_selector_keeps_the_line_and_is_told() -> None:
-    found = of("dataclasses  # [py<37]")
-    assert found.specs == ("dataclasses",)
-    assert "py<37" in found.warnings[0]
+    file = of("dataclasses  # [py<37]")
+    assert file.specs == ("dataclasses",)
+    assert "py<37" in file.warnings[0]
 
 
 @given(st.text(max_size=30), st.sampled_from(PLATFORMS))
@@ -258,15 +258,15 @@ YAML_LIKE = st.text(st.sampled_from("ab1: -[]{}&*!|>'\"#%@,?\n\t<"), max_size=60
 @given(st.text(max_size=60) | YAML_LIKE | YAML_LIKE.map(lambda text: f"dependencies:\n  - {text}\n"))
 def test_any_text_is_a_request_or_a_value_error(text: str) -> None:
     try:
-        found = parsed(text)
+        file = parsed(text)
     except ValueError:
         return
-    assert isinstance(found, EnvironmentFile)
+    assert isinstance(file, EnvironmentFile)
 
 
 @given(
     st.lists(st.text(max_size=20) | LEAVES, max_size=4),
-    st.recursive(LEAVES, lambda one: st.lists(one, max_size=3)),
+    st.recursive(LEAVES, lambda strategy: st.lists(strategy, max_size=3)),
 )
 def test_any_document_is_a_request_or_a_value_error(dependencies: list[Any], more: Any) -> None:
     text = json.dumps({"dependencies": dependencies, "more": more})

@@ -32,7 +32,9 @@ from gpuenv.resolution.target import choose_target
 
 H100 = gpu_machine("535.104.05", "NVIDIA H100")
 MIRRORS = tuple(parse_mirror(row) for row in matrices.load("mirrors"))
-HOSTS = {host for one in MIRRORS if one.kind != "official" for host in (*one.hosts, *one.intranet)}
+HOSTS = {
+    host for mirror in MIRRORS if mirror.kind != "official" for host in (*mirror.hosts, *mirror.intranet)
+}
 
 
 def read(made: Plan) -> dict[str, Any]:
@@ -161,12 +163,15 @@ MACHINES = (
     gpu_machine("550.54.14", "NVIDIA GH200", platform="linux-aarch64"),
     machine({}),
 )
-SOURCES = [(channel, one) for one in MACHINES for channel in ("conda-forge", "pytorch")]
+SOURCES = [(channel, item) for item in MACHINES for channel in ("conda-forge", "pytorch")]
 KNOWN = {(row["channel"], row["platform"]) for row in matrices.load("conda")}
 SERVED = [
-    (channel, one)
-    for channel, one in SOURCES
-    if (channel, {"windows": "win-64"}.get(one.system.os, f"linux-{one.system.arch}").replace("x86_64", "64"))
+    (channel, item)
+    for channel, item in SOURCES
+    if (
+        channel,
+        {"windows": "win-64"}.get(item.system.os, f"linux-{item.system.arch}").replace("x86_64", "64"),
+    )
     in KNOWN
 ]
 
@@ -206,7 +211,7 @@ def test_no_prefix_and_no_nodefaults() -> None:
 
 @pytest.mark.parametrize("name", ["tuna", "nju", "aliyun"])
 def test_no_mirror_stands_in_it(name: str) -> None:
-    mirror = next(one for one in MIRRORS if one.name == name)
+    mirror = next(item for item in MIRRORS if item.name == name)
     simple = mirror.pypi.simple if mirror.pypi else None
     links = tuple(
         f"{mirror.torch.of_variant('cu126')}/{project}/"
@@ -214,7 +219,8 @@ def test_no_mirror_stands_in_it(name: str) -> None:
         if mirror.torch
     )
     packages = tuple(
-        replace(one, index=links[0].rpartition("/torch/")[0]) if links else one for one in plan().packages
+        replace(package, index=links[0].rpartition("/torch/")[0]) if links else package
+        for package in plan().packages
     )
     made = of_wheels(sources=Sources(simple, (), links), packages=packages)
     channels = (
@@ -253,8 +259,9 @@ KEPT = st.recursive(
     | st.booleans()
     | st.integers()
     | st.text(st.characters(codec="utf-8", exclude_categories=["C"])),
-    lambda one: (
-        st.lists(one, max_size=3) | st.dictionaries(st.text("abc #:\"'", min_size=1), one, max_size=3)
+    lambda strategy: (
+        st.lists(strategy, max_size=3)
+        | st.dictionaries(st.text("abc #:\"'", min_size=1), strategy, max_size=3)
     ),
     max_leaves=6,
 )

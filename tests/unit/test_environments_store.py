@@ -86,9 +86,9 @@ def test_the_store_is_the_users_data_directory_unless_told() -> None:
 @given(st.text(max_size=120))
 def test_any_text_is_a_place_below_the_store_a_path_or_bad_usage(name: str) -> None:
     try:
-        place = find_place(name, ENVIRON)
+        environment = find_place(name, ENVIRON)
     except UsageError:
         return
     if not (name.startswith((".", "~")) or os.sep in name):
-        assert place.path.parent == Path("/data/envs")
-        assert not place.path.name.startswith((".", "-"))
+        assert environment.path.parent == Path("/data/envs")
+        assert not environment.path.name.startswith((".", "-"))

@@ -25,7 +25,7 @@ TESTS = Path(__file__).parents[1]
 LOGS = TESTS / "logs"
 ROWS = matrices.load("signatures")
 SIGNATURES = load_signatures()
-PATTERNS = [pattern for one in SIGNATURES for pattern in (*one.patterns, *one.unless)]
+PATTERNS = [pattern for signature in SIGNATURES for pattern in (*signature.patterns, *signature.unless)]
 EXPECTED: dict[str, dict[str, list[str]]] = json.loads((LOGS / "expected.json").read_text())
 SEEDS = [json.loads(line) for line in (TESTS / "fixtures" / "seed_errors.jsonl").read_text().splitlines()]
 NO_KERNELS = """\
@@ -110,8 +110,8 @@ def test_nine_of_ten_logs_get_the_right_cause_and_class_among_the_first_three() 
 
 
 def is_told(text: str, expected: dict[str, list[str]]) -> bool:
-    told = explain(text, SIGNATURES)[:3]
-    return any(match.id in expected["ids"] and match.kind in expected["class"] for match in told)
+    matches = explain(text, SIGNATURES)[:3]
+    return any(match.id in expected["ids"] and match.kind in expected["class"] for match in matches)
 
 
 def read_log(name: str) -> str:
@@ -260,7 +260,7 @@ def test_an_error_anywhere_in_a_huge_log_is_found_at_its_line() -> None:
     noise[7_000] = "RuntimeError: CUDA error: uncorrectable ECC error encountered\n"
     (match,) = explain("".join(noise), SIGNATURES)
     assert match.id == "ecc-uncorrectable"
-    assert [one.number for one in match.lines] == [7_001]
+    assert [item.number for item in match.lines] == [7_001]
 
 
 def test_the_last_pages_count_however_much_in_them_looks_like_an_error() -> None:
@@ -327,9 +327,9 @@ def test_what_a_pattern_matches_has_the_words_that_it_needs(data: st.DataObject)
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_signature_is_told_in_both_languages(language: Any) -> None:
-    for one in load_signatures(language):
-        assert one.cause
-        assert one.fix
+    for signature in load_signatures(language):
+        assert signature.cause
+        assert signature.fix
     assert all((row["detail_en"] is None) == (row["detail_zh"] is None) for row in ROWS)
 
 

@@ -14,7 +14,11 @@ RuntimeError: CUDA error: no kernel image is available for execution on the devi
 ImportError: libGL.so.1: cannot open shared object file: No such file or directory
 """
 HOSTILE = " ".join(
-    word for one in SIGNATURES for pattern in one.patterns for way in pattern.needs[:1] for word in way.words
+    word
+    for signature in SIGNATURES
+    for pattern in signature.patterns
+    for way in pattern.needs[:1]
+    for word in way.words
 )[:117_000]
 
 
@@ -36,7 +40,7 @@ def test_what_was_found_before_the_budget_is_gone_is_told() -> None:
     looks = next(count for count in range(2, 1000) if examine(LOG, SIGNATURES, clock(count)).matches)
     examined = examine(LOG, SIGNATURES, clock(looks))
     assert not examined.whole
-    assert {one.id for one in examined.matches} < {one.id for one in whole}
+    assert {match.id for match in examined.matches} < {match.id for match in whole}
 
 
 def test_without_a_budget_nothing_is_searched() -> None:

@@ -83,8 +83,8 @@ def test_a_solve_that_fails_is_explained() -> None:
 )
 def test_other_errors_stay_as_they_are(error: GpuenvError) -> None:
     before = (error.message, error.because, error.fixes, error.data)
-    told = with_cause(error)
-    assert (told.message, told.because, told.fixes, told.data) == before
+    failure = with_cause(error)
+    assert (failure.message, failure.because, failure.fixes, failure.data) == before
 
 
 json_values = st.recursive(

@@ -27,7 +27,7 @@ def cost(options: list[Option]) -> tuple[int, list[int]]:
 
 @given(OPTIONS)
 def test_no_combination_of_the_options_is_better(options: list[Option]) -> None:
-    chosen = [options[place] for place in fewest_groups(options)]
+    chosen = [options[fewest_group] for fewest_group in fewest_groups(options)]
     covers = (
         list(several)
         for count in range(1, len(options) + 1)
@@ -40,7 +40,7 @@ def test_no_combination_of_the_options_is_better(options: list[Option]) -> None:
 
 @given(OPTIONS)
 def test_the_best_group_is_told_first(options: list[Option]) -> None:
-    ranks = [options[place].rank for place in fewest_groups(options)]
+    ranks = [options[fewest_group].rank for fewest_group in fewest_groups(options)]
     assert ranks == sorted(ranks)
 
 
@@ -51,12 +51,12 @@ def test_without_an_option_there_is_no_group() -> None:
 def test_where_it_takes_too_long_the_best_cover_found_so_far_stands(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    options = [Option(1 << place | 1 << (place + 7) % 20, place % 5) for place in range(20)]
+    options = [Option(1 << position | 1 << (position + 7) % 20, position % 5) for position in range(20)]
     monkeypatch.setattr(module, "_MOST_STEPS", 3)
     chosen = fewest_groups(options)
-    assert union([options[place] for place in chosen]) == union(options)
+    assert union([options[position] for position in chosen]) == union(options)
 
 
 @given(st.integers(0, 2**40))
 def test_bits_are_the_places_of_the_bits(mask: int) -> None:
-    assert sum(1 << place for place in bits(mask)) == mask
+    assert sum(1 << bit for bit in bits(mask)) == mask

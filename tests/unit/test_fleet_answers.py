@@ -81,7 +81,7 @@ def test_the_fingerprint_is_of_what_is_decided_and_not_of_where_it_is_from() -> 
         made.plan,
         cpu_plan(),
     ]
-    assert len({fingerprint(one) for one in (made, *others)}) == len(others) + 1
+    assert len({fingerprint(item) for item in (made, *others)}) == len(others) + 1
 
 
 def test_verify_is_asked_for_with_its_options() -> None:
@@ -115,11 +115,11 @@ def verified(**changed: Any) -> dict[str, Any]:
 
 
 def test_what_a_machine_proved_is_held_against_its_plan() -> None:
-    found = parse_verified(verified(), locked(), H100)
-    assert isinstance(found, NodeVerified)
-    assert found.ok
-    assert found.data["environment"] == "/e"
-    assert [test["id"] for test in found.data["devices"][0]["tests"]] == ["matmul", "architectures"]
+    result = parse_verified(verified(), locked(), H100)
+    assert isinstance(result, NodeVerified)
+    assert result.ok
+    assert result.data["environment"] == "/e"
+    assert [test["id"] for test in result.data["devices"][0]["tests"]] == ["matmul", "architectures"]
     other = parse_verified(verified(), replace(plan(), packages=cpu_plan().packages, variant="cpu"), H100)
     assert isinstance(other, NodeVerified)
     assert not other.ok
@@ -135,10 +135,10 @@ def test_what_a_machine_proved_is_held_against_its_plan() -> None:
     ],
 )  # fmt: skip
 def test_what_did_not_end_well_is_not_proven(ended: dict[str, Any], report: object, said: str) -> None:
-    found = parse_verified(verified(ended={**ENDED, **ended}, report=report), plan(), H100)
-    assert isinstance(found, NodeVerified)
-    assert not found.ok
-    assert said in json.dumps([*found.lines, found.data])
+    result = parse_verified(verified(ended={**ENDED, **ended}, report=report), plan(), H100)
+    assert isinstance(result, NodeVerified)
+    assert not result.ok
+    assert said in json.dumps([*result.lines, result.data])
 
 
 def test_what_was_made_is_told() -> None:
@@ -148,17 +148,17 @@ def test_what_was_made_is_told() -> None:
 
 def test_a_failure_keeps_its_code_and_is_printable() -> None:
     error = {"code": "install-failed", "message": "`pip\x1b[2J` failed (1)", "because": ["/log\n\ud800"]}
-    found = parse_created(answer(ok=False, error=error, log="\x1b[31mred\x1b[0m\r\n50%\r100%\nno"))
-    assert isinstance(found, NodeFailure)
-    assert (found.code, found.log) == ("install-failed", "red\n100%\nno")
-    assert found.message.isprintable()
-    assert found.because == ("/log \N{REPLACEMENT CHARACTER}",)
-    found.because[0].encode()
+    result = parse_created(answer(ok=False, error=error, log="\x1b[31mred\x1b[0m\r\n50%\r100%\nno"))
+    assert isinstance(result, NodeFailure)
+    assert (result.code, result.log) == ("install-failed", "red\n100%\nno")
+    assert result.message.isprintable()
+    assert result.because == ("/log \N{REPLACEMENT CHARACTER}",)
+    result.because[0].encode()
 
 
 def test_what_was_told_is_a_machine() -> None:
-    told = {"platform": "linux", "architecture": "x86_64", "environ": {}, "files": {}, "links": {}}
-    machine = parse_detected(answer(told=told))
+    collections = {"platform": "linux", "architecture": "x86_64", "environ": {}, "files": {}, "links": {}}
+    machine = parse_detected(answer(told=collections))
     assert not isinstance(machine, NodeFailure)
     assert machine.without_gpu
 
@@ -175,7 +175,7 @@ def test_what_was_told_is_a_machine() -> None:
     ],
 )  # fmt: skip
 def test_an_answer_that_is_none_is_a_value_error(broken: object) -> None:
-    for parse in (parse_detected, parse_created, lambda one: parse_verified(one, None, None)):
+    for parse in (parse_detected, parse_created, lambda item: parse_verified(item, None, None)):
         with pytest.raises(ValueError, match=r"."):
             parse(broken)
 
@@ -187,6 +187,6 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st
 
 @given(st.sampled_from(["ok", "environment", "report", "ended", "printed", "error", "told", "changed"]), JSON)
 def test_any_answer_is_read_or_a_value_error(field: str, value: Any) -> None:
-    for parse in (parse_detected, parse_created, lambda one: parse_verified(one, plan(), H100)):
+    for parse in (parse_detected, parse_created, lambda item: parse_verified(item, plan(), H100)):
         with suppress(ValueError):
             parse({**verified(), field: value})

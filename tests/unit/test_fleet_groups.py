@@ -47,9 +47,9 @@ def machines(draw: st.DrawFn) -> Machine:
 
 @st.composite
 def fleets(draw: st.DrawFn) -> tuple[list[Machine], list[list[str]]]:
-    found = draw(st.lists(machines(), min_size=1, max_size=5))
+    result = draw(st.lists(machines(), min_size=1, max_size=5))
     subsets = st.lists(st.sampled_from(PYTHONS[1:6]), min_size=1, max_size=4, unique=True)
-    return found, [draw(subsets) for _ in found]
+    return result, [draw(subsets) for _ in result]
 
 
 PLACES = st.sets(st.integers(0, 999), min_size=3, max_size=12)
@@ -58,10 +58,10 @@ PLACES = st.sets(st.integers(0, 999), min_size=3, max_size=12)
 def with_some_cases(question: ResolutionInput, places: set[int]) -> ResolutionInput:
     """Leave few builds to decide between: numbers are drawn, as hypothesis would print builds at length."""
     builds = question.cases
-    chosen = {place % len(builds) for place in places}
+    chosen = {position % len(builds) for position in places}
     # one for the CPU is always there: without any, machines without a GPU hang on the others' builds
-    chosen |= {place for place, build in enumerate(builds) if build.label == "torch 2.6.0+cpu"}
-    return replace(question, cases=tuple(builds[place] for place in sorted(chosen)))
+    chosen |= {position for position, build in enumerate(builds) if build.label == "torch 2.6.0+cpu"}
+    return replace(question, cases=tuple(builds[position] for position in sorted(chosen)))
 
 
 def partitions(items: Sequence[int]) -> Iterator[list[list[int]]]:
@@ -71,25 +71,25 @@ def partitions(items: Sequence[int]) -> Iterator[list[list[int]]]:
     first, *rest = items
     for parts in partitions(rest):
         yield [[first], *parts]
-        for place in range(len(parts)):
-            yield [*parts[:place], [first, *parts[place]], *parts[place + 1 :]]
+        for position in range(len(parts)):
+            yield [*parts[:position], [first, *parts[position]], *parts[position + 1 :]]
 
 
 def by_hand(
-    question: ResolutionInput, found: list[Machine], pythons: list[list[str]]
+    question: ResolutionInput, result: list[Machine], pythons: list[list[str]]
 ) -> tuple[set[int], object]:
     """Decide for every set of the machines; return those that nothing serves and the cost of the best."""
 
     @cache
     def newest(numbers: tuple[int, ...]) -> Version | None:
         shared = set.intersection(*(set(pythons[number]) for number in numbers))
-        target = choose_target(tuple(found[number] for number in numbers), (), cpu=False)
+        target = choose_target(tuple(result[number] for number in numbers), (), cpu=False)
         offers = tuple(PythonOffer(version) for version in sorted(shared))
-        choices = decide(replace(question, target=target, pythons=offers)).choices
-        return choices[0].case.torch if choices else None
+        solutions = decide(replace(question, target=target, pythons=offers)).choices
+        return solutions[0].case.torch if solutions else None
 
-    everyone = range(len(found))
-    sets = (numbers for size in range(1, len(found) + 1) for numbers in combinations(everyone, size))
+    everyone = range(len(result))
+    sets = (numbers for size in range(1, len(result) + 1) for numbers in combinations(everyone, size))
     # beside others, as a machine without a GPU may have no CPU build and yet run theirs
     served = sorted({number for numbers in sets if newest(numbers) for number in numbers})
     costs = []
@@ -106,8 +106,8 @@ def _worse(cost: tuple[int, list[tuple[int, ...]]]) -> object:
     return count, [tuple(-part for part in torch) for torch in torches]
 
 
-def outcome(parted: Split, kinds: tuple[MachineClass, ...]) -> tuple[set[int], object]:
-    unserved = {number for place in bits(parted.unserved) for number in kinds[place].numbers}
+def outcome(parted: Split, machine_classes: tuple[MachineClass, ...]) -> tuple[set[int], object]:
+    unserved = {number for bit in bits(parted.unserved) for number in machine_classes[bit].numbers}
     torches = sorted(group.choice.case.torch.release for group in parted.groups)
     return unserved, (len(torches), torches)
 
@@ -127,11 +127,11 @@ def test_no_other_way_to_part_the_machines_is_better(
     fleet: tuple[list[Machine], list[list[str]]], places: set[int]
 ) -> None:
     """Fewer groups, or, where all have GPUs, as many of which the oldest torch is newer."""
-    found, pythons = fleet
+    result, pythons = fleet
     question = with_some_cases(everything("torch"), places)
-    kinds, asker = fleet_of(found, question, pythons)
-    parted, best = outcome(split(kinds, asker), kinds), by_hand(question, found, pythons)
-    if any(one.without_gpu for one in found):
+    kinds, asker = fleet_of(result, question, pythons)
+    parted, best = outcome(split(kinds, asker), kinds), by_hand(question, result, pythons)
+    if any(item.without_gpu for item in result):
         parted, best = number_alone(parted), number_alone(best)
     assert parted == best  # names alone: what pytest prints of questions takes minutes
 
@@ -140,15 +140,15 @@ def test_no_other_way_to_part_the_machines_is_better(
 @given(st.lists(machines(), min_size=1, max_size=4), PLACES)
 def test_it_holds_for_companions_with_code_of_their_own(found: list[Machine], places: set[int]) -> None:
     question = with_some_cases(everything("torch", "xformers"), places)
-    same = [machine_with(one, "2.35") for one in found]  # the shelf of `everything` is that of one glibc
+    same = [machine_with(item, "2.35") for item in found]  # the shelf of `everything` is that of one glibc
     pythons = [list(PYTHONS)] * len(same)
     kinds, asker = fleet_of(same, question, pythons)
     parted, best = outcome(split(kinds, asker), kinds), by_hand(question, same, pythons)
     assert parted == best
 
 
-def machine_with(one: Machine, glibc: str) -> Machine:
-    return replace(one, system=replace(one.system, libc_version=glibc))
+def machine_with(item: Machine, glibc: str) -> Machine:
+    return replace(item, system=replace(item.system, libc_version=glibc))
 
 
 @examples(2, 12)
@@ -159,12 +159,12 @@ def test_every_group_is_decided_for_all_its_machines_together(found: list[Machin
     parted = split(kinds, asker)
     numbers: list[int] = []
     for group in parted.groups:
-        members = [number for place in bits(group.mask) for number in kinds[place].numbers]
+        members = [number for bit in bits(group.mask) for number in kinds[bit].numbers]
         together = Asked(tuple(found[number] for number in sorted(members)), ("torch",))
-        labels = [choice.case.label for choice in decide(together.question()).choices]
+        labels = [solution.case.label for solution in decide(together.question()).choices]
         assert group.choice.case.label == labels[0]
         numbers += members
-    unserved = [number for place in bits(parted.unserved) for number in kinds[place].numbers]
+    unserved = [number for bit in bits(parted.unserved) for number in kinds[bit].numbers]
     assert sorted(numbers + unserved) == list(range(len(found)))
     for number in unserved:
         alone = decide(Asked((found[number],), ("torch",)).question())
@@ -177,21 +177,23 @@ def test_machines_of_one_kind_have_the_same_choices(pair: list[Machine]) -> None
     question = everything("torch")
     if len(equivalence_classes(members_of(pair), question)) > 1:
         return
-    one, other = (decide(replace(question, target=choose_target((each,), (), cpu=False))) for each in pair)
-    assert [(choice.case, choice.python) for choice in one.choices] == [
-        (choice.case, choice.python) for choice in other.choices
+    decision, other = (
+        decide(replace(question, target=choose_target((each,), (), cpu=False))) for each in pair
+    )
+    assert [(solution.case, solution.python) for solution in decision.choices] == [
+        (solution.case, solution.python) for solution in other.choices
     ]
 
 
 def test_what_differs_in_nothing_that_a_rule_reads_is_one_kind() -> None:
     """The names of GPUs, their number beyond two and the patch release of a driver are nothing to a rule."""
-    found = [
+    values = [
         gpu_machine("535.104.05", "A100"),
         gpu_machine("535.183.01", "NVIDIA A100-SXM4-80GB"),
         gpu_machine("535.104.05", "A100", container="docker"),
         *(gpu_machine("535.104.05", *["A100"] * count) for count in (2, 4, 8)),
     ]
-    kinds, _ = fleet_of(found, everything("torch"))
+    kinds, _ = fleet_of(values, everything("torch"))
     assert [kind.numbers for kind in kinds] == [(0, 1, 2), (3, 4, 5)]
 
 
@@ -229,30 +231,30 @@ def test_an_old_system_without_a_gpu_does_not_keep_the_others_from_a_newer_torch
 
 
 def test_nothing_is_served_where_nothing_is_listed() -> None:
-    found = [plain(driver, "NVIDIA H100") for driver in DRIVERS]
-    question = Asked((found[-1],), ("torch==99",), published=Published()).question()
-    kinds, asker = fleet_of(found, question)
+    values = [plain(driver, "NVIDIA H100") for driver in DRIVERS]
+    question = Asked((values[-1],), ("torch==99",), published=Published()).question()
+    kinds, asker = fleet_of(values, question)
     parted = split(kinds, asker)
     assert parted.groups == ()
     assert list(bits(parted.unserved)) == list(range(len(kinds)))
 
 
 def test_machines_without_a_python_in_common_are_apart() -> None:
-    found = [gpu_machine("535.183.01", "NVIDIA H100")] * 2
-    kinds, asker = fleet_of(found, everything(), [["3.10"], ["3.12"]])
+    values = [gpu_machine("535.183.01", "NVIDIA H100")] * 2
+    kinds, asker = fleet_of(values, everything(), [["3.10"], ["3.12"]])
     parted = split(kinds, asker)
     assert sorted(group.choice.python.short for group in parted.groups) == ["3.10", "3.12"]
 
 
 def test_a_fleet_of_all_gpus_of_the_table_is_served_but_for_those_that_no_build_is_for() -> None:
     names = table_gpus()
-    found = [plain("580.95.05", name) for name in names]
-    kinds, asker = fleet_of(found, everything("torch"))
+    values = [plain("580.95.05", name) for name in names]
+    kinds, asker = fleet_of(values, everything("torch"))
     parted = split(kinds, asker)
-    places = [place for group in parted.groups for place in bits(group.mask)]
-    held = {number for place in places for number in kinds[place].numbers}
-    for number in set(range(len(found))) - held:
-        alone = decide(Asked((found[number],), ("torch",)).question())
+    places = [bit for group in parted.groups for bit in bits(group.mask)]
+    held = {number for position in places for number in kinds[position].numbers}
+    for number in set(range(len(values))) - held:
+        alone = decide(Asked((values[number],), ("torch",)).question())
         assert len(alone.choices) == 0
     assert len(parted.groups) < 6
 

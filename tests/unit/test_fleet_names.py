@@ -31,7 +31,7 @@ def fleet(*groups: tuple[str, str, str, str]) -> FleetPlan:
         )
         for number, (variant, platform, python, torch) in enumerate(groups)
     )
-    return FleetPlan(tuple(FleetMachine(f"n{one}", "", None) for one in range(len(groups))), made, ())
+    return FleetPlan(tuple(FleetMachine(f"n{number}", "", None) for number in range(len(groups))), made, ())
 
 
 @given(st.lists(st.text(max_size=300), unique=True, max_size=20))

@@ -75,12 +75,12 @@ def test_builds_run_where_no_such_rule_of_the_decision_rejects_them(
         for judged in decision.rejected
         if {failure.rule for failure in judged.failures} & JUDGED_HERE
     }
-    for choice in decision.choices:
-        assert choice.case.row is not None
-        assert runs_on(choice.case.row, question.target, KNOWLEDGE) is (choice.case.cuda is not None)
-    for found in KNOWLEDGE.builds_of(question.target.platform):
-        if runs_on(found, question.target, KNOWLEDGE):
-            assert (found.torch, found.variant, found.index) not in rejected
+    for solution in decision.choices:
+        assert solution.case.row is not None
+        assert runs_on(solution.case.row, question.target, KNOWLEDGE) is (solution.case.cuda is not None)
+    for torch_build in KNOWLEDGE.builds_of(question.target.platform):
+        if runs_on(torch_build, question.target, KNOWLEDGE):
+            assert (torch_build.torch, torch_build.variant, torch_build.index) not in rejected
     assert decision.choices
 
 
@@ -98,7 +98,7 @@ def test_the_glibc_counts() -> None:
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_from_the_branch_told_on_every_driver_compiles_ptx(system: DriverOs) -> None:
     """The page compares with one number: below it no branch may be native, above it all must be."""
-    for cuda in {found.cuda for found in KNOWLEDGE.builds if found.cuda}:
+    for cuda in {torch_build.cuda for torch_build in KNOWLEDGE.builds if torch_build.cuda}:
         need = driver_need(cuda, system, KNOWLEDGE)
         assert need is not None
         assert need.least == getattr(driver.least_driver(cuda, system, KNOWLEDGE), "version", None)
@@ -110,7 +110,7 @@ def test_from_the_branch_told_on_every_driver_compiles_ptx(system: DriverOs) -> 
 
 def test_every_compute_capability_stands_in_one_generation() -> None:
     generations = find_generations(KNOWLEDGE)
-    listed = [one for item in generations for one in (*item.capabilities, *item.integrated)]
+    listed = [capability for item in generations for capability in (*item.capabilities, *item.integrated)]
     assert sorted(listed) == sorted(KNOWLEDGE.generations)
     names = [item.name for item in generations]
     assert names[names.index("Kepler") :] == [
@@ -126,11 +126,11 @@ def test_integrated_devices_stand_apart() -> None:
 
 
 def test_what_covers_natively_is_machine_code_by_the_rule() -> None:
-    for found in KNOWLEDGE.builds:
-        if found.cuda and found.torch.major > 1 and found.index == "pypi":
+    for torch_build in KNOWLEDGE.builds:
+        if torch_build.cuda and torch_build.torch.major > 1 and torch_build.index == "pypi":
             for capability in KNOWLEDGE.generations:
                 code = any(
-                    kernels.runs_machine_code(one, capability, found.cuda, KNOWLEDGE)
-                    for one in found.architectures
+                    kernels.runs_machine_code(architecture, capability, torch_build.cuda, KNOWLEDGE)
+                    for architecture in torch_build.architectures
                 )
-                assert code or cover(found, capability, KNOWLEDGE) != "native"
+                assert code or cover(torch_build, capability, KNOWLEDGE) != "native"

@@ -129,7 +129,7 @@ def test_no_name_of_an_image_holds_more_than_a_name(text: str) -> None:
 
 def test_ptx_needs_the_driver_of_the_release_itself() -> None:
     target = choose_target((gpu_machine("580.65.06", "NVIDIA H100"),), (), cpu=False)
-    native, ptx = (tuple(map(parse_architecture, one)) for one in (("sm_90",), ("sm_80", "compute_80")))
+    native, ptx = (tuple(map(parse_architecture, item)) for item in (("sm_90",), ("sm_80", "compute_80")))
     assert str(least_driver(native, CU126, target, KNOWLEDGE)) == "525.60.13"
     assert str(least_driver(ptx, CU126, target, KNOWLEDGE)) == "560.35.05"
 

@@ -81,17 +81,17 @@ def test_the_same_name_in_two_folders_is_two_files() -> None:
     ],
 )
 def test_a_name_that_is_no_wheels_is_reported(name: str) -> None:
-    found = select_wheels([Link(f"https://example.com/{name}", name)], TORCH, PAGE)
-    assert found.files == ()
-    assert found.unparsed == ((name,) if name != "torch.whl" else ())
+    files = select_wheels([Link(f"https://example.com/{name}", name)], TORCH, PAGE)
+    assert files.files == ()
+    assert files.unparsed == ((name,) if name != "torch.whl" else ())
 
 
 @pytest.mark.parametrize(
     "name", ["torch-2.0.tar.gz", "torchvision-1-what.whl", "torch-2.0.whl.metadata", "torch-2.0.zip", "torch"]
 )
 def test_other_files_are_passed_over(name: str) -> None:
-    found = select_wheels([Link(f"https://example.com/{name}", name)], TORCH, PAGE)
-    assert (found.files, found.unparsed) == ((), ())
+    files = select_wheels([Link(f"https://example.com/{name}", name)], TORCH, PAGE)
+    assert (files.files, files.unparsed) == ((), ())
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
@@ -100,8 +100,8 @@ def test_any_name_is_a_file_or_reported(start: str, end: str) -> None:
         Link("https://example.com/x", f"torch-{start}{end}.whl"),
         Link("x", f"torch-{start}-py3-none-{end}.whl"),
     ]
-    found = select_wheels(links, TORCH, PAGE)
-    assert len(found.files) + len(found.unparsed) <= 2
+    files = select_wheels(links, TORCH, PAGE)
+    assert len(files.files) + len(files.unparsed) <= 2
 
 
 @pytest.mark.parametrize(

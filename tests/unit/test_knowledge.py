@@ -23,8 +23,8 @@ NAMES = [gpu["name"] for gpu in KNOWLEDGE.gpu_rows]
 
 
 def capability(name: str) -> str | None:
-    found = KNOWLEDGE.capability_by_name(name)
-    return str(found.capability) if found else None
+    fact = KNOWLEDGE.capability_by_name(name)
+    return str(fact.capability) if fact else None
 
 
 # builds
@@ -36,16 +36,16 @@ def test_every_build_is_found_by_its_own_key() -> None:
 
 
 def test_a_build_of_the_other_kind_of_index_stands_in() -> None:
-    found = KNOWLEDGE.find_build(Version("2.14.1"), Variant("cu126"), "linux-64", "pypi")
-    assert found
-    assert found.index == "pytorch"
+    build = KNOWLEDGE.find_build(Version("2.14.1"), Variant("cu126"), "linux-64", "pypi")
+    assert build
+    assert build.index == "pytorch"
 
 
 def test_a_local_version_and_a_post_release_find_their_release() -> None:
     for text in ("1.0.1.post2", "1.0.1+cu90", "1.0.1"):
-        found = KNOWLEDGE.find_build(Version(text), Variant("cu90"), "linux-64", "pytorch")
-        assert found
-        assert found.torch == Version("1.0.1")
+        build = KNOWLEDGE.find_build(Version(text), Variant("cu90"), "linux-64", "pytorch")
+        assert build
+        assert build.torch == Version("1.0.1")
 
 
 @pytest.mark.parametrize("text", ["2.15.0rc1", "2.15.0.dev20261101", "9.9", "0.4.1"])
@@ -91,10 +91,10 @@ def test_builds_of_a_platform_are_all_of_it() -> None:
     ],
 )
 def test_the_floor_of_a_release_is_its_strictest(cuda: tuple[int, int], os: str, floor: str) -> None:
-    found = KNOWLEDGE.release_floor(CudaVersion(*cuda), os)  # type: ignore[arg-type]
-    assert found
-    assert found.version == Version(floor)
-    assert found.source
+    driver_floor = KNOWLEDGE.release_floor(CudaVersion(*cuda), os)  # type: ignore[arg-type]
+    assert driver_floor
+    assert driver_floor.version == Version(floor)
+    assert driver_floor.source
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_the_floor_of_a_release_is_its_strictest(cuda: tuple[int, int], os: str,
     ],
 )
 def test_the_floor_of_a_family_is_the_published_one(major: int, os: str, floor: str) -> None:
-    found = KNOWLEDGE.family_floor(major, os)  # type: ignore[arg-type]
-    assert found
-    assert found.version == Version(floor)
+    driver_floor = KNOWLEDGE.family_floor(major, os)  # type: ignore[arg-type]
+    assert driver_floor
+    assert driver_floor.version == Version(floor)
 
 
 def test_before_cuda_11_there_was_no_family() -> None:
@@ -147,9 +147,9 @@ def test_a_newer_driver_never_supports_less(one: int, other: int) -> None:
     [("3.7", "Kepler", 470), ("7.0", "Volta", 580), ("8.6", "Ampere", None), ("12.0", "Blackwell", None)],
 )
 def test_a_capability_belongs_to_a_generation(text: str, name: str, last: int | None) -> None:
-    found = KNOWLEDGE.architecture_of(parse_compute_capability(text))
-    assert found
-    assert (found.name, found.last_driver_branch) == (name, last)
+    support = KNOWLEDGE.architecture_of(parse_compute_capability(text))
+    assert support
+    assert (support.name, support.last_driver_branch) == (name, last)
 
 
 @pytest.mark.parametrize(
@@ -242,10 +242,10 @@ def test_every_name_that_a_driver_prints_is_known_in_any_case_with_and_without_t
 
 
 def test_a_name_sold_with_several_capabilities_says_so() -> None:
-    found = KNOWLEDGE.capability_by_name("GeForce GT 730")
-    assert found
-    assert found.ambiguous
-    assert str(found.capability) == "3.5"
+    fact = KNOWLEDGE.capability_by_name("GeForce GT 730")
+    assert fact
+    assert fact.ambiguous
+    assert str(fact.capability) == "3.5"
 
 
 def test_every_name_in_the_table_finds_a_capability_that_the_table_gives_it() -> None:
@@ -259,14 +259,14 @@ def test_every_name_in_the_table_finds_a_capability_that_the_table_gives_it() ->
 @given(st.sampled_from(NAMES), st.integers(1, 6))
 def test_a_shortened_name_finds_a_capability_only_if_all_it_begins_have_it(name: str, count: int) -> None:
     short = " ".join(name.split()[:count])
-    found = KNOWLEDGE.capability_by_name(short)
+    fact = KNOWLEDGE.capability_by_name(short)
     begun = {
         row["compute_capability"]
         for row in KNOWLEDGE.gpu_rows
         if row["preferred"] and f"{row['name']} ".startswith(f"{short} ")
     }
     whole_name = short in NAMES
-    assert found is None or whole_name or {str(found.capability)} == begun
+    assert fact is None or whole_name or {str(fact.capability)} == begun
 
 
 @given(st.text(max_size=40))
@@ -290,18 +290,18 @@ def test_suggestions_hold_what_was_meant(text: str, expected: str) -> None:
 
 @pytest.mark.parametrize("text", ["2208", "0x2208", "0x220810DE", "10de:2208", " 2208\n"])
 def test_a_pci_id_is_read_in_every_spelling(text: str) -> None:
-    found = KNOWLEDGE.capability_by_pci(text)
-    assert found
-    assert found.name == "NVIDIA GeForce RTX 3080 Ti"
+    fact = KNOWLEDGE.capability_by_pci(text)
+    assert fact
+    assert fact.name == "NVIDIA GeForce RTX 3080 Ti"
 
 
 @given(st.text(max_size=12))
 def test_a_pci_id_is_four_hexadecimal_digits_or_refused(text: str) -> None:
     try:
-        found = parse_pci_id(text)
+        value = parse_pci_id(text)
     except ValueError:
         return
-    assert 0 <= int(found, 16) <= 0xFFFF
+    assert 0 <= int(value, 16) <= 0xFFFF
 
 
 @given(st.integers(0, 0xFFFF))
@@ -358,8 +358,8 @@ def test_how_closely_cuda_must_match(project: str, version: str, *, expected: bo
 
 def test_known_bad_conditions_are_specifiers_or_words() -> None:
     row = next(row for row in KNOWLEDGE.known_bad if row.id == "numpy2-windows")
-    (one,) = row.when
-    assert dict(one) == {"torch": SpecifierSet("<2.4.1"), "numpy": SpecifierSet(">=2"), "os": "windows"}
+    (item,) = row.when
+    assert dict(item) == {"torch": SpecifierSet("<2.4.1"), "numpy": SpecifierSet(">=2"), "os": "windows"}
     assert row.constrain == ("numpy<2",)
 
 

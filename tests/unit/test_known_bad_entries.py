@@ -38,10 +38,10 @@ Condition = Mapping[str, str]
 
 def conditions(*judges: str) -> list[Any]:
     return [
-        pytest.param(name, one, id=f"{name}-{number}")
+        pytest.param(name, item, id=f"{name}-{number}")
         for name, row in ROWS.items()
         if row["judge"] in judges
-        for number, one in enumerate(row["when"])
+        for number, item in enumerate(row["when"])
     ]
 
 
@@ -55,14 +55,16 @@ def a_version(wanted: str, *, inside: bool) -> Version | None:
     """The newest of the versions at which the range turns that is inside it, or outside."""
     specifier = SpecifierSet(wanted)
     points = sorted(turning_points(specifier), reverse=True)
-    return next((one for one in points if specifier.contains(one, prereleases=True) is inside), None)
+    return next(
+        (version for version in points if specifier.contains(version, prereleases=True) is inside), None
+    )
 
 
 def situation(condition: Condition, outside: str | None = None) -> Situation | None:
     """A situation where the condition holds but for the fact `outside`; None where that always holds."""
     versions: dict[str, tuple[Version, ...]] = {"torch": (Version("2.9.1"),)}
     words = {"os": "linux", "platform": "linux-64", "manager": "uv"}
-    asked: dict[str, SpecifierSet] = {}
+    specifiers: dict[str, SpecifierSet] = {}
     for name, wanted in condition.items():
         if name in WORDS:
             words[name] = wanted if name != outside else "another"
@@ -75,8 +77,8 @@ def situation(condition: Condition, outside: str | None = None) -> Situation | N
         if name in FACTS:
             versions[name] = (version,)
         else:
-            asked[name.replace("*", "cudnn")] = SpecifierSet(f"=={version}")
-    return Situation(versions, words, asked)
+            specifiers[name.replace("*", "cudnn")] = SpecifierSet(f"=={version}")
+    return Situation(versions, words, specifiers)
 
 
 def found(made: Situation) -> set[str]:
@@ -92,7 +94,7 @@ def test_an_entry_applies_where_its_condition_holds(name: str, condition: Condit
 
 @pytest.mark.parametrize(("name", "condition"), JUDGED_HERE)
 def test_it_does_not_apply_where_one_of_its_facts_is_another(name: str, condition: Condition) -> None:
-    others = [one for one in PARSED[name].when if one != tuple(one)]
+    others = [item for item in PARSED[name].when if item != tuple(item)]
     for fact in condition:
         made = situation(condition, outside=fact)
         if made is not None and len(PARSED[name].when) == 1 and not others:
@@ -126,9 +128,13 @@ def questions(condition: Condition, open_package: bool) -> Iterator[Asked]:
             pinned(name, condition[name], open_package) for name in condition if name not in FACTS | WORDS
         ]
         stack = [f"{name}{condition[name]}" for name in condition if name in STACK and name != "torch"]
-        pythons = [one for one in row["pythons"] if one.startswith("cp3") and not one.endswith("t")]
-        versions = [f"3.{one[3:]}" for one in pythons]
-        offers = [one for one in versions if SpecifierSet(condition.get("python", "")).contains(f"{one}.99")]
+        pythons = [item for item in row["pythons"] if item.startswith("cp3") and not item.endswith("t")]
+        versions = [f"3.{python[3:]}" for python in pythons]
+        offers = [
+            version
+            for version in versions
+            if SpecifierSet(condition.get("python", "")).contains(f"{version}.99")
+        ]
         if not offers:
             continue
         gpu = a_gpu(row, condition)
@@ -144,9 +150,9 @@ def questions(condition: Condition, open_package: bool) -> Iterator[Asked]:
 def a_gpu(row: Mapping[str, Any], condition: Condition) -> str:
     """A compute capability that it is about; one with machine code in the build if there is any."""
     meant = [
-        one for one in ("7.5", "8.0", "9.0") if SpecifierSet(condition.get("capability", "")).contains(one)
+        item for item in ("7.5", "8.0", "9.0") if SpecifierSet(condition.get("capability", "")).contains(item)
     ]
-    built = [one for one in meant if f"sm_{one.replace('.', '')}" in row["architectures"]]
+    built = [item for item in meant if f"sm_{item.replace('.', '')}" in row["architectures"]]
     return next(iter((*built, *meant)))
 
 
@@ -165,7 +171,7 @@ def meets(row: Mapping[str, Any], condition: Condition) -> bool:
         )
         and all(condition[name] == value for name, value in words.items() if name in condition)
         and all(
-            any(SpecifierSet(condition[name]).contains(one) for one in paired(row, name))
+            any(SpecifierSet(condition[name]).contains(item) for item in paired(row, name))
             for name in ("torchvision", "torchaudio", "torchtext", "xformers")
             if name in condition and SpecifierSet(condition[name]) != SpecifierSet("==2.11.0")
         )
@@ -202,11 +208,11 @@ def is_told(name: str, outcome: Outcome) -> bool:
 @pytest.mark.parametrize(("name", "condition"), every(4, JUDGED_HERE))
 def test_a_plan_works_around_it_or_warns_of_it_or_rejects_it(name: str, condition: Condition) -> None:
     outcomes = [
-        decided(one) for one, _ in zip(questions(condition, open_package=False), range(8), strict=False)
+        decided(item) for item, _ in zip(questions(condition, open_package=False), range(8), strict=False)
     ]
     if name in OUT_OF_REACH:
         assert all(outcome.plan is None for outcome in outcomes) or any(
-            is_told(name, one) for one in outcomes
+            is_told(name, outcome) for outcome in outcomes
         )
     else:
         assert any(is_told(name, outcome) for outcome in outcomes)
@@ -221,14 +227,16 @@ def test_a_plan_works_around_it_or_warns_of_it_or_rejects_it(name: str, conditio
 def test_a_plan_constrains_a_package_that_is_asked_for_without_a_version(
     name: str, condition: Condition
 ) -> None:
-    outcome = next(filter(lambda one: one.plan, map(decided, questions(condition, open_package=True))))
+    outcome = next(filter(lambda item: item.plan, map(decided, questions(condition, open_package=True))))
     assert outcome.plan is not None
     constrained = [Requirement(text) for text in outcome.plan.constraints]
     for text in ROWS[name]["constrain"]:
         wanted = Requirement(text)
         (held,) = (item for item in constrained if item.name == wanted.name)
         bad = SpecifierSet(condition[wanted.name])
-        assert not any(held.specifier.contains(one) and bad.contains(one) for one in turning_points(bad))
+        assert not any(
+            held.specifier.contains(version) and bad.contains(version) for version in turning_points(bad)
+        )
 
 
 # by the other rules of a plan
@@ -250,14 +258,14 @@ def builds(condition: Condition) -> list[TorchBuild]:
 
 def gpus(condition: Condition) -> list[str]:
     wanted = SpecifierSet(condition.get("capability", "==7.5"))
-    return [str(one) for one in KNOWLEDGE.generations if wanted.contains(str(one))]
+    return [str(capability) for capability in KNOWLEDGE.generations if wanted.contains(str(capability))]
 
 
 def failing(build: TorchBuild, gpu: str, stated: str = "595.45.04") -> set[str]:
-    case = Candidate(build.torch, build.variant, build.index, build, ())
+    candidate = Candidate(build.torch, build.variant, build.index, build, ())
     target = on(stated, gpu, platform=build.platform)
     rules = (kernels, library, driver)
-    return {failure.rule for rule in rules for failure in rule.check(case, target, KNOWLEDGE)}
+    return {failure.rule for rule in rules for failure in rule.check(candidate, target, KNOWLEDGE)}
 
 
 @pytest.mark.parametrize(("name", "condition"), conditions("kernels", "library"))

@@ -62,7 +62,7 @@ def test_what_is_said_for_all_holds_where_an_environment_says_nothing_else() -> 
     )  # fmt: skip
     assert file.everywhere == LabOptions(mirrors=("nju", "tuna"), python="3.11")
     assert (file.version, file.wheel, file.launcher) == (">=0.1", None, True)
-    assert [dict(one)["name"] for one in file.own_mirrors] == ["lab"]
+    assert [dict(own_mirror)["name"] for own_mirror in file.own_mirrors] == ["lab"]
 
 
 @pytest.mark.parametrize(
@@ -149,25 +149,25 @@ def test_a_name_that_it_does_not_have_is_told_with_the_nearest(tmp_path: Path) -
 
 
 def test_paths_are_those_beside_the_file() -> None:
-    asked = LabOptions(
+    lab_options = LabOptions(
         requirement_files=("r.txt",), environment_file="e.yml", lock="l.toml",
         find_links=("wheels", "/srv/wheels", "https://x.example/"),
     )  # fmt: skip
     folder = Path("/lab")
-    options = with_lab(PlanOptions(), asked, folder)
+    options = with_lab(PlanOptions(), lab_options, folder)
     assert options.requirement_files == (Path("/lab/r.txt"),)
     assert options.environment_file == Path("/lab/e.yml")
     assert options.find_links == (str(Path("/lab/wheels")), "/srv/wheels", "https://x.example/")
-    assert lock_of(PlanOptions(), asked, folder) == Path("/lab/l.toml")
+    assert lock_of(PlanOptions(), lab_options, folder) == Path("/lab/l.toml")
 
 
 def test_what_is_typed_goes_before_what_the_file_says() -> None:
-    asked = LabOptions(
+    lab_options = LabOptions(
         requirements=("torch==2.14.*",), requirement_files=("r.txt",), lock="l.toml", python="3.11",
         mirrors=("nju",), cuda="cu126",
     )  # fmt: skip
     typed = PlanOptions(requirements=("torch==2.15.*",), mirrors=("tuna",), python="3.12")
-    options = with_lab(typed, asked, Path("/lab"))
+    options = with_lab(typed, lab_options, Path("/lab"))
     assert (options.requirements, options.requirement_files) == (("torch==2.15.*",), ())
     assert (options.mirrors, options.python, options.cuda) == (("tuna",), "3.12", "cu126")
-    assert lock_of(typed, asked, Path("/lab")) is None
+    assert lock_of(typed, lab_options, Path("/lab")) is None

@@ -28,7 +28,7 @@ from gpuenv.i18n.foreign_messages import reason_of, said_by_others
 from gpuenv.i18n.messages import install_catalogue, reword, said, tr
 from gpuenv.verification.messages import said_detail
 
-OTHERS = [one for one in LANGUAGES if one != "en"]
+OTHERS = [language for language in LANGUAGES if language != "en"]
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _CODE = re.compile(r"`[^`]*`")
 
@@ -40,7 +40,7 @@ def test_every_text_has_an_id_and_every_id_a_translation() -> None:
     assert sorted(set(texts()) ^ set(english.values())) == []
     assert len(set(english.values())) == len(english)
     assert {
-        name: set(english) ^ set(found) for name, found in catalogues.items() if set(english) ^ set(found)
+        name: set(english) ^ set(value) for name, value in catalogues.items() if set(english) ^ set(value)
     } == {}
     assert sorted(catalogues) == sorted(LANGUAGES)
     assert messages.main(["--check"]) == 0
@@ -67,8 +67,8 @@ def test_a_reworded_text_keeps_its_id_and_a_new_one_gets_an_id_of_its_words() ->
         "no such GPU": "没有这块 GPU",
         "kept": "{count} 个文件",
     }
-    found = messages.new_translations(english, kept, chinese)
-    assert found == {"index-unread": "读不到索引", "cli-no-gpu": "没有这块 GPU", "kept": "{count} 个文件"}
+    value = messages.new_translations(english, kept, chinese)
+    assert value == {"index-unread": "读不到索引", "cli-no-gpu": "没有这块 GPU", "kept": "{count} 个文件"}
     same = {"first": "second", "second": "third"}
     assert messages.new_translations(same, same, {"first": "一", "second": "二"}) == {
         "first": "一",
@@ -259,8 +259,13 @@ def _said_by_the_child() -> Iterator[str]:
         for node in tree.body
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and re.match(r"test_|_low|Bench", node.name)
     ]
-    documented = {ast.get_docstring(node) for one in judged for node in ast.walk(one) if _has_docstring(node)}
-    for node in (node for one in judged for node in ast.walk(one)):
+    documented = {
+        ast.get_docstring(node)
+        for function_def in judged
+        for node in ast.walk(function_def)
+        if _has_docstring(node)
+    }
+    for node in (node for function_def in judged for node in ast.walk(function_def)):
         text = node.value if isinstance(node, ast.Constant) else None
         if isinstance(text, str) and re.search("[a-z]{2} ", text) and text not in documented:
             yield text
@@ -285,7 +290,9 @@ def _untranslated_reasons() -> Iterator[str]:
             if path.parent.name in ("node", "on_disk"):
                 continue
             pieces = call.args[0].values if isinstance(call.args[0], ast.JoinedStr) else [call.args[0]]
-            words = " ".join(str(one.value) for one in pieces if isinstance(one, ast.Constant))
+            words = " ".join(
+                str(expression.value) for expression in pieces if isinstance(expression, ast.Constant)
+            )
             if re.search(r"[a-z]{2,} +[a-zA-Z]", words):
                 yield f"{path.relative_to(SOURCE)}:{node.lineno}: {words}"
 

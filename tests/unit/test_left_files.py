@@ -18,21 +18,27 @@ def read(name: str, text: str) -> RequirementCollector:
 
 
 def asked(name: str, text: str) -> list[tuple[int, str, str | None, str]]:
-    return [(one.line, one.project, one.requirement, one.text) for one in read(name, text).asked]
+    return [
+        (declared.line, declared.project, declared.requirement, declared.text)
+        for declared in read(name, text).asked
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)
 @given(text=TEXTS)
 def test_a_place_holds_what_it_says_and_only_value_errors_are_raised(name: str, text: str) -> None:
     try:
-        found = read(name, text)
+        collector = read(name, text)
     except ValueError:
         return
-    for one in found.asked:
-        assert text[one.start : one.end] == one.text != ""
-        assert one.line == text.count("\n", 0, one.start) + 1
-    assert all(one.end <= other.start for one, other in zip(found.asked, found.asked[1:], strict=False))
-    assert all(warning.isprintable() for warning in found.warnings)
+    for declared in collector.asked:
+        assert text[declared.start : declared.end] == declared.text != ""
+        assert declared.line == text.count("\n", 0, declared.start) + 1
+    assert all(
+        requirement.end <= other.start
+        for requirement, other in zip(collector.asked, collector.asked[1:], strict=False)
+    )
+    assert all(warning.isprintable() for warning in collector.warnings)
 
 
 @given(content=st.binary(max_size=60) | TEXTS.map(lambda text: text.encode("utf-16", "replace")))
@@ -85,14 +91,14 @@ def test_a_requirements_file_is_read_with_its_comments_hashes_markers_and_extras
     ],
 )  # fmt: skip
 def test_a_line_of_a_requirements_file(line: str, project: str, requirement: str | None) -> None:
-    (found,) = read("requirements.txt", f"{line}  # why\n").asked
-    told = found.requirement and found.requirement.replace(" @", "@")
-    assert (found.project, told, found.text) == (project, requirement, line)
+    (declared,) = read("requirements.txt", f"{line}  # why\n").asked
+    message = declared.requirement and declared.requirement.replace(" @", "@")
+    assert (declared.project, message, declared.text) == (project, requirement, line)
 
 
 def test_files_that_a_requirements_file_names_are_told_with_their_kind() -> None:
     text = "-r base.txt\n--requirement=more.txt\n-c bounds.txt\n-e .\n./sub[extra]\n-rnear.txt\n"
-    assert [(one.path, one.kind, one.line) for one in read("requirements.txt", text).more] == [
+    assert [(more.path, more.kind, more.line) for more in read("requirements.txt", text).more] == [
         ("base.txt", "requirements", 1),
         ("more.txt", "requirements", 2),
         ("bounds.txt", "constraints", 3),
@@ -126,7 +132,7 @@ def test_what_is_no_environment_file_raises_a_value_error(text: str) -> None:
 
 
 def test_a_pyproject_is_read_with_poetrys_carets_as_specifiers() -> None:
-    assert [one[1:] for one in asked("pyproject.toml", PYPROJECT)] == [
+    assert [item[1:] for item in asked("pyproject.toml", PYPROJECT)] == [
         ("python", ">=3.7,<3.9", ">=3.7,<3.9"),
         ("torch", "torch==1.7.1", "torch==1.7.1"),
         ("numpy", 'numpy<1.20; python_version < "3.8"', 'numpy<1.20; python_version < "3.8"'),
@@ -143,9 +149,9 @@ def test_a_pyproject_is_read_with_poetrys_carets_as_specifiers() -> None:
         ("there", "there", "*"),
         ("index", "https://download.example/whl/cu110", "https://download.example/whl/cu110"),
     ]
-    told = "\n".join(read("pyproject.toml", PYPROJECT).warnings)
+    message = "\n".join(read("pyproject.toml", PYPROJECT).warnings)
     assert [
-        word for word in ("optional-dependencies", "^1 || ^2", "source `there`") if word not in told
+        word for word in ("optional-dependencies", "^1 || ^2", "source `there`") if word not in message
     ] == []
 
 
@@ -160,7 +166,7 @@ setup(name="é", **settings, extras_require={"dev": ["torch==1"]})
 
 
 def test_a_setup_is_read_through_names_and_sums_and_what_is_not_written_out_is_told() -> None:
-    assert [one[1:] for one in asked("setup.py", SETUP)] == [
+    assert [item[1:] for item in asked("setup.py", SETUP)] == [
         ("torch", "torch==1.7.1", "torch==1.7.1"),
         ("x", "x", "x"),
         ("scipy", "scipy", "scipy"),
@@ -181,7 +187,7 @@ def test_a_setup_is_read_through_names_and_sums_and_what_is_not_written_out_is_t
 )
 def test_a_setup_that_reads_its_requirements_file_leads_to_it(said: str) -> None:
     text = f"PATH = 'requirements.txt'\nREQS = read(PATH)\nsetup(install_requires={said})\n"
-    assert [one.path for one in read("setup.py", text).more] == ["requirements.txt"]
+    assert [more.path for more in read("setup.py", text).more] == ["requirements.txt"]
 
 
 def test_a_setup_cfg_is_read_line_by_line() -> None:
@@ -219,4 +225,4 @@ def test_a_readme_hints_by_its_first_install_lines() -> None:
         (4, "index", "pytorch", "pytorch"),
     ]
     assert "another way" in read("README.md", README).warnings[0]
-    assert all(one.hint for one in read("README.md", README).asked)
+    assert all(declared.hint for declared in read("README.md", README).asked)

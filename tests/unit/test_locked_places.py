@@ -25,8 +25,8 @@ def place(*pages: str, **facts: Any) -> FileOrigin | None:
 
 @pytest.mark.parametrize("slash", ["", "/"])
 def test_an_index_whose_project_page_is_read_is_the_files_place(slash: str) -> None:
-    found = place(f"{WHL}/torch{slash}", index=f"{WHL}{slash}", url=f"{WHL}/torch-2.14.1.whl")
-    assert found == FileOrigin("index", WHL)
+    origin = place(f"{WHL}/torch{slash}", index=f"{WHL}{slash}", url=f"{WHL}/torch-2.14.1.whl")
+    assert origin == FileOrigin("index", WHL)
 
 
 def test_a_page_for_another_project_is_not_the_files_place() -> None:

@@ -54,7 +54,7 @@ def test_a_machine_is_read_with_its_sources() -> None:
     machine = read()
     assert str(machine.driver and machine.driver.version) == "535.183.01"
     assert (machine.system.libc, machine.system.libc_version) == ("glibc", "2.31")
-    assert [one.version for one in machine.pythons] == ["3.11.2"]
+    assert [found_python.version for found_python in machine.pythons] == ["3.11.2"]
     assert machine.source_of("system.arch") == "uname"
     assert machine.source_of("gpus.0.compute_capability") == "nvidia-smi --query-gpu"
     assert parse_machine(json.loads(json.dumps(render_machine(machine)))) == machine
@@ -85,9 +85,9 @@ def test_a_python_that_makes_no_environments_is_none(changed: dict[str, Any]) ->
 
 
 def test_uv_makes_environments_of_any_python() -> None:
-    found = read(tools={"uv": "/usr/bin/uv"}, pythons=[python(venv=False, ensurepip=False)])
-    assert [one.path for one in found.pythons] == ["/usr/bin/python3.11"]
-    assert found.problems == ()
+    machine = read(tools={"uv": "/usr/bin/uv"}, pythons=[python(venv=False, ensurepip=False)])
+    assert [found_python.path for found_python in machine.pythons] == ["/usr/bin/python3.11"]
+    assert machine.problems == ()
 
 
 def test_a_machine_without_gpu_is_one_whatever_its_pythons() -> None:

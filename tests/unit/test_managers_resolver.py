@@ -83,12 +83,12 @@ def test_any_text_is_a_lock_or_a_value_error(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["conflict.txt", "conflict-tree.txt"])
 def test_a_conflict_names_the_package_that_forces_another_torch(name: str) -> None:
-    found = parse_failure(recorded(name))
-    assert found.demands == (Demand("vllm==0.6.0", "torch==2.4.0"),)
-    assert found.demands_on(("torch",)) == found.demands
-    assert found.demands_on(("torchvision",)) == ()
-    assert found.message.startswith("Because vllm==0.6.0 depends on")
-    assert found.message.endswith("unsatisfiable.")
+    unresolvable = parse_failure(recorded(name))
+    assert unresolvable.demands == (Demand("vllm==0.6.0", "torch==2.4.0"),)
+    assert unresolvable.demands_on(("torch",)) == unresolvable.demands
+    assert unresolvable.demands_on(("torchvision",)) == ()
+    assert unresolvable.message.startswith("Because vllm==0.6.0 depends on")
+    assert unresolvable.message.endswith("unsatisfiable.")
 
 
 def test_ranges_and_markers_are_read() -> None:
@@ -133,9 +133,9 @@ def test_an_index_that_does_not_answer_is_no_conflict(name: str) -> None:
 
 
 def test_what_cannot_be_built_is_a_conflict_that_names_it() -> None:
-    found = parse_failure(recorded("build.txt"))
-    assert found.unbuilt == "brokenpkg==1.0"
-    assert "this package needs cuda" in found.message
+    unresolvable = parse_failure(recorded("build.txt"))
+    assert unresolvable.unbuilt == "brokenpkg==1.0"
+    assert "this package needs cuda" in unresolvable.message
 
 
 @pytest.mark.parametrize(("name", "code"), [("directory.txt", "resolver-failed")])
@@ -156,7 +156,7 @@ def test_any_words_are_a_conflict_or_an_error_that_can_be_shown(text: str) -> No
 
 @given(st.text(alphabet="ab =<>,.{}[]'1 depnso", max_size=200))
 def test_any_explanation_can_be_searched_for_demands(text: str) -> None:
-    assert all(one.package and one.needs for one in parse_demands(text))
+    assert all(demand.package and demand.needs for demand in parse_demands(text))
 
 
 @pytest.mark.parametrize(

@@ -74,9 +74,9 @@ def test_pip_on_windows_uses_its_launcher_and_scripts_directory() -> None:
 
 @pytest.mark.parametrize(("python", "steps"), [("3.6", 3), ("3.9", 3), ("3.10", 2), ("3.13t", 2)])
 def test_a_pip_that_may_be_too_old_is_upgraded_first(python: str, steps: int) -> None:
-    found = pip.steps(wanted(python=python, python_path="/usr/bin/python"))
-    assert len(found) == steps
-    assert ("--upgrade" in found[1].argv) == (steps == 3)
+    result = pip.steps(wanted(python=python, python_path="/usr/bin/python"))
+    assert len(result) == steps
+    assert ("--upgrade" in result[1].argv) == (steps == 3)
 
 
 def test_the_why_tells_what_the_constraints_are_for() -> None:
@@ -86,8 +86,8 @@ def test_the_why_tells_what_the_constraints_are_for() -> None:
 
 def test_of_a_locks_files_the_hash_decides_on_whichever_index_they_lie() -> None:
     sources = Sources(INDEX, ("https://extra.example.com/simple",), ())
-    asked = InstallRequest((), (), (), sources, "3.12", "/p", "/e", "linux", hashed="/cache/lock.txt")
-    assert uv.install_step(asked, "/e").argv[-2:] == ("--index-strategy", "unsafe-best-match")
+    request = InstallRequest((), (), (), sources, "3.12", "/p", "/e", "linux", hashed="/cache/lock.txt")
+    assert uv.install_step(request, "/e").argv[-2:] == ("--index-strategy", "unsafe-best-match")
 
 
 def test_the_users_extra_indexes_are_passed_on_in_each_tools_way() -> None:
@@ -121,11 +121,11 @@ def test_no_spec_can_become_an_option(name: str, text: str) -> None:
 
 @given(name=st.sampled_from(WHEEL_MANAGERS), text=st.text(max_size=20))
 def test_no_requirement_can_become_an_option(name: str, text: str) -> None:
-    asked = InstallRequest(
+    request = InstallRequest(
         ("torch==2.14.1",), (f"-{text}",), (), Sources(None, (), ()), "3.12", "/p", "/e", "linux"
     )
     with pytest.raises(ValueError, match="option"):
-        get_manager(name).steps(asked)
+        get_manager(name).steps(request)
 
 
 def test_every_manager_is_found_by_its_name() -> None:

@@ -138,7 +138,7 @@ def test_no_yanked_companion_is_paired_where_another_is_there() -> None:
 def test_workarounds_that_a_plan_needs_are_there(identifier: str, constrain: list[str]) -> None:
     row = next(row for row in matrices.load("known-bad") if row["id"] == identifier)
     assert row["constrain"] == constrain
-    assert all("torch" in one or "torchvision" in one for one in row["when"])
+    assert all("torch" in item or "torchvision" in item for item in row["when"])
 
 
 def test_the_snapshot_is_compact() -> None:

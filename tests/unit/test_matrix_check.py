@@ -219,7 +219,7 @@ CONTRADICTIONS: list[tuple[str, Callable[[Tables], None], str]] = [
 def test_a_contradiction_is_found(table: str, mutate: Callable[[Tables], None], message: str) -> None:
     changed = tables()
     mutate(changed)
-    assert any(found == table and message in text for found, text in faults(changed)), faults(changed)
+    assert any(value == table and message in text for value, text in faults(changed)), faults(changed)
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_a_contradiction_is_found(table: str, mutate: Callable[[Tables], None], 
 def test_a_field_that_can_not_be_read_is_found(table: str, field: str, value: Any) -> None:
     changed = tables()
     changed[table][0][field] = value
-    assert any(found == table and f"`{field}`" in message for found, message in faults(changed))
+    assert any(name == table and f"`{field}`" in message for name, message in faults(changed))
 
 
 def test_a_missing_and_an_unknown_field_are_found() -> None:
@@ -274,24 +274,24 @@ def test_a_missing_and_an_unknown_field_are_found() -> None:
         for field in rows[0]:
             changed = tables()
             changed[table][0]["colour"] = changed[table][0].pop(field)
-            found = [message for name, message in faults(changed) if name == table]
+            values = [message for name, message in faults(changed) if name == table]
             optional = (table, field) in {
                 ("companions", "versions"),
                 ("torch", "requires_cuda"),
                 ("wheels", "sha256"),
             }
             kind_lost = field == "kind"
-            assert optional or kind_lost or f"`{field}` is missing" in found
-            assert kind_lost or "unknown: `colour`" in found
-            assert not kind_lost or any("`kind`: None" in message for message in found)
+            assert optional or kind_lost or f"`{field}` is missing" in values
+            assert kind_lost or "unknown: `colour`" in values
+            assert not kind_lost or any("`kind`: None" in message for message in values)
 
 
 @pytest.mark.parametrize("row", [None, 3, "row", ["torch"], {}, {"kind": []}, {"kind": {}}])
 @pytest.mark.parametrize("table", list(FIELDS))
 def test_what_is_no_row_is_a_fault_and_no_traceback(table: str, row: Any) -> None:
-    found = check_matrices({table: [row]})
-    assert found
-    assert {fault.table for fault in found} == {table}
+    matrix_faults = check_matrices({table: [row]})
+    assert matrix_faults
+    assert {fault.table for fault in matrix_faults} == {table}
 
 
 JSON = st.recursive(
@@ -390,8 +390,8 @@ def test_what_is_no_fault_is_noted(
 ) -> None:
     changed = tables()
     mutate(changed)
-    found = notes(changed)
-    assert any((code, table) == note[:2] and message in note[2] for note in found), found
+    results = notes(changed)
+    assert any((code, table) == note[:2] and message in note[2] for note in results), results
 
 
 def test_a_companion_for_another_cuda_of_the_major_is_seen_where_that_is_enough() -> None:
@@ -459,8 +459,8 @@ def test_every_row_that_another_copy_has_besides_is_named() -> None:
     changed = tables()
     changed["cuda"].pop(1)
     changed["gpus"] = []
-    found = [(fault.table, fault.row_key) for fault in vanished(tables(), changed, "old")]
-    assert found == [("cuda", "family 12"), ("gpus", "NVIDIA H100 9.0")]
+    results = [(fault.table, fault.row_key) for fault in vanished(tables(), changed, "old")]
+    assert results == [("cuda", "family 12"), ("gpus", "NVIDIA H100 9.0")]
     assert list(vanished(changed, tables(), "old")) == []
 
 

@@ -178,9 +178,9 @@ def test_a_file_is_found_under_another_platform_tag_of_its_platform_alone() -> N
         TORCH.replace("2.14.1", "2.14.0"),
     ]
     others.append(TORCH.replace("cu126", "cu130"))
-    found = find_target(sought(TORCH), [listing(*map(wheel, [*others, older]))], "linux-64")
-    assert found is not None
-    assert found.filename == older
+    file = find_target(sought(TORCH), [listing(*map(wheel, [*others, older]))], "linux-64")
+    assert file is not None
+    assert file.filename == older
     assert find_target(sought(TORCH), [listing(*map(wheel, others))], "linux-64") is None
     exact = find_target(sought(TORCH), [listing(wheel(older), wheel(TORCH))], "linux-64")
     assert exact is not None
@@ -236,13 +236,18 @@ VERDICTS = st.builds(
 )
 
 
-@given(st.lists(VERDICTS, unique_by=lambda one: one.name))
+@given(st.lists(VERDICTS, unique_by=lambda verdict: verdict.name))
 def test_ranks_number_those_that_have_it_whole_from_the_fastest_on(verdicts: list[MirrorStatus]) -> None:
     ordered = by_rank(verdicts)
-    assert {one.name for one in ordered} == {one.name for one in verdicts}
-    ranked = [one for one in ordered if one.rank is not None]
-    assert [one.rank for one in ranked] == list(range(1, len(ranked) + 1))
-    assert all(one.has and one.bytes_per_s for one in ranked)
+    assert {mirror_status.name for mirror_status in ordered} == {
+        mirror_status.name for mirror_status in verdicts
+    }
+    ranked = [mirror_status for mirror_status in ordered if mirror_status.rank is not None]
+    assert [mirror_status.rank for mirror_status in ranked] == list(range(1, len(ranked) + 1))
+    assert all(mirror_status.has and mirror_status.bytes_per_s for mirror_status in ranked)
     assert ordered[: len(ranked)] == tuple(ranked)
-    for one, other in pairwise(ranked):
-        assert (bool(one.leaks), -(one.bytes_per_s or 0)) <= (bool(other.leaks), -(other.bytes_per_s or 0))
+    for status, other in pairwise(ranked):
+        assert (bool(status.leaks), -(status.bytes_per_s or 0)) <= (
+            bool(other.leaks),
+            -(other.bytes_per_s or 0),
+        )

@@ -116,7 +116,7 @@ def test_a_mirror_of_pypi_alone_stands_in_for_every_index() -> None:
         chosen = choose((word,), configured("https://own.example/simple", "https://extra.example/simple"))
         assert urls(chosen.sources) == urls(chosen.general) == [simple("tuna")]
         assert chosen.forced
-        assert [one.name for one in chosen.named] == ["tuna"]
+        assert [item.name for item in chosen.named] == ["tuna"]
 
 
 def test_torch_comes_from_one_mirror_and_the_rest_from_another_in_either_order() -> None:
@@ -180,7 +180,7 @@ def test_the_address_of_a_copy_of_the_pytorch_index_is_read_by_variant() -> None
         chosen = choose((word,), AROUND)
         assert urls(chosen.sources)[:2] == folders("nju")
         assert urls(chosen.general) == [PYPI]
-        assert [one.name for one in chosen.named] == ["nju"]
+        assert [item.name for item in chosen.named] == ["nju"]
 
 
 def test_an_address_known_to_be_wrong_is_put_right_and_told() -> None:
@@ -219,7 +219,7 @@ def test_a_folder_is_a_wheelhouse_unless_it_is_called_like_a_mirror(
 def test_auto_keeps_the_usual_and_has_living_mirrors_to_turn_to(word: str) -> None:
     chosen = choose((word,), AROUND)
     assert urls(chosen.sources) == [PYPI, WHEELS]
-    assert [one.name for one in chosen.later] == ["nju", "aliyun", "sjtu", "cernet", "tuna"]
+    assert [item.name for item in chosen.later] == ["nju", "aliyun", "sjtu", "cernet", "tuna"]
     assert chosen.named == ()
 
 
@@ -249,7 +249,7 @@ def test_mirrors_stand_in_by_themselves_only_where_all_that_is_configured_is_pub
 def test_a_mirror_named_beside_auto_goes_before_the_usual_and_is_not_turned_to_again() -> None:
     chosen = choose(("nju", "auto"), AROUND)
     assert urls(chosen.sources) == [*folders("nju"), simple("nju"), PYPI, WHEELS]
-    assert "nju" not in {one.name for one in chosen.later}
+    assert "nju" not in {item.name for item in chosen.later}
 
 
 @pytest.mark.parametrize("broken", ["nju", "https://nju.example/whl/cu126"])
@@ -257,13 +257,13 @@ def test_what_turned_out_to_be_broken_is_left_out(broken: str) -> None:
     chosen = choose(("nju", "tuna", "auto"), replace(AROUND, excluding=frozenset({broken})))
     for source in (*chosen.sources, *chosen.general):
         assert broken not in (source.name, source.url)
-    assert broken not in {one.name for one in chosen.later}
+    assert broken not in {item.name for item in chosen.later}
     assert simple("tuna") in urls(chosen.general)
 
 
 WORDS = st.lists(
     st.sampled_from(
-        [one.name for one in MIRRORS]
+        [item.name for item in MIRRORS]
         + [
             "auto",
             "official",
@@ -287,5 +287,5 @@ def test_any_words_are_read_or_refused(words: tuple[str, ...]) -> None:
         return
     assert len(set(chosen.sources)) == len(chosen.sources)
     assert set(chosen.general) <= set(chosen.sources)
-    assert not {one.name for one in chosen.named} & {one.name for one in chosen.later}
+    assert not {item.name for item in chosen.named} & {item.name for item in chosen.later}
     assert not any("douban" in source.url for source in chosen.sources)

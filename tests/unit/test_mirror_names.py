@@ -26,15 +26,17 @@ OWN: Mapping[str, Any] = {
 
 
 def test_the_mirrors_that_people_use_are_there() -> None:
-    asked = "Tsinghua BFSU USTC SJTU NJU Aliyun HUST ZJU Tencent Huawei SUSTech CERNET nvidia official"
-    found = {name: find_mirror(name, MIRRORS) for name in asked.split()}
-    assert [name for name, mirror in found.items() if mirror is None] == []
-    dead = {one.name for one in MIRRORS if one.status == "retired"}
+    requested = "Tsinghua BFSU USTC SJTU NJU Aliyun HUST ZJU Tencent Huawei SUSTech CERNET nvidia official"
+    mirrors = {name: find_mirror(name, MIRRORS) for name in requested.split()}
+    assert [name for name, mirror in mirrors.items() if mirror is None] == []
+    dead = {mirror.name for mirror in MIRRORS if mirror.status == "retired"}
     assert dead >= {"douban", "hustunique"}
 
 
 def test_no_word_means_two_mirrors() -> None:
-    words = [word for one in MIRRORS for word in (one.name, *one.aliases, *one.hosts, *one.intranet)]
+    words = [
+        word for mirror in MIRRORS for word in (mirror.name, *mirror.aliases, *mirror.hosts, *mirror.intranet)
+    ]
     assert len(words) == len(set(words))
 
 
@@ -47,14 +49,14 @@ def test_no_address_is_plain_http() -> None:
         if isinstance(address, str) and "://" in address
     ]
     assert addresses
-    assert {urlsplit(one).scheme for one in addresses} == {"https"}
+    assert {urlsplit(address).scheme for address in addresses} == {"https"}
 
 
 @pytest.mark.parametrize("word", ["TUNA", " tsinghua ", "pypi.tuna.tsinghua.edu.cn"])
 def test_a_mirror_is_found_by_name_alias_and_host_in_any_case(word: str) -> None:
-    found = find_mirror(word, MIRRORS)
-    assert found is not None
-    assert found.name == "tuna"
+    mirror = find_mirror(word, MIRRORS)
+    assert mirror is not None
+    assert mirror.name == "tuna"
 
 
 def test_a_misspelt_name_has_near_ones() -> None:
@@ -66,9 +68,9 @@ def test_every_address_of_a_mirror_leads_back_to_it() -> None:
     for mirror in MIRRORS:
         for part in (mirror.pypi and mirror.pypi.simple, mirror.torch and mirror.torch.of_variant("cu126")):
             if part:
-                found = mirror_of_url(f"{part}/torch/", MIRRORS)
-                assert found is not None
-                assert found.name == mirror.name
+                result = mirror_of_url(f"{part}/torch/", MIRRORS)
+                assert result is not None
+                assert result.name == mirror.name
 
 
 def test_wrong_addresses_that_people_copy_are_known() -> None:
@@ -253,8 +255,8 @@ def test_an_own_entry_named_like_a_shipped_mirror_keeps_what_is_known_of_it() ->
 
 def test_what_an_own_entry_says_goes_before_what_is_known() -> None:
     douban = find_mirror("douban", MIRRORS)
-    told = {"name": "douban", "pypi": OWN["pypi"], "title": "ours", "missing_status": [], "aliases": ["db"]}
-    mine = parse_own_mirror(told, "config.toml", shipped=douban)
+    facts = {"name": "douban", "pypi": OWN["pypi"], "title": "ours", "missing_status": [], "aliases": ["db"]}
+    mine = parse_own_mirror(facts, "config.toml", shipped=douban)
     assert (mine.title, mine.missing_status, mine.aliases, mine.status) == ("ours", (), ("db",), "alive")
 
 

@@ -29,7 +29,7 @@ OWN = "https://lab.example/whl/cu126/"
 
 
 def page(*places: str, hosts: tuple[str, ...] = ("lab.example",), read_at: str | None = None) -> Listing:
-    files = tuple(replace(wheel(NAME), url=f"{place}{NAME}") for place in places)
+    files = tuple(replace(wheel(NAME), url=f"{location}{NAME}") for location in places)
     source = IndexSource("pytorch", "https://lab.example/whl/cu126", "the test", "lab", hosts=hosts)
     return replace(listing(*files, read_at=read_at), source=source)
 
@@ -72,23 +72,23 @@ def test_the_hosts_that_a_page_leads_to_and_that_are_not_the_mirrors_are_found(
 @given(st.lists(st.booleans(), max_size=6))
 def test_listings_that_lead_away_come_last_and_no_other_order_changes(strays: list[bool]) -> None:
     listings = tuple(
-        replace(page("https://up.example/" if stray else OWN), page=str(place))
-        for place, stray in enumerate(strays)
+        replace(page("https://up.example/" if stray else OWN), page=str(position))
+        for position, stray in enumerate(strays)
     )
     ordered = strayed_last(listings)
     assert sorted(map(id, ordered)) == sorted(map(id, listings))
-    led = [bool(hosts_elsewhere(one)) for one in ordered]
+    led = [bool(hosts_elsewhere(item)) for item in ordered]
     assert led == sorted(led)
     for kind in (False, True):
-        places = [int(one.page) for one in ordered if bool(hosts_elsewhere(one)) is kind]
+        places = [int(item.page) for item in ordered if bool(hosts_elsewhere(item)) is kind]
         assert places == sorted(places)
 
 
 def test_each_way_of_leading_away_is_told_once_with_the_mirror_and_the_host() -> None:
     leaks, redirects = page("https://up.example/"), page(OWN, read_at="https://up.example/whl/torch/")
-    told = warn_of_strays((leaks, leaks, redirects, page(OWN)))
-    assert [one.code for one in told] == ["mirror-leaks", "mirror-redirects"]
-    assert all("`lab`" in one.message and "up.example" in one.message for one in told)
+    warnings = warn_of_strays((leaks, leaks, redirects, page(OWN)))
+    assert [warning.code for warning in warnings] == ["mirror-leaks", "mirror-redirects"]
+    assert all("`lab`" in warning.message and "up.example" in warning.message for warning in warnings)
 
 
 def test_an_index_without_a_name_is_told_by_its_address() -> None:
@@ -125,5 +125,5 @@ def test_what_the_official_index_has_is_said_where_it_is_better(
     official: Solution | None, told: str | None
 ) -> None:
     advice = what_official_has(choice("2.7.1"), official)
-    assert [one.needs for one in advice] == (["--mirror official"] if told else [])
-    assert all(told in one.text for one in advice if told)
+    assert [item.needs for item in advice] == (["--mirror official"] if told else [])
+    assert all(told in item.text for item in advice if told)

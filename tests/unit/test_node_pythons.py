@@ -24,7 +24,9 @@ def knowledge() -> Knowledge:
 
 
 def with_pythons(*versions: str) -> Machine:
-    return replace(H100, pythons=tuple(FoundPython(one, f"/usr/bin/python{one}") for one in versions))
+    return replace(
+        H100, pythons=tuple(FoundPython(version, f"/usr/bin/python{version}") for version in versions)
+    )
 
 
 @pytest.mark.parametrize("versions", [(), ("3.8.18",), ("3.8.18", "3.11.2")])
@@ -53,7 +55,7 @@ def test_an_old_python_gets_the_torch_that_has_wheels_for_it_and_hears_what_a_ne
     old = decided(Asked((H100,), pythons=("3.8",), manager="pip"))
     assert old.plan is not None
     assert old.plan.python == "3.8"
-    (advice,) = (one for one in old.plan.advice if "Python" in one.needs)
+    (advice,) = (item for item in old.plan.advice if "Python" in item.needs)
     words = advice.text.split()
     newer = decided(Asked((H100,), (f"torch=={words[1]}",), pythons=(words[4],), manager="pip"))
     assert newer.plan is not None
@@ -65,7 +67,7 @@ def test_an_old_python_gets_the_torch_that_has_wheels_for_it_and_hears_what_a_ne
 def test_a_python_that_has_everything_needs_no_advice() -> None:
     plan = decided(Asked((H100,))).plan
     assert plan is not None
-    assert [one for one in plan.advice if "Python" in one.needs] == []
+    assert [item for item in plan.advice if "Python" in item.needs] == []
 
 
 def test_no_python_at_all_is_a_reason() -> None:

@@ -37,8 +37,8 @@ def preferred(here: Machine, *listings: Listing, offline: bool = False, **wanted
     return list(decide(build_input(request, target, load_knowledge(), listings, offers)).choices)
 
 
-def labels(choices: list[Solution]) -> list[str]:
-    return [str(choice.torch.file.version) for choice in choices]
+def labels(solutions: list[Solution]) -> list[str]:
+    return [str(solution.torch.file.version) for solution in solutions]
 
 
 def test_a_newer_torch_comes_before_a_listed_one() -> None:
@@ -55,7 +55,7 @@ def test_listed_comes_before_assumed_whatever_the_cuda() -> None:
 
 def test_listed_comes_before_assumed_though_the_assumed_one_is_native() -> None:
     files = listing(torch("2.7.1+cu126"), torch("2.7.1+cu118", assumed=True))
-    assert [(choice.native, choice.is_assumed) for choice in preferred(OLD, files)] == [
+    assert [(solution.native, solution.is_assumed) for solution in preferred(OLD, files)] == [
         (False, False),
         (True, True),
     ]
@@ -63,8 +63,8 @@ def test_listed_comes_before_assumed_though_the_assumed_one_is_native() -> None:
 
 def test_of_two_files_of_a_build_the_listed_one_is_taken() -> None:
     files = listing(torch("2.8.0+cu126", assumed=True)), listing(torch("2.8.0+cu126"), kind="flat")
-    (choice,) = preferred(NEW, *files)
-    assert not choice.is_assumed
+    (solution,) = preferred(NEW, *files)
+    assert not solution.is_assumed
 
 
 def test_native_comes_before_a_newer_cuda() -> None:
@@ -80,7 +80,7 @@ def test_a_newer_cuda_comes_before_an_earlier_python() -> None:
 
 def test_the_newest_python_comes_first() -> None:
     files = listing(*(torch("2.8.0+cu126", python) for python in ("cp311", "cp313", "cp312")))
-    assert [choice.python.version for choice in preferred(NEW, files)] == ["3.13", "3.12", "3.11"]
+    assert [solution.python.version for solution in preferred(NEW, files)] == ["3.13", "3.12", "3.11"]
 
 
 def test_what_is_optional_counts_less_than_the_torch_and_more_than_that_it_is_listed() -> None:
@@ -91,7 +91,7 @@ def test_what_is_optional_counts_less_than_the_torch_and_more_than_that_it_is_li
     files = listing(torch("2.7.1+cu128"), torch("2.7.1+cu118", assumed=True), torch("2.6.0+cu118"))
     best = preferred(NEW, files, vision, **stack)
     assert labels(best)[:2] == ["2.7.1+cu118", "2.7.1+cu128"]
-    assert [len(choice.left_out) for choice in best[:2]] == [0, 1]
+    assert [len(solution.left_out) for solution in best[:2]] == [0, 1]
 
 
 @pytest.mark.parametrize(("offline", "first"), [(False, "2.8.0+cu126"), (True, "2.7.1+cu126")])
@@ -99,8 +99,8 @@ def test_offline_what_lies_in_a_wheelhouse_comes_before_all_that_lies_elsewhere(
     offline: bool, first: str
 ) -> None:
     here = listing(torch("2.7.1+cu126"), kind="directory")
-    choices = preferred(NEW, listing(torch("2.8.0+cu126")), here, offline=offline)
-    assert labels(choices)[0] == first
+    solutions = preferred(NEW, listing(torch("2.8.0+cu126")), here, offline=offline)
+    assert labels(solutions)[0] == first
 
 
 def test_beside_a_wheelhouse_what_is_only_assumed_comes_last() -> None:

@@ -21,16 +21,16 @@ PROJECT = load_toml((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["pro
 
 def test_it_requires_what_its_project_says() -> None:
     """A build back end may write the names in another form."""
-    asked = canonical(PROJECT["dependencies"])
-    assert canonical(requires_of(metadata_text())) == asked
-    assert canonical(requires_of(render_metadata(PROJECT))) == asked
+    requested = canonical(PROJECT["dependencies"])
+    assert canonical(requires_of(metadata_text())) == requested
+    assert canonical(requires_of(render_metadata(PROJECT))) == requested
 
 
 def canonical(requirements: Iterable[str]) -> set[str]:
     every = [Requirement(text) for text in requirements]
-    for one in every:
-        one.name = canonicalize_name(one.name)
-    return {str(one) for one in every}
+    for requirement in every:
+        requirement.name = canonicalize_name(requirement.name)
+    return {str(parsed) for parsed in every}
 
 
 @pytest.mark.parametrize("extra", PROJECT["optional-dependencies"])
@@ -39,9 +39,9 @@ def test_an_extra_is_brought_without_gpuenvs_name(extra: str) -> None:
     command = install_extra(extra)
     assert command.startswith("pip install ")
     assert "gpuenv" not in command
-    for asked in map(Requirement, PROJECT["optional-dependencies"][extra]):
-        named = asked.marker is None or asked.marker.evaluate()
-        assert (f"{asked.name}{asked.specifier}" in command) is named
+    for requirement in map(Requirement, PROJECT["optional-dependencies"][extra]):
+        named = requirement.marker is None or requirement.marker.evaluate()
+        assert (f"{requirement.name}{requirement.specifier}" in command) is named
 
 
 def test_installed_from_a_wheel_its_metadata_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

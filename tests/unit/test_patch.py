@@ -23,10 +23,12 @@ def left(name: str, text: str) -> Project:
 
 
 def change(
-    found: Project, project: str, new: str | None, *, place: int = 0, pip: bool = False
+    result: Project, project: str, new: str | None, *, place: int = 0, pip: bool = False
 ) -> RequirementChange:
-    asked = [one for one in found.asked if one.project == project]
-    return RequirementChange(project, asked[place], asked[place].requirement, new, "", "", pip=pip)
+    declarations = [declared for declared in result.asked if declared.project == project]
+    return RequirementChange(
+        project, declarations[place], declarations[place].requirement, new, "", "", pip=pip
+    )
 
 
 def add(project: str, new: str) -> RequirementChange:
@@ -34,8 +36,8 @@ def add(project: str, new: str) -> RequirementChange:
 
 
 def changed(name: str, text: str, *changes: tuple[str, str | None]) -> str:
-    found = left(name, text)
-    (after,) = patched(found, tuple(change(found, project, new) for project, new in changes))
+    result = left(name, text)
+    (after,) = patched(result, tuple(change(result, project, new) for project, new in changes))
     return after.text
 
 
@@ -43,11 +45,11 @@ def changed(name: str, text: str, *changes: tuple[str, str | None]) -> str:
 @given(text=TEXTS)
 def test_no_change_leaves_every_file_as_it_is(name: str, text: str) -> None:
     try:
-        found = left(name, text)
+        project = left(name, text)
     except ValueError:
         return
-    assert patched(found, ()) == found.files
-    assert unified_diff(found, found.files) == ""
+    assert patched(project, ()) == project.files
+    assert unified_diff(project, project.files) == ""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -56,28 +58,30 @@ def test_a_patched_file_says_what_changed_and_everything_else_as_before(
     name: str, text: str, data: st.DataObject
 ) -> None:
     try:
-        found = left(name, text)
+        result = left(name, text)
     except ValueError:
         return
-    places = [one for one in found.asked if one.project not in ("python", "cuda", "index")]
+    places = [
+        requirement for requirement in result.asked if requirement.project not in ("python", "cuda", "index")
+    ]
     if not places:
         return
-    asked = data.draw(st.sampled_from(places))
-    new = data.draw(st.sampled_from([f"{asked.project}==9.9", None]))
-    one = RequirementChange(asked.project, asked, asked.requirement, new, "", "")
+    declared = data.draw(st.sampled_from(places))
+    new = data.draw(st.sampled_from([f"{declared.project}==9.9", None]))
+    item = RequirementChange(declared.project, declared, declared.requirement, new, "", "")
     try:
-        (after,) = patched(found, (one,))
+        (after,) = patched(result, (item,))
     except ValueError:
         return
-    if asked.hint:
+    if declared.hint:
         assert after.text == text
         return
     again = left(name, after.text)
-    kept = [(other.project, other.text) for other in found.asked if other is not asked]
+    kept = [(other.project, other.text) for other in result.asked if other is not declared]
     named = [(other.project, other.text) for other in again.asked]
-    assert len(again.asked) == len(found.asked) - (new is None)
+    assert len(again.asked) == len(result.asked) - (new is None)
     assert all(named.count(pair) >= kept.count(pair) for pair in kept)
-    assert new is None or any("9.9" in text for project, text in named if project == asked.project)
+    assert new is None or any("9.9" in text for project, text in named if project == declared.project)
 
 
 @pytest.mark.parametrize(
@@ -149,10 +153,10 @@ def test_a_marker_keeps_the_quotes_of_the_file() -> None:
     text = (
         '[project]\ndependencies = ["torch==1; python_version<\'4\'", \'numpy; python_version<"4"\', "six"]\n'
     )
-    found = changed(
+    value = changed(
         "pyproject.toml", text, ("torch", "torch==2"), ("numpy", "numpy<2"), ("six", 'six; os_name=="nt"')
     )
-    assert found == (
+    assert value == (
         "[project]\ndependencies = [\"torch==2; python_version<'4'\", 'numpy<2; python_version<\"4\"', "
         "\"six; os_name == 'nt'\"]\n"
     )
@@ -207,36 +211,36 @@ def test_a_removed_line_takes_nothing_with_it(name: str, text: str, after: str) 
     ],
 )  # fmt: skip
 def test_something_new_stands_beside_torch(name: str, text: str, after: str) -> None:
-    (found,) = patched(left(name, text), (add("numpy", "numpy<2"),))
-    assert found.text == after
+    (file,) = patched(left(name, text), (add("numpy", "numpy<2"),))
+    assert file.text == after
 
 
 def test_a_page_goes_in_front_of_what_comes_from_it_where_a_file_can_hold_one() -> None:
     page = add("index", "--find-links https://x.example/cu128")
-    (found,) = patched(left("requirements.txt", "a\ntorch\n"), (page,))
-    assert found.text == "a\n--find-links https://x.example/cu128\ntorch\n"
+    (file,) = patched(left("requirements.txt", "a\ntorch\n"), (page,))
+    assert file.text == "a\n--find-links https://x.example/cu128\ntorch\n"
     for name, text in (("setup.py", "setup(install_requires=['torch'])"), ("pyproject.toml", PYPROJECT)):
         assert unapplied(left(name, text), (page,)) == (page,)
 
 
 @pytest.mark.parametrize("new", [None, "--find-links https://x.example/cu128"])
 def test_a_table_of_indexes_holds_no_option_of_pips(new: str | None) -> None:
-    found = left(P, PYPROJECT)
-    one = change(found, "index", new)
-    assert unapplied(found, (one,)) == (one,)
+    project = left(P, PYPROJECT)
+    item = change(project, "index", new)
+    assert unapplied(project, (item,)) == (item,)
     assert "/cu128" in changed(P, PYPROJECT, ("index", "https://download.example/whl/cu128"))
 
 
 def test_a_torch_that_conda_does_not_bring_moves_to_the_pip_part() -> None:
-    found = left("environment.yml", ENVIRONMENT)
+    project = left("environment.yml", ENVIRONMENT)
     changes = (
-        change(found, "torch", "torch==2.7.0+cu128"),
-        change(found, "torchvision", "torchvision==0.22.0", pip=True),
-        change(found, "cuda", None),
-        change(found, "python", "3.10"),
+        change(project, "torch", "torch==2.7.0+cu128"),
+        change(project, "torchvision", "torchvision==0.22.0", pip=True),
+        change(project, "cuda", None),
+        change(project, "python", "3.10"),
         add("index", "--find-links https://x.example/cu128"),
     )
-    (after,) = patched(found, changes)
+    (after,) = patched(project, changes)
     added = "    - torch==2.7.0+cu128\n    - torchvision==0.22.0\n"
     assert after.text == ENVIRONMENT.replace(
         '  - "pytorch=1.7.1=py3.7_cuda11.0.221_cudnn8.0.5_0"\n  - conda-forge::torchvision >=0.8,<0.9\n'
@@ -248,8 +252,8 @@ def test_a_torch_that_conda_does_not_bring_moves_to_the_pip_part() -> None:
 
 
 def test_a_pip_part_is_made_where_there_is_none() -> None:
-    found = left("environment.yml", "dependencies:\n- pytorch=1.7\n- a\n\n# the end\nname: x\n")
-    (after,) = patched(found, (change(found, "torch", "torch==2.7.0", pip=True),))
+    project = left("environment.yml", "dependencies:\n- pytorch=1.7\n- a\n\n# the end\nname: x\n")
+    (after,) = patched(project, (change(project, "torch", "torch==2.7.0", pip=True),))
     assert after.text == "dependencies:\n- a\n- pip\n- pip:\n  - torch==2.7.0\n\n# the end\nname: x\n"
 
 
@@ -265,15 +269,15 @@ def test_a_pip_part_is_made_where_there_is_none() -> None:
     ],
 )  # fmt: skip
 def test_a_channel_becomes_the_first(text: str, after: str) -> None:
-    (found,) = patched(left("environment.yml", text), (add("index", "conda-forge"),))
-    assert found.text == after
+    (file,) = patched(left("environment.yml", text), (add("index", "conda-forge"),))
+    assert file.text == after
 
 
 def test_a_readme_is_never_changed_and_its_change_has_no_place() -> None:
-    found = left("README.md", "pip install torch==1.7.1")
-    one = change(found, "torch", "torch==2.7.0")
-    assert unapplied(found, (one,)) == (one,)
-    assert patched(found, (one,)) == found.files
+    project = left("README.md", "pip install torch==1.7.1")
+    item = change(project, "torch", "torch==2.7.0")
+    assert unapplied(project, (item,)) == (item,)
+    assert patched(project, (item,)) == project.files
 
 
 @pytest.mark.parametrize(
@@ -291,9 +295,9 @@ def test_what_would_say_more_than_it_should_is_refused(name: str, new: str) -> N
 
 
 def test_two_changes_of_one_place_are_refused() -> None:
-    found = left("requirements.txt", "torch==1\n")
+    project = left("requirements.txt", "torch==1\n")
     with pytest.raises(ValueError, match="one place"):
-        patched(found, (change(found, "torch", "torch==2"), change(found, "torch", "torch==3")))
+        patched(project, (change(project, "torch", "torch==2"), change(project, "torch", "torch==3")))
 
 
 @pytest.mark.parametrize(

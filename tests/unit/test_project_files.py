@@ -74,38 +74,38 @@ def read_lock(group: str) -> Iterator[Pinned]:
 def test_a_lock_is_in_step_with_what_pyproject_asks_for(group: str) -> None:
     """`nox -s lock` mends it."""
     locked = list(read_lock(group))
-    asked = [Requirement(text) for text in GROUPS[group]]
+    requirements = [Requirement(text) for text in GROUPS[group]]
     for platform in PLATFORMS:
-        for wanted in asked:
+        for wanted in requirements:
             if wanted.marker is not None and not wanted.marker.evaluate(platform):
                 continue
             pins = [
-                one
-                for one in locked
-                if canonicalize_name(one.requirement.name) == canonicalize_name(wanted.name)
-                and one.counts(platform)
+                pinned
+                for pinned in locked
+                if canonicalize_name(pinned.requirement.name) == canonicalize_name(wanted.name)
+                and pinned.counts(platform)
             ]
             assert len(pins) == 1, f"{wanted} on {platform}"
             assert wanted.specifier.contains(pins[0].version), f"{wanted} on {platform}"
-    direct = {canonicalize_name(one.requirement.name) for one in locked if one.direct}
-    assert direct == {canonicalize_name(one.name) for one in asked}
+    direct = {canonicalize_name(pinned.requirement.name) for pinned in locked if pinned.direct}
+    assert direct == {canonicalize_name(requirement.name) for requirement in requirements}
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_lock_has_hashes_for_all_and_names_no_index(group: str) -> None:
-    for one in read_lock(group):
-        assert one.hashes, one.requirement
-        assert all(re.fullmatch("sha256:[0-9a-f]{64}", digest) for digest in one.hashes)
+    for pinned in read_lock(group):
+        assert pinned.hashes, pinned.requirement
+        assert all(re.fullmatch("sha256:[0-9a-f]{64}", digest) for digest in pinned.hashes)
     text = (ROOT / "locks" / f"{group}.txt").read_text(encoding="utf-8")
     assert re.findall(r"://|file:|--\w*index|--find-links|--trusted-host", text) == []
 
 
 def test_locks_agree_about_what_gpuenv_itself_needs() -> None:
     """Sessions install two locks together."""
-    own = {(one.requirement.name, one.version) for one in read_lock("run")}
+    own = {(pinned.requirement.name, pinned.version) for pinned in read_lock("run")}
     names = {name for name, _ in own}
     for group in ("lint", "types", "test"):
-        shared = {(one.requirement.name, one.version) for one in read_lock(group)}
+        shared = {(pinned.requirement.name, pinned.version) for pinned in read_lock(group)}
         assert {pair for pair in shared if pair[0] in names} <= own
 
 
@@ -139,7 +139,7 @@ def test_actions_are_pinned_by_commit_with_their_version_beside_it(path: Path) -
     lines = [line.strip().lstrip("- ") for line in path.read_text(encoding="utf-8").splitlines()]
     used = [line for line in lines if line.startswith("uses:")]
     assert used
-    wrong = [one for one in used if not re.fullmatch(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", one)]
+    wrong = [item for item in used if not re.fullmatch(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", item)]
     assert wrong == []
 
 
@@ -160,7 +160,7 @@ def test_what_is_published_was_built_by_the_job_that_may_do_nothing_else() -> No
     jobs = workflow(ROOT / ".github" / "workflows" / "release.yml")["jobs"]
     assert [jobs[name].get("needs") for name in ("build", "attest", "publish")] == [None, "build", "attest"]
     assert not any("run" in step for name in ("attest", "publish") for step in jobs[name]["steps"])
-    (step,) = [one for one in jobs["publish"]["steps"] if "gh-action-pypi-publish" in one["uses"]]
+    (step,) = [job for job in jobs["publish"]["steps"] if "gh-action-pypi-publish" in job["uses"]]
     assert step["with"] == {"attestations": True}
 
 
@@ -173,9 +173,11 @@ def test_the_sbom_is_of_this_version_and_of_what_is_locked() -> None:
     assert (bom["bomFormat"], bom["specVersion"]) == ("CycloneDX", "1.7")
     own = f"pkg:pypi/gpuenv@{gpuenv.__version__}"
     assert bom["metadata"]["component"]["purl"] == own
-    locked = {f"pkg:pypi/{one.requirement.name}@{one.version}": one.direct for one in read_lock("run")}
-    assert {one["purl"] for one in bom["components"]} == set(locked)
-    (direct,) = [one["dependsOn"] for one in bom["dependencies"] if one["ref"] == own]
+    locked = {
+        f"pkg:pypi/{pinned.requirement.name}@{pinned.version}": pinned.direct for pinned in read_lock("run")
+    }
+    assert {item["purl"] for item in bom["components"]} == set(locked)
+    (direct,) = [item["dependsOn"] for item in bom["dependencies"] if item["ref"] == own]
     assert set(direct) == {purl for purl, wanted in locked.items() if wanted}
 
 

@@ -18,13 +18,13 @@ RECORD = Record("paper", "2026-11-20T10:00:00+00:00", "uv", {})
 
 def tree(root: Path, driver: str | None, *gpus: str) -> Path:
     """Lay out /proc/driver/nvidia as the kernel module does."""
-    place = root / "proc" / "driver" / "nvidia"
+    path = root / "proc" / "driver" / "nvidia"
     if driver is not None:
-        place.mkdir(parents=True)
+        path.mkdir(parents=True)
         line = f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {driver}  Sat Aug 19 01:15:15 UTC 2023\n"
-        (place / "version").write_text(line, encoding="utf-8")
+        (path / "version").write_text(line, encoding="utf-8")
     for number, gpu in enumerate(gpus):
-        folder = place / "gpus" / f"0000:0{number}:00.0"
+        folder = path / "gpus" / f"0000:0{number}:00.0"
         folder.mkdir(parents=True)
         (folder / "information").write_text(f"Model: \t\t {gpu}\n", encoding="utf-8")
     return root

@@ -93,8 +93,8 @@ def test_a_patch_release_for_another_machine_is_not_refused_for_want_of_download
     tmp_path: Path,
 ) -> None:
     options = replace(DESCRIBED, python="3.12.4")
-    found = offered(options, described(), PATH="", HOME=str(tmp_path), UV_PYTHON_DOWNLOADS="never")
-    assert "3.12.4" in {offer.version for offer in found}
+    offers = offered(options, described(), PATH="", HOME=str(tmp_path), UV_PYTHON_DOWNLOADS="never")
+    assert "3.12.4" in {offer.version for offer in offers}
 
 
 def test_an_environment_that_is_made_here_for_another_gpu_is_made_with_what_is_here() -> None:

@@ -86,5 +86,5 @@ LINES = st.sampled_from([*UNIX.splitlines(), *OLDER_UNIX.splitlines(), *WINDOWS.
     st.sampled_from(["linux-64", "linux-aarch64", "win-64"]),
 )
 def test_any_script_tells_a_list_or_nothing(script: str, cuda: str, platform: str) -> None:
-    found = read_architectures(script, cuda, platform)
-    assert found is None or (found and all(found))
+    value = read_architectures(script, cuda, platform)
+    assert value is None or (value and all(value))

@@ -73,11 +73,11 @@ def test_an_absolute_path_and_one_of_windows_are_read() -> None:
     lock = copy.deepcopy(LOCK)
     archive = lock["packages"][1]["archive"]
     archive["path"] = "/srv/my wheels/mine-1.0.tar.gz"
-    found = select_files(parse_lock(lock), PythonOffer("3.12"), target(LINUX), "file:///srv/locks/")
-    assert found[1].url == "file:///srv/my%20wheels/mine-1.0.tar.gz"
+    files = select_files(parse_lock(lock), PythonOffer("3.12"), target(LINUX), "file:///srv/locks/")
+    assert files[1].url == "file:///srv/my%20wheels/mine-1.0.tar.gz"
     archive["path"] = "..\\w\\mine-1.0.tar.gz"
-    found = select_files(parse_lock(lock), PythonOffer("3.12"), target(LINUX), "file:///C:/locks/")
-    assert found[1].url == "file:///C:/w/mine-1.0.tar.gz"
+    files = select_files(parse_lock(lock), PythonOffer("3.12"), target(LINUX), "file:///C:/locks/")
+    assert files[1].url == "file:///C:/w/mine-1.0.tar.gz"
 
 
 def test_the_best_of_several_wheels_is_taken() -> None:
@@ -108,7 +108,7 @@ _ANYTHING = st.recursive(
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [found for key, inner in items for found in ((*path, key), *_places(inner, (*path, key)))]
+    return [values for key, inner in items for values in ((*path, key), *_places(inner, (*path, key)))]
 
 
 @given(

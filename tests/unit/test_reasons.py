@@ -27,12 +27,12 @@ def judged(builds: list[list[tuple[str, str]]]) -> tuple[RejectedCandidate, ...]
 
 
 def least(builds: list[list[tuple[str, str]]]) -> int:
-    keys = {key for found in builds for key in found}
+    keys = {key for build in builds for key in build}
     sizes = (
         count
         for count in range(len(keys) + 1)
         for chosen in combinations(keys, count)
-        if all(set(found) & set(chosen) for found in builds)
+        if all(set(build) & set(chosen) for build in builds)
     )
     return next(sizes)
 
@@ -71,6 +71,6 @@ def test_of_equally_few_the_rule_that_ranks_first_speaks() -> None:
 @given(BUILDS)
 def test_with_all_that_collides_changed_one_build_is_left(builds: list[list[tuple[str, str]]]) -> None:
     groups = conflict_sets(judged(builds), RANKS)
-    told = {group[0].key for group in groups}
-    assert not builds or any(set(found) <= told for found in builds)
+    reported = {group[0].key for group in groups}
+    assert not builds or any(set(build) <= reported for build in builds)
     assert groups[: least(builds)] == fewest_reasons(judged(builds), RANKS)

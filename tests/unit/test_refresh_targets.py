@@ -23,20 +23,20 @@ def test_the_wheels_of_a_release_are_one_target_a_platform() -> None:
         torch("2.15.0", "cp313t"),
         torch("2.15.0", tag="win_amd64"),
     )
-    found = find(listing(*names))
-    assert [(item.platform, item.pythons, item.file.filename) for item in found] == [
+    value = find(listing(*names))
+    assert [(item.platform, item.pythons, item.file.filename) for item in value] == [
         ("win-64", ("cp312",), torch("2.15.0", tag="win_amd64")),
         ("linux-64", ("cp310", "cp312", "cp313t"), torch("2.15.0")),
     ]
 
 
 def test_each_variant_is_a_target_and_says_so_in_its_name_or_place() -> None:
-    found = find(
+    value = find(
         listing(torch("2.15.0+cu130"), torch("2.15.0+cu132"), torch("2.15.0+rocm6.3")),
         listing(torch("1.0.0"), page="https://torch.example.com/whl/cu90/torch/"),
         listing(torch("2.15.0")),
     )
-    assert [(str(item.version), str(item.variant), item.index) for item in found] == [
+    assert [(str(item.version), str(item.variant), item.index) for item in value] == [
         ("2.15.0", "cu132", "pytorch"),
         ("2.15.0", "cu130", "pytorch"),
         ("2.15.0", "None", "pypi"),
@@ -46,8 +46,8 @@ def test_each_variant_is_a_target_and_says_so_in_its_name_or_place() -> None:
 
 def test_what_is_known_is_not_read() -> None:
     listed = listing(torch("2.15.0"), torch("2.15.0+cu132"), torch("2.15.0+cu130"))
-    found = find(listed, known=(row(), row(variant="cu130", index="pytorch")))
-    assert [str(item.variant) for item in found] == ["cu132"]
+    value = find(listed, known=(row(), row(variant="cu130", index="pytorch")))
+    assert [str(item.variant) for item in value] == ["cu132"]
 
 
 def test_what_is_known_is_read_again_unless_from_the_same_file() -> None:
@@ -87,19 +87,19 @@ def test_a_companion_is_read_once_from_pypi_for_linux() -> None:
         for local in ("", "+cu132", "+cpu")
         for tag in ("win_amd64", "manylinux_2_28_x86_64")
     ]
-    (found,) = find(listing(*names))
-    assert found.file.filename == "torchvision-0.30.0-py3-none-manylinux_2_28_x86_64.whl"
+    (value,) = find(listing(*names))
+    assert value.file.filename == "torchvision-0.30.0-py3-none-manylinux_2_28_x86_64.whl"
     known = {"kind": "release", "project": "torchvision", "version": "0.30.0", "source": ""}
     assert find(listing(*names), known=(known,)) == ()
 
 
 def test_old_names_are_understood() -> None:
-    (found,) = find(
+    (value,) = find(
         listing(
             "torch-1.0.0-cp27-cp27mu-manylinux1_x86_64.whl", "torch-1.0.0-cp36-cp36m-manylinux1_x86_64.whl"
         )
     )
-    assert (found.pythons, found.tags) == (("cp27", "cp36"), ("manylinux1_x86_64",))
+    assert (value.pythons, value.tags) == (("cp27", "cp36"), ("manylinux1_x86_64",))
 
 
 def test_only_restricts_projects_and_versions() -> None:

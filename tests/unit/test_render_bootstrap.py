@@ -141,7 +141,7 @@ def test_an_environment_that_is_asked_for_otherwise_has_another_digest() -> None
         return made.partition("digest_of() {")[2].partition("}")[0]
 
     held = [script(environment("paper", files=(HeldFile("1.yml", text),))) for text in ("a\n", "b\n")]
-    assert len({digest(one) for one in (script(), script(environment("paper")), *held)}) == 4
+    assert len({digest(item) for item in (script(), script(environment("paper")), *held)}) == 4
     assert digest(script(launcher=True)) == digest(script())
 
 

@@ -62,12 +62,12 @@ def read_powershell(line: str) -> tuple[str, ...]:
     )
     words, at = [], 2 if line.startswith("& ") else 0
     while at < len(line):
-        found = token.match(line, at)
-        assert found, line[at:]
-        single = found["single"]
+        match = token.match(line, at)
+        assert match, line[at:]
+        single = match["single"]
         plain = re.sub("(['‘’‚‛])\\1", r"\1", single) if single is not None else None
-        words.append(plain if plain is not None else found["bare"] or found["double"] or "")
-        at = found.end()
+        words.append(plain if plain is not None else match["bare"] or match["double"] or "")
+        at = match.end()
         assert at == len(line) or line[at] == " "
         at += 1
     return tuple(words)

@@ -219,14 +219,14 @@ def test_texts_from_outside_never_become_an_instruction(gpu: str, asked: str) ->
 def test_a_label_is_what_was_said(gpu: str) -> None:
     """A builder expands variables within double quotes, unless a backslash stands before them."""
     text = render_dockerfile(recipe(gpus=(gpu,)))
-    found = re.search(r'gpuenv\.gpus="((?:[^"\\]|\\.)*)"', text)
+    match = re.search(r'gpuenv\.gpus="((?:[^"\\]|\\.)*)"', text)
     said = " ".join("".join(letter if letter.isprintable() else " " for letter in gpu).split())
     if not said:
-        assert found is None or found[1] == ""
+        assert match is None or match[1] == ""
         return
-    assert found is not None
-    assert re.sub(r"\\(.)", r"\1", found[1]) == said
-    assert not re.search(r"(?<!\\)(?:\\\\)*\$", found[1])
+    assert match is not None
+    assert re.sub(r"\\(.)", r"\1", match[1]) == said
+    assert not re.search(r"(?<!\\)(?:\\\\)*\$", match[1])
 
 
 @given(
@@ -246,7 +246,7 @@ def test_the_commands_are_lists() -> None:
         word, _, rest = line.partition(" ")
         assert word in INSTRUCTIONS
         if word == "CMD" or rest.startswith("["):
-            assert all(isinstance(one, str) for one in json.loads(rest))
+            assert all(isinstance(load, str) for load in json.loads(rest))
 
 
 def test_the_dockerfile_at_the_top_is_what_this_program_writes() -> None:

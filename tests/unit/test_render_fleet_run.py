@@ -51,7 +51,7 @@ def run_of(*hosts: HostOutcome, **facts: Any) -> FleetRun:
 
 
 def of_state(*states: OutcomeState) -> FleetRun:
-    return run_of(*(HostOutcome(f"n{place}", one, problem=one) for place, one in enumerate(states)))
+    return run_of(*(HostOutcome(f"n{position}", item, problem=item) for position, item in enumerate(states)))
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,8 @@ def test_a_table_has_a_line_a_host_whatever_they_say(hosts: list[HostOutcome], c
 @given(st.lists(OUTCOMES, max_size=6))
 def test_the_data_are_json_with_every_host(hosts: list[HostOutcome]) -> None:
     data = json.loads(json.dumps(render_run_data(run_of(*hosts))))
-    assert [one["host"] for one in data["hosts"]] == [one.host for one in hosts]
-    assert data["changed"] == sum(one.changed for one in hosts)
+    assert [item["host"] for item in data["hosts"]] == [outcome.host for outcome in hosts]
+    assert data["changed"] == sum(outcome.changed for outcome in hosts)
 
 
 def with_groups() -> FleetRun:
@@ -171,20 +171,20 @@ def page(run: FleetRun) -> Page:
 
 @given(st.lists(OUTCOMES, max_size=4), WORDS)
 def test_no_text_of_a_host_becomes_markup(hosts: list[HostOutcome], name: str) -> None:
-    found = page(run_of(*hosts, environment=name))
-    assert found.open == []
-    assert {tag for tag, _ in found.tags} <= TAGS
-    assert {attribute for _, names in found.tags for attribute in names} <= ATTRIBUTES
-    assert sum(tag == "tbody" for tag, _ in found.tags) == len(hosts)
+    result = page(run_of(*hosts, environment=name))
+    assert result.open == []
+    assert {tag for tag, _ in result.tags} <= TAGS
+    assert {attribute for _, names in result.tags for attribute in names} <= ATTRIBUTES
+    assert sum(tag == "tbody" for tag, _ in result.tags) == len(hosts)
 
 
 def test_the_page_tells_groups_reasons_and_what_hosts_are() -> None:
     text = "\n".join(page(replace(with_groups(), interrupted=True, check=True)).texts)
-    for told in (
+    for message in (
         "gpuenv fleet create paper", "interrupted", "dry run: no machine was changed", "torch 2.14.1+cu126",
         "b: no build", "Tesla P100", "535.104.05", "/envs/paper",
     ):  # fmt: skip
-        assert told in text
+        assert message in text
 
 
 def test_a_page_without_hosts_is_a_page() -> None:

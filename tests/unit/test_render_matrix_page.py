@@ -51,9 +51,9 @@ def small(**row: Any) -> Knowledge:
 def test_no_text_leaves_its_place_in_the_page(text: str) -> None:
     page = render_matrix_page(BARE, small(source=text), None, made_by="</script>", made_on="<!--")
     assert page.count("<") == BARE.html.count("<")
-    found = embedded(page)
-    assert found["rows"][0]["builds"][0]["source"] == text
-    assert found["made_by"] == "</script>"
+    value = embedded(page)
+    assert value["rows"][0]["builds"][0]["source"] == text
+    assert value["made_by"] == "</script>"
 
 
 @pytest.mark.parametrize("html", ["", "@STYLE@ @SCRIPT@", "@STYLE@ @SCRIPT@ @DATA@ @DATA@"])
@@ -66,7 +66,7 @@ def test_rows_are_releases_and_variants_the_newest_first() -> None:
     rows = data()["rows"]
     keys = [(row["torch"], row["variant"]) for row in rows]
     assert len(set(keys)) == len(keys)
-    assert set(keys) == {(str(found.torch), str(found.variant)) for found in KNOWLEDGE.builds}
+    assert set(keys) == {(str(build.torch), str(build.variant)) for build in KNOWLEDGE.builds}
     assert sum(len(row["builds"]) for row in rows) == len(KNOWLEDGE.builds)
     assert [row["torch"].split(".")[0] for row in rows] == sorted(
         (row["torch"].split(".")[0] for row in rows), reverse=True
@@ -74,11 +74,11 @@ def test_rows_are_releases_and_variants_the_newest_first() -> None:
 
 
 def test_each_build_has_a_letter_for_each_capability_and_cpu_builds_none() -> None:
-    found = data()
-    for row in found["rows"]:
-        for one in row["builds"]:
-            assert len(one["runs"]) == (len(found["capabilities"]) if row["cuda"] else 0)
-            assert set(one["runs"]) <= set("np-xbd?")
+    fields = data()
+    for row in fields["rows"]:
+        for item in row["builds"]:
+            assert len(item["runs"]) == (len(fields["capabilities"]) if row["cuda"] else 0)
+            assert set(item["runs"]) <= set("np-xbd?")
 
 
 def test_columns_begin_with_the_oldest_generation_that_anything_runs_on() -> None:
@@ -94,44 +94,44 @@ def test_names_that_were_sold_with_several_capabilities_keep_them_all() -> None:
 
 def test_the_words_are_those_that_the_page_asks_for() -> None:
     script, html = (PAGE.with_suffix(f".{kind}").read_text(encoding="utf-8") for kind in ("js", "html"))
-    asked = {*re.findall(r'\bsay\("([\w-]+)"', script), *re.findall(r'data-text="([\w-]+)"', html)}
+    requested = {*re.findall(r'\bsay\("([\w-]+)"', script), *re.findall(r'data-text="([\w-]+)"', html)}
     words = page_texts()
-    assert asked <= set(words)
+    assert requested <= set(words)
     composed = {name for name in words if name.startswith(("state-", "evidence-", "driver-", "count"))}
     filters = {"gpu", "driver", "torch", "variant", "python", "platform", "index", "wsl"}
-    assert set(words) - asked - composed - filters == set()
+    assert set(words) - requested - composed - filters == set()
 
 
 def test_the_machine_is_told_with_what_runs_on_it() -> None:
-    told = render_here(standing("535.104.05", "9.0", "7.0"), KNOWLEDGE)
-    assert told["filters"] == {"gpu": "9.0, 7.0", "driver": "535.104.05", "platform": "linux-64"}
-    counted, _, newest = told["lines"][0].partition("; ")
+    facts = render_here(standing("535.104.05", "9.0", "7.0"), KNOWLEDGE)
+    assert facts["filters"] == {"gpu": "9.0, 7.0", "driver": "535.104.05", "platform": "linux-64"}
+    counted, _, newest = facts["lines"][0].partition("; ")
     assert re.fullmatch(r"\d+ of the \d+ CUDA builds for linux-64 run on it", counted)
     assert newest == "the newest is torch 2.14.1 (cu126)"
-    assert told["lines"][1].startswith(
+    assert facts["lines"][1].startswith(
         "not torch 2.15.0: builds for CUDA 13.0 and 13.2 need driver 580.65.06"
     )
 
 
 def test_under_wsl_the_driver_is_windows() -> None:
-    told = render_here(standing("580.95.05", "8.6", wsl=True), KNOWLEDGE)
-    assert told["filters"]["wsl"] == "1"
-    assert told["system"].endswith("WSL2")
+    facts = render_here(standing("580.95.05", "8.6", wsl=True), KNOWLEDGE)
+    assert facts["filters"]["wsl"] == "1"
+    assert facts["system"].endswith("WSL2")
 
 
 def test_a_machine_on_which_nothing_runs_is_told_why() -> None:
-    told = render_here(standing("390.157", "2.0"), KNOWLEDGE)
-    assert told["lines"][0].startswith("none of the ")
-    assert told["lines"][1].startswith("not torch 2.15.0: ")
+    facts = render_here(standing("390.157", "2.0"), KNOWLEDGE)
+    assert facts["lines"][0].startswith("none of the ")
+    assert facts["lines"][1].startswith("not torch 2.15.0: ")
 
 
 def test_a_machine_that_can_not_be_planned_for_sets_no_filters() -> None:
     here = Here(
         Machine(System("macos", "arm64")), None, "there are no CUDA builds of torch for macos on arm64"
     )
-    told = render_here(here, KNOWLEDGE)
-    assert (told["usable"], told["filters"], told["lines"]) == (False, {}, [here.problem])
-    assert not any(one["here"] for row in data(here)["rows"] for one in row["builds"])
+    facts = render_here(here, KNOWLEDGE)
+    assert (facts["usable"], facts["filters"], facts["lines"]) == (False, {}, [here.problem])
+    assert not any(item["here"] for row in data(here)["rows"] for item in row["builds"])
 
 
 def test_what_identifies_a_machine_stays_out_of_the_page() -> None:

@@ -181,7 +181,7 @@ def test_every_file_of_the_set_is_pinned() -> None:
     made = wheels(None, locked_file("tiny-other", "1.0.post1"))
     pinned = read(made)["pypi-dependencies"]
     versions = {
-        name: told if isinstance(told, str) else told["version"] for name, told in pinned.items()
+        name: answer if isinstance(answer, str) else answer["version"] for name, answer in pinned.items()
     }  # fmt: skip
     assert versions == {file.name: f"=={file.version}" for file in made.files}
 
@@ -262,8 +262,8 @@ def test_the_cuda_is_what_the_wheels_need_of_a_driver_and_not_more_than_there_is
 
 def test_windows_has_no_glibc_and_a_machine_without_gpu_no_cuda() -> None:
     windows = tuple(
-        package(one.name, one.version, filename=f"{one.name}-1-cp312-cp312-win_amd64.whl")
-        for one in plan().packages
+        package(item.name, item.version, filename=f"{item.name}-1-cp312-cp312-win_amd64.whl")
+        for item in plan().packages
     )
     document = read(wheels(of_wheels(machine=WINDOWS, packages=windows)))
     assert document["workspace"]["platforms"] == ["win-64"]

@@ -31,8 +31,8 @@ def test_the_whole_file() -> None:
 
 
 def test_the_whole_file_of_a_locked_set() -> None:
-    asked = plan(pins=("torch[opt]==2.14.1+cu126", "torchvision===0.29.1+cu126"))
-    made = locked(asked, locked_file("timm", "1.0", url="https://t.example.com/timm-1.0.whl", index=None))
+    requested = plan(pins=("torch[opt]==2.14.1+cu126", "torchvision===0.29.1+cu126"))
+    made = locked(requested, locked_file("timm", "1.0", url="https://t.example.com/timm-1.0.whl", index=None))
     made = replace(made, files=tuple(replace(file, sha256="5d" * 32) for file in made.files))
     digest = f"--hash=sha256:{'5d' * 32}"
     assert render_locked_requirements(made) == (

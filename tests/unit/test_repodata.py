@@ -43,7 +43,7 @@ values = st.recursive(
 
 def cut(text: str, places: list[int]) -> Iterator[str]:
     """Cut a text at these places."""
-    marks = [0, *sorted(place % (len(text) + 1) for place in places), len(text)]
+    marks = [0, *sorted(position % (len(text) + 1) for position in places), len(text)]
     return (text[start:end] for start, end in pairwise(marks))
 
 
@@ -266,9 +266,9 @@ def test_a_reading_is_read_back_as_it_was() -> None:
 
 @given(values, st.sampled_from(sorted(json.loads(render_reading(a_reading())))))
 def test_a_reading_that_was_garbled_is_none(value: object, key: str) -> None:
-    told = json.loads(render_reading(a_reading()))
+    answer = json.loads(render_reading(a_reading()))
     with suppress(ValueError):
-        parse_reading(json.dumps({**told, key: value}), FOLDER)
+        parse_reading(json.dumps({**answer, key: value}), FOLDER)
     try:
         parse_reading(json.dumps(value), FOLDER)
     except ValueError:

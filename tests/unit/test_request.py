@@ -49,20 +49,20 @@ def parsed(parse: Callable[[str], Any], text: str) -> Any:
 
 @given(st.text(max_size=40))
 def test_any_text_is_a_requirement_or_a_usage_error(text: str) -> None:
-    found = parsed(lambda one: parse_requirements((one,)), text)
-    assert isinstance(found, UsageError) or all(str(item).isprintable() for item in found)
+    value = parsed(lambda item: parse_requirements((item,)), text)
+    assert isinstance(value, UsageError) or all(str(item).isprintable() for item in value)
 
 
 @given(st.text(max_size=20))
 def test_any_text_is_a_python_or_a_usage_error(text: str) -> None:
-    found = parsed(parse_python, text)
-    assert isinstance(found, SpecifierSet) or found.code == "bad-python"
+    value = parsed(parse_python, text)
+    assert isinstance(value, SpecifierSet) or value.code == "bad-python"
 
 
 @given(st.text(max_size=12))
 def test_any_text_is_a_variant_or_a_usage_error(text: str) -> None:
-    found = parsed(parse_cuda_option, text)
-    assert found is None or (found.code == "bad-cuda" if isinstance(found, UsageError) else found.is_known)
+    value = parsed(parse_cuda_option, text)
+    assert value is None or (value.code == "bad-cuda" if isinstance(value, UsageError) else value.is_known)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def match(build: Candidate, *files: IndexedFile, asks: tuple[str, ...], down: An
 
 def names(matches: Any) -> list[str]:
     assert not isinstance(matches, Failure), matches
-    return [item.file.filename.split("-cp")[0] for one in matches for item in one.files]
+    return [item.file.filename.split("-cp")[0] for entry in matches for item in entry.files]
 
 
 def test_the_release_that_the_matrix_pairs_is_matched_in_the_same_variant() -> None:
@@ -146,10 +146,10 @@ def match_xformers(
     gpu: str, *, driver: str = "580.95.05", version: str = "0.0.30", torch: str = "2.7.0"
 ) -> Any:
     file = found(f"xformers-{version}-cp39-abi3-{LINUX}.whl", kind="pypi")
-    shelf = companion.AvailableCompanions({("xformers", file.release): (file,)}, {})
+    available = companion.AvailableCompanions({("xformers", file.release): (file,)}, {})
     request = Request(parse_requirements(("torch", f"xformers=={version}")))
     here = on(driver, gpu)
-    return companion.match(case(torch), request, here, KNOWLEDGE, shelf)
+    return companion.match(case(torch), request, here, KNOWLEDGE, available)
 
 
 @pytest.mark.parametrize("gpu", ["6.0", "6.1", "7.0", "8.6", "8.9", "9.0"])
@@ -177,15 +177,15 @@ def test_its_ptx_needs_a_driver_for_the_cuda_that_it_was_built_with() -> None:
 
 def test_without_a_gpu_no_code_is_asked_for() -> None:
     file = found(f"xformers-0.0.30-cp310-cp310-{LINUX}.whl", kind="pypi")
-    shelf = companion.AvailableCompanions({("xformers", file.release): (file,)}, {})
+    available = companion.AvailableCompanions({("xformers", file.release): (file,)}, {})
     request = Request(parse_requirements(("torch", "xformers")))
-    assert not isinstance(companion.match(case("2.7.0"), request, on(), KNOWLEDGE, shelf), Failure)
+    assert not isinstance(companion.match(case("2.7.0"), request, on(), KNOWLEDGE, available), Failure)
 
 
 @pytest.mark.parametrize(("variant", "matched"), [("cu126", True), ("cu128", True), ("cu118", False)])
 def test_xformers_goes_with_any_cuda_of_its_major(variant: str, matched: bool) -> None:
     file = found(XFORMERS, kind="pypi")
-    shelf = companion.AvailableCompanions({("xformers", file.release): (file,)}, {})
+    available = companion.AvailableCompanions({("xformers", file.release): (file,)}, {})
     request = Request(parse_requirements(("torch", "xformers")))
-    answer = companion.match(case("2.7.0", variant), request, HERE, KNOWLEDGE, shelf)
+    answer = companion.match(case("2.7.0", variant), request, HERE, KNOWLEDGE, available)
     assert isinstance(answer, Failure) is not matched

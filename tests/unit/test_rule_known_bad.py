@@ -133,10 +133,10 @@ def test_a_pin_moves_torch_where_torch_is_open() -> None:
 
 
 def test_what_the_user_pins_is_warned_of_where_it_only_costs_something() -> None:
-    asked = ("torch==2.10.0", "torchaudio==2.10.0")
-    plan = decided(Asked((A100,), asked)).plan
+    requested = ("torch==2.10.0", "torchaudio==2.10.0")
+    plan = decided(Asked((A100,), requested)).plan
     assert plan is not None
-    assert any("torchcodec" in text for text in warnings(decided(Asked((A100,), asked))))
+    assert any("torchcodec" in text for text in warnings(decided(Asked((A100,), requested))))
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ def test_a_python_that_torch_compile_refuses_is_avoided_where_another_is_on_offe
     outcome = decided(Asked((A100,), (f"torch=={torch}",), pythons=pythons))
     assert outcome.plan is not None
     assert outcome.plan.python == chosen
-    told = [reason.text for reason in outcome.plan.why if "torch.compile" in reason.text]
+    answers = [reason.text for reason in outcome.plan.why if "torch.compile" in reason.text]
     passed_over = chosen != pythons[-1]
-    assert told == (
+    assert answers == (
         [f"Python {chosen} and not {pythons[-1]}: {effect('compile-python-ceiling')}"] * passed_over
     )
     assert bool(warnings(outcome)) is (len(pythons) == 1)

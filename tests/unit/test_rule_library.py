@@ -73,8 +73,8 @@ def test_a_cpu_build_brings_no_such_library() -> None:
 @pytest.mark.parametrize("order", [1, -1])
 def test_of_several_machines_the_one_that_uses_most_gpus_counts(order: int) -> None:
     """NCCL matters between GPUs: with one GPU of a kind here and two there, there it does."""
-    one, two = gpu_machine("580.95.05", "3.7"), gpu_machine("580.95.05", "3.7", "3.7")
+    item, two = gpu_machine("580.95.05", "3.7"), gpu_machine("580.95.05", "3.7", "3.7")
     build = case("2.1", "cu121", "sm_37")
-    both = {failure.key[1] for failure in library.check(build, target(*(one, two)[::order]), KNOWLEDGE)}
-    alone = {failure.key[1] for failure in library.check(build, target(one), KNOWLEDGE)}
+    both = {failure.key[1] for failure in library.check(build, target(*(item, two)[::order]), KNOWLEDGE)}
+    alone = {failure.key[1] for failure in library.check(build, target(item), KNOWLEDGE)}
     assert both - alone == {"nccl"}

@@ -66,25 +66,27 @@ def test_yanked_files_and_those_of_other_systems_do_not_count() -> None:
         wheel("torch-2.7.1+cu126-cp312-cp312-win_amd64.whl"),
         wheel("torch-2.7.1+cu126-cp312-cp312-manylinux_2_28_aarch64.whl"),
     )
-    cases = collect_candidates((listing(*files),), choose_target((H100,), (), cpu=False), load_knowledge())
-    assert not any(build.found for build in cases)
+    candidates = collect_candidates(
+        (listing(*files),), choose_target((H100,), (), cpu=False), load_knowledge()
+    )
+    assert not any(build.found for build in candidates)
 
 
 def test_somebodys_own_build_is_never_taken_for_pypis() -> None:
     own = wheel("torch-2.7.1+git1234-cp312-cp312-linux_x86_64.whl")
     foreign = wheel("torch-2.7.1+rocm6.3-cp312-cp312-linux_x86_64.whl")
-    cases = collect_candidates(
+    candidates = collect_candidates(
         (listing(own, foreign),), choose_target((H100,), (), cpu=False), load_knowledge()
     )
-    assert not any(build.found for build in cases if build.variant.is_known)
+    assert not any(build.found for build in candidates if build.variant.is_known)
 
 
 def test_a_file_without_local_version_is_pypis_build_of_that_release() -> None:
     file = wheel("torch-2.7.1-cp312-cp312-manylinux_2_28_x86_64.whl")
-    cases = collect_candidates(
+    candidates = collect_candidates(
         (listing(file, kind="pypi"),), choose_target((H100,), (), cpu=False), load_knowledge()
     )
-    (build,) = (build for build in cases if build.found)
+    (build,) = (build for build in candidates if build.found)
     assert build.label == "torch 2.7.1 (cu126)"
 
 

@@ -26,8 +26,8 @@ def test_a_cpu_build_is_in_question_only_where_it_was_asked_or_there_is_no_gpu(
 ) -> None:
     target = on("535.104.05", *gpus) if gpus else on()
     build = case("2.7.1", "cpu", "") if variant == "cpu" else case("2.7.1", variant)
-    asked = ask(cuda=cuda)
-    if rule.in_question(build, asked, target):
+    request = ask(cuda=cuda)
+    if rule.in_question(build, request, target):
         assert Variant(variant).is_known
         allowed = cuda == "cpu" or (cuda == "auto" and not gpus)
         assert (variant == "cpu") is allowed

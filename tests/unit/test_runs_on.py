@@ -31,11 +31,11 @@ def runs_on(wheel: WheelFacts) -> dict[str, list[str]]:
 
 
 def test_machine_code_runs_on_later_gpus_of_its_major_version() -> None:
-    found = runs_on(facts("sm_80 sm_90"))
-    assert found["Ampere machine code"] == ["8.0", "8.6"]
-    assert found["Ada machine code"] == ["8.9"]
-    assert found["Hopper machine code"] == ["9.0"]
-    assert not any(name.startswith(("Turing", "Blackwell")) for name in found)
+    fields = runs_on(facts("sm_80 sm_90"))
+    assert fields["Ampere machine code"] == ["8.0", "8.6"]
+    assert fields["Ada machine code"] == ["8.9"]
+    assert fields["Hopper machine code"] == ["9.0"]
+    assert not any(name.startswith(("Turing", "Blackwell")) for name in fields)
 
 
 def test_ptx_runs_on_later_generations_that_its_cuda_knew() -> None:

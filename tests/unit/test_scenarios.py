@@ -128,7 +128,7 @@ def check_texts(expected: Any, never: Any, texts: list[str]) -> None:
 def test_no_cpu_build_is_planned_where_there_is_a_gpu_or_a_broken_driver(name: str) -> None:
     scenario, plan = read(name), outcome_of(name).plan
     machines = asked(scenario).machines
-    if plan is not None and any(not one.without_gpu for one in machines):
+    if plan is not None and any(not item.without_gpu for item in machines):
         assert plan.variant != "cpu" or scenario["request"]["cuda"] == "cpu"
 
 
@@ -147,12 +147,12 @@ def test_the_reasons_cover_every_build_and_none_is_superfluous(name: str) -> Non
     outcome = outcome_of(name)
     if outcome.decision is None or outcome.error is None:
         return
-    judged = asked_for(outcome.decision.rejected)
-    keys = [failures[0].key for failures in fewest_reasons(judged, RANKS)]
-    found = [{failure.key for failure in item.failures} for item in judged]
-    assert all(failing & set(keys) for failing in found)
+    rejected = asked_for(outcome.decision.rejected)
+    keys = [failures[0].key for failures in fewest_reasons(rejected, RANKS)]
+    sets = [{failure.key for failure in item.failures} for item in rejected]
+    assert all(failing & set(keys) for failing in sets)
     for key in keys:
-        assert not all(failing & (set(keys) - {key}) for failing in found)
+        assert not all(failing & (set(keys) - {key}) for failing in sets)
 
 
 def test_a_plan_can_be_rendered_and_every_rejection_has_a_source(name: str) -> None:

@@ -66,7 +66,7 @@ def test_the_rule_is_one_of_a_plans(row: dict[str, Any]) -> None:
 
 @having("checks")
 def test_the_checks_are_doctors(row: dict[str, Any]) -> None:
-    known = {one["id"] for one in matrices.load("checks")}
+    known = {entry["id"] for entry in matrices.load("checks")}
     assert row["checks"]
     assert set(row["checks"]) <= known
 
@@ -74,16 +74,18 @@ def test_the_checks_are_doctors(row: dict[str, Any]) -> None:
 @having("trial")
 def test_a_mismatch_is_refused_by_its_rule_or_does_not_arise(row: dict[str, Any]) -> None:
     trial = row["trial"]
-    asked = Asked(
+    requested = Asked(
         (machine(trial["machine"]),),
         tuple(trial.get("requirements", ())),
         cuda=trial.get("cuda"),
         published=Published(**trial.get("published", {})),
     )
-    outcome = decided(asked)
+    outcome = decided(requested)
     if "plans" in trial:
         assert outcome.plan is not None
-        assert [one.variant for one in outcome.plan.packages if one.name == "torch"] == [trial["plans"]]
+        assert [package.variant for package in outcome.plan.packages if package.name == "torch"] == [
+            trial["plans"]
+        ]
         return
     assert outcome.error is not None
     assert outcome.decision is not None
@@ -102,6 +104,6 @@ def test_the_command_is_one_of_gpuenvs(row: dict[str, Any]) -> None:
 @having("page")
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_page_says_it_at_the_anchor_in_both_languages(row: dict[str, Any], language: str) -> None:
-    told = section(language, row["page"]).text
+    answer = section(language, row["page"]).text
     assert row["says"]
-    assert [words for words in row["says"] if words not in told] == []
+    assert [words for words in row["says"] if words not in answer] == []

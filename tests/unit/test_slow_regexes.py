@@ -38,7 +38,7 @@ def test_a_gap_before_another_has_an_end() -> None:
 
 def test_the_matrix_is_bounded() -> None:
     for row in matrices.load("signatures"):
-        for regex in (*(one["regex"] for one in (*row["patterns"], *row["unless"])), *row["reads"]):
+        for regex in (*(item["regex"] for item in (*row["patterns"], *row["unless"])), *row["reads"]):
             assert bounded(regex) == regex
             assert not is_exponential(regex)
             re.compile(regex)

@@ -34,8 +34,8 @@ def capabilities(target: Target) -> list[str]:
     ],
 )
 def test_the_gpus_that_count(short: dict[str, Any], devices: tuple[int, ...], expected: list[str]) -> None:
-    one = machine({"driver": "535.104.05", **short})
-    assert capabilities(choose_target((one,), devices, cpu=False)) == expected
+    item = machine({"driver": "535.104.05", **short})
+    assert capabilities(choose_target((item,), devices, cpu=False)) == expected
 
 
 @pytest.mark.parametrize(

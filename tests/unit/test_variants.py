@@ -14,7 +14,7 @@ from gpuenv.resolution.variants_to_query import builds_worth_asking
 def variants(target: Target, *requirements: str, cuda: str | None = None) -> list[str]:
     request = Asked(target.machines, requirements or ("torch",), cuda=cuda).request()
     builds = builds_worth_asking(request, target, load_knowledge())
-    return list(dict.fromkeys(str(case.variant) for case in builds))
+    return list(dict.fromkeys(str(candidate.variant) for candidate in builds))
 
 
 @pytest.mark.parametrize(
@@ -28,9 +28,9 @@ def variants(target: Target, *requirements: str, cuda: str | None = None) -> lis
 def test_a_driver_or_a_card_that_a_variant_never_ran_on_leaves_it_out(
     driver: str, gpu: str, there: set[str], absent: set[str]
 ) -> None:
-    found = set(variants(on(driver, gpu)))
-    assert there <= found
-    assert not absent & found
+    values = set(variants(on(driver, gpu)))
+    assert there <= values
+    assert not absent & values
 
 
 def test_without_a_gpu_only_the_cpu_is_asked_for_and_with_one_never() -> None:
@@ -44,8 +44,8 @@ def test_a_variant_that_is_asked_for_is_the_only_one() -> None:
 
 
 def test_a_pin_leaves_the_variants_of_that_release() -> None:
-    found = variants(on("580.95.05", "9.0"), "torch==2.7.1")
-    assert set(found) == {"cu118", "cu126", "cu128"}
+    values = variants(on("580.95.05", "9.0"), "torch==2.7.1")
+    assert set(values) == {"cu118", "cu126", "cu128"}
     assert variants(on("580.95.05", "9.0"), "torch==2.7.1+cu118") == ["cu118"]
     assert variants(on("580.95.05", "9.0"), "torch==99") == []
 
@@ -54,9 +54,9 @@ def test_the_newest_torch_and_of_it_the_newest_cuda_stand_first() -> None:
     target = on("580.95.05", "9.0")
     request = Asked(target.machines, ("torch",)).request()
     builds = builds_worth_asking(request, target, load_knowledge())
-    order = [(case.torch, case.cuda) for case in builds]
+    order = [(candidate.torch, candidate.cuda) for candidate in builds]
     assert order == sorted(order, reverse=True)
-    assert {case.kind for case in builds} == {"pytorch"}
+    assert {candidate.kind for candidate in builds} == {"pytorch"}
     assert str(builds[0].variant) == variants(target)[0]
 
 

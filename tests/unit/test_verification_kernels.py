@@ -31,8 +31,8 @@ from gpuenv.verification.gpu_code import find_code
     ],
 )
 def test_the_nearest_code_that_runs_is_found(listed: str, capability: str, expected: str | None) -> None:
-    found = find_code(tuple(listed.split()), parse_compute_capability(capability))
-    assert (str(found[1]) if found else None) == expected
+    result = find_code(tuple(listed.split()), parse_compute_capability(capability))
+    assert (str(result[1]) if result else None) == expected
 
 
 @given(st.lists(st.text(max_size=12), max_size=8), st.integers(1, 20), st.integers(0, 9))

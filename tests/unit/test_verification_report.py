@@ -47,7 +47,7 @@ json_values = st.recursive(
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(place for key, inner in items for place in _places(inner, (*path, key)))]
+    return [path, *(location for key, inner in items for location in _places(inner, (*path, key)))]
 
 
 def _with(document: Any, place: tuple[Any, ...], value: Any) -> Any:

@@ -83,8 +83,8 @@ def test_a_build_for_a_newer_cuda_than_the_drivers_says_why_it_works(
     where: dict[str, Any], floor: str
 ) -> None:
     """One line of the plan, with the floor of the system whose driver it is; its source with the reasons."""
-    asked = Asked((machine({**where, "gpus": ["NVIDIA H100"]}),), ("torch==2.14.1",))
-    plan = decided(asked).plan
+    requested = Asked((machine({**where, "gpus": ["NVIDIA H100"]}),), ("torch==2.14.1",))
+    plan = decided(requested).plan
     assert plan is not None
     (reason,) = plan.compatibility
     driver = plan.machines[0].driver

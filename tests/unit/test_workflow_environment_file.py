@@ -23,37 +23,45 @@ def options(tmp_path: Path, text: str, **typed: Any) -> PlanOptions:
 
 
 def test_without_a_conda_tool_its_packages_are_asked_of_the_index(tmp_path: Path) -> None:
-    asked = options(tmp_path, PAPER)
-    merged, told = with_file(asked, read_environment_file(asked.environment_file, LINUX), conda=False)
+    plan_options = options(tmp_path, PAPER)
+    merged, warnings = with_file(
+        plan_options, read_environment_file(plan_options.environment_file, LINUX), conda=False
+    )
     assert merged.requirements == (
         "torch==1.13.*", "torchvision==0.14.1", "numpy<1.24", "scikit-learn", "timm==0.6.12", "einops>=0.6",
     )  # fmt: skip
     assert (merged.python, merged.cuda) == ("==3.9.*", "11.7")
-    assert {warn.code for warn in told} == {"environment-file", "conda-packages-as-wheels"}
+    assert {warn.code for warn in warnings} == {"environment-file", "conda-packages-as-wheels"}
 
 
 def test_with_a_conda_tool_its_packages_stay_condas(tmp_path: Path) -> None:
-    asked = options(tmp_path, PAPER)
-    merged, _ = with_file(asked, read_environment_file(asked.environment_file, LINUX), conda=True)
+    plan_options = options(tmp_path, PAPER)
+    merged, _ = with_file(
+        plan_options, read_environment_file(plan_options.environment_file, LINUX), conda=True
+    )
     assert merged.requirements == ("torch==1.13.*", "torchvision==0.14.1", "timm==0.6.12", "einops>=0.6")
 
 
 def test_what_is_typed_goes_before_the_file(tmp_path: Path) -> None:
-    asked = options(tmp_path, PAPER, python="3.10", cuda="11.6")
-    merged, _ = with_file(asked, read_environment_file(asked.environment_file, LINUX), conda=True)
+    plan_options = options(tmp_path, PAPER, python="3.10", cuda="11.6")
+    merged, _ = with_file(
+        plan_options, read_environment_file(plan_options.environment_file, LINUX), conda=True
+    )
     assert (merged.python, merged.cuda) == ("3.10", "11.6")
 
 
 def test_a_package_that_only_conda_has_is_passed_over_aloud(tmp_path: Path) -> None:
-    asked = options(tmp_path, "dependencies: [_libgcc_mutex=0.1=main, 'numpy=1.2|1.3']\n")
-    merged, told = with_file(asked, read_environment_file(asked.environment_file, LINUX), conda=False)
+    plan_options = options(tmp_path, "dependencies: [_libgcc_mutex=0.1=main, 'numpy=1.2|1.3']\n")
+    merged, warnings = with_file(
+        plan_options, read_environment_file(plan_options.environment_file, LINUX), conda=False
+    )
     assert merged.requirements == ()
-    assert [warn.code for warn in told] == ["environment-file"] * 2
+    assert [warn.code for warn in warnings] == ["environment-file"] * 2
 
 
 def test_no_file_asks_for_nothing() -> None:
-    merged, told = with_file(PlanOptions(), read_environment_file(None, LINUX), conda=False)
-    assert (merged, told) == (PlanOptions(), ())
+    merged, warnings = with_file(PlanOptions(), read_environment_file(None, LINUX), conda=False)
+    assert (merged, warnings) == (PlanOptions(), ())
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"\x80abc", b"- a\n", b"a: b: c\n"])

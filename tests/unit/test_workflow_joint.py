@@ -40,11 +40,11 @@ def choices(*releases: str, pythons: tuple[str, ...] = ("3.12",)) -> tuple[Solut
     )
 
 
-def plan_for(choice: Solution, resolved: tuple[PlannedPackage, ...]) -> Plan:
-    pin = f"torch=={choice.case.torch}"
+def plan_for(solution: Solution, resolved: tuple[PlannedPackage, ...]) -> Plan:
+    pin = f"torch=={solution.case.torch}"
     nowhere = Sources(None, (), ())
     return Plan(
-        (), choice.python.short, None, "cu126", "uv", resolved, (pin,), (), (), nowhere, (), (), (), (), ()
+        (), solution.python.short, None, "cu126", "uv", resolved, (pin,), (), (), nowhere, (), (), (), (), ()
     )
 
 

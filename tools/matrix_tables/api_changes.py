@@ -16,9 +16,9 @@ _AT_TAG = re.compile(r"(\w+)@(\S+) (\S+)")
 
 def build_api_changes() -> list[Row]:
     """Make the rows of api-changes.json, by project and release."""
-    told = read_toml(DATA / _FILE)
+    answer = read_toml(DATA / _FILE)
     try:
-        rows = [_row(entry, told["repository"]) for entry in told["change"]]
+        rows = [_row(entry, answer["repository"]) for entry in answer["change"]]
         return sorted(rows, key=lambda row: (row["project"], Version(row["version"]), row["id"]))
     except (KeyError, InvalidVersion) as error:
         raise UnusableFacts(f"`{_FILE}`: {error}") from error
@@ -59,5 +59,5 @@ def _needs(pattern: str | None) -> list[list[str]]:
 
 def _source(text: str, repositories: Row) -> str:
     """Read `torch@v2.9.1 torch/functional.py`; an address stays as it is."""
-    found = _AT_TAG.fullmatch(text)
-    return repositories[found[1]].format(tag=found[2], path=found[3]) if found else text
+    match = _AT_TAG.fullmatch(text)
+    return repositories[match[1]].format(tag=match[2], path=match[3]) if match else text

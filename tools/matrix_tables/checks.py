@@ -12,11 +12,11 @@ _TABLE = "doctor_checks.json"
 
 def build_checks(facts: Facts) -> list[Row]:
     """Make the rows of checks.json: a check of the facts each, with its group and the texts of its cases."""
-    told = {entry["id"]: entry for entry in _entries(facts)}
+    answer = {entry["id"]: entry for entry in _entries(facts)}
     texts = {entry["id"]: entry for entry in read_toml(DATA / "checks.toml")["check"]}
-    if told.keys() != texts.keys():
-        raise UnusableFacts(f"checks.toml and {_TABLE} differ in {sorted(told.keys() ^ texts.keys())}")
-    return [_row(told[name], texts[name]) for name in sorted(told)]
+    if answer.keys() != texts.keys():
+        raise UnusableFacts(f"checks.toml and {_TABLE} differ in {sorted(answer.keys() ^ texts.keys())}")
+    return [_row(answer[name], texts[name]) for name in sorted(answer)]
 
 
 def _entries(facts: Facts) -> list[Row]:

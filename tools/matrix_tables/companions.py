@@ -24,8 +24,11 @@ def build_companions(facts: Facts, builds: list[Row], records: list[Row]) -> lis
     `records` tell what xformers' wheels were built with.
     """
     sources = facts.sources()
-    told = read_toml(DATA / "companions.toml")
-    matches, absent = told["match"], {(one["project"], one["version"]): one["why"] for one in told["absent"]}
+    answer = read_toml(DATA / "companions.toml")
+    matches, absent = (
+        answer["match"],
+        {(item["project"], item["version"]): item["why"] for item in answer["absent"]},
+    )
     facts.left_out += (f"{project} {version}: {why}" for (project, version), why in absent.items())
     wanted = (fact for fact in facts.table("torch_pairs.csv") if fact["project"] in COMPANIONS)
     declared = [fact for fact in wanted if (fact["project"], fact["version"]) not in absent]
@@ -48,8 +51,8 @@ class Built:
         for record in records:
             self.records.setdefault((record["project"], record["version"]), {})[record["platform"]] = record
         recorded = {project for project, _ in self.records}
-        told = [row for row in facts.table("ecosystem_requires.csv") if row["project"] in recorded]
-        self.declared = [self._declare(row) for row in told if self._is_recorded(row, facts)]
+        answers = [row for row in facts.table("ecosystem_requires.csv") if row["project"] in recorded]
+        self.declared = [self._declare(row) for row in answers if self._is_recorded(row, facts)]
 
     def of(self, fact: dict[str, str]) -> dict[str, Row]:
         """What a release's wheels record, by platform."""
@@ -200,8 +203,8 @@ def _pinned(fact: dict[str, str], torch: str) -> bool:
 
 def _pair_evidence(fact: dict[str, str], torch: str) -> str:
     documented = fact["documented_torch"].split()
-    told = torch in documented or _minor(torch) in documented or fact["torch_requirement"]
-    return "matrix" if told else "assumed"
+    message = torch in documented or _minor(torch) in documented or fact["torch_requirement"]
+    return "matrix" if message else "assumed"
 
 
 def _triton(builds: list[Row]) -> Iterator[Row]:

@@ -38,8 +38,8 @@ def _cuda_key(cuda: str | None) -> tuple[int, ...]:
 
 def _forge_rows(facts: Facts) -> list[Row]:
     made = {
-        (one["torch"], one["platform"], one["cuda"]): one
-        for one in json.loads((DATA / "conda_forge.json").read_text(encoding="utf-8"))
+        (load["torch"], load["platform"], load["cuda"]): load
+        for load in json.loads((DATA / "conda_forge.json").read_text(encoding="utf-8"))
     }
     wanted = [fact for fact in facts.table("condaforge_pytorch.csv") if fact["subdir"] in _PLATFORMS]
     return [_forge_row(fact, made.get((fact["version"], fact["subdir"], fact["cuda"]))) for fact in wanted]
@@ -77,19 +77,19 @@ def _forge_row(fact: dict[str, str], made: Row | None) -> Row:
     }
 
 
-def _targets(told: list[str]) -> list[str]:
+def _targets(messages: list[str]) -> list[str]:
     """Read a list of TORCH_CUDA_ARCH_LIST: `5.0+PTX` is machine code and PTX."""
-    found = []
-    for word in told:
+    values = []
+    for word in messages:
         capability = word.removesuffix("+PTX")
         number = capability.replace(".", "")
         parse_compute_capability(capability.rstrip("a"))
-        found += [f"sm_{number}"] + ([f"compute_{number}"] if word.endswith("+PTX") else [])
-    return found
+        values += [f"sm_{number}"] + ([f"compute_{number}"] if word.endswith("+PTX") else [])
+    return values
 
 
-def _cudnn(told: str | None) -> str | None:
-    return told if told and re.fullmatch(r"\d+(\.\d+)*", told) else None
+def _cudnn(message: str | None) -> str | None:
+    return message if message and re.fullmatch(r"\d+(\.\d+)*", message) else None
 
 
 # the pytorch channel
@@ -99,8 +99,8 @@ def _pytorch_rows(facts: Facts) -> list[Row]:
     builds: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
     for fact in facts.table("conda_pytorch_channel.csv"):
         builds[fact["version"], fact["cuda"]].append(fact)
-    commands = {(one["torch"], one["cuda"]): one for one in facts.table(_COMMANDS)}
-    rows = [_pytorch_row(found, commands.get(key)) for key, found in builds.items()]
+    commands = {(item["torch"], item["cuda"]): item for item in facts.table(_COMMANDS)}
+    rows = [_pytorch_row(fields, commands.get(key)) for key, fields in builds.items()]
     facts.left_out += [_left_out(row) for row in rows if not row["architectures"]]
     rows = [row for row in rows if row["architectures"]]
     pythons: dict[str, set[str]] = defaultdict(set)
@@ -114,18 +114,18 @@ def _pytorch_rows(facts: Facts) -> list[Row]:
     return rows
 
 
-def _pytorch_row(found: list[dict[str, str]], command: dict[str, str] | None) -> Row:
-    first = found[0]
+def _pytorch_row(fields: list[dict[str, str]], command: dict[str, str] | None) -> Row:
+    first = fields[0]
     cuda = first["cuda"]
-    in_each = [fact["sm_in_binary"].split() for fact in found if fact["sm_in_binary"]]
-    in_all = [one for one in in_each[0] if all(one in others for others in in_each)] if in_each else []
+    in_each = [fact["sm_in_binary"].split() for fact in fields if fact["sm_in_binary"]]
+    in_all = [item for item in in_each[0] if all(item in others for others in in_each)] if in_each else []
     return {
         "channel": _PYTORCH,
         "torch": str(Version(first["version"])),
         "variant": _variant(cuda),
         "cuda": cuda,
         "platform": first["subdir"],
-        "pythons": _pythons([fact["python"] for fact in found]),
+        "pythons": _pythons([fact["python"] for fact in fields]),
         "architectures": _targets(in_all),
         "cudnn": first["cudnn"] or None,
         "glibc": None,
@@ -157,22 +157,22 @@ def _cpu_row(stack: Row, pythons: list[str]) -> Row:
     }
 
 
-def _requirement(told: str) -> str:
+def _requirement(message: str) -> str:
     """`pytorch-cuda=12.4` as three fields at most; `feature package cuda80` is a package of that name."""
-    name, _, version = told.removeprefix("feature package ").partition("=")
+    name, _, version = message.removeprefix("feature package ").partition("=")
     return f"{name} {version}.*" if version else name
 
 
-def _channels(told: str, command: dict[str, str] | None) -> list[str]:
+def _channels(message: str, command: dict[str, str] | None) -> list[str]:
     """The channels in order; conda-forge last of all, for Python and what else is needed.
 
     Where either of two has the CUDA libraries, conda-forge does: mirrors seldom carry `nvidia`.
     """
-    words = [*told.split(";"), *(command["channels"].split(";") if command else ())]
+    words = [*message.split(";"), *(command["channels"].split(";") if command else ())]
     named = [word for word in words if " or " not in word]
     if unknown := {*named} - {_PYTORCH, *_EXTRA}:
         raise UnusableFacts(f"conda_pytorch_channel.csv: `{unknown}` are no channels known here")
-    needs_nvidia = "nvidia" in told.split(";")
+    needs_nvidia = "nvidia" in message.split(";")
     return [_PYTORCH, *(["nvidia"] if needs_nvidia else []), _FORGE]
 
 
@@ -180,5 +180,5 @@ def _variant(cuda: str | None) -> str:
     return f"cu{cuda.replace('.', '')}" if cuda else "cpu"
 
 
-def _pythons(told: list[str]) -> list[str]:
-    return sorted({f"cp{one.replace('.', '')}" for one in told}, key=python_order)
+def _pythons(messages: list[str]) -> list[str]:
+    return sorted({f"cp{item.replace('.', '')}" for item in messages}, key=python_order)

@@ -129,11 +129,11 @@ def _integrated(facts: Facts, sources: Sources) -> list[Row]:
 
 def _until(text: str, rules: Row) -> str | None:
     ends = {
-        f"{found[1]}.{found[2]}"
+        f"{match[1]}.{match[2]}"
         for rule in rules.values()
         if text in rule.get("except", ())
         for key, still in rule.items()
-        if (found := _UNTIL.fullmatch(key)) and text not in still
+        if (match := _UNTIL.fullmatch(key)) and text not in still
     }
     if len(ends) > 1:
         raise UnusableFacts(

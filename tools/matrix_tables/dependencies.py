@@ -28,26 +28,26 @@ _OF_RELEASE = ("nvidia-nccl", "nvidia-cusparselt", "nvidia-nvshmem")
 def build_dependencies(builds: list[Row], directory: Path) -> list[Row]:
     """Return the rows of dependencies.json for the builds of torch.json."""
     read = load_rows(directory / "dependencies.json")
-    told = read_toml(DATA / "toolkits.toml")
-    made = (_made(row, read, told) for row in builds if row["index"] == "pytorch")
+    answer = read_toml(DATA / "toolkits.toml")
+    made = (_made(row, read, answer) for row in builds if row["index"] == "pytorch")
     return [dict(row) for row in sort_rows("dependencies", (*read, *filter(None, made)))]
 
 
 def pins_of_toolkits(builds: Iterable[Row]) -> list[str]:
     """Return the pins that no METADATA on PyPI has: of other CUDA releases, and of other cuDNN."""
-    told = read_toml(DATA / "toolkits.toml")
-    pins = {pin for toolkit in told["toolkit"] for pin in toolkit["requires"]}
+    answer = read_toml(DATA / "toolkits.toml")
+    pins = {pin for toolkit in answer["toolkit"] for pin in toolkit["requires"]}
     pins |= {_cudnn(row) for row in builds if row["cudnn"] and Version(row["torch"]) >= Version("1.13")}
     return sorted(pins)
 
 
-def _made(row: Row, read: list[Row], told: Row) -> Row | None:
+def _made(row: Row, read: list[Row], answer: Row) -> Row | None:
     """Return the row of a build of the PyTorch index; None where too little is known of its release."""
-    same = _nearest(row, (one for one in read if _is_build(one) and one["platform"] == row["platform"]))
+    same = _nearest(row, (item for item in read if _is_build(item) and item["platform"] == row["platform"]))
     if same is None:
         return None
     plain = [text for text in same["requires"] if not is_cuda_library(text)]
-    libraries, source = _libraries(row, same, read, told)
+    libraries, source = _libraries(row, same, read, answer)
     alike = same["torch"] == row["torch"] and same["variant"] == row["variant"]
     whole = alike and sorted((*plain, *libraries)) == same["requires"]
     return {
@@ -64,19 +64,19 @@ def _made(row: Row, read: list[Row], told: Row) -> Row | None:
     }
 
 
-def _libraries(row: Row, same: Row, read: list[Row], told: Row) -> tuple[list[str], tuple[str, ...]]:
+def _libraries(row: Row, same: Row, read: list[Row], answer: Row) -> tuple[list[str], tuple[str, ...]]:
     """Return the libraries that a build asks for, and where that is known from."""
     release, linux = Version(row["torch"]), row["platform"] != "win-64"
     triton = [f"triton{row['triton']}"] if row["triton"] and linux else []
     if row["cuda"] is None or not linux:
         return [], ()
-    bundled = told["bundled"]
+    bundled = answer["bundled"]
     for name in ("pytorch", row["platform"]):
         if name in bundled and release < Version(bundled[name]):
             return triton, (bundled[f"{name}_source"],)
     if same["torch"] == row["torch"] and same["variant"] == row["variant"]:
         return [text for text in same["requires"] if is_cuda_library(text)], ()
-    base, source = _toolkit(row, read, told)
+    base, source = _toolkit(row, read, answer)
     of_release = {_plain(text): text for text in same["requires"] if same["torch"] == row["torch"]}
     pins = [
         _with_cudnn(_as_released(text, of_release), row) for text in base if not text.startswith("triton")
@@ -94,18 +94,18 @@ def _since_then(pins: list[str], of_release: dict[str, str], row: Row) -> Iterat
             yield f"cuda-bindings<{major + 1}" if name == "cuda-bindings" else name + own
 
 
-def _toolkit(row: Row, read: list[Row], told: Row) -> tuple[list[str], str]:
+def _toolkit(row: Row, read: list[Row], answer: Row) -> tuple[list[str], str]:
     like = (
-        one
-        for one in read
-        if _is_build(one) and one["variant"] == row["variant"]
-        and any(map(is_cuda_library, one["requires"]))
+        item
+        for item in read
+        if _is_build(item) and item["variant"] == row["variant"]
+        and any(map(is_cuda_library, item["requires"]))
     )  # fmt: skip
     near = _nearest(row, like)
     if near is not None:
         pins = [text for text in near["requires"] if is_cuda_library(text)]
         return pins, f"PyPI's torch {near['torch']} ({near['variant']})"
-    for toolkit in told["toolkit"]:
+    for toolkit in answer["toolkit"]:
         if toolkit["cuda"] == row["cuda"]:
             return [*toolkit["requires"], _cudnn(row)], toolkit["source"]
     return [], "no pins are known"
@@ -136,13 +136,13 @@ def _is_build(row: Row) -> bool:
 
 
 def _nearest(row: Row, rows: Iterable[Row]) -> Row | None:
-    return min(rows, key=lambda one: _distance(one["torch"], row["torch"]), default=None)
+    return min(rows, key=lambda item: _distance(item["torch"], row["torch"]), default=None)
 
 
-def _distance(one: str, other: str) -> tuple[int, ...]:
-    return tuple(_differences(Version(one).release, Version(other).release))
+def _distance(item: str, other: str) -> tuple[int, ...]:
+    return tuple(_differences(Version(item).release, Version(other).release))
 
 
-def _differences(one: tuple[int, ...], other: tuple[int, ...]) -> Iterator[int]:
-    for left, right in zip(one, other, strict=False):
+def _differences(number: tuple[int, ...], other: tuple[int, ...]) -> Iterator[int]:
+    for left, right in zip(number, other, strict=False):
         yield abs(left - right)

@@ -22,15 +22,15 @@ _OF_NVIDIA = "nvidia-"
 
 def build_ecosystem(facts: Facts) -> list[Row]:
     """Make the rows of ecosystem.json; what torch's companions require stands in companions.json."""
-    told = read_toml(DATA / "ecosystem.toml")
+    answer = read_toml(DATA / "ecosystem.toml")
     sources = facts.sources()
     try:
         rows = [
-            *_sets(told),
-            *_projects(told, facts, sources),
-            *_codes(told),
-            *_abis(told, sources),
-            *_wheels(told),
+            *_sets(answer),
+            *_projects(answer, facts, sources),
+            *_codes(answer),
+            *_abis(answer, sources),
+            *_wheels(answer),
             *_pyg(facts, sources),
             *_by_others(facts, sources),
             *_requires(facts, sources),
@@ -40,20 +40,20 @@ def build_ecosystem(facts: Facts) -> list[Row]:
         raise UnusableFacts(f"the facts of the ecosystem: {error}") from error
 
 
-def _sets(told: Row) -> Iterator[Row]:
-    for entry in told["set"]:
+def _sets(answer: Row) -> Iterator[Row]:
+    for entry in answer["set"]:
         fields = ("set", "projects", "page", "match", "ended", "missing_status", "source")
         yield {"kind": "set", **{name: entry[name] for name in fields}, **_rest(entry)}
 
 
-def _projects(told: Row, facts: Facts, sources: Sources) -> Iterator[Row]:
-    sets = {project: entry["set"] for entry in told["set"] for project in entry["projects"]}
+def _projects(answer: Row, facts: Facts, sources: Sources) -> Iterator[Row]:
+    sets = {project: entry["set"] for entry in answer["set"] for project in entry["projects"]}
     for entry in facts.document("ecosystem_pairing.toml")["project"]:
         if entry["name"] == _NO_PYPI_NAME:
             facts.left_out.append(f"{entry['name']}: no project of PyPI")
             continue
         for name in _names(entry["name"]):
-            more = told["project"].get(name, {})
+            more = answer["project"].get(name, {})
             cited = "; ".join(entry.get("sources", ["pypi-live"]))
             yield {
                 "kind": "project",
@@ -79,19 +79,19 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple((inside[1] if inside else text.replace(" / ", " ")).lower().split())
 
 
-def _codes(told: Row) -> Iterator[Row]:
-    for entry in told["code"]:
+def _codes(answer: Row) -> Iterator[Row]:
+    for entry in answer["code"]:
         yield {"kind": "code", **entry, "evidence": "matrix"}
 
 
-def _abis(told: Row, sources: Sources) -> Iterator[Row]:
-    for entry in told["abi"]:
+def _abis(answer: Row, sources: Sources) -> Iterator[Row]:
+    for entry in answer["abi"]:
         yield {"kind": "abi", **entry, "source": sources.resolve("pypi-live"), "evidence": "matrix"}
 
 
-def _wheels(told: Row) -> Iterator[Row]:
-    cited = {entry["set"]: entry["source"] for entry in told["set"]}
-    for entry in told["wheels"]:
+def _wheels(answer: Row) -> Iterator[Row]:
+    cited = {entry["set"]: entry["source"] for entry in answer["set"]}
+    for entry in answer["wheels"]:
         for variant in entry["variants"]:
             for platform in entry["platforms"]:
                 yield _wheel(
@@ -105,13 +105,13 @@ def _wheels(told: Row) -> Iterator[Row]:
                 )
 
 
-def _wheel(**told: Any) -> Row:
+def _wheel(**facts: Any) -> Row:
     """Make a row; what is not told is what most rows have."""
     most: Row = {
         "kind": "wheels", "set": None, "by": None, "torch": None, "variant": None, "platform": None,
         "pythons": [], "versions": [], "pages": [], "source": None, "evidence": "matrix",
     }  # fmt: skip
-    return most | told
+    return most | facts
 
 
 def _pyg(facts: Facts, sources: Sources) -> Iterator[Row]:

@@ -45,7 +45,7 @@ def _row(fact: dict[str, str], sources: Sources) -> Row:
         capability = parse_compute_capability(fact["compute_capability"])
     except ValueError as error:
         raise UnusableFacts(f"gpus.csv: {fact['name']}: {error}") from error
-    if not all(_PCI_ID.fullmatch(one) for one in ids):
+    if not all(_PCI_ID.fullmatch(item) for item in ids):
         raise UnusableFacts(
             f"gpus.csv: {fact['name']}: `{fact['pci_device_ids']}` are no PCI ids such as 1b06"
         )

@@ -22,11 +22,11 @@ _FLAVOURS = ("cuda-runtime", "cuda-devel")
 
 def build_images(digests: Path = DIGESTS) -> list[Row]:
     """Make the rows of images.json: one a tag."""
-    told = read_toml(DATA / "images.toml")
-    rows = [_slim(entry, python) for entry in told["python"] for python in entry["pythons"]]
+    answer = read_toml(DATA / "images.toml")
+    rows = [_slim(entry, python) for entry in answer["python"] for python in entry["pythons"]]
     rows += [
         _cuda(entry, release, flavour)
-        for entry in told["cuda"]
+        for entry in answer["cuda"]
         for release in entry["releases"]
         for flavour in _FLAVOURS
     ]

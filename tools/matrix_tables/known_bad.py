@@ -49,6 +49,6 @@ def _row(entry: Row, condition: Row, sources: Sources) -> Row:
 def _evidence(entry: Row) -> str:
     if entry["confidence"] == "low" or any(source.startswith("recalled") for source in entry["sources"]):
         return "assumed"
-    told = ("measured in wheels", "pypi-live metadata")
-    measured = any(source.startswith(told) for source in entry["sources"])
+    reported = ("measured in wheels", "pypi-live metadata")
+    measured = any(source.startswith(reported) for source in entry["sources"])
     return "wheel" if measured else "matrix"

@@ -15,9 +15,9 @@ _SOURCE = "the conda build of the same release and CUDA, made by the same script
 
 def build_libraries(facts: Facts, builds: list[Row]) -> list[Row]:
     """Make the rows of libraries.json: floors, families, the cuDNN of builds (torch.json) that state none."""
-    told = read_toml(DATA / "libraries.toml")
-    floors = [_floor(entry) for entry in told["floor"]]
-    families = [{"kind": "family", **entry, "evidence": "matrix"} for entry in told["family"]]
+    answer = read_toml(DATA / "libraries.toml")
+    floors = [_floor(entry) for entry in answer["floor"]]
+    families = [{"kind": "family", **entry, "evidence": "matrix"} for entry in answer["family"]]
     return [
         *sorted(floors, key=_floor_order),
         *sorted(families, key=lambda row: (row["library"], row["major"])),
@@ -50,15 +50,15 @@ def _bundled(facts: Facts, builds: list[Row]) -> list[Row]:
     `py3.7_cuda9.0.176_cudnn7.4.1_1`.
     """
     silent = {(row["torch"], row["cuda"]) for row in builds if row["cuda"] and not row["cudnn"]}
-    found: dict[tuple[str, str], set[str]] = {}
+    strs: dict[tuple[str, str], set[str]] = {}
     for fact in facts.table(_TABLE):
         key = (str(Version(fact["version"])), _cuda(fact["cuda"]))
         if fact["cudnn"] and key in silent:
-            found.setdefault(key, set()).add(fact["cudnn"])
-    for key, versions in found.items():
+            strs.setdefault(key, set()).add(fact["cudnn"])
+    for key, versions in strs.items():
         if len(versions) > 1:
             raise UnusableFacts(f"{_TABLE}: torch {' with CUDA '.join(key)} has cuDNN {sorted(versions)}")
-    return [_bundled_row(*key, *versions) for key, versions in found.items()]
+    return [_bundled_row(*key, *versions) for key, versions in strs.items()]
 
 
 def _cuda(text: str) -> str:

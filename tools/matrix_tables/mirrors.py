@@ -19,10 +19,10 @@ def build_mirrors(facts: Facts) -> list[Row]:
     document = facts.document("mirrors.toml")
     try:
         own = [_own_row(entry) for entry in extra["mirror"]]
-        told = [_row(entry, document, extra, modes) for entry in document["mirror"]]
+        answers = [_row(entry, document, extra, modes) for entry in document["mirror"]]
     except KeyError as error:
         raise UnusableFacts(f"mirrors.toml: an entry has no {error}") from error
-    rows = [_with_extra(row, extra, modes) for row in (*own, *told)]
+    rows = [_with_extra(row, extra, modes) for row in (*own, *answers)]
     return sorted(rows, key=lambda row: (_STATUS_ORDER.index(row["status"]), row["kind"] != "official"))
 
 
@@ -52,8 +52,8 @@ def _row(entry: Row, document: Row, extra: Row, modes: list[dict[str, str]]) -> 
         "faults": [*_stated(entry, document), *_modes(entry["id"], modes)],
     }
     for part, make in (("pypi", _pypi), ("torch", _torch), ("conda", _conda)):
-        told = entry.get(part, {})
-        if told.get("available", True) and (made := make(told, extra)):
+        answer = entry.get(part, {})
+        if answer.get("available", True) and (made := make(answer, extra)):
             row[part] = made
     if "torch" not in row:
         row["bogus"] = entry.get("torch", {}).get("bogus_urls_in_circulation", [])
@@ -65,39 +65,39 @@ def _hosts(entry: Row) -> list[str]:
     return [*entry["hosts"], *named, *entry.get("other_hosts", [])]
 
 
-def _pypi(told: Row, _extra: Row) -> Row | None:
-    if "simple" not in told:
+def _pypi(answer: Row, _extra: Row) -> Row | None:
+    if "simple" not in answer:
         return None
-    wrong = [url.partition(" ")[0] for url in told.get("wrong_urls", [])]
-    return {"simple": told["simple"], "aliases": told.get("aliases", []), "wrong": wrong}
+    wrong = [url.partition(" ")[0] for url in answer.get("wrong_urls", [])]
+    return {"simple": answer["simple"], "aliases": answer.get("aliases", []), "wrong": wrong}
 
 
-def _torch(told: Row, extra: Row) -> Row | None:
-    if not told.get("available"):
+def _torch(answer: Row, extra: Row) -> Row | None:
+    if not answer.get("available"):
         return None
-    address = told.get("index") if told.get("index_url_ok", True) else None
-    address = (address or told["find_links"]).rstrip("/")
+    address = answer.get("index") if answer.get("index_url_ok", True) else None
+    address = (address or answer["find_links"]).rstrip("/")
     return {
         "address": address,
-        "layout": extra["layout"][told["layout"]],
-        "hashes": told.get("hashes", True),
-        "wrong": told.get("bogus_urls_in_circulation", []),
+        "layout": extra["layout"][answer["layout"]],
+        "hashes": answer.get("hashes", True),
+        "wrong": answer.get("bogus_urls_in_circulation", []),
     }
 
 
-def _conda(told: Row, _extra: Row) -> Row | None:
-    if "root" not in told:
+def _conda(answer: Row, _extra: Row) -> Row | None:
+    if "root" not in answer:
         return None
-    names = [re.sub(r"\s.*", "", name) for name in told.get("cloud_missing", [])]
+    names = [re.sub(r"\s.*", "", name) for name in answer.get("cloud_missing", [])]
     row: Row = {
-        "root": told["root"],
-        "pkgs": told.get("pkgs", []),
-        "cloud": told.get("cloud", []),
-        "missing": [name for name in names if name not in told.get("pkgs", [])],
-        "shards": told.get("sharded_repodata", False),
+        "root": answer["root"],
+        "pkgs": answer.get("pkgs", []),
+        "cloud": answer.get("cloud", []),
+        "missing": [name for name in names if name not in answer.get("pkgs", [])],
+        "shards": answer.get("sharded_repodata", False),
     }
-    if "extra_root" in told:
-        row["elsewhere"] = dict.fromkeys(told["extra_cloud"], told["extra_root"])
+    if "extra_root" in answer:
+        row["elsewhere"] = dict.fromkeys(answer["extra_cloud"], answer["extra_root"])
     return row
 
 
@@ -120,7 +120,7 @@ def _modes(name: str, modes: list[dict[str, str]]) -> list[Row]:
 
 
 def _links(mode: dict[str, str]) -> str:
-    links = [_one(one, {}) for one in mode["links"].split(" | ") if one]
+    links = [_one(item, {}) for item in mode["links"].split(" | ") if item]
     return "; ".join(dict.fromkeys(links)) or f"mirror_failure_modes.csv {mode['id']}"
 
 

@@ -65,8 +65,8 @@ def _of_sequence(parsed: Any) -> Ways:
 
 
 def _words(letters: str) -> Words:
-    found = _WHOLE_OR_PART.finditer(letters)
-    return frozenset(f" {word[0]} " if word[1] is word[2] is None else word[0] for word in found)
+    matches = _WHOLE_OR_PART.finditer(letters)
+    return frozenset(f" {word[0]} " if word[1] is word[2] is None else word[0] for word in matches)
 
 
 def _of_part(operator: Any, argument: Any) -> Ways | None:

@@ -35,10 +35,10 @@ def build_signatures(facts: Facts) -> list[Row]:
     texts = [read_toml(path) for path in sorted(_TEXTS.glob("*.toml"))]
     added = [_USUAL | entry for text in texts for entry in text.get("signature", ())]
     more = [(name, also) for text in texts for name, also in text.get("more", {}).items()]
-    told = [entry | _change(entry, extra["change"].get(entry["id"], {})) for entry in _read(facts)]
-    known = _once([{"wants": _wants(entry, extra["wants"])} | entry for entry in (*told, *added)])
+    answers = [entry | _change(entry, extra["change"].get(entry["id"], {})) for entry in _read(facts)]
+    known = _once([{"wants": _wants(entry, extra["wants"])} | entry for entry in (*answers, *added)])
     named = {entry["case_of"] for entry in added if "case_of" in entry} | {name for name, _ in more}
-    _refuse_unknown(known, extra, {entry["id"] for entry in told}, named)
+    _refuse_unknown(known, extra, {entry["id"] for entry in answers}, named)
     for name, also in (*more, (_GIVEN_UP, {"regex": _given_up()})):
         if name in known:
             known[name] = _with_more(known[name], also)
@@ -52,7 +52,7 @@ def refuse_slow(rows: list[Row]) -> None:
     slow = [
         f"{row['id']}: {regex}"
         for row in rows
-        for regex in (*(one["regex"] for one in (*row["patterns"], *row["unless"])), *row["reads"])
+        for regex in (*(item["regex"] for item in (*row["patterns"], *row["unless"])), *row["reads"])
         if is_exponential(regex)
     ]
     if slow:
@@ -66,9 +66,9 @@ def _once(entries: list[Row]) -> dict[str, Row]:
     return {entry["id"]: entry for entry in entries}
 
 
-def _refuse_unknown(known: Iterable[str], extra: Row, told: set[str], named: set[str]) -> None:
+def _refuse_unknown(known: Iterable[str], extra: Row, messages: set[str], named: set[str]) -> None:
     unknown = (set(extra["read"]) | set(extra["wants"]) - {"usual"} | named) - set(known)
-    unknown |= extra["change"].keys() - told
+    unknown |= extra["change"].keys() - messages
     if unknown:
         raise UnusableFacts(f"error_texts: no such signature: {', '.join(sorted(unknown))}")
 
@@ -83,14 +83,14 @@ def _given_up() -> list[str]:
     names = {name for row in build_api_changes() if row["kind"] == "removed" for name in row["names"]}
     dotted = filter(None, map(_DOTTED.fullmatch, sorted(names)))
     by_module: dict[str, list[str]] = {}
-    for found in dotted:
-        by_module.setdefault(f"{found[1]}{found[2]}", []).append(found[3])
+    for match in dotted:
+        by_module.setdefault(f"{match[1]}{match[2]}", []).append(match[3])
     regexes = []
     for module, gone in by_module.items():
-        place, some = re.escape(module), "|".join(gone)
-        regexes.append(f"module '{place}' has no attribute '(?P<name>{some})'")
-        regexes.append(f"cannot import name '(?P<name>{some})' from '{place}'")
-        regexes.append(f"No module named '(?P<name>{place}\\.(?:{some}))'")
+        location, some = re.escape(module), "|".join(gone)
+        regexes.append(f"module '{location}' has no attribute '(?P<name>{some})'")
+        regexes.append(f"cannot import name '(?P<name>{some})' from '{location}'")
+        regexes.append(f"No module named '(?P<name>{location}\\.(?:{some}))'")
     return regexes
 
 
@@ -102,20 +102,20 @@ def _read(facts: Facts) -> list[Row]:
         raise UnusableFacts(f"`{_FILE}` can't be read: {error}") from error
 
 
-def _change(entry: Row, told: Row) -> Row:
+def _change(entry: Row, answer: Row) -> Row:
     """Return the fields that facts.toml has others for; `without` and `with` change single regexes."""
-    change = {name: value for name, value in told.items() if name not in _NOT_FIELDS}
-    gone = set(told.get("without", ()))
+    change = {name: value for name, value in answer.items() if name not in _NOT_FIELDS}
+    gone = set(answer.get("without", ()))
     if missing := gone - set(entry["regex"]):
         raise UnusableFacts(f"facts.toml: {entry['id']} has no regex {sorted(missing)}")
     kept = [regex for regex in entry["regex"] if regex not in gone]
-    regexes = [*kept, *told.get("with", ())]
-    return change | {"regex": [_renamed(regex, told.get("names", {})) for regex in regexes]}
+    regexes = [*kept, *answer.get("with", ())]
+    return change | {"regex": [_renamed(regex, answer.get("names", {})) for regex in regexes]}
 
 
 def _renamed(regex: str, names: dict[str, str]) -> str:
     """Return the expression with the names that gpuenv has for facts; what got none is read by nobody."""
-    return re.sub(r"\(\?P<(\w+)>", lambda found: _group(names.get(found[1], found[1])), regex)
+    return re.sub(r"\(\?P<(\w+)>", lambda match: _group(names.get(match[1], match[1])), regex)
 
 
 def _group(name: str) -> str:

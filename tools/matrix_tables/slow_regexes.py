@@ -81,7 +81,7 @@ def _only_gap(parsed: Any) -> bool:
             gap = gap or _is_gap(argument)
             certain = certain or (argument[0] > 0 and not _is_gap(argument))
         elif operator in (sre.SUBPATTERN, sre.BRANCH):
-            inner = [_only_gap(one) for one in _parts_of(operator, argument)]
+            inner = [_only_gap(item) for item in _parts_of(operator, argument)]
             gap = gap or any(inner)
             certain = certain or not any(inner)
         elif operator not in (sre.AT, sre.ASSERT, sre.ASSERT_NOT):

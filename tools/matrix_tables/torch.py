@@ -22,7 +22,7 @@ _INDEXES = {"pypi": "pypi", "index": "pytorch"}
 def build_torch(facts: Facts) -> list[Row]:
     """Make the rows of torch.json, sorted; raise UnusableFacts for a row that can't be read."""
     sources = facts.sources()
-    absent = [(one["project"], one["version"]) for one in read_toml(DATA / "companions.toml")["absent"]]
+    absent = [(item["project"], item["version"]) for item in read_toml(DATA / "companions.toml")["absent"]]
     rows = [_build(fact, sources) for fact in facts.table("torch_builds.csv") if _wanted(fact, facts)]
     for project, version in absent:
         for row in rows:

@@ -20,41 +20,41 @@ _ONLY_THERE = ("requires_cuda", "note")
 _COMPARED = ("variant", "pythons", "architectures", "cudnn", "tags", "triton")
 
 
-def prefer_wheels(rows: list[Row], directory: Path, told: list[str]) -> list[Row]:
+def prefer_wheels(rows: list[Row], directory: Path, messages: list[str]) -> list[Row]:
     """Return the rows of torch.json with what wheels say in place of what the facts say.
 
-    Adds to `told` a line for each field in which the two differ. The columns of companions stay the facts'.
+    Adds to `messages` a line for each field in which the two differ. Columns of companions stay the facts'.
     Where a wheel denies the list of architectures in a build script, so it does for the script's others.
     """
-    found = load_rows(directory / "torch.json")
-    wheels = [row for row in found if row["index"] == "pypi" and row["evidence"] == "wheel"]
+    values = load_rows(directory / "torch.json")
+    wheels = [row for row in values if row["index"] == "pypi" and row["evidence"] == "wheel"]
     read = {_key(row): row for row in wheels}
     merged = []
     denied: list[tuple[Row, Row]] = []
     for row in rows:
         wheel = read.pop(_key(row), None) if row["index"] == "pypi" else None
         if wheel:
-            told += _differences(row, wheel)
+            messages += _differences(row, wheel)
             denied += [(row, wheel)] if row["architectures"] != wheel["architectures"] else []
         merged.append(row | _taken(wheel) if wheel else row)
     for wheel in read.values():
-        told.append(f"torch {' '.join(_key(wheel))}: only in PyPI's wheels")
+        messages.append(f"torch {' '.join(_key(wheel))}: only in PyPI's wheels")
         merged.append(wheel)
     for fact, wheel in denied:
-        merged = [_follow(row, fact, wheel, told) for row in merged]
+        merged = [_follow(row, fact, wheel, messages) for row in merged]
     return [dict(row) for row in sort_rows("torch", merged)]
 
 
-def _follow(row: Row, fact: Row, wheel: Row, told: list[str]) -> Row:
+def _follow(row: Row, fact: Row, wheel: Row, messages: list[str]) -> Row:
     """Return a build of the same release and platform, by the same script, with the wheel's differences."""
     gone = set(fact["architectures"]) - set(wheel["architectures"])
     by_script = row["cuda"] and row["evidence"] != "wheel" and gone <= set(row["architectures"])
     if _key(row) != _key(fact) or not by_script:
         return row
-    added = [one for one in wheel["architectures"] if one not in fact["architectures"]]
-    kept = [one for one in row["architectures"] if one not in gone]
+    added = [item for item in wheel["architectures"] if item not in fact["architectures"]]
+    kept = [item for item in row["architectures"] if item not in gone]
     listed = sorted((*kept, *added), key=_architecture_order)
-    told.append(
+    messages.append(
         f"torch {row['torch']} {row['variant']} {row['platform']} pytorch: as PyPI's, {_text(listed)}"
     )
     note = f"its script says {' '.join(row['architectures'])}, which PyPI's wheel of this release denies"

@@ -129,5 +129,5 @@ class _Links(html.parser.HTMLParser):
 
 def _order(row: Row) -> Any:
     version = parse_wheel_filename(row["filename"])[1]
-    place = (row["index"], variant_order(row.get("subdir", "")))
-    return PROJECTS.index(row["project"]), version, place, row.get("subdir", ""), row["filename"]
+    location = (row["index"], variant_order(row.get("subdir", "")))
+    return PROJECTS.index(row["project"]), version, location, row.get("subdir", ""), row["filename"]

@@ -13,8 +13,8 @@ from matrix_tables.facts import Row, UnusableFacts
 
 def read_tables(directory: Path) -> dict[str, list[Row]]:
     """Return the tables that lie in a folder; one that can't be read is none."""
-    found = {name: _rows(directory / f"{name}.json") for name in FIELDS}
-    return {name: rows for name, rows in found.items() if rows}
+    fields = {name: _rows(directory / f"{name}.json") for name in FIELDS}
+    return {name: rows for name, rows in fields.items() if rows}
 
 
 def refuse_shrinking(directory: Path, tables: dict[str, list[Row]]) -> None:

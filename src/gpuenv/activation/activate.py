@@ -29,12 +29,12 @@ def shell_name(chosen: str | None, environ: Mapping[str, str]) -> str:
         return chosen
     if started_by_busybox():
         return "ash"
-    found = find_shell(environ)
-    if found is not None and found.name in SHELLS:
-        return found.name
+    shell = find_shell(environ)
+    if shell is not None and shell.name in SHELLS:
+        return shell.name
     problem = (
-        tr("there is no activation script for `{shell}`", shell=found.name)
-        if found
+        tr("there is no activation script for `{shell}`", shell=shell.name)
+        if shell
         else tr("no shell was found among the parents of this process")
     )
     raise UsageError(
@@ -62,8 +62,8 @@ def activation_script(entry: EnteredEnvironment, shell: str, environ: Mapping[st
 
 def _script(entry: EnteredEnvironment, shell: str) -> Path:
     programs = programs_of(entry.root)
-    found = next((programs / name for name in script_names(shell) if (programs / name).is_file()), None)
-    if found is None:
+    path = next((programs / name for name in script_names(shell) if (programs / name).is_file()), None)
+    if path is None:
         raise UsageError(
             tr("`{name}` has no activation script for {shell}", name=entry.name, shell=shell),
             code="no-activation-script",
@@ -71,7 +71,7 @@ def _script(entry: EnteredEnvironment, shell: str) -> Path:
                 Fix(tr("run commands in the environment"), f"gpuenv run {shlex.quote(entry.name)} -- python"),
             ),
         )
-    return found
+    return path
 
 
 def pasted_line(name: str, root: Path, environ: Mapping[str, str]) -> str:
@@ -79,8 +79,8 @@ def pasted_line(name: str, root: Path, environ: Mapping[str, str]) -> str:
 
     Where the environment has a script of its own it needs no gpuenv on PATH.
     """
-    found = find_shell(environ)
-    shell = found.name if found and found.name in SHELLS else "bash"
+    result = find_shell(environ)
+    shell = result.name if result and result.name in SHELLS else "bash"
     programs = programs_of(root)
     if shell in _POSIX and (programs / "activate").is_file():
         source = "source" if shell in {"bash", "zsh"} else "."

@@ -62,8 +62,8 @@ def open_shell(
 
 def _choose(chosen: str | None, environ: Mapping[str, str]) -> Shell:
     if chosen is not None:
-        found = find_executable(chosen, {"PATH": environ.get("PATH", os.defpath)})
-        return Shell(chosen, str(found or chosen))
+        path = find_executable(chosen, {"PATH": environ.get("PATH", os.defpath)})
+        return Shell(chosen, str(path or chosen))
     return find_shell(environ) or Shell(Path(_FALLBACK).stem, _FALLBACK)
 
 

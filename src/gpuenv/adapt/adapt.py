@@ -42,7 +42,7 @@ class Adapting:
 
 
 def adapt(
-    asked: Adapting,
+    adapting: Adapting,
     options: PlanOptions,
     environ: Mapping[str, str],
     *,
@@ -56,27 +56,35 @@ def adapt(
     """
     knowledge = load_knowledge(environ)
     machines = choose_machines(options, environ, knowledge)
-    left = read_left(asked.paths, environ, platform_of(machines[0]))
-    before = day_of(asked.exclude_newer, left)
-    if asked.patch_alone and options.manager == AUTO and options.channel != WHEELS and torch_is_condas(left):
+    project = read_left(adapting.paths, environ, platform_of(machines[0]))
+    before = day_of(adapting.exclude_newer, project)
+    if (
+        adapting.patch_alone
+        and options.manager == AUTO
+        and options.channel != WHEELS
+        and torch_is_condas(project)
+    ):
         options = replace(options, manager=choose_conda_manager(options, environ, "environment.yml"))
-    task = begin(left, options, machines, knowledge, environ, target=target, before=before, tell=tell)
+    task = begin(project, options, machines, knowledge, environ, target=target, before=before, tell=tell)
     if task.channels:
         from gpuenv.adapt.conda import adapt_in_conda  # noqa: PLC0415 - for conda alone
 
         plan, changes = adapt_in_conda(task)
     else:
         plan, changes = adapt_wheels(task)
-    changes = tuple(one for one in changes if one.asked is None or one.new != one.asked.requirement)
-    code, told = _code(asked.paths, left) if changes else ((), ())
+    changes = tuple(
+        change for change in changes if change.asked is None or change.new != change.asked.requirement
+    )
+    code, messages = _code(adapting.paths, project) if changes else ((), ())
     changes = risks_of(changes, matrices.load("api-changes"), code)
     plan = replace(
-        plan, warnings=(*(PlanWarning("left", text) for text in (*left.warnings, *told)), *plan.warnings)
+        plan,
+        warnings=(*(PlanWarning("left", text) for text in (*project.warnings, *messages)), *plan.warnings),
     )
-    return Adaptation(left, plan, changes, patched(left, changes))
+    return Adaptation(project, plan, changes, patched(project, changes))
 
 
-def day_of(text: str | None, left: Project) -> str | None:
+def day_of(text: str | None, project: Project) -> str | None:
     """Return the day that other packages are of; `git` is the one on which what was left was last changed.
 
     Raises UsageError for what is no day, and where git does not know it.
@@ -84,13 +92,13 @@ def day_of(text: str | None, left: Project) -> str | None:
     if text is None:
         return None
     if text.strip().lower() == _BY_GIT:
-        if left.date is None:
+        if project.date is None:
             raise UsageError(
                 tr("git does not know when the files were last changed"),
                 code="no-day",
                 fixes=(Fix(tr("give a date: --exclude-newer 2021-06-30")),),
             )
-        return left.date
+        return project.date
     try:
         return date.fromisoformat(text if _DAY.fullmatch(text) else "").isoformat()
     except ValueError:
@@ -101,10 +109,12 @@ def day_of(text: str | None, left: Project) -> str | None:
         ) from None
 
 
-def _code(paths: tuple[Path, ...], left: Project) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+def _code(paths: tuple[Path, ...], project: Project) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
     """Return the code that the files serve: in the folders named, else in the checkout that they lie in."""
     folders = [path for path in paths if path.is_dir()]
-    if not folders and left.date is not None:
+    if not folders and project.date is not None:
         folders = [path.absolute().parent for path in paths]
-    found = [read_code(folder) for folder in dict.fromkeys(folders)]
-    return tuple(text for one in found for text in one.texts), tuple(w for one in found for w in one.warnings)
+    codes = [read_code(folder) for folder in dict.fromkeys(folders)]
+    return tuple(text for code in codes for text in code.texts), tuple(
+        w for code in codes for w in code.warnings
+    )

@@ -59,26 +59,26 @@ def adapt_in_conda(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     knows what it has.
     """
     configuration = configuration_for(task.wish.options, task.environ)
-    found = _nearest(task, configuration)
-    changes = stack_changes(found.nearest, found.choice, task.left, task.knowledge)
-    wishes = wishes_for(task.left, task.place, found.choice.python)
-    told: tuple[PlanWarning, ...] = ()
+    hit = _nearest(task, configuration)
+    changes = stack_changes(hit.nearest, hit.choice, task.left, task.knowledge)
+    wishes = wishes_for(task.left, task.place, hit.choice.python)
+    warnings: tuple[PlanWarning, ...] = ()
     if changes:
-        question = found.nearest.question_for(found.choice)
-        changes, told = _others_changed(question, found.choice, wishes, changes, configuration, task)
-    plan = _plan(found, changes, configuration, task)
-    return replace(plan, warnings=(*plan.warnings, *told)), changes
+        question = hit.nearest.question_for(hit.choice)
+        changes, warnings = _others_changed(question, hit.choice, wishes, changes, configuration, task)
+    plan = _plan(hit, changes, configuration, task)
+    return replace(plan, warnings=(*plan.warnings, *warnings)), changes
 
 
 def _nearest(task: Task, configuration: IndexConfiguration) -> _Found:
     """Return what is nearest of all channels; of equals the file's own first. Raises the first's refusal."""
-    found: list[tuple[tuple[object, ...], int, _Found]] = []
+    results: list[tuple[tuple[object, ...], int, _Found]] = []
     refusals: list[Unsatisfiable] = []
     releases = {build.torch for build in task.knowledge.builds_of(task.place.platform)}
-    for place, channel in enumerate(task.channels):
-        asked = ChannelQuery(task.request, task.place, channel, task.pythons.result())
+    for position, channel in enumerate(task.channels):
+        query = ChannelQuery(task.request, task.place, channel, task.pythons.result())
         put = question_of_channel(
-            asked, task.wish.options, configuration, task.knowledge, task.wish.mirrors, task.environ
+            query, task.wish.options, configuration, task.knowledge, task.wish.mirrors, task.environ
         )
         try:
             nearest = find_nearest(put.question, task.left, releases)
@@ -87,44 +87,48 @@ def _nearest(task: Task, configuration: IndexConfiguration) -> _Found:
             continue
         # how many others move is no matter: conda takes the channel that stands first
         *rank, _ = Nearness(nearest.question, task.left, releases).rank(nearest.settled[0])
-        found.append(((len(nearest.given_up), *rank), place, _Found(put, nearest)))
-    if not found:
+        results.append(((len(nearest.given_up), *rank), position, _Found(put, nearest)))
+    if not results:
         raise refusals[0]
-    return min(found, key=lambda one: one[:2])[2]
+    return min(results, key=lambda item: item[:2])[2]
 
 
 def _plan(
-    found: _Found, changes: tuple[RequirementChange, ...], configuration: IndexConfiguration, task: Task
+    hit: _Found, changes: tuple[RequirementChange, ...], configuration: IndexConfiguration, task: Task
 ) -> Plan:
     """Return the plan of the files as they become."""
     file = _environment(task, changes)
-    question = found.nearest.question_for(found.choice)
-    stack = tuple(one for one in question.request.requirements if one not in question.request.others)
+    question = hit.nearest.question_for(hit.choice)
+    stack = tuple(
+        requirement
+        for requirement in question.request.requirements
+        if requirement not in question.request.others
+    )
     pips = tuple(map(Requirement, file.pip))
     question = question.with_request(replace(question.request, requirements=(*stack, *pips)))
     plan = assemble_from_channel(
-        question, found.nearest.decision, found.choice, configuration, found.put.builds, file.specs
+        question, hit.nearest.decision, hit.choice, configuration, hit.put.builds, file.specs
     )
-    wish = replace(task.wish, file=file)
-    plan = replace(plan, warnings=(*plan.warnings, *found.put.warnings))
-    return finished(in_conda(plan, wish), wish, task.environ, task.target)
+    wanted = replace(task.wish, file=file)
+    plan = replace(plan, warnings=(*plan.warnings, *hit.put.warnings))
+    return finished(in_conda(plan, wanted), wanted, task.environ, task.target)
 
 
 def _environment(task: Task, changes: tuple[RequirementChange, ...]) -> EnvironmentFile:
-    files = [one for one in patched(task.left, changes) if one.kind == "environment"]
-    read = [environment_of(one, task.place.platform) for one in files]
+    files = [file for file in patched(task.left, changes) if file.kind == "environment"]
+    read = [environment_of(file, task.place.platform) for file in files]
     return EnvironmentFile(
-        stack=tuple(text for one in read for text in one.stack),
-        specs=tuple(text for one in read for text in one.specs),
-        pip=tuple(text for one in read for text in one.pip),
-        channels=tuple(dict.fromkeys(name for one in read for name in one.channels)),
-        kept=tuple(pair for one in read[:1] for pair in one.kept),
+        stack=tuple(text for file in read for text in file.stack),
+        specs=tuple(text for file in read for text in file.specs),
+        pip=tuple(text for file in read for text in file.pip),
+        channels=tuple(dict.fromkeys(name for file in read for name in file.channels)),
+        kept=tuple(pair for file in read[:1] for pair in file.kept),
     )
 
 
 def _others_changed(
     question: ResolutionInput,
-    choice: Solution,
+    solution: Solution,
     wishes: Wishes,
     changes: tuple[RequirementChange, ...],
     configuration: IndexConfiguration,
@@ -135,28 +139,30 @@ def _others_changed(
     PyPI's wheels tell: which releases are for which Python is much the same with conda, whose solver has the
     last word.
     """
-    told = (PlanWarning(NOT_CHECKED, tr("conda packages were not resolved: conda's solver decides")),)
-    stack = Stack(choice, question, wishes, changes, _no_plan)
+    warnings = (PlanWarning(NOT_CHECKED, tr("conda packages were not resolved: conda's solver decides")),)
+    stack = Stack(solution, question, wishes, changes, _no_plan)
     changes = without_builds(stack, changes)
     changed = {change.project for change in changes}
-    wanted = tuple(one for one in resolvable(stack) if canonicalize_name(one.name) not in changed)
+    wanted = tuple(
+        requirement for requirement in resolvable(stack) if canonicalize_name(requirement.name) not in changed
+    )
     if not wanted or task.wish.options.offline:
-        return changes, told
-    sources = sources_of(choice, configuration)
+        return changes, warnings
+    sources = sources_of(solution, configuration)
     base = resolver.CompileInput(
-        pins=(f"torch=={choice.case.torch}",),
+        pins=(f"torch=={solution.case.torch}",),
         requirements=(),
         constraints=tuple(limits_of_moves(stack, wanted)),
         sources=replace(sources, find_links=()),
-        python=choice.python.short,
+        python=solution.python.short,
         platform=question.target.platform,
         interpreter=sys.executable,
         before=task.before,
     )
     for pins in (base.pins, ()):  # PyPI may lack the release of torch that a channel has
-        one = Resolver(replace(base, pins=pins), task.environ, task.tell)
+        item = Resolver(replace(base, pins=pins), task.environ, task.tell)
         try:
-            settled = one.settle(wanted, configuration, foreign_to_pypi(wishes))
+            settled = item.settle(wanted, configuration, foreign_to_pypi(wishes))
         except (Unreachable, InstallFailed):
             break
         if isinstance(settled, Settlement):
@@ -164,7 +170,7 @@ def _others_changed(
                 because = Because(why_of(moved, stack), BY_UV)
                 changes = moved_changes(moved.project, moved.new, because, wishes, changes)
             break
-    return changes, told
+    return changes, warnings
 
 
 def _no_plan(question: ResolutionInput, resolved: tuple[PlannedPackage, ...]) -> Plan:

@@ -99,14 +99,14 @@ def with_fewest_moves(stacks: tuple[Stack, ...], around: Around) -> Stack:
     first = stacks[0]
     if len(stacks) == 1 or around.options.offline or not any(resolvable(first)):
         return first
-    found: list[tuple[Moves, int]] = []
-    for place, stack in enumerate(stacks):
+    results: list[tuple[Moves, int]] = []
+    for position, stack in enumerate(stacks):
         moves = _moves(stack, around)
         if moves is not None and moves.count == 0:
             return stack
         if moves is not None:
-            found.append((moves, place))
-    return stacks[min(found)[1]] if found else first
+            results.append((moves, position))
+    return stacks[min(results)[1]] if results else first
 
 
 def _moves(stack: Stack, around: Around) -> Moves | None:
@@ -131,7 +131,7 @@ def limits_of_moves(stack: Stack, wanted: tuple[Requirement, ...]) -> Iterator[s
     """Yield what is known to fail with the stack of releases that wanted packages may move to: `numpy<2`."""
     free = stack.question.with_request(with_others_free(stack.question.request))
     settled = settle(stack.choice, stack.choice.companions, free)
-    names = {canonicalize_name(one.name) for one in wanted}
+    names = {canonicalize_name(requirement.name) for requirement in wanted}
     for text, _ in constraints_of(free, settled.choice) if settled else ():
         if canonicalize_name(Requirement(text).name) in names:
             yield text
@@ -140,15 +140,15 @@ def limits_of_moves(stack: Stack, wanted: tuple[Requirement, ...]) -> Iterator[s
 def without_builds(stack: Stack, changes: tuple[RequirementChange, ...]) -> tuple[RequirementChange, ...]:
     """Return the changes with those of an export's lines, where its builds are for another Python."""
     limits = map(Requirement, limits_of_moves(stack, tuple(_active(stack))))
-    bounds = {str(canonicalize_name(one.name)): one.specifier for one in limits}
+    bounds = {str(canonicalize_name(requirement.name)): requirement.specifier for requirement in limits}
     return freed_of_builds(stack.wishes, stack.choice.python.short, changes, bounds)
 
 
 def refused(failures: list[tuple[Solution, Unresolvable]]) -> Unsatisfiable:
     """Return the error of files whose packages go together with no torch that is near."""
     texts = (
-        tr("with torch {torch}: {reason}", torch=choice.case.torch, reason=outcome.message[:600])
-        for choice, outcome in failures
+        tr("with torch {torch}: {reason}", torch=solution.case.torch, reason=outcome.message[:600])
+        for solution, outcome in failures
     )
     return Unsatisfiable(
         tr("the other packages of the project cannot be installed together"),
@@ -163,9 +163,9 @@ def _active(stack: Stack) -> Iterator[Requirement]:
     """Yield what is asked for beside the stack on this system with this Python."""
     pinned = {str(item.file.name) for item in stack.choice.files}
     environment = marker_environment(stack.question.target.platform, str(full_version(stack.choice.python)))
-    for one in stack.question.request.others:
-        if canonicalize_name(one.name) not in pinned and _counts(one, environment):
-            yield one
+    for requirement in stack.question.request.others:
+        if canonicalize_name(requirement.name) not in pinned and _counts(requirement, environment):
+            yield requirement
 
 
 def _counts(requirement: Requirement, environment: dict[str, str]) -> bool:
@@ -177,7 +177,7 @@ def _counts(requirement: Requirement, environment: dict[str, str]) -> bool:
 
 def resolvable(stack: Stack) -> Iterator[Requirement]:
     """Leave out what comes from an address: it would be fetched and built only to be looked at."""
-    return (one for one in _active(stack) if one.url is None)
+    return (requirement for requirement in _active(stack) if requirement.url is None)
 
 
 def foreign_to_pypi(wishes: Wishes) -> frozenset[str]:
@@ -200,7 +200,7 @@ def _unchecked(plan: Plan, stack: Stack, reason: str) -> Adapted:
 
 def _told_of_unread(adapted: Adapted, stack: Stack) -> Adapted:
     """Warn of what comes from an address, which no resolver looked at."""
-    named = [one.name for one in _active(stack) if one.url is not None]
+    named = [requirement.name for requirement in _active(stack) if requirement.url is not None]
     if not named:
         return adapted
     text = tr("{packages}: direct URLs, unchanged and not checked", packages=", ".join(named))
@@ -210,10 +210,12 @@ def _told_of_unread(adapted: Adapted, stack: Stack) -> Adapted:
 
 def _adapted(stack: Stack, settled: Settlement, around: Around) -> Adapted:
     question, changes = stack.question, stack.changes
-    for one in settled.moved:
-        because = Because(why_of(one, stack), BY_UV)
-        changes = moved_changes(one.project, one.new, because, stack.wishes, changes)
-        question = question.with_request(question.request.with_requirement(f"{one.project}=={one.new}"))
+    for upgrade in settled.moved:
+        because = Because(why_of(upgrade, stack), BY_UV)
+        changes = moved_changes(upgrade.project, upgrade.new, because, stack.wishes, changes)
+        question = question.with_request(
+            question.request.with_requirement(f"{upgrade.project}=={upgrade.new}")
+        )
     gone = set(settled.absent) - foreign_to_pypi(stack.wishes)
     warnings: list[PlanWarning] = [_left_to_conda(settled, stack)] if set(settled.absent) - gone else []
     for name in settled.absent:
@@ -256,9 +258,13 @@ def _adapted(stack: Stack, settled: Settlement, around: Around) -> Adapted:
 def _exactly(plan: Plan) -> Plan:
     """Return the plan with all that was resolved named exactly: an installer knows nothing of the day."""
     others = plan.packages[len(plan.pins) :]
-    named = {canonicalize_name(one.name) for one in others}
-    kept = (one for one in plan.requirements if canonicalize_name(Requirement(one).name) not in named)
-    return replace(plan, requirements=(*kept, *(f"{one.name}=={one.version}" for one in others)))
+    named = {canonicalize_name(package.name) for package in others}
+    kept = (
+        requirement
+        for requirement in plan.requirements
+        if canonicalize_name(Requirement(requirement).name) not in named
+    )
+    return replace(plan, requirements=(*kept, *(f"{package.name}=={package.version}" for package in others)))
 
 
 def _left_to_conda(settled: Settlement, stack: Stack) -> PlanWarning:
@@ -278,12 +284,12 @@ def _has_own_index(wishes: Wishes) -> bool:
 def why_of(moved: PackageUpgrade, stack: Stack) -> str:
     """Return why a package could not stay as it was asked for."""
     python = stack.choice.python.short
-    asked = str(stack.wishes.of(moved.project)).removeprefix("==")
+    requested = str(stack.wishes.of(moved.project)).removeprefix("==")
     if moved.because is None:
         return tr("it is not compatible with the others on Python {python}", python=python)
     demands = tuple(
-        tr("{package} requires {needs}", package=one.package, needs=one.needs)
-        for one in moved.because.demands
-        if moved.project in (one.package.partition("=")[0], Requirement(one.needs).name)
+        tr("{package} requires {needs}", package=demand.package, needs=demand.needs)
+        for demand in moved.because.demands
+        if moved.project in (demand.package.partition("=")[0], Requirement(demand.needs).name)
     )
-    return why_moved(moved.project, asked, moved.because.message, demands, python)
+    return why_moved(moved.project, requested, moved.because.message, demands, python)

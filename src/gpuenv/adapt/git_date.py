@@ -61,5 +61,5 @@ def _day(git: Path, file: Path, environ: Mapping[str, str]) -> str | None:
         file.name,
     ]
     done = run(argv, timeout_s=_LIMIT_S, environ=environ)
-    found = _DAY.match(done.stdout) if done.ok else None
-    return found[0] if found else None
+    match = _DAY.match(done.stdout) if done.ok else None
+    return match[0] if match else None

@@ -116,23 +116,25 @@ class _Search:
         kept = self._keeping()
         return None if isinstance(kept, Unresolvable) else self._measured(kept)
 
-    def _measured(self, found: dict[str, Version]) -> Moves:
-        moved = self._nearest(found) if self._moved(found) else {}
+    def _measured(self, versions: dict[str, Version]) -> Moves:
+        moved = self._nearest(versions) if self._moved(versions) else {}
         return moves_between((self._pin(name), new) for name, new in moved.items())
 
     # what is wanted
 
     def _there(self) -> Iterator[Requirement]:
-        return (one for one in self.wanted if _name(one) not in self.absent | self.unbuilt)
+        return (
+            requirement for requirement in self.wanted if _name(requirement) not in self.absent | self.unbuilt
+        )
 
     def _names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(_name(one) for one in self._there()))
+        return tuple(dict.fromkeys(_name(requirement) for requirement in self._there()))
 
     def _specifier(self, name: str) -> SpecifierSet:
         joined = SpecifierSet()
-        for one in self._there():
-            if _name(one) == name:
-                joined &= one.specifier
+        for requirement in self._there():
+            if _name(requirement) == name:
+                joined &= requirement.specifier
         return joined
 
     def _pin(self, name: str) -> Version | None:
@@ -144,7 +146,9 @@ class _Search:
         self, instead: dict[str, str], preferred: tuple[str, ...] = (), *, lowest: bool = False
     ) -> Resolved | Unresolvable:
         """Resolve with the specifiers of some projects replaced."""
-        lines = dict.fromkeys(_with(one, instead.get(_name(one))) for one in self._there())
+        lines = dict.fromkeys(
+            _with(requirement, instead.get(_name(requirement))) for requirement in self._there()
+        )
         wheels = tuple(name for name in self._names() if name not in self.built)
         return self.compile_(Ask(tuple(lines), wheels, preferred, lowest))
 
@@ -158,10 +162,10 @@ class _Search:
 
     def _drop_absent(self, outcome: Unresolvable) -> bool:
         """Leave out what no index has; whether there was anything."""
-        found = _named(_NOT_FOUND, outcome) & set(self._names())
+        values = _named(_NOT_FOUND, outcome) & set(self._names())
         gone = _named(_NO_VERSION, outcome) & set(self._names()) & self.foreign
-        self.absent |= found | gone
-        return bool(found | gone)
+        self.absent |= values | gone
+        return bool(values | gone)
 
     def _keeping(self) -> dict[str, Version] | Unresolvable:
         """Return what is resolved when every pin is kept that can be; a package that can't be moves."""
@@ -173,9 +177,9 @@ class _Search:
                 if not self._learn(outcome):
                     return outcome
                 continue
-            found = _versions(outcome)
-            if not self._allow_source(found):
-                return found
+            versions = _versions(outcome)
+            if not self._allow_source(versions):
+                return versions
         return outcome if isinstance(outcome, Unresolvable) else _versions(outcome)
 
     def _learn(self, outcome: Unresolvable) -> bool:
@@ -201,10 +205,10 @@ class _Search:
         self.loose |= culprits
         return bool(culprits)
 
-    def _allow_source(self, found: dict[str, Version]) -> bool:
+    def _allow_source(self, versions: dict[str, Version]) -> bool:
         """Let be built what has no wheels at all of the release wanted; whether there was anything new."""
         news = False
-        for name in self._moved(found):
+        for name in self._moved(versions):
             pin = self._pin(name)
             if pin is None or name in self.built | self.never_built or self.has_wheels(name, pin):
                 continue
@@ -215,16 +219,16 @@ class _Search:
             news = True
         return news
 
-    def _moved(self, found: dict[str, Version]) -> list[str]:
+    def _moved(self, versions: dict[str, Version]) -> list[str]:
         return [
             name
             for name in self._names()
-            if name in found and not self._specifier(name).contains(found[name], prereleases=True)
+            if name in versions and not self._specifier(name).contains(versions[name], prereleases=True)
         ]
 
-    def _least(self, found: dict[str, Version]) -> Settlement | Unresolvable:
+    def _least(self, versions: dict[str, Version]) -> Settlement | Unresolvable:
         """Take the nearest newer releases of what moves, and put back alone what need not have moved."""
-        chosen = self._nearest(found) if self._moved(found) else {}
+        chosen = self._nearest(versions) if self._moved(versions) else {}
         reasons: dict[str, Unresolvable | None] = {}
         for name in list(chosen)[:MOST_ALONE]:
             others = {other: f"=={version}" for other, version in chosen.items() if other != name}
@@ -240,12 +244,12 @@ class _Search:
             final, tuple(PackageUpgrade(name, version, reasons.get(name)) for name, version in chosen.items())
         )
 
-    def _nearest(self, found: dict[str, Version]) -> dict[str, Version]:
+    def _nearest(self, versions: dict[str, Version]) -> dict[str, Version]:
         """Return the releases of what moves: the lowest that are newer than what was wanted."""
-        moved = self._moved(found)
+        moved = self._moved(versions)
         instead = {}
         for name in self._names():
-            pin, version = self._pin(name), found.get(name)
+            pin, version = self._pin(name), versions.get(name)
             if version is None:
                 continue
             if name not in moved:
@@ -253,12 +257,12 @@ class _Search:
             else:
                 instead[name] = f">={pin}" if pin and version > pin else f"=={version}"
         outcome = self._ask(instead, lowest=True)
-        lowest = _versions(outcome) if isinstance(outcome, Resolved) else found
-        return {name: lowest.get(name, found[name]) for name in moved}
+        lowest = _versions(outcome) if isinstance(outcome, Resolved) else versions
+        return {name: lowest.get(name, versions[name]) for name in moved}
 
     def _settled(self, resolved: Resolved, moved: tuple[PackageUpgrade, ...]) -> Settlement:
         return Settlement(
-            resolved, moved, *(tuple(sorted(one)) for one in (self.absent, self.built, self.unbuilt))
+            resolved, moved, *(tuple(sorted(item)) for item in (self.absent, self.built, self.unbuilt))
         )
 
 

@@ -12,12 +12,12 @@ from gpuenv.model.wheel import Platform
 from gpuenv.resolution.conda.environment_yml import EnvironmentFile, parse_environment_file
 
 
-def patched(left: Project, changes: tuple[RequirementChange, ...]) -> tuple[DependencyFile, ...]:
+def patched(project: Project, changes: tuple[RequirementChange, ...]) -> tuple[DependencyFile, ...]:
     """Return all files in their order, changed where a change is about them; raise UsageError."""
     try:
-        return patch.patched(left, changes)
+        return patch.patched(project, changes)
     except ValueError as error:
-        raise _unchangeable(tuple(one.path for one in left.files), error) from None
+        raise _unchangeable(tuple(file.path for file in project.files), error) from None
 
 
 def environment_of(file: DependencyFile, platform: Platform) -> EnvironmentFile:

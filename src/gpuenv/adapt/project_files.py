@@ -39,9 +39,9 @@ def candidates(folder: Path) -> tuple[tuple[Path, ...], ...]:
     single = [folder / name for name in (*_REQUIREMENTS, *_ENVIRONMENTS)]
     others = [path for pattern in _OTHERS for path in sorted(folder.glob(pattern))][:_MOST]
     project = project_files(folder)
-    found = [(path,) for path in single if path.is_file()]
+    results = [(path,) for path in single if path.is_file()]
     rest = [(path,) for path in others if path.is_file()]
-    return tuple(dict.fromkeys((*found, *((project,) if project else ()), *rest)))
+    return tuple(dict.fromkeys((*results, *((project,) if project else ()), *rest)))
 
 
 def project_files(folder: Path) -> tuple[Path, ...]:

@@ -78,8 +78,8 @@ def _may_hold_code(folder: Path) -> bool:
 def _read(path: Path) -> bytes:
     """Return the bytes of a regular file that is not too large; none of another."""
     try:
-        found = path.lstat()
-        is_read = stat.S_ISREG(found.st_mode) and found.st_size <= _LARGEST
+        status = path.lstat()
+        is_read = stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST
         return path.read_bytes() if is_read else b""
     except OSError:
         return b""

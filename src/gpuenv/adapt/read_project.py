@@ -41,7 +41,7 @@ def read_left(
             reading.named(path, kind_of(path))
     if not any(map(_says_something, reading.asked)):
         raise _nothing(paths, reading.warnings)
-    date = last_changed(tuple(Path(one.path) for one in reading.files if one.kind != "readme"), environ)
+    date = last_changed(tuple(Path(file.path) for file in reading.files if file.kind != "readme"), environ)
     return Project(
         files=tuple(reading.files),
         asked=tuple(reading.asked),
@@ -50,8 +50,8 @@ def read_left(
     )
 
 
-def _says_something(asked: DeclaredRequirement) -> bool:
-    return asked.project != "index" and asked.requirement is not None
+def _says_something(declared: DeclaredRequirement) -> bool:
+    return declared.project != "index" and declared.requirement is not None
 
 
 def _nothing(paths: tuple[Path, ...], warnings: list[str]) -> UsageError:
@@ -106,7 +106,9 @@ class _Left:
         before = len(self.asked)
         for path in choice:
             self._forgiving(path, kind_of(path))
-        return any(one.project != "python" and _says_something(one) for one in self.asked[before:])
+        return any(
+            declared.project != "python" and _says_something(declared) for declared in self.asked[before:]
+        )
 
     def _forgiving(self, path: Path, kind: FileKind, *, constraint: bool = False) -> None:
         """Read a file that nobody named: a link may lead anywhere, as what it leads to is shown."""
@@ -144,28 +146,32 @@ class _Left:
             self._follow(path, more)
 
     def _follow(self, path: Path, more: More) -> None:
-        place = f"{shown(_name(path))}:{more.line}"
+        location = f"{shown(_name(path))}:{more.line}"
         target = path.parent / more.path
         if "://" in more.path or not self._lies_here(target):
             text = tr(
-                "{place}: `{path}` is outside the project and was skipped", place=place, path=shown(more.path)
+                "{place}: `{path}` is outside the project and was skipped",
+                place=location,
+                path=shown(more.path),
             )
             self.warnings.append(text)
         elif more.kind == "project":
-            self._project(target, place, more)
+            self._project(target, location, more)
         elif target.is_file():
             self._forgiving(target, "requirements", constraint=more.kind == "constraints")
         else:
-            self.warnings.append(tr("{place}: `{path}` does not exist", place=place, path=shown(more.path)))
+            self.warnings.append(
+                tr("{place}: `{path}` does not exist", place=location, path=shown(more.path))
+            )
 
-    def _project(self, folder: Path, place: str, more: More) -> None:
-        found = project_files(folder)
-        for path in found:
+    def _project(self, folder: Path, location: str, more: More) -> None:
+        paths = project_files(folder)
+        for path in paths:
             self._forgiving(path, kind_of(path))
-        if not found:
+        if not paths:
             text = tr(
                 "{place}: `{path}` has no file that lists its requirements",
-                place=place,
+                place=location,
                 path=shown(more.path),
             )
             self.warnings.append(text)
@@ -188,16 +194,20 @@ class _Left:
         self.asked += hints
         self.warnings += reading.warnings
         self.warnings += [
-            tr("{place} has `{text}`", place=f"{shown(one.file)}:{one.line}", text=shown(one.text))
-            for one in hints
-            if (one.project, one.notation) != ("index", "conda")  # a channel says nothing alone
+            tr(
+                "{place} has `{text}`",
+                place=f"{shown(declared.file)}:{declared.line}",
+                text=shown(declared.text),
+            )
+            for declared in hints
+            if (declared.project, declared.notation) != ("index", "conda")  # a channel says nothing alone
         ]
 
 
 def _checkout(path: Path) -> Path:
     """The folder that holds `.git`, else the one that was named, or that of the file that was."""
     folder = path if path.is_dir() else path.parent
-    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+    return next((file for file in (folder, *folder.parents) if (file / ".git").exists()), folder)
 
 
 def _content(path: Path) -> bytes:

@@ -36,12 +36,12 @@ def _depth(line: str) -> int:
 
 
 def _lines(change: RequirementChange, *, verbose: bool, by_hand: bool) -> Iterator[str]:
-    place = (
+    location = (
         tr("to do by hand, because it cannot be expressed in any of the files:")
         if by_hand
         else _place(change)
     )
-    yield f"{place}  {_move(change)}"
+    yield f"{location}  {_move(change)}"
     yield f"  {_sourced(change.why, change.source, verbose=verbose)}"
     for risk in change.risks:
         yield f"    {_risk(risk, verbose=verbose)}"
@@ -63,9 +63,9 @@ def _move(change: RequirementChange) -> str:
     return f"{named}{old} -> {_as_written(change.asked, change.new)}"
 
 
-def _as_written(asked: DeclaredRequirement, new: str) -> str:
+def _as_written(declared: DeclaredRequirement, new: str) -> str:
     try:
-        return rendered(asked, new)
+        return rendered(declared, new)
     except ValueError:  # it goes to another place: what conda can't say, to the pip part
         return new
 

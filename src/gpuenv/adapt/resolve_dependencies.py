@@ -58,14 +58,14 @@ class Resolver:
         self._begin(wanted)
         pages = Pages(configuration, self.environ)
         moves = count_moves(wanted, self._compile, pages.has_wheels, foreign)
-        names = {str(canonicalize_name(one.name)) for one in wanted}
+        names = {str(canonicalize_name(requirement.name)) for requirement in wanted}
         if moves is None:
             return None
         return replace(moves, count=moves.count + len(names & self.newer))  # what had to be of another day
 
     def _begin(self, wanted: tuple[Requirement, ...]) -> None:
         if self.base.before is not None:
-            self._exempt_the_stack({canonicalize_name(one.name) for one in wanted})
+            self._exempt_the_stack({canonicalize_name(requirement.name) for requirement in wanted})
 
     def _exempt_the_stack(self, wanted: set[str]) -> None:
         """Let be newer what the stack needs: it was chosen for the GPU, not for the day."""

@@ -40,7 +40,7 @@ class Task:
 
 
 def begin(
-    left: Project,
+    project: Project,
     options: PlanOptions,
     machines: tuple[Machine, ...],
     knowledge: Knowledge,
@@ -52,25 +52,36 @@ def begin(
 ) -> Task:
     """Return what is to be decided; raise UsageError, or Refused for a machine that nothing runs on."""
     installer = choose_installer(options, environ)
-    wish = plan_request(options, installer, machines[0])
-    request = request_of(left, wish.request)
-    place = choose_target(machines, wish.options.devices, cpu=wish.cpu)
-    channels = _channels(left, options, request.manager, installer.channel)
-    pythons = BackgroundTask(lambda: offer_pythons(wish.options, request.manager, place, knowledge, environ))
-    wish = replace(wish, request=request)
-    return Task(left, wish, request, place, channels, pythons, knowledge, environ, target, before, tell)
+    wanted = plan_request(options, installer, machines[0])
+    request = request_of(project, wanted.request)
+    location = choose_target(machines, wanted.options.devices, cpu=wanted.cpu)
+    channels = _channels(project, options, request.manager, installer.channel)
+    pythons = BackgroundTask(
+        lambda: offer_pythons(wanted.options, request.manager, location, knowledge, environ)
+    )
+    wanted = replace(wanted, request=request)
+    return Task(
+        project, wanted, request, location, channels, pythons, knowledge, environ, target, before, tell
+    )
 
 
-def torch_is_condas(left: Project) -> bool:
+def torch_is_condas(project: Project) -> bool:
     """Whether a file asks conda for torch."""
-    return any(one.project == "torch" and one.notation == "conda" and not one.hint for one in left.asked)
+    return any(
+        declared.project == "torch" and declared.notation == "conda" and not declared.hint
+        for declared in project.asked
+    )
 
 
-def _channels(left: Project, options: PlanOptions, manager: str, chosen: str) -> tuple[str, ...]:
+def _channels(project: Project, options: PlanOptions, manager: str, chosen: str) -> tuple[str, ...]:
     """Return the channels to look for torch in: the one asked for, else the file's own and conda-forge."""
-    if manager not in CONDA_MANAGERS or (chosen == WHEELS and not torch_is_condas(left)):
+    if manager not in CONDA_MANAGERS or (chosen == WHEELS and not torch_is_condas(project)):
         return ()
     if chosen != WHEELS or options.channel != AUTO:
         return () if chosen == WHEELS else (chosen,)
-    named = (one.requirement for one in left.asked if one.project == "index" and one.notation == "conda")
+    named = (
+        declared.requirement
+        for declared in project.asked
+        if declared.project == "index" and declared.notation == "conda"
+    )
     return tuple(dict.fromkeys((*(name for name in named if name in _OF_TORCH), FORGE)))

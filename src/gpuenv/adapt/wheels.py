@@ -39,15 +39,15 @@ _MOST_PYTHONS = 7  # that are tried where any will do
 
 def adapt_wheels(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     """Return the plan and the changes without risks; raise UsageError, Refused or Unreachable."""
-    wish, request = task.wish, task.request
-    listed = list_files(wish.options, request, task.place, task.knowledge, task.environ)
+    wanted, request = task.wish, task.request
+    listed = list_files(wanted.options, request, task.place, task.knowledge, task.environ)
     question = build_input(request, task.place, task.knowledge, listed.listings, task.pythons.result())
     nearest = find_nearest(_with_pages(question, listed, task), task.left)
-    around = Around(wish.options, listed.configurations[0], task.environ, task.before, task.tell)
-    stack, found = _first_that_resolves(nearest, task, listed, around)
-    changes = without_builds(stack, found.changes)
+    around = Around(wanted.options, listed.configurations[0], task.environ, task.before, task.tell)
+    stack, adapted = _first_that_resolves(nearest, task, listed, around)
+    changes = without_builds(stack, adapted.changes)
     plan = completed(
-        found.plan, found.question, nearest.decision, listed, wish, task.environ, target=task.target
+        adapted.plan, adapted.question, nearest.decision, listed, wanted, task.environ, target=task.target
     )
     return replace(plan, warnings=(*_unread(nearest), *plan.warnings)), changes
 
@@ -58,15 +58,20 @@ def _unread(nearest: Nearest) -> tuple[PlanWarning, ...]:
     unread = tuple(
         PlanWarning(
             "unread",
-            tr(template, project=one.project, page=redact_credentials(one.page), problem=one.problem),
+            tr(
+                template,
+                project=listing.project,
+                page=redact_credentials(listing.page),
+                problem=listing.problem,
+            ),
         )
-        for one in nearest.unread
+        for listing in nearest.unread
     )
-    told = {str(one.project) for one in nearest.unread}
+    messages = {str(listing.project) for listing in nearest.unread}
     text = marked(
         "{project} is unchanged: no wheel of it is known for this torch, so it may have to be built"
     )
-    unknown = (name for name in nearest.unknown if name not in told)
+    unknown = (name for name in nearest.unknown if name not in messages)
     return (*unread, *(PlanWarning("unread", tr(text, project=name)) for name in unknown))
 
 
@@ -75,8 +80,8 @@ def _with_pages(question: ResolutionInput, listed: PlanListings, task: Task) -> 
     configuration = listed.configurations[0]
 
     def near() -> Iterator[Version]:
-        choices = find_nearest(question, task.left).choices
-        yield from list(dict.fromkeys(one.case.torch for one in choices))[:_MOST_TORCHES]
+        solutions = find_nearest(question, task.left).choices
+        yield from list(dict.fromkeys(solution.case.torch for solution in solutions))[:_MOST_TORCHES]
 
     return with_pages_near(question, near(), configuration, task.wish.options, task.environ)
 
@@ -87,7 +92,7 @@ def _first_that_resolves(
     """Return the nearest stack with which the other packages can be had, changed as little as need be."""
     failures: list[tuple[Solution, Unresolvable]] = []
     for group in _worth_trying(nearest.choices):
-        stacks = tuple(_stack(nearest, choice, task, listed) for choice in group)
+        stacks = tuple(_stack(nearest, solution, task, listed) for solution in group)
         stack = with_fewest_moves(_as_near(stacks, nearest, task), around)
         outcome = resolve_others(stack, around)
         if isinstance(outcome, Adapted):
@@ -96,27 +101,27 @@ def _first_that_resolves(
     raise refused(failures)
 
 
-def _worth_trying(choices: tuple[Solution, ...]) -> Iterator[tuple[Solution, ...]]:
+def _worth_trying(solutions: tuple[Solution, ...]) -> Iterator[tuple[Solution, ...]]:
     """Yield the choices of one build after another, few builds, each of another torch release."""
     seen: set[Version] = set()
-    for choice in choices:
-        if choice.case.torch not in seen and len(seen) < _MOST_CHOICES:
-            seen.add(choice.case.torch)
-            yield tuple(one for one in choices if one.case is choice.case)
+    for solution in solutions:
+        if solution.case.torch not in seen and len(seen) < _MOST_CHOICES:
+            seen.add(solution.case.torch)
+            yield tuple(item for item in solutions if item.case is solution.case)
 
 
 def _as_near(stacks: tuple[Stack, ...], nearest: Nearest, task: Task) -> tuple[Stack, ...]:
     """Return the first stack, and those that differ from it in a Python that is as near."""
     measure = Nearness(nearest.question, task.left)
-    settled = {id(one.choice): one for one in nearest.settled}
+    settled = {id(item.choice): item for item in nearest.settled}
     ranks = [measure.rank(settled[id(stack.choice)]) for stack in stacks]
-    return tuple(one for one, rank in zip(stacks, ranks, strict=True) if rank == ranks[0])[:_MOST_PYTHONS]
+    return tuple(stack for stack, rank in zip(stacks, ranks, strict=True) if rank == ranks[0])[:_MOST_PYTHONS]
 
 
-def _stack(nearest: Nearest, choice: Solution, task: Task, listed: PlanListings) -> Stack:
+def _stack(nearest: Nearest, solution: Solution, task: Task, listed: PlanListings) -> Stack:
     def plan_of(question: ResolutionInput, resolved: tuple[PlannedPackage, ...]) -> Plan:
-        return build_plan(question, nearest.decision, choice, listed.configurations[0], resolved)
+        return build_plan(question, nearest.decision, solution, listed.configurations[0], resolved)
 
-    question = nearest.question_for(choice)
-    wishes = wishes_for(task.left, question.target, choice.python)
-    return Stack(choice, question, wishes, stack_changes(nearest, choice, task.left), plan_of)
+    question = nearest.question_for(solution)
+    wishes = wishes_for(task.left, question.target, solution.python)
+    return Stack(solution, question, wishes, stack_changes(nearest, solution, task.left), plan_of)

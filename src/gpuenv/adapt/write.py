@@ -32,31 +32,31 @@ class _Work:
     new: bytes
 
 
-def write_files(left: Project, files: tuple[DependencyFile, ...]) -> tuple[Written, ...]:
+def write_files(project: Project, files: tuple[DependencyFile, ...]) -> tuple[Written, ...]:
     """Write the files whose text changed; the old bytes are kept as `FILE.orig` first.
 
     Raises UsageError, with every file as it was, where one can't be written, was changed since it was read,
     or is a link to another folder.
     """
-    pairs = zip(left.files, files, strict=True)
+    pairs = zip(project.files, files, strict=True)
     work = tuple(_prepared(before, after) for before, after in pairs if before.text != after.text)
     kept: list[tuple[Path, bool]] = []
     done: list[_Work] = []
     try:
-        kept.extend(_keep(one) for one in work)
-        for one in work:
-            done.append(one)
-            _replace(one.path, one.new)
+        kept.extend(_keep(pair) for pair in work)
+        for item in work:
+            done.append(item)
+            _replace(item.path, item.new)
     except BaseException:
-        for one in done:
-            if read_bytes(one.path) != one.old:
-                replace_bytes(one.path, one.old)
+        for item in done:
+            if read_bytes(item.path) != item.old:
+                replace_bytes(item.path, item.old)
         for path, is_new in kept:
             if is_new:
                 remove(path)
         raise
     return tuple(
-        Written(one.path.as_posix(), path.as_posix()) for one, (path, _) in zip(work, kept, strict=True)
+        Written(pair.path.as_posix(), path.as_posix()) for pair, (path, _) in zip(work, kept, strict=True)
     )
 
 

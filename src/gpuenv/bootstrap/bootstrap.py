@@ -119,18 +119,18 @@ def make_bootstrap(
     """
     environ = lab.variables(environ) if lab else environ
     mirrors = load_mirrors(environ)
-    read = [(one, *with_files_read(one.options)) for one in _wanted(typed, chosen, lab)]
-    wanted = tuple(replace(one, options=options) for one, options, _ in read)
-    told = tuple(dict.fromkeys(warn for *_, warnings in read for warn in warnings))
-    for one in wanted:
-        _check(one, chosen)
-    made = tuple(_make(one, number, chosen, environ) for number, one in enumerate(wanted, 1))
+    read = [(file, *with_files_read(file.options)) for file in _wanted(typed, chosen, lab)]
+    wanted = tuple(replace(file, options=options) for file, options, _ in read)
+    reported = tuple(dict.fromkeys(warn for *_, warnings in read for warn in warnings))
+    for item in wanted:
+        _check(item, chosen)
+    made = tuple(_make(file, number, chosen, environ) for number, file in enumerate(wanted, 1))
     first = _everywhere(typed, lab)
     indexes = tuple(dict.fromkeys(find_indexes(first.mirrors, mirrors)))
     gpuenv = choose_gpuenv(chosen.version, lab)
     needed = find_wheels(gpuenv.requires, indexes, first, mirrors, environ, carried=chosen.carried)
     channels, micromamba, unread = find_micromamba(first, mirrors, environ)
-    asked = tuple(dict.fromkeys(one.python for one in made if one.python))
+    requested = tuple(dict.fromkeys(pair.python for pair in made if pair.python))
     script = Bootstrap(
         made_by=f"{_PROJECT} {__version__}",
         gpuenv=gpuenv,
@@ -138,22 +138,22 @@ def make_bootstrap(
         indexes=indexes,
         channels=channels,
         micromamba=micromamba,
-        pythons=pythons_to_bring(asked, needed.wheels),
-        asked=asked if first.mirrors else (),
+        pythons=pythons_to_bring(requested, needed.wheels),
+        asked=requested if first.mirrors else (),
         launcher=chosen.launcher or bool(lab and lab.file.launcher),
-        environments=tuple(one.environment for one in made),
+        environments=tuple(pair.environment for pair in made),
         files=_configuration(wanted, lab, mirrors, environ),
     )
     script, secret = _without_secrets(script)
     text = render_bootstrap(script, files("gpuenv.bootstrap").joinpath(TEMPLATE).read_text(encoding="utf-8"))
-    names = tuple(one.name for one in wanted)
+    names = tuple(file.name for file in wanted)
     needs = (BesideFile(it.filename, it.sha256, it.size, (it.url,) if it.url else ()) for it in needed.wheels)
     pinned = tuple(it for it in made if it.beside is not None)
     every = (*needs, *(file for it in pinned for file in it.beside or ()))
     beside = tuple({file.filename: file for file in every}.values())
     own = tuple(it.environment.name for it in pinned)
     access = configuration_for(first, environ).access
-    return Script(text, gpuenv, beside, own, access, names, (*told, *needed.warnings, *unread, *secret))
+    return Script(text, gpuenv, beside, own, access, names, (*reported, *needed.warnings, *unread, *secret))
 
 
 def _wanted(typed: PlanOptions, chosen: BootstrapOptions, lab: Lab | None) -> Iterator[_Wanted]:
@@ -163,11 +163,11 @@ def _wanted(typed: PlanOptions, chosen: BootstrapOptions, lab: Lab | None) -> It
         yield _Wanted(name, typed, typed.find_links, None, chosen.verify)
         return
     for name in (chosen.name,) if chosen.name else lab.names:
-        asked, folder = lab.asked(name), lab.path.parent
-        options = with_lab(typed, asked, folder)
-        links = typed.find_links or asked.find_links or ()
-        verify = chosen.verify and asked.verify is not False
-        yield _Wanted(name, options, links, lock_of(typed, asked, folder), verify)
+        lab_options, folder = lab.asked(name), lab.path.parent
+        options = with_lab(typed, lab_options, folder)
+        links = typed.find_links or lab_options.find_links or ()
+        verify = chosen.verify and lab_options.verify is not False
+        yield _Wanted(name, options, links, lock_of(typed, lab_options, folder), verify)
 
 
 def _everywhere(typed: PlanOptions, lab: Lab | None) -> PlanOptions:
@@ -175,13 +175,13 @@ def _everywhere(typed: PlanOptions, lab: Lab | None) -> PlanOptions:
     return with_lab(typed, lab.file.everywhere, lab.path.parent) if lab else typed
 
 
-def _check(one: _Wanted, chosen: BootstrapOptions) -> None:
+def _check(file: _Wanted, chosen: BootstrapOptions) -> None:
     """Raise UsageError here for what would fail on each machine."""
-    gather_requirements(one.options)
-    parse_cuda_option(one.options.cuda)
-    if one.options.python:
-        parse_python(one.options.python)
-    if not chosen.pin and any(getattr(one.options, name) for name in _DESCRIBING):
+    gather_requirements(file.options)
+    parse_cuda_option(file.options.cuda)
+    if file.options.python:
+        parse_python(file.options.python)
+    if not chosen.pin and any(getattr(file.options, name) for name in _DESCRIBING):
         raise UsageError(
             tr("the script decides on the machine where it runs, so a machine cannot be described for it"),
             code="usage",
@@ -192,24 +192,24 @@ def _check(one: _Wanted, chosen: BootstrapOptions) -> None:
         )
 
 
-def _make(one: _Wanted, number: int, chosen: BootstrapOptions, environ: Mapping[str, str]) -> _Made:
+def _make(file: _Wanted, number: int, chosen: BootstrapOptions, environ: Mapping[str, str]) -> _Made:
     beside = None
-    if chosen.pin or one.lock:
-        held, words, python, beside = _locked(one, number, environ)
+    if chosen.pin or file.lock:
+        held, words, python, beside = _locked(file, number, environ)
     else:
-        held, words = _decided_there(one, number)
-        python = asked_python(one.options)
+        held, words = _decided_there(file, number)
+        python = asked_python(file.options)
     carried = chosen.carried and beside is not None
     if carried:
-        one = replace(one, options=replace(one.options, mirrors=(), offline=False), links=())
+        file = replace(file, options=replace(file.options, mirrors=(), offline=False), links=())
     where = _FROM_BESIDE if carried else ()
-    arguments = (*words, *_options(one), *where, *(() if one.verify else ("--no-verify",)))
-    return _Made(ScriptEnvironment(one.name, arguments, one.verify, carried, held), python, beside)
+    arguments = (*words, *_options(file), *where, *(() if file.verify else ("--no-verify",)))
+    return _Made(ScriptEnvironment(file.name, arguments, file.verify, carried, held), python, beside)
 
 
-def _decided_there(one: _Wanted, number: int) -> tuple[tuple[HeldFile, ...], tuple[Word, ...]]:
+def _decided_there(wanted: _Wanted, number: int) -> tuple[tuple[HeldFile, ...], tuple[Word, ...]]:
     """Return the requirements, and an environment.yml that the script holds."""
-    options = one.options
+    options = wanted.options
     words: tuple[Word, ...] = options.requirements
     if options.environment_file is None:
         return (), words
@@ -218,18 +218,18 @@ def _decided_there(one: _Wanted, number: int) -> tuple[tuple[HeldFile, ...], tup
 
 
 def _locked(
-    one: _Wanted, number: int, environ: Mapping[str, str]
+    file: _Wanted, number: int, environ: Mapping[str, str]
 ) -> tuple[tuple[HeldFile, ...], tuple[Word, ...], str | None, tuple[BesideFile, ...]]:
     """Return a lock that the script holds, the lab's own or of a plan made here, its Python and its files."""
     name = f"{number}.pylock.toml"
     words = ("--from-lock", ScriptPath("files", name))
-    if one.lock:
-        document = read_lock(one.lock).document
-        asked = document.requires_python
-        python = fitting_python(asked) if asked else asked_python(one.options)
-        return (_held(one.lock, name),), words, python, tuple(files_of_lock(document))
-    plan = make_plan(one.options, environ, target=_TARGET)
-    locked = lock_plan(plan, one.options, environ)
+    if file.lock:
+        document = read_lock(file.lock).document
+        specifiers = document.requires_python
+        python = fitting_python(specifiers) if specifiers else asked_python(file.options)
+        return (_held(file.lock, name),), words, python, tuple(files_of_lock(document))
+    plan = make_plan(file.options, environ, target=_TARGET)
+    locked = lock_plan(plan, file.options, environ)
     return (HeldFile(name, render_pylock(locked)),), words, plan.python, tuple(files_of_plan(locked))
 
 
@@ -242,9 +242,9 @@ def _held(path: Path, name: str) -> HeldFile:
         ) from None
 
 
-def _options(one: _Wanted) -> Iterator[Word]:
+def _options(file: _Wanted) -> Iterator[Word]:
     """Yield the options that say how and from where."""
-    options = one.options
+    options = file.options
     if options.python:
         yield from ("--python", options.python)
     for name in ("cuda", "manager", "channel"):
@@ -253,17 +253,17 @@ def _options(one: _Wanted) -> Iterator[Word]:
             yield from (f"--{name}", value)
     for mirror in options.mirrors:
         yield from ("--mirror", mirror)
-    for place in one.links:
-        yield from ("--find-links", _beside(place))
+    for link in file.links:
+        yield from ("--find-links", _beside(link))
     for device in options.devices:
         yield from ("--device", str(device))
     if options.offline:
         yield "--offline"
 
 
-def _beside(place: str) -> Word:
+def _beside(location: str) -> Word:
     """A relative folder lies beside the script."""
-    return place if is_anywhere(place) else ScriptPath("beside", place)
+    return location if is_anywhere(location) else ScriptPath("beside", location)
 
 
 def _configuration(
@@ -272,8 +272,8 @@ def _configuration(
     """Return the own mirrors that are named, which other machines do not know."""
     named = {
         mirror.name
-        for one in wanted
-        for word in one.options.mirrors
+        for file in wanted
+        for word in file.options.mirrors
         if (mirror := find_mirror(word, mirrors.all))
     }
     own = frozenset(named & mirrors.own)
@@ -289,7 +289,7 @@ def _without_secrets(script: Bootstrap) -> tuple[Bootstrap, tuple[PlanWarning, .
     secret = sorted(set(secret_addresses(script)))
     if not secret:
         return script, ()
-    named = {one: urlsplit(without_userinfo(one)).hostname or "" for one in secret}
+    named = {item: urlsplit(without_userinfo(item)).hostname or "" for item in secret}
     hosts = tuple(dict.fromkeys(filter(None, named.values())))
     warnings = [
         PlanWarning(
@@ -301,7 +301,7 @@ def _without_secrets(script: Bootstrap) -> tuple[Bootstrap, tuple[PlanWarning, .
             ),
         )
     ]
-    lost = dict.fromkeys(named[one] for one in secret if has_hidden_path(one))
+    lost = dict.fromkeys(named[item] for item in secret if has_hidden_path(item))
     if lost:
         text = tr(
             "the script contains no tokens: files on {hosts} that need one cannot be installed there",

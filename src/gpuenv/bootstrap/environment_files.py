@@ -18,7 +18,9 @@ _HERE = ("any", "manylinux", "linux")
 
 def files_of_plan(locked: Locked) -> Iterator[BesideFile]:
     """Yield the files of a plan: from where the plan has them, else from their official addresses."""
-    planned = {one.filename: one.url for one in locked.plan.packages if one.filename and one.url}
+    planned = {
+        package.filename: package.url for package in locked.plan.packages if package.filename and package.url
+    }
     for file in locked.files:
         urls = dict.fromkeys(url for url in (planned.get(file.filename), file.url) if url)
         yield BesideFile(file.filename, file.sha256, file.size, tuple(urls))

@@ -44,14 +44,18 @@ def write_folder(folder: Path, script: Script, environ: Mapping[str, str], follo
     wheels = folder / WHEELS
     make_folder(wheels)
     try:
-        missing = tuple(one for one in script.beside if not _has(wheels / one.filename, one.sha256))
-        size = sum(one.size or 0 for one in missing)
+        missing = tuple(
+            extra_file
+            for extra_file in script.beside
+            if not _has(wheels / extra_file.filename, extra_file.sha256)
+        )
+        size = sum(extra_file.size or 0 for extra_file in missing)
         follow.begin(len(missing), size)
         check_room(wheels, size, tr("name another folder with -o"))
         _replace(wheels / script.gpuenv.filename, script.gpuenv.content)
         with HttpClient(environ, access=script.access) as client:
-            for one in missing:
-                _fetch(one, wheels, client, Watch(follow.received))
+            for file in missing:
+                _fetch(file, wheels, client, Watch(follow.received))
     except OSError as error:
         raise UsageError(
             tr("{path} can't be written: {reason}", path=wheels, reason=reason_of(error)),
@@ -79,17 +83,17 @@ def _replace(path: Path, content: bytes) -> None:
     part.replace(path)
 
 
-def _fetch(one: BesideFile, wheels: Path, client: HttpClient, watch: Watch) -> None:
-    part = wheels / f"{one.filename}.part"
+def _fetch(file: BesideFile, wheels: Path, client: HttpClient, watch: Watch) -> None:
+    part = wheels / f"{file.filename}.part"
     tried: list[Because] = []
-    for url in one.urls:
-        reason = _read(url, one, part, client, watch)
+    for url in file.urls:
+        reason = _read(url, file, part, client, watch)
         if reason is None:
-            part.replace(wheels / one.filename)
+            part.replace(wheels / file.filename)
             return
         tried.append(Because(reason, redact_credentials(url)))
     raise Unreachable(
-        tr("`{name}` could not be fetched from any index", name=one.filename),
+        tr("`{name}` could not be fetched from any index", name=file.filename),
         code="index-unreachable",
         because=tuple(tried),
         fixes=(
@@ -103,18 +107,18 @@ def _fetch(one: BesideFile, wheels: Path, client: HttpClient, watch: Watch) -> N
     )
 
 
-def _read(url: str, one: BesideFile, part: Path, client: HttpClient, watch: Watch) -> str | None:
+def _read(url: str, file: BesideFile, part: Path, client: HttpClient, watch: Watch) -> str | None:
     """Read a file into `part`; return why it is not the one that is meant."""
     try:
         if is_remote(url):
-            download(client, url, part, Expected(one.sha256, one.size), watch=watch)
+            download(client, url, part, Expected(file.sha256, file.size), watch=watch)
         else:
             part.write_bytes(local_path(url).read_bytes())
     except HttpProblem as problem:
         return problem.reason
     except BrokenFileError as problem:
         return str(problem)
-    if _has(part, one.sha256):
+    if _has(part, file.sha256):
         return None
     part.unlink()
     return tr("it is not the expected file")

@@ -37,10 +37,10 @@ class Lab:
 
     def asked(self, name: str) -> LabOptions:
         """Return what an environment is asked for; raise UsageError for a name it does not have."""
-        found = dict(self.file.environments).get(name)
-        if found is None:
+        options = dict(self.file.environments).get(name)
+        if options is None:
             raise self._unknown(name)
-        return found
+        return options
 
     def variables(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the variables under which the lab's own mirrors are known: the file stands in for ours."""
@@ -49,7 +49,7 @@ class Lab:
 
     def _unknown(self, name: str) -> UsageError:
         near = get_close_matches(name, self.names, n=1)
-        names = ", ".join(f"`{one}`" for one in self.names)
+        names = ", ".join(f"`{item}`" for item in self.names)
         text = (
             tr("did you mean `{name}`?", name=near[0])
             if near
@@ -66,8 +66,8 @@ def read_lab(path: Path) -> Lab:
     """Return a lab's file; raise UsageError for one that can't be read or says what it can't mean."""
     try:
         file = parse_lab_file(load_toml(read_text(path)))
-        for name, asked in (*file.environments, ("", file.everywhere)):
-            _check_choices(asked, f"environments.{name}." if name else "")
+        for name, options in (*file.environments, ("", file.everywhere)):
+            _check_choices(options, f"environments.{name}." if name else "")
     except (OSError, ValueError, RecursionError) as error:
         reason = reason_of(error)
         raise UsageError(
@@ -89,25 +89,25 @@ def check_no_path(name: str) -> None:
         raise UsageError(error.message, code=error.code, fixes=tuple(fixes)) from None
 
 
-def _check_choices(asked: LabOptions, where: str) -> None:
+def _check_choices(options: LabOptions, where: str) -> None:
     for key, choices in _CHOICES.items():
-        value = getattr(asked, key)
+        value = getattr(options, key)
         if value is not None and value not in choices:
             raise ValueError(
                 tr("`{key}` is not one of {choices}", key=where + key, choices=", ".join(choices))
             )
 
 
-def with_lab(typed: PlanOptions, asked: LabOptions, folder: Path) -> PlanOptions:
+def with_lab(typed: PlanOptions, options: LabOptions, folder: Path) -> PlanOptions:
     """Return the options of an environment of a lab's; what was typed goes before what the file says.
 
     The file's paths are relative to its folder.
     """
     usual = PlanOptions()
-    said = {name: value for name in _SAME if (value := getattr(asked, name)) is not None}
-    said["requirement_files"] = tuple(folder / one for one in asked.requirement_files or ())
-    said["find_links"] = tuple(_in_folder(one, folder) for one in asked.find_links or ())
-    said["environment_file"] = folder / asked.environment_file if asked.environment_file else None
+    said = {name: value for name in _SAME if (value := getattr(options, name)) is not None}
+    said["requirement_files"] = tuple(folder / item for item in options.requirement_files or ())
+    said["find_links"] = tuple(_in_folder(item, folder) for item in options.find_links or ())
+    said["environment_file"] = folder / options.environment_file if options.environment_file else None
     if typed.requirements or typed.requirement_files or typed.environment_file:
         for name in ("requirements", "requirement_files", "environment_file"):
             said.pop(name, None)
@@ -119,17 +119,17 @@ def with_lab(typed: PlanOptions, asked: LabOptions, folder: Path) -> PlanOptions
     return replace(typed, **unsaid)
 
 
-def lock_of(typed: PlanOptions, asked: LabOptions, folder: Path) -> Path | None:
+def lock_of(typed: PlanOptions, options: LabOptions, folder: Path) -> Path | None:
     """Return the lock that a lab's environment is made from, None where something else was typed."""
     said_otherwise = typed.requirements or typed.requirement_files or typed.environment_file
-    return folder / asked.lock if asked.lock and not said_otherwise else None
+    return folder / options.lock if options.lock and not said_otherwise else None
 
 
-def _in_folder(place: str, folder: Path) -> str:
+def _in_folder(location: str, folder: Path) -> str:
     """Return a wheelhouse of a lab's file as it is found from here."""
-    return place if is_anywhere(place) else str(folder / place)
+    return location if is_anywhere(location) else str(folder / location)
 
 
-def is_anywhere(place: str) -> bool:
+def is_anywhere(location: str) -> bool:
     """Whether a wheelhouse is named alike from everywhere: an address, or a whole path."""
-    return is_remote(place) or place.lower().startswith("file:") or Path(place).is_absolute()
+    return is_remote(location) or location.lower().startswith("file:") or Path(location).is_absolute()

@@ -99,12 +99,12 @@ def parse_lab_file(document: Table) -> LabFile:
     everywhere = _options({key: value for key, value in document.items() if key in _OPTIONS}, "")
     own = _table(document, "gpuenv", "")
     _check_names(own, tuple(_GPUENV), "gpuenv.")
-    told = {key: _value(own[key], _GPUENV[key], f"gpuenv.{key}") for key in own}
-    if "version" in told and "wheel" in told:
+    facts = {key: _value(own[key], _GPUENV[key], f"gpuenv.{key}") for key in own}
+    if "version" in facts and "wheel" in facts:
         raise ValueError(tr("`{first}` and `{second}` are mutually exclusive", first="gpuenv.version",
                             second="gpuenv.wheel"))  # fmt: skip
     environments = _environments(_table(document, "environments", ""), everywhere)
-    return LabFile(environments, everywhere, own_mirrors=_mirrors(document), **told)
+    return LabFile(environments, everywhere, own_mirrors=_mirrors(document), **facts)
 
 
 def _environments(tables: Table, everywhere: LabOptions) -> tuple[tuple[str, LabOptions], ...]:
@@ -132,7 +132,7 @@ def _options(table: Table, where: str) -> LabOptions:
 def _value(value: Any, kind: str, name: str) -> Any:
     wanted, said = _KINDS[kind]
     if kind in ("texts", "numbers"):
-        if isinstance(value, list) and all(type(one) is wanted for one in value):
+        if isinstance(value, list) and all(type(item) is wanted for item in value):
             return tuple(value)
     elif type(value) is wanted:
         return value
@@ -148,7 +148,7 @@ def _table(document: Table, key: str, where: str) -> Table:
 
 def _mirrors(document: Table) -> tuple[Table, ...]:
     entries = document.get("mirror", [])
-    if not isinstance(entries, list) or not all(isinstance(one, Mapping) for one in entries):
+    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
         raise ValueError(tr("`mirror` is not a list of tables"))
     return tuple(entries)
 
@@ -162,4 +162,4 @@ def _check_names(table: Table, known: tuple[str, ...], where: str) -> None:
 
 
 def _known(known: tuple[str, ...]) -> str:
-    return tr("the keys are {keys}", keys=", ".join(f"`{one}`" for one in known))
+    return tr("the keys are {keys}", keys=", ".join(f"`{item}`" for item in known))

@@ -22,23 +22,23 @@ def asked_python(options: PlanOptions) -> str | None:
     text = (options.python or "").strip()
     if not text or options.manager in CONDA_MANAGERS:
         return None
-    found = _RELEASE.fullmatch(text)
-    return found[1] if found else fitting_python(parse_python(text))
+    match = _RELEASE.fullmatch(text)
+    return match[1] if match else fitting_python(parse_python(text))
 
 
-def fitting_python(asked: SpecifierSet) -> str | None:
+def fitting_python(specifiers: SpecifierSet) -> str | None:
     """Return the newest usual release that fits."""
-    return next((one.short for one in _usual_pythons() if asked.contains(f"{one.short}.99")), None)
+    return next((offer.short for offer in _usual_pythons() if specifiers.contains(f"{offer.short}.99")), None)
 
 
 def _usual_pythons() -> tuple[PythonOffer, ...]:
-    return tuple(one for one in conda_pythons(PLATFORMS[0]) if not one.free_threaded)
+    return tuple(offer for offer in conda_pythons(PLATFORMS[0]) if not offer.free_threaded)
 
 
-def pythons_to_bring(asked: tuple[str, ...], wheels: tuple[LockedWheel, ...]) -> tuple[str, ...]:
+def pythons_to_bring(requested: tuple[str, ...], wheels: tuple[LockedWheel, ...]) -> tuple[str, ...]:
     """Return what is brought where there is no Python: what is asked for, and one that can run gpuenv."""
     can_run = {target.partition("/")[0] for wheel in wheels for target in wheel.targets}
-    if can_run & set(asked):
-        return asked
-    usual = tuple(one.short for one in _usual_pythons())
-    return (*asked, next((one for one in usual if one in can_run), usual[0]))
+    if can_run & set(requested):
+        return requested
+    usual = tuple(offer.short for offer in _usual_pythons())
+    return (*requested, next((item for item in usual if item in can_run), usual[0]))

@@ -66,13 +66,15 @@ def _lines(script: Bootstrap) -> Iterable[str]:
     yield from _each("index", script.indexes)
     yield from _each("channel", script.channels)
     yield from _micromamba(script.micromamba)
-    yield from _write_files((*script.files, *(file for one in script.environments for file in one.files)))
+    yield from _write_files(
+        (*script.files, *(file for environment in script.environments for file in environment.files))
+    )
 
 
 def _environments(environments: tuple[ScriptEnvironment, ...]) -> Iterable[str]:
     yield from ("", "environment() {", "    number=$1", "    shift", "    case $number in")
-    for number, one in enumerate(environments, 1):
-        yield f"        {number}) {_call(one)} ;;"
+    for number, environment in enumerate(environments, 1):
+        yield f"        {number}) {_call(environment)} ;;"
     yield from ("        *) return 1 ;;", "    esac", "}")
 
 
@@ -95,13 +97,15 @@ def quote(text: str) -> str:
 
 
 def _verified(environments: tuple[ScriptEnvironment, ...]) -> Iterable[str]:
-    unverified = [str(number) for number, one in enumerate(environments, 1) if not one.verified]
+    unverified = [
+        str(number) for number, environment in enumerate(environments, 1) if not environment.verified
+    ]
     body = f"case $1 in {' | '.join(unverified)}) return 1 ;; esac" if unverified else ":"
     yield from ("", f"is_verified() {{ {body}; }}")
 
 
 def _carried(environments: tuple[ScriptEnvironment, ...]) -> Iterable[str]:
-    carried = [str(number) for number, one in enumerate(environments, 1) if one.carried]
+    carried = [str(number) for number, environment in enumerate(environments, 1) if environment.carried]
     body = f"case $1 in {' | '.join(carried)}) ;; *) return 1 ;; esac" if carried else "return 1"
     yield from ("", f"is_carried() {{ {body}; }}")
 
@@ -109,8 +113,8 @@ def _carried(environments: tuple[ScriptEnvironment, ...]) -> Iterable[str]:
 def _digests(script: Bootstrap) -> Iterable[str]:
     """Tell by a digest whether an environment was asked for differently by an earlier script."""
     yield from ("", "digest_of() {", "    case $1 in")
-    for number, one in enumerate(script.environments, 1):
-        text = "\n".join((_call(one), *(file.text for file in one.files)))
+    for number, environment in enumerate(script.environments, 1):
+        text = "\n".join((_call(environment), *(file.text for file in environment.files)))
         yield f"        {number}) echo {sha256(text.encode()).hexdigest()[:_DIGITS]} ;;"
     yield from ("    esac", "}")
 
@@ -121,14 +125,14 @@ def _pythons(wheels: tuple[LockedWheel, ...]) -> Iterable[str]:
     yield from ("", "pythons_of() {", "    case $1 in")
     for platform in sorted({platform for _, platform in known}):
         releases = (release for release, where in known if where == platform)
-        newest_first = sorted(releases, key=lambda one: tuple(map(int, one.split("."))), reverse=True)
+        newest_first = sorted(releases, key=lambda release: tuple(map(int, release.split("."))), reverse=True)
         yield f"        {platform}) echo {quote(' '.join(newest_first))} ;;"
     yield from ("        *) return 1 ;;", "    esac", "}")
 
 
 def _brought(script: Bootstrap) -> Iterable[str]:
     """Write gpuenv itself, and the hashes of what it needs."""
-    rows = [f"{one.sha256} {one.filename} {' '.join(one.targets)}" for one in script.wheels]
+    rows = [f"{wheel.sha256} {wheel.filename} {' '.join(wheel.targets)}" for wheel in script.wheels]
     yield from ("wheels_needed() { # SHA256 FILE PYTHON/PLATFORM...", "    cat <<'END_OF_WHEELS'")
     yield from (row for row in rows if quote(row))
     yield from ("END_OF_WHEELS", "}", "", "gpuenv_in_base64() {", "    cat <<'END_OF_GPUENV'")
@@ -145,8 +149,8 @@ def _each(name: str, addresses: tuple[str, ...]) -> Iterable[str]:
 
 def _micromamba(files: tuple[MicromambaFile, ...]) -> Iterable[str]:
     yield from ("", "micromamba_of() {", "    case $1 in")
-    for one in files:
-        yield f"        {one.platform}) echo {quote(f'{one.filename} {one.sha256}')} ;;"
+    for file in files:
+        yield f"        {file.platform}) echo {quote(f'{file.filename} {file.sha256}')} ;;"
     yield from ("        *) return 1 ;;", "    esac", "}")
 
 

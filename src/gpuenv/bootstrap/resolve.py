@@ -52,7 +52,7 @@ def targets() -> Iterator[tuple[str, Platform]]:
 def resolve(requires: tuple[str, ...], index: str, environ: Mapping[str, str], access: Access) -> Resolution:
     """Resolve the requirements for every target, wheels alone; the files come with the index's own hashes."""
     sources = Sources(index, (), (), no_index=False, access=access)
-    found: dict[str, LockedWheel] = {}
+    locked_wheels: dict[str, LockedWheel] = {}
     problems: list[str] = []
     for python, platform in targets():
         answer = _compile(requires, python, platform, sources, environ)
@@ -60,20 +60,22 @@ def resolve(requires: tuple[str, ...], index: str, environ: Mapping[str, str], a
             problems.append(answer)
             continue
         for wheel in answer:
-            before = found.get(wheel.filename, wheel)
+            before = locked_wheels.get(wheel.filename, wheel)
             names = (*before.targets, f"{python}/{platform}")
-            found[wheel.filename] = replace(before, targets=tuple(dict.fromkeys(names)))
-    wheels = (*found.values(), *(_pip(sources, environ, found) if found else ()))
-    return Resolution(tuple(sorted(wheels, key=lambda one: one.filename)), tuple(dict.fromkeys(problems)))
+            locked_wheels[wheel.filename] = replace(before, targets=tuple(dict.fromkeys(names)))
+    wheels = (*locked_wheels.values(), *(_pip(sources, environ, locked_wheels) if locked_wheels else ()))
+    return Resolution(
+        tuple(sorted(wheels, key=lambda locked_wheel: locked_wheel.filename)), tuple(dict.fromkeys(problems))
+    )
 
 
 def _pip(
-    sources: Sources, environ: Mapping[str, str], found: Mapping[str, LockedWheel]
+    sources: Sources, environ: Mapping[str, str], wheels: Mapping[str, LockedWheel]
 ) -> Iterator[LockedWheel]:
     """Yield pip, for Pythons that have none; without it the script still has other ways."""
-    names = tuple(dict.fromkeys(target for wheel in found.values() for target in wheel.targets))
+    names = tuple(dict.fromkeys(target for wheel in wheels.values() for target in wheel.targets))
     python, platform = names[0].split("/")
-    answer = _compile((PIP,), python, next(one for one in PLATFORMS if one == platform), sources, environ)
+    answer = _compile((PIP,), python, next(item for item in PLATFORMS if item == platform), sources, environ)
     if not isinstance(answer, str):
         yield from (replace(wheel, targets=names) for wheel in answer)
 
@@ -116,7 +118,7 @@ def parse_wheels(text: str) -> tuple[LockedWheel, ...]:
 
 
 def _wheels(package: Mapping[str, Any]) -> tuple[LockedWheel, ...]:
-    wheels = tuple(found for row in package.get("wheels", ()) if (found := _wheel(row)))
+    wheels = tuple(wheel for row in package.get("wheels", ()) if (wheel := _wheel(row)))
     if not wheels:
         raise ValueError(tr("`{name}` has no wheel with a hash", name=package.get("name")))
     return wheels

@@ -48,15 +48,17 @@ def find_micromamba(
     options: PlanOptions, mirrors: Mirrors, environ: Mapping[str, str]
 ) -> tuple[tuple[str, ...], tuple[MicromambaFile, ...], tuple[PlanWarning, ...]]:
     """Return where conda-forge is, and the newest micromamba on it as packages that tar unpacks."""
-    place = locate_channel(FORGE, options, mirrors)
-    channels = tuple(url for url in place.urls if is_remote(url))
+    channel = locate_channel(FORGE, options, mirrors)
+    channels = tuple(url for url in channel.urls if is_remote(url))
     access = configuration_for(options, environ).access
     with HttpClient(environ, access=access, offline=options.offline) as client:
         read = read_channels((CondaChannel(FORGE, channels),), PLATFORMS, frozenset({_MICROMAMBA}), client)
-    found = tuple(file for one in read if (file := _newest(one)))
-    if found:
-        return channels, found, ()
-    problem = next((one.problem for one in read if one.problem), None) or tr("it has no micromamba")
+    files = tuple(file for listing in read if (file := _newest(listing)))
+    if files:
+        return channels, files, ()
+    problem = next((listing.problem for listing in read if listing.problem), None) or tr(
+        "it has no micromamba"
+    )
     text = tr(
         "the script cannot provide Python to a machine that has none: {channel} could not be read: {problem}",
         channel=FORGE,
@@ -67,11 +69,11 @@ def find_micromamba(
 
 def _newest(listing: ChannelListing) -> MicromambaFile | None:
     """Return the newest package that tar and bzip2 unpack."""
-    usable = [one for one in listing.records if one.filename.endswith(".tar.bz2") and one.sha256]
-    newest = max(usable, key=lambda one: (_version(one.version), one.build_number), default=None)
+    usable = [record for record in listing.records if record.filename.endswith(".tar.bz2") and record.sha256]
+    newest = max(usable, key=lambda record: (_version(record.version), record.build_number), default=None)
     if newest is None or newest.sha256 is None:
         return None
-    platform = next(one for one in PLATFORMS if one == listing.subdir)
+    platform = next(item for item in PLATFORMS if item == listing.subdir)
     return MicromambaFile(platform, newest.filename, newest.sha256)
 
 

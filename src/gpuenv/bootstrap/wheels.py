@@ -76,12 +76,14 @@ def find_wheels(
     access = configuration_for(options, environ).access
     places = _places(indexes, options, environ, carried=carried)
     with HttpClient(environ, access=access) as client:
-        answers = tuple(_ask(place, known, client) for place in places)
-    trusted = tuple(one for one in answers if one.problem is None and not _is_suspect(one, mirrors))
-    found = _first_whole(trusted, known) or _resolved(requires, trusted, environ, access)
-    if isinstance(found, Resolution):
-        raise _not_to_be_had(answers, trusted, found)
-    return Needed(found, tuple(_told(answers, trusted)))
+        answers = tuple(_ask(location, known, client) for location in places)
+    trusted = tuple(
+        answer for answer in answers if answer.problem is None and not _is_suspect(answer, mirrors)
+    )
+    result = _first_whole(trusted, known) or _resolved(requires, trusted, environ, access)
+    if isinstance(result, Resolution):
+        raise _not_to_be_had(answers, trusted, result)
+    return Needed(result, tuple(_told(answers, trusted)))
 
 
 def shipped_wheels(requires: tuple[str, ...]) -> tuple[LockedWheel, ...]:
@@ -91,14 +93,14 @@ def shipped_wheels(requires: tuple[str, ...]) -> tuple[LockedWheel, ...]:
         LockedWheel(row["filename"], row["sha256"], row["size"], tuple(row["targets"]))
         for row in document["wheels"]
     )
-    locked = {_with_extras(one) for one in map(Requirement, document["requires"])}
+    locked = {_with_extras(requirement) for requirement in map(Requirement, document["requires"])}
     every = tuple(map(Requirement, requires))
-    new = any(one.extras and _with_extras(one) not in locked for one in every)
+    new = any(requirement.extras and _with_extras(requirement) not in locked for requirement in every)
     return () if new or not all(_has_all(every, wheels, target) for target in _targets(wheels)) else wheels
 
 
-def _with_extras(asked: Requirement) -> tuple[str, frozenset[str]]:
-    return canonicalize_name(asked.name), frozenset(asked.extras)
+def _with_extras(requirement: Requirement) -> tuple[str, frozenset[str]]:
+    return canonicalize_name(requirement.name), frozenset(requirement.extras)
 
 
 def _targets(wheels: tuple[LockedWheel, ...]) -> tuple[str, ...]:
@@ -107,13 +109,14 @@ def _targets(wheels: tuple[LockedWheel, ...]) -> tuple[str, ...]:
 
 def _has_all(requires: tuple[Requirement, ...], wheels: tuple[LockedWheel, ...], target: str) -> bool:
     """Whether the wheels of a target have a release that fits each requirement there."""
-    names = (parse_wheel_filename(one.filename) for one in wheels if target in one.targets)
+    names = (parse_wheel_filename(wheel.filename) for wheel in wheels if target in wheel.targets)
     releases = {name: version for name, version, *_ in names}
     around = _environment_of(target)
     return all(
-        (release := releases.get(canonicalize_name(one.name))) is not None and release in one.specifier
-        for one in requires
-        if one.marker is None or one.marker.evaluate(around)
+        (release := releases.get(canonicalize_name(requirement.name))) is not None
+        and release in requirement.specifier
+        for requirement in requires
+        if requirement.marker is None or requirement.marker.evaluate(around)
     )
 
 
@@ -138,13 +141,13 @@ def _places(
     every = (*named, "") if carried else named
     own = configuration_for(replace(options, mirrors=()), environ).index_url if "" in every else None
     usual = own.url if own else default_index(environ) if "" in every else None
-    return tuple(dict.fromkeys(url for one in every if (url := one or usual)))
+    return tuple(dict.fromkeys(url for item in every if (url := item or usual)))
 
 
 def _ask(url: str, known: tuple[LockedWheel, ...], client: HttpClient) -> _Answer:
     """Look for the wheels known on the pages of an index; where none is known, only whether it answers."""
     source = IndexSource("pypi", url.rstrip("/"), "bootstrap")
-    projects = tuple(dict.fromkeys(canonicalize_name(one.project) for one in known)) or (PIP,)
+    projects = tuple(dict.fromkeys(canonicalize_name(wheel.project) for wheel in known)) or (PIP,)
     listings = read_listings((source,), projects, client)
     problems = [listing.problem for listing in listings if listing.problem]
     if len(problems) == len(listings):
@@ -180,12 +183,12 @@ def _first_whole(
     if not known:
         return None
     wanted = set(_pairs(known))
-    return next((one.served for one in answers if set(_pairs(one.served)) >= wanted), None)
+    return next((answer.served for answer in answers if set(_pairs(answer.served)) >= wanted), None)
 
 
 def _pairs(wheels: Iterable[LockedWheel]) -> Iterator[tuple[str, str]]:
     """Yield each project with each of its targets; pip is only needed where there is none."""
-    return ((one.project, target) for one in wheels for target in one.targets if one.project != PIP)
+    return ((wheel.project, target) for wheel in wheels for target in wheel.targets if wheel.project != PIP)
 
 
 def _resolved(
@@ -193,11 +196,12 @@ def _resolved(
 ) -> tuple[LockedWheel, ...] | Resolution:
     tried = Resolution((), ())
     for answer in answers:
-        one = resolve(requires, answer.url, environ, access)
-        if one.wheels:
-            return one.wheels
+        resolution = resolve(requires, answer.url, environ, access)
+        if resolution.wheels:
+            return resolution.wheels
         tried = Resolution(
-            (), (*tried.problems, *(f"{redact_credentials(answer.url)}: {text}" for text in one.problems))
+            (),
+            (*tried.problems, *(f"{redact_credentials(answer.url)}: {text}" for text in resolution.problems)),
         )
     return tried
 
@@ -206,14 +210,18 @@ def _not_to_be_had(
     answers: tuple[_Answer, ...], trusted: tuple[_Answer, ...], tried: Resolution
 ) -> Unsatisfiable | Unreachable:
     because = (
-        *(Because(_problem_of(one), redact_credentials(one.url)) for one in answers if one not in trusted),
+        *(
+            Because(_problem_of(answer), redact_credentials(answer.url))
+            for answer in answers
+            if answer not in trusted
+        ),
         *(Because(text, "uv pip compile") for text in tried.problems),
     )
     fixes = (
         Fix(tr("name an index that has it with --mirror")),
         Fix(tr("or put the files next to the script: -o DIR/")),
     )
-    if any(one.problem is None for one in answers):
+    if any(answer.problem is None for answer in answers):
         return Unsatisfiable(
             tr("no index of this script has the dependencies of gpuenv itself"),
             code="gpuenv-needs",
@@ -238,11 +246,11 @@ def _problem_of(answer: _Answer) -> str:
 
 
 def _told(answers: tuple[_Answer, ...], trusted: tuple[_Answer, ...]) -> Iterator[PlanWarning]:
-    for one in answers:
-        if one not in trusted:
+    for answer in answers:
+        if answer not in trusted:
             text = tr(
                 "{index} could not be tested: {problem}",
-                index=redact_credentials(one.url),
-                problem=_problem_of(one),
+                index=redact_credentials(answer.url),
+                problem=_problem_of(answer),
             )
             yield PlanWarning("index-untested", text)

@@ -32,7 +32,7 @@ class CacheContent:
     @property
     def size(self) -> int:
         """Return the bytes of all parts."""
-        return sum(one.size for one in self.parts)
+        return sum(part.size for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +68,14 @@ def clean(content: CacheContent) -> Cleaned:
     """Remove what was read, except what other commands use at the moment."""
     failed: list[NotRemoved] = []
     with alone(content.root) as free:
-        removable = [one for one in content.parts if free or not one.part.guarded]
-        failed += filter(None, (remove_part(one, content.root) for one in removable))
+        removable = [part for part in content.parts if free or not part.part.guarded]
+        failed += filter(None, (remove_part(part, content.root) for part in removable))
         if free:
             remove_empty(content.root)
-    names = {one.name for one in failed}
+    names = {removed.name for removed in failed}
     return Cleaned(
-        tuple(one for one in removable if one.part.name not in names),
-        tuple(one for one in content.parts if one not in removable),
+        tuple(part for part in removable if part.part.name not in names),
+        tuple(part for part in content.parts if part not in removable),
         tuple(failed),
     )
 
@@ -95,15 +95,15 @@ def clean_uv(environ: Mapping[str, str]) -> str:
 
 def render_uv(environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Return where uv's cache is, and its bytes where quickly counted; None where uv does not say."""
-    place = _uv_place(environ)
-    return None if place is None else {"dir": str(place), "size": _quick_size(place)}
+    path = _uv_place(environ)
+    return None if path is None else {"dir": str(path), "size": _quick_size(path)}
 
 
 def render_parts(parts: tuple[Filled, ...]) -> list[dict[str, Any]]:
     """Return parts as data."""
     return [
-        {"name": one.part.name, "use": said(one.part.use), "size": one.size, "paths": _outer(one)}
-        for one in parts
+        {"name": part.part.name, "use": said(part.part.use), "size": part.size, "paths": _outer(part)}
+        for part in parts
     ]
 
 
@@ -126,14 +126,14 @@ def _quick_size(root: Path) -> int | None:
     entries, waiting, tally = 0, [str(root)], Tally()
     while waiting:
         try:
-            found = list(os.scandir(waiting.pop()))
+            result = list(os.scandir(waiting.pop()))
         except OSError:
             continue
-        entries += len(found)
+        entries += len(result)
         if entries > _CHEAP_ENTRIES:
             return None
-        folders = [entry.path for entry in found if entry.is_dir(follow_symlinks=False)]
+        folders = [entry.path for entry in result if entry.is_dir(follow_symlinks=False)]
         waiting += folders
-        for path in {entry.path for entry in found}.difference(folders):
+        for path in {entry.path for entry in result}.difference(folders):
             tally.add(Path(path))
     return tally.plain + sum(size for size, _, _ in tally.links.values())

@@ -91,20 +91,20 @@ class Tally:
         while waiting:
             name = waiting.pop()
             with suppress(OSError):
-                found = Path(name).lstat()
-                if stat.S_ISDIR(found.st_mode):
+                status = Path(name).lstat()
+                if stat.S_ISDIR(status.st_mode):
                     waiting += (entry.path for entry in os.scandir(name))
                 else:
-                    counted += self._file(found)
+                    counted += self._file(status)
         return counted
 
-    def _file(self, found: os.stat_result) -> int:
-        if found.st_nlink <= 1:
-            self.plain += found.st_size
-            return found.st_size
-        known = self.links.setdefault((found.st_dev, found.st_ino), [found.st_size, found.st_nlink, 0])
+    def _file(self, status: os.stat_result) -> int:
+        if status.st_nlink <= 1:
+            self.plain += status.st_size
+            return status.st_size
+        known = self.links.setdefault((status.st_dev, status.st_ino), [status.st_size, status.st_nlink, 0])
         known[2] += 1
-        return found.st_size if known[2] == 1 else 0
+        return status.st_size if known[2] == 1 else 0
 
     @property
     def freed(self) -> int:
@@ -114,8 +114,8 @@ class Tally:
 
 def filled_parts(root: Path, tally: Tally, own_of_uv: Path | None) -> tuple[Filled, ...]:
     """Return the parts of which something is there; `own_of_uv` is uv's cache, no part wherever it lies."""
-    found = ((part, tuple(_paths(part, root, own_of_uv))) for part in PARTS)
-    return tuple(Filled(part, paths, sum(map(tally.add, paths))) for part, paths in found if paths)
+    results = ((part, tuple(_paths(part, root, own_of_uv))) for part in PARTS)
+    return tuple(Filled(part, paths, sum(map(tally.add, paths))) for part, paths in results if paths)
 
 
 def remove_part(filled: Filled, root: Path) -> NotRemoved | None:

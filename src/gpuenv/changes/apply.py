@@ -86,10 +86,12 @@ def change_steps(planned: PlannedChange, provision: Provision | None = None) -> 
     checked = provision.checked
     opened, wish = planned.opened, planned.wish
     python, is_pip = str(opened.python), installer_of(opened) == "pip"
-    out = tuple(one.name for one in planned.changes if one.after is None)
+    out = tuple(change.name for change in planned.changes if change.after is None)
     first = provision.named | (checked.names if checked else frozenset[str]())
     come = tuple(
-        exact(one, wish) for one in planned.changes if one.after is not None and one.name not in first
+        exact(change, wish)
+        for change in planned.changes
+        if change.after is not None and change.name not in first
     )
     steps = []
     if out:
@@ -114,7 +116,7 @@ def change_steps(planned: PlannedChange, provision: Provision | None = None) -> 
 
 
 def _held_step(planned: PlannedChange, listed: str, provision: Provision) -> Step:
-    again = any(one.before == one.after for one in planned.changes if one.name in provision.named)
+    again = any(change.before == change.after for change in planned.changes if change.name in provision.named)
     force = ("--force-reinstall",) if again else ()
     argv = (str(planned.opened.python), "-m", "pip", "install", *force, *held_arguments(listed))
     why = tr("install {count} packages", count=len(provision.named))
@@ -126,12 +128,14 @@ def _install(
 ) -> tuple[str, ...]:
     """`first` are the projects that are there already, from checked files."""
     python = str(planned.opened.python)
-    changes = tuple(one for one in planned.changes if one.name not in first)
-    again = tuple(one.name for one in changes if one.after and one.before == one.after)
+    changes = tuple(change for change in planned.changes if change.name not in first)
+    again = tuple(change.name for change in changes if change.after and change.before == change.after)
     if installer_of(planned.opened) == "pip":
         force = ("--force-reinstall",) if again or planned.moved else ()
         return (python, "-m", "pip", "install", "--no-deps", *force, *come, *pip.source_options(sources))
-    anew = tuple(one.name for one in changes if one.after and one.before) if planned.moved else again
+    anew = (
+        tuple(change.name for change in changes if change.after and change.before) if planned.moved else again
+    )
     options = tuple(word for name in anew for word in ("--reinstall-package", name))
     offline = ("--offline",) if planned.wish.offline else ()
     head = ("uv", "pip", "install", "--python", python, "--no-deps", *offline, *options)
@@ -144,46 +148,46 @@ def apply_change(planned: PlannedChange, environ: Mapping[str, str], how: ApplyO
     Raises InstallFailed (everything is as it was before) and UsageError (busy, or changed meanwhile).
     """
     opened = planned.opened
-    place = opened.place
-    with locked(place, wait_s=how.wait_s, tell=how.tell) as descriptors, telling_os_errors(place):
-        apply.recover(place)
+    environment = opened.place
+    with locked(environment, wait_s=how.wait_s, tell=how.tell) as descriptors, telling_os_errors(environment):
+        apply.recover(environment)
         _check_unchanged(opened)
         record = _new_record(planned)
         if not planned.changes:
             if record != opened.record:
-                write_record(place.path, record)
+                write_record(environment.path, record)
             return Changed(None)
-        check_space(place, planned.fetched)
-        log = how.log or new_log(place)
+        check_space(environment, planned.fetched)
+        log = how.log or new_log(environment)
         module = get_manager(installer_of(opened))
         running = StepEnvironment(
-            environ=lifted(module.environment(environ, planned.wish.sources), place.path),
+            environ=lifted(module.environment(environ, planned.wish.sources), environment.path),
             log=log,
             executables=module.executables(),
             show=how.show,
             keep_open=descriptors,
             tell=how.tell,
         )
-        places = tuple(map(str, site_packages(place.path)))
-        variant = torch_cuda(place.path)
-        with changing_in_place(place, places, (one.name for one in planned.changes)) as change:
+        places = tuple(map(str, site_packages(environment.path)))
+        variant = torch_cuda(environment.path)
+        with changing_in_place(environment, places, (item.name for item in planned.changes)) as change:
             run_steps(change_steps(planned, how.provision), running, lambda: None)
             _check(planned, variant, log)
             if how.provision and how.provision.checked:
-                check_files(how.provision.checked.files, place.path, log)
-            if (place.path / CONSTRAINTS).exists():
-                hold_stack(place.path, opened.word)
-            write_record(place.path, record)
+                check_files(how.provision.checked.files, environment.path, log)
+            if (environment.path / CONSTRAINTS).exists():
+                hold_stack(environment.path, opened.word)
+            write_record(environment.path, record)
             proof = how.verify(opened.python) if how.verify else None
             if proof is not None:
-                write_record(place.path, proven(record, proof.data, ok=proof.ok))
+                write_record(environment.path, proven(record, proof.data, ok=proof.ok))
             if proof is None or proof.ok:
                 change.keep()
     return Changed(log, proof)
 
 
 def _versions_in(root: Path) -> dict[str, str]:
-    return {one.name: one.version for one in read_installed(root)}
+    return {package.name: package.version for package in read_installed(root)}
 
 
 def _check_unchanged(opened: Opened) -> None:
@@ -199,18 +203,18 @@ def _check(planned: PlannedChange, variant: str | None, log: Path) -> None:
     """Raise InstallFailed unless what is there now is what was there, but for the changes that were shown."""
     root = planned.opened.place.path
     wanted = planned.opened.versions
-    for one in planned.changes:
-        if one.after is None:
-            wanted.pop(one.name, None)
+    for change in planned.changes:
+        if change.after is None:
+            wanted.pop(change.name, None)
         else:
-            wanted[one.name] = one.after
-    found = _versions_in(root)
-    wanted |= {name: found.get(name, version) for name, version in wanted.items() if version == UNKNOWN}
-    for name in sorted({*wanted, *found}):
-        if found.get(name) != wanted.get(name):
+            wanted[change.name] = change.after
+    fields = _versions_in(root)
+    wanted |= {name: fields.get(name, version) for name, version in wanted.items() if version == UNKNOWN}
+    for name in sorted({*wanted, *fields}):
+        if fields.get(name) != wanted.get(name):
             problem = tr(
                 "{name} is {found}, not {wanted}", name=name,
-                found=found.get(name) or "-", wanted=wanted.get(name) or "-",
+                found=fields.get(name) or "-", wanted=wanted.get(name) or "-",
             )  # fmt: skip
             raise not_as_planned(problem, str(root), log)
     if planned.moved is not None:

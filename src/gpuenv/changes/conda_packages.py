@@ -16,27 +16,27 @@ from gpuenv.resolution.request import STACK, admits
 
 def named(requirements: tuple[Requirement, ...]) -> dict[str, Requirement]:
     """Return requirements by the normalized names of their projects."""
-    return {canonicalize_name(one.name): one for one in requirements}
+    return {canonicalize_name(requirement.name): requirement for requirement in requirements}
 
 
 def shown(requirements: tuple[Requirement, ...]) -> str:
     """Return requirements as a sentence has them."""
-    return ", ".join(f"`{one}`" for one in requirements)
+    return ", ".join(f"`{requirement}`" for requirement in requirements)
 
 
 def check_installable(opened: Opened, new: tuple[Requirement, ...]) -> None:
     """Raise UsageError for another release of what conda has installed, and for companions of its torch."""
     if not opened.is_condas:
         return
-    condas = {one.name: one.version for one in opened.installed if one.is_condas}
+    condas = {package.name: package.version for package in opened.installed if package.is_condas}
     refused = tuple(
-        one
-        for name, one in named(new).items()
-        if (name in condas and not admits(one.specifier, Version(condas[name])))
+        requirement
+        for name, requirement in named(new).items()
+        if (name in condas and not admits(requirement.specifier, Version(condas[name])))
         or (name in STACK and "torch" in condas and name not in condas)
     )
     if refused:
-        specs = " ".join(shlex.quote(f"{one.name}{one.specifier}") for one in refused)
+        specs = " ".join(shlex.quote(f"{requirement.name}{requirement.specifier}") for requirement in refused)
         raise UsageError(
             tr(
                 "{requirements} is managed by conda in `{name}`; gpuenv installs only packages from PyPI "
@@ -57,7 +57,7 @@ def check_installable(opened: Opened, new: tuple[Requirement, ...]) -> None:
 
 def check_removable(opened: Opened, names: tuple[str, ...]) -> None:
     """Raise UsageError for what conda has installed."""
-    condas = [one.name for one in opened.installed if one.name in names and one.is_condas]
+    condas = [package.name for package in opened.installed if package.name in names and package.is_condas]
     if condas:
         raise UsageError(
             tr("{names} was installed by conda", names=", ".join(condas)),
@@ -87,7 +87,7 @@ def needs_another_torch(new: tuple[Requirement, ...], because: tuple[Because, ..
         fixes=(
             Fix(
                 tr("create an environment for it"),
-                "gpuenv create NAME " + " ".join(shlex.quote(str(one)) for one in new),
+                "gpuenv create NAME " + " ".join(shlex.quote(str(requirement)) for requirement in new),
             ),
         ),
     )

@@ -12,10 +12,10 @@ from gpuenv.model.wheel import Platform
 from gpuenv.resolution.markers import marker_environment
 
 
-def needs_of(one: Installed, platform: Platform, python: str) -> frozenset[str]:
+def needs_of(package: Installed, platform: Platform, python: str) -> frozenset[str]:
     """Return the names that a distribution requires here; what an extra adds does not count."""
     variables = marker_environment(platform, python)
-    parsed = (_parse(line) for line in one.requires)
+    parsed = (_parse(line) for line in package.requires)
     return frozenset(
         canonicalize_name(item.name)
         for item in parsed
@@ -37,11 +37,11 @@ Needs = dict[str, frozenset[str]]
 def dependents(names: Iterable[str], needs: Needs) -> dict[str, tuple[str, ...]]:
     """Map each of `names` to what would stay and requires it."""
     going = set(names)
-    found = {
+    fields = {
         name: tuple(sorted(other for other, wants in needs.items() if name in wants and other not in going))
         for name in going
     }
-    return {name: found[name] for name in sorted(found) if found[name]}
+    return {name: fields[name] for name in sorted(fields) if fields[name]}
 
 
 def unneeded_without(names: Iterable[str], needs: Needs, keep: Iterable[str]) -> tuple[str, ...]:

@@ -60,16 +60,16 @@ def plan_install(
     check_installable(opened, new)
     if options.only_binary:
         refuse_building(map(str, new))
-    found = _held(opened, new, options, environ)
-    if isinstance(found, PlannedChange):
-        return with_files(found, environ)
-    if not found.torch:
-        raise _refused(opened, new, found)
+    change = _held(opened, new, options, environ)
+    if isinstance(change, PlannedChange):
+        return with_files(change, environ)
+    if not change.torch:
+        raise _refused(opened, new, change)
     if opened.is_condas:
-        raise needs_another_torch(new, found.because)
-    moved = _moved(opened, new, found, options, environ)
+        raise needs_another_torch(new, change.because)
+    moved = _moved(opened, new, change, options, environ)
     if not options.torch:
-        raise _torch_held(opened, new, found, moved)
+        raise _torch_held(opened, new, change, moved)
     return with_files(moved, environ)
 
 
@@ -81,15 +81,17 @@ def _held(
     contradicted = _contradicted(opened, new)
     if contradicted:
         return Conflict(contradicted)
-    asked = {**opened.requirements, **named(new)}
+    requirements = {**opened.requirements, **named(new)}
     wish = ChangeRequest(
         pins=held_pins(opened, special),
-        requirements={name: str(one) for name, one in asked.items()},
+        requirements={name: str(requirement) for name, requirement in requirements.items()},
         sources=sources_of(opened, options, environ),
         offline=options.offline,
     )
     wanted = {
-        name: one for name, one in named(new).items() if name in special and name not in opened.versions
+        name: requirement
+        for name, requirement in named(new).items()
+        if name in special and name not in opened.versions
     }
     for _ in range(_ROUNDS):
         if wanted:
@@ -97,12 +99,14 @@ def _held(
                 wish = _with_builds(opened, wish, tuple(wanted.values()), options, environ)
             except Unsatisfiable as error:
                 return Conflict((Because(error.message, "gpuenv plan"), *error.because))
-        changes, told = _decided(opened, wish, new, environ)
+        changes, warnings = _decided(opened, wish, new, environ)
         if isinstance(changes, Unresolvable):
             return Conflict(because_of(changes), torch=concerns_torch(changes))
-        brought = {one.name for one in changes if one.after and one.name in special} - set(wish.pins)
+        brought = {change.name for change in changes if change.after and change.name in special} - set(
+            wish.pins
+        )
         if not brought:
-            return PlannedChange(opened, wish, changes, _asked_from_now_on(opened, new), warnings=told)
+            return PlannedChange(opened, wish, changes, _asked_from_now_on(opened, new), warnings=warnings)
         wanted |= {name: Requirement(name) for name in brought}
     raise AssertionError(wanted)  # each round pins what the last has brought
 
@@ -132,19 +136,21 @@ def _contradicted(opened: Opened, new: tuple[Requirement, ...]) -> tuple[Because
     there = opened.stack
     return tuple(
         Because(
-            tr("`{requirement}` is required, {name} {version} is installed", requirement=str(one),
+            tr("`{requirement}` is required, {name} {version} is installed", requirement=str(requirement),
                name=name, version=there[name]),
             _ASKED,
         )
-        for name, one in named(new).items()
-        if name in there and not admits(one.specifier, Version(there[name]))
+        for name, requirement in named(new).items()
+        if name in there and not admits(requirement.specifier, Version(there[name]))
     )  # fmt: skip
 
 
 def because_of(outcome: Unresolvable) -> tuple[Because, ...]:
     """Return who demands what, of torch first, or the resolver's own words."""
     demands = outcome.demands_on(STACK) or outcome.demands
-    texts = (tr("{package} requires {needs}", package=one.package, needs=one.needs) for one in demands)
+    texts = (
+        tr("{package} requires {needs}", package=demand.package, needs=demand.needs) for demand in demands
+    )
     return tuple(Because(text, "uv pip install") for text in dict.fromkeys(texts)) or (
         Because(outcome.message, "uv pip install"),
     )
@@ -169,7 +175,7 @@ def _with_builds(
     if opened.is_condas and not opened.record.planned("variant"):
         raise Unsatisfiable(tr("its torch is not known"), code="torch-unknown")
     stack = tuple(f"{name}=={Version(version).public}" for name, version in opened.stack.items())
-    asked = PlanOptions(
+    plan_options = PlanOptions(
         requirements=(*stack, *map(str, wanted)),
         python=opened.minor,
         cuda=opened.variant or "auto",
@@ -180,7 +186,7 @@ def _with_builds(
         devices=opened.asked.devices,
         program=("gpuenv", "plan"),
     )
-    plan = make_plan(asked, with_its_python(opened, environ), target=str(opened.place.path))
+    plan = make_plan(plan_options, with_its_python(opened, environ), target=str(opened.place.path))
     torch = plan.packages[0].version
     if torch != opened.stack.get("torch"):
         raise Unsatisfiable(
@@ -190,7 +196,7 @@ def _with_builds(
             ),
             code="other-torch",
         )  # fmt: skip
-    return _pinned(wish, plan, {canonicalize_name(one.name) for one in wanted})
+    return _pinned(wish, plan, {canonicalize_name(requirement.name) for requirement in wanted})
 
 
 def _pinned(wish: ChangeRequest, plan: Plan, names: set[str]) -> ChangeRequest:
@@ -219,17 +225,17 @@ def _moved(
     environ: Mapping[str, str],
 ) -> PlannedChange:
     """Return the change that moves torch as well; raise Refused where no torch would do."""
-    asked = _asked_from_now_on(opened, new)
+    requested = _asked_from_now_on(opened, new)
     fresh = named(new)
     free = tuple(
-        canonicalize_name(one.name)
-        if _is_of_stack(one) and canonicalize_name(one.name) not in fresh
-        else str(one)
-        for one in map(Requirement, asked)
+        canonicalize_name(requirement.name)
+        if _is_of_stack(requirement) and canonicalize_name(requirement.name) not in fresh
+        else str(requirement)
+        for requirement in map(Requirement, requested)
     )
-    why = tuple(one.text for one in conflict.because)
+    why = tuple(reason.text for reason in conflict.because)
     try:
-        return move_torch(opened, free, asked=free, options=options, environ=environ, why=why)
+        return move_torch(opened, free, requested=free, options=options, environ=environ, why=why)
     except Unsatisfiable as error:
         raise Unsatisfiable(
             tr("no torch that runs here is compatible with {requirements}", requirements=shown(new)),
@@ -248,7 +254,7 @@ def _torch_held(
     opened: Opened, new: tuple[Requirement, ...], conflict: Conflict, moved: PlannedChange
 ) -> Unsatisfiable:
     torch = moved.moved.packages[0].version if moved.moved else "?"
-    words = " ".join(shlex.quote(str(one)) for one in new)
+    words = " ".join(shlex.quote(str(requirement)) for requirement in new)
     return Unsatisfiable(
         tr(
             "{requirements} is not compatible with the installed torch {torch}",

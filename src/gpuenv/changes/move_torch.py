@@ -26,7 +26,7 @@ def move_torch(
     opened: Opened,
     requirements: tuple[str, ...],
     *,
-    asked: tuple[str, ...],
+    requested: tuple[str, ...],
     options: ChangeOptions,
     environ: Mapping[str, str],
     why: tuple[str, ...] = (),
@@ -34,15 +34,20 @@ def move_torch(
 ) -> PlannedChange:
     """Return what brings the best torch for this machine that goes with `requirements`.
 
-    `asked` is what the environment is asked for afterwards. Raises Refused where there is none.
+    `requested` is what the environment is asked for afterwards. Raises Refused where there is none.
     """
     plan = plan_anew(opened, requirements, options, environ)
     special = special_names(environ)
     old = {name for name in opened.versions if name in special}
     pins: dict[str, str] = {canonicalize_name(Requirement(pin).name): pin for pin in plan.pins}
     superfluous = {*unneeded_without(old, opened.needs, ()), *(old - set(pins))}
-    named = {canonicalize_name(one.name): str(one) for one in map(Requirement, requirements)}
-    rest = replace(opened, installed=tuple(one for one in opened.installed if one.name not in superfluous))
+    named = {
+        canonicalize_name(requirement.name): str(requirement)
+        for requirement in map(Requirement, requirements)
+    }
+    rest = replace(
+        opened, installed=tuple(package for package in opened.installed if package.name not in superfluous)
+    )
     wish = ChangeRequest(
         pins={**held_pins(rest, ()), **pins},
         requirements={name: text for name, text in named.items() if name not in pins},
@@ -68,16 +73,16 @@ def move_torch(
                 Fix(tr("or create a second environment for it"), "gpuenv create NAME"),
             ),
         )
-    gone = _gone(opened, wish, superfluous, {one.name for one in changes}, environ)
+    gone = _gone(opened, wish, superfluous, {change.name for change in changes}, environ)
     there = opened.versions
     out = tuple(PackageChange(name, there[name], None) for name in gone)
-    changes = tuple(sorted((*changes, *out), key=lambda one: one.name))
+    changes = tuple(sorted((*changes, *out), key=lambda change: change.name))
     same = plan.packages[0].version == there.get("torch")
     return PlannedChange(
         opened,
         wish,
         changes,
-        asked,
+        requested,
         moved=None if same and not changes else plan,
         warnings=plan.warnings,
         why=why,
@@ -92,7 +97,7 @@ def plan_anew(
     named = {canonicalize_name(Requirement(text).name) for text in requirements}
     special = special_names(environ)
     there = tuple(name for name in opened.versions if name in special and name not in named)
-    asked = PlanOptions(
+    plan_options = PlanOptions(
         requirements=(*requirements, *there),
         python=opened.minor,
         cuda=opened.asked.cuda,
@@ -104,7 +109,7 @@ def plan_anew(
         devices=opened.asked.devices,
         program=("gpuenv", "plan"),
     )
-    return make_plan(asked, with_its_python(opened, environ), target=str(opened.place.path))
+    return make_plan(plan_options, with_its_python(opened, environ), target=str(opened.place.path))
 
 
 def _gone(
@@ -124,8 +129,8 @@ def _gone(
         interpreter=str(opened.python) or sys.executable,
     )
     try:
-        found = resolver.compile_requirements(question, environ)
+        resolved = resolver.compile_requirements(question, environ)
     except GpuenvError:  # then they stay: they are in nobody's way
         return ()
-    needed = {file.name for file in found.files} if isinstance(found, resolver.Resolved) else candidates
+    needed = {file.name for file in resolved.files} if isinstance(resolved, resolver.Resolved) else candidates
     return tuple(sorted(candidates - needed))

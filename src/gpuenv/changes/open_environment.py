@@ -66,7 +66,7 @@ class Opened:
     @property
     def versions(self) -> dict[str, str]:
         """The versions of what is installed, by normalized names."""
-        return {one.name: one.version for one in self.installed}
+        return {package.name: package.version for package in self.installed}
 
     @property
     def minor(self) -> str:
@@ -92,11 +92,15 @@ class Opened:
     @property
     def requirements(self) -> dict[str, Requirement]:
         """What was asked for and is still installed from an index, by normalized names."""
-        direct = {one.name for one in self.installed if one.direct}
+        direct = {package.name for package in self.installed if package.direct}
         there = self.versions
         parsed = (parse_recorded(text) for text in self.asked.requirements)
-        named = ((canonicalize_name(one.name), one) for one in parsed if one is not None and one.url is None)
-        return {name: one for name, one in named if name in there and name not in direct}
+        named = (
+            (canonicalize_name(requirement.name), requirement)
+            for requirement in parsed
+            if requirement is not None and requirement.url is None
+        )
+        return {name: requirement for name, requirement in named if name in there and name not in direct}
 
     @property
     def constraints(self) -> tuple[str, ...]:
@@ -108,7 +112,7 @@ class Opened:
         """Which names each installed distribution requires."""
         machine = (self.record.machine or {}).get("system") or {}
         platform: Platform = "win-64" if os.name == "nt" else _LINUX.get(machine.get("arch", ""), "linux-64")
-        return {one.name: needs_of(one, platform, f"{self.minor}.0") for one in self.installed}
+        return {package.name: needs_of(package, platform, f"{self.minor}.0") for package in self.installed}
 
 
 def open_environment(name: str, environ: Mapping[str, str], *, change: bool = False) -> Opened:
@@ -117,10 +121,10 @@ def open_environment(name: str, environ: Mapping[str, str], *, change: bool = Fa
     Raises UsageError for an unknown or busy one, one whose Python is gone, and one with an unreadable record.
     """
     environment = existing_to_change(name, environ) if change else existing(name, environ)
-    place, record = environment.place, environment.record
+    paths, record = environment.place, environment.record
     system = "windows" if os.name == "nt" else "linux"
     find = conda_calls.environment_python if record.manager in CONDA_MANAGERS else environment_python
-    python = Path(find(str(place.path), system))
+    python = Path(find(str(paths.path), system))
     word = shlex.quote(name)
     if record.problem is not None:
         raise UsageError(
@@ -137,29 +141,33 @@ def open_environment(name: str, environ: Mapping[str, str], *, change: bool = Fa
                 Fix(tr("recreate it"), f"gpuenv create {word} --force"),
             ),
         )
-    return Opened(place, record, python, read_installed(place.path), _asked(record.plan))
+    return Opened(paths, record, python, read_installed(paths.path), _asked(record.plan))
 
 
 def _asked(plan: dict[str, Any]) -> OriginalRequest:
     """Return what a record's plan says was asked for; what older gpuenvs kept has only the requirements."""
-    asked = plan.get("asked")
-    if not isinstance(asked, dict):
-        names = (one.name for text in texts_of(plan.get("pins")) if (one := parse_recorded(text)))
+    requested = plan.get("asked")
+    if not isinstance(requested, dict):
+        names = (
+            requirement.name for text in texts_of(plan.get("pins")) if (requirement := parse_recorded(text))
+        )
         return OriginalRequest((*names, *requirements_of(plan.get("requirements"))))
-    devices = asked.get("devices")
+    devices = requested.get("devices")
     return OriginalRequest(
-        requirements=requirements_of(asked.get("requirements")),
-        mirrors=texts_of(asked.get("mirrors")),
-        find_links=texts_of(asked.get("find_links")),
-        cuda=str(asked.get("cuda") or "auto"),
-        channel=str(asked.get("channel") or "auto"),
-        devices=tuple(one for one in devices if isinstance(one, int)) if isinstance(devices, list) else (),
+        requirements=requirements_of(requested.get("requirements")),
+        mirrors=texts_of(requested.get("mirrors")),
+        find_links=texts_of(requested.get("find_links")),
+        cuda=str(requested.get("cuda") or "auto"),
+        channel=str(requested.get("channel") or "auto"),
+        devices=tuple(device for device in devices if isinstance(device, int))
+        if isinstance(devices, list)
+        else (),
     )
 
 
 def texts_of(value: Any) -> tuple[str, ...]:
     """Return the texts of a list in a record, none of anything else."""
-    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
 
 def requirements_of(value: Any) -> tuple[str, ...]:
@@ -197,10 +205,10 @@ def _sources_of(opened: Opened, options: ChangeOptions, environ: Mapping[str, st
     links = (*options.find_links, *opened.asked.find_links)
     recorded = opened.record.plan.get("sources")
     if options.mirrors or not isinstance(recorded, dict):
-        asked = PlanOptions(
+        plan_options = PlanOptions(
             mirrors=options.mirrors or opened.asked.mirrors, find_links=links, offline=options.offline
         )
-        return _configured(configuration_for(asked, environ))
+        return _configured(configuration_for(plan_options, environ))
     configuration = read_installer_configuration(environ)
     configured = _configured(served_by(configuration.index_url, configuration, environ))
     known = {

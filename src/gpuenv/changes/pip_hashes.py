@@ -92,8 +92,12 @@ def _question(plan: Plan, options: PlanOptions) -> CompileInput:
     if not plan.is_whole:
         return question
     elsewhere = set(_by_address(plan.requirements))
-    others = (one for one in plan.packages[len(plan.pins) :] if canonicalize_name(one.name) not in elsewhere)
-    shown = tuple(f"{one.name}=={one.version}" for one in others if one.version)
+    others = (
+        package
+        for package in plan.packages[len(plan.pins) :]
+        if canonicalize_name(package.name) not in elsewhere
+    )
+    shown = tuple(f"{package.name}=={package.version}" for package in others if package.version)
     return replace(question, constraints=(*question.constraints, *shown))
 
 
@@ -122,7 +126,7 @@ def _keep_bounds(files: Iterable[ResolvedFile], environ: Mapping[str, str]) -> s
 
 def _by_address(requirements: Iterable[str]) -> Iterator[str]:
     parsed = (Requirement(text) for text in requirements)
-    return (canonicalize_name(one.name) for one in parsed if one.url is not None)
+    return (canonicalize_name(requirement.name) for requirement in parsed if requirement.url is not None)
 
 
 def hold_changes(
@@ -136,7 +140,7 @@ def hold_changes(
     if not pooling and pip_chooses_by_own_rules(environ, planned.opened.place.path):
         return None
     first = checked.names if checked else frozenset[str]()
-    texts = {one.name: exact(one, wish) for one in planned.changes if one.after}
+    texts = {change.name: exact(change, wish) for change in planned.changes if change.after}
     by_name = {name for name, text in texts.items() if "@" not in text and name not in first}
     files = tuple(file for file in planned.files if canonicalize_name(file.name) in by_name)
     if not pooling:  # the others come by their versions

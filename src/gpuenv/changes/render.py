@@ -45,7 +45,7 @@ def _lines(
         return
     if moved is not None and moved != torch:
         yield tr("torch changes from {before} to {after}", before=torch or "-", after=moved)
-        yield from (tr("because {reason}", reason=one) for one in why)
+        yield from (tr("because {reason}", reason=item) for item in why)
     elif torch is not None:
         yield tr("torch {version} stays", version=torch)
     yield from map(_line, changes)
@@ -62,13 +62,13 @@ def _line(change: PackageChange) -> str:
 
 
 def _sum(changes: tuple[PackageChange, ...]) -> str:
-    new = sum(one.before is None for one in changes)
-    gone = sum(one.after is None for one in changes)
+    new = sum(change.before is None for change in changes)
+    gone = sum(change.after is None for change in changes)
     text = tr(
         "{new} to add, {other} to change, {gone} to remove",
         new=new,
         gone=gone,
         other=len(changes) - new - gone,
     )
-    fetched = sum(one.size or 0 for one in changes if one.after)
+    fetched = sum(change.size or 0 for change in changes if change.after)
     return f"{text}; {tr('{size} to fetch', size=render_size(fetched))}" if fetched else text

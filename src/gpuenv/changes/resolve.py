@@ -73,20 +73,23 @@ def held_pins(opened: Opened, special: Iterable[str]) -> dict[str, str]:
     """Return the exact versions of what may not change: the torch stack, what is made for it, and conda's."""
     held = set(special)
     return {
-        one.name: _exactly(one) for one in opened.installed if one.name in held or one.is_condas or one.direct
+        package.name: _exactly(package)
+        for package in opened.installed
+        if package.name in held or package.is_condas or package.direct
     }
 
 
-def _exactly(one: Installed) -> str:
+def _exactly(package: Installed) -> str:
     """`===` keeps a build without a local version from standing for one that has it: `2.15.0+cpu`."""
-    return f"{one.name}{'===' if one.name in STACK and '+' not in one.version else '=='}{one.version}"
+    exact = package.name in STACK and "+" not in package.version
+    return f"{package.name}{'===' if exact else '=='}{package.version}"
 
 
 def decide_changes(
     opened: Opened, wish: ChangeRequest, environ: Mapping[str, str], *, narrow: bool = False
 ) -> tuple[PackageChange, ...] | Unresolvable:
     """Return what the wish changes; `narrow`: what is installed and nobody asked for need not hold."""
-    there = {} if narrow else {one.name: one.name for one in opened.installed}
+    there = {} if narrow else {package.name: package.name for package in opened.installed}
     texts = {**there, **wish.requirements, **wish.pins}
     question = ChangeQuestion(
         python=str(opened.python),
@@ -108,7 +111,7 @@ def _unseen(opened: Opened, pins: dict[str, str]) -> tuple[str, ...]:
         name
         for name, pin in bare
         if "+" in there.get(name, "")
-        and any(one.version == there[name].partition("+")[0] for one in pin.specifier)
+        and any(specifier.version == there[name].partition("+")[0] for specifier in pin.specifier)
     )
 
 
@@ -119,9 +122,10 @@ def with_files(planned: PlannedChange, environ: Mapping[str, str]) -> PlannedCha
         return planned
     files = _looked_up(planned, coming, environ)
     sizes = {file.name: file.size for file in files}
-    own = {one.name: one.size for one in planned.opened.installed}
+    own = {package.name: package.size for package in planned.opened.installed}
     changes = tuple(
-        replace(one, size=sizes.get(one.name) if one.after else own.get(one.name)) for one in planned.changes
+        replace(change, size=sizes.get(change.name) if change.after else own.get(change.name))
+        for change in planned.changes
     )
     return replace(planned, files=files, changes=changes)
 
@@ -141,10 +145,10 @@ def _looked_up(
         no_deps=True,
     )
     try:
-        found = resolver.compile_requirements(question, environ)
+        resolved = resolver.compile_requirements(question, environ)
     except GpuenvError:  # it is only told how large they are
         return ()
-    files = found.files if isinstance(found, resolver.Resolved) else ()
+    files = resolved.files if isinstance(resolved, resolver.Resolved) else ()
     unknown = tuple(file.url for file in files if file.size is None and file.url and is_remote(file.url))
     if not unknown or wish.offline:
         return files
@@ -158,9 +162,9 @@ def exact(change: PackageChange, wish: ChangeRequest) -> str:
     pin = wish.pins.get(change.name)
     if pin is not None:
         return pin
-    asked = wish.requirements.get(change.name)
-    if asked is not None and Requirement(asked).url:
-        return asked
+    requested = wish.requirements.get(change.name)
+    if requested is not None and Requirement(requested).url:
+        return requested
     return f"{change.name} @ {change.url}" if change.url else f"{change.name}=={change.after}"
 
 
@@ -213,11 +217,11 @@ def _sources_after(planned: PlannedChange, base: dict[str, Any]) -> Any:
 
 
 def _asked_of(planned: PlannedChange) -> dict[str, Any]:
-    asked = planned.opened.asked
+    request = planned.opened.asked
     return {
-        "mirrors": list(asked.mirrors),
-        "find_links": list(asked.find_links),
-        "cuda": asked.cuda,
-        "channel": asked.channel,
-        "devices": list(asked.devices),
+        "mirrors": list(request.mirrors),
+        "find_links": list(request.find_links),
+        "cuda": request.cuda,
+        "channel": request.channel,
+        "devices": list(request.devices),
     }

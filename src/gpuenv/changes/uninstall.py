@@ -37,7 +37,7 @@ def plan_uninstall(
     Raises UsageError for what is not installed, for torch unless `torch` says so, for what torch needs, and
     for what belongs to conda.
     """
-    names = tuple(dict.fromkeys(canonicalize_name(one) for one in packages))
+    names = tuple(dict.fromkeys(canonicalize_name(package) for package in packages))
     _check_installed(opened, names)
     check_removable(opened, names)
     if "torch" in names and not torch:
@@ -46,11 +46,11 @@ def plan_uninstall(
     needed = {name: others for name, others in broken.items() if set(others) & set(STACK)}
     if needed:
         raise _torch_needs(needed)
-    asked = {canonicalize_name(Requirement(text).name) for text in opened.asked.requirements}
-    keep = (*(asked - set(names)), *(name for name in STACK if name not in names), *_PIP)
+    requested = {canonicalize_name(Requirement(text).name) for text in opened.asked.requirements}
+    keep = (*(requested - set(names)), *(name for name in STACK if name not in names), *_PIP)
     unneeded = unneeded_without(names, opened.needs, keep)
     out = (*names, *unneeded) if prune else names
-    sizes = {one.name: one.size for one in opened.installed}
+    sizes = {package.name: package.size for package in opened.installed}
     versions = opened.versions
     changes = tuple(PackageChange(name, versions[name], None, size=sizes[name]) for name in sorted(out))
     wish = ChangeRequest(pins={}, requirements={}, sources=Sources(None, (), ()))
@@ -67,7 +67,7 @@ def _check_installed(opened: Opened, names: tuple[str, ...]) -> None:
         if name in opened.versions:
             continue
         close = difflib.get_close_matches(name, opened.versions, n=3, cutoff=0.6)
-        meant = Fix(tr("did you mean {names}?", names=", ".join(f"`{one}`" for one in close)))
+        meant = Fix(tr("did you mean {names}?", names=", ".join(f"`{item}`" for item in close)))
         if not is_normalized_name(name):
             raise UsageError(
                 tr("`{name}` is not a valid package name", name=name),

@@ -36,14 +36,14 @@ def plan_update(opened: Opened, options: ChangeOptions, environ: Mapping[str, st
     free = tuple(name for name in opened.versions if name not in pins)
     if options.torch:
         _check_movable(opened)
-        asked = opened.asked.requirements
+        requested = opened.asked.requirements
         moved = move_torch(
-            opened, _still_asked(opened), asked=asked, options=options, environ=environ, upgrade=free
+            opened, _still_asked(opened), requested=requested, options=options, environ=environ, upgrade=free
         )
         return with_files(replace(moved, warnings=(*moved.warnings, *_notes(opened, moved))), environ)
     wish = ChangeRequest(
         pins=pins,
-        requirements={name: str(one) for name, one in opened.requirements.items()},
+        requirements={name: str(requirement) for name, requirement in opened.requirements.items()},
         sources=sources_of(opened, options, environ),
         offline=options.offline,
         upgrade=free,
@@ -60,13 +60,13 @@ def plan_update(opened: Opened, options: ChangeOptions, environ: Mapping[str, st
 
 
 def _still_asked(opened: Opened) -> tuple[str, ...]:
-    return tuple(str(one) for one in opened.requirements.values())
+    return tuple(str(requirement) for requirement in opened.requirements.values())
 
 
 def _check_movable(opened: Opened) -> None:
-    if any(one.name == "torch" and one.is_condas for one in opened.installed) or opened.record.plan.get(
-        "conda"
-    ):
+    if any(
+        package.name == "torch" and package.is_condas for package in opened.installed
+    ) or opened.record.plan.get("conda"):
         raise UsageError(
             tr(
                 "the torch of `{name}` was installed by conda; gpuenv does not change it in place",
@@ -89,7 +89,7 @@ def _notes(opened: Opened, moved: PlannedChange) -> tuple[PlanWarning, ...]:
         text = tr(
             "it was requested with {requirements}; `gpuenv install {name} torch` removes that "
             "constraint",
-            requirements=", ".join(f"`{one}`" for one in held), name=opened.word,
+            requirements=", ".join(f"`{item}`" for item in held), name=opened.word,
         )  # fmt: skip
         notes.append(PlanWarning("torch-asked", text))
     there = opened.stack.get("torch")

@@ -53,7 +53,11 @@ class Declared(typer.Typer):
 
     def by_name(self) -> dict[str, CommandInfo]:
         """Return the commands that have none below them."""
-        return {one.name or one.callback.__name__: one for one in self.registered_commands if one.callback}
+        return {
+            command.name or command.callback.__name__: command
+            for command in self.registered_commands
+            if command.callback
+        }
 
 
 def _language_alone(lang: Language = LanguageName.auto) -> None: ...
@@ -100,7 +104,7 @@ def _group(info: TyperInfo) -> Any:
     bare.typer_instance = copy.copy(declared)
     bare.typer_instance.registered_commands = []
     group = typer.main.get_group_from_info(bare, **_PLAIN, suggest_commands=True)
-    makers = {name: functools.partial(_command, one) for name, one in declared.by_name().items()}
+    makers = {name: functools.partial(_command, command) for name, command in declared.by_name().items()}
     group.commands = OnDemand(makers)  # type: ignore[assignment]  # typer only reads it
     return group
 
@@ -115,7 +119,9 @@ def _spread(command: Callable[..., Any]) -> Callable[..., Any]:
     """Let a command take a group of options as one parameter: typer sees the group's fields in its place."""
     # not get_type_hints: up to Python 3.10 it hides the options of what defaults to None
     named = inspect.signature(command, eval_str=True).parameters
-    groups: dict[str, Any] = {n: one.annotation for n, one in named.items() if is_dataclass(one.annotation)}
+    groups: dict[str, Any] = {
+        n: item.annotation for n, item in named.items() if is_dataclass(item.annotation)
+    }
     parameters: list[inspect.Parameter] = []
     for name, parameter in named.items():
         parameters += _parameters_of(groups[name]) if name in groups else [parameter]

@@ -41,8 +41,10 @@ class Formatter(HelpFormatter):
     def write_text(self, text: str) -> None:
         """Write paragraphs, which empty lines part."""
         indent = " " * self.current_indent
-        paragraphs = (" ".join(one.split()) for one in text.split("\n\n"))
-        filled = ("".join(f"{indent}{line}\n" for line in self._filled(one)) for one in paragraphs)
+        paragraphs = (" ".join(item.split()) for item in text.split("\n\n"))
+        filled = (
+            "".join(f"{indent}{line}\n" for line in self._filled(paragraph)) for paragraph in paragraphs
+        )
         self.write("\n".join(filled))
 
     def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
@@ -107,8 +109,8 @@ def wrapped(text: str, width: int) -> Iterator[str]:
 
 
 def _said_row(text: str) -> str:
-    found = _NOTED.fullmatch(text)
-    if not found:
+    match = _NOTED.fullmatch(text)
+    if not match:
         return said(text)
-    notes = tr("; ").join(reword(note, _NOTES) for note in found["notes"].split("; "))
-    return f"{found['help']}{found['gap']}[{notes}]"
+    notes = tr("; ").join(reword(note, _NOTES) for note in match["notes"].split("; "))
+    return f"{match['help']}{match['gap']}[{notes}]"

@@ -25,11 +25,11 @@ def choose_language(
     Without a locale, as on Windows, `ask_system` gives the language of the system, or nothing. A word that
     names none here counts as English: the command line is parsed, and refused, later.
     """
-    asked = split_words(arguments).language or environ.get("GPUENV_LANG", "").strip() or "auto"
-    if asked != "auto":
-        return asked if asked in LANGUAGES else ENGLISH
-    told = next((environ[name] for name in _LOCALE if environ.get(name)), None) or ask_system()
-    return next((one for one in LANGUAGES if told.lower().startswith(one)), ENGLISH)
+    requested = split_words(arguments).language or environ.get("GPUENV_LANG", "").strip() or "auto"
+    if requested != "auto":
+        return requested if requested in LANGUAGES else ENGLISH
+    message = next((environ[name] for name in _LOCALE if environ.get(name)), None) or ask_system()
+    return next((language for language in LANGUAGES if message.lower().startswith(language)), ENGLISH)
 
 
 def ask_windows() -> str:
@@ -95,6 +95,6 @@ def speak(language: str) -> None:
 def read_catalogue(language: str) -> dict[str, str]:
     """Return the translations of a language by the English template: their files have them by id."""
     english, translations = (
-        json.loads((_CATALOGUES / f"{one}.json").read_bytes()) for one in (ENGLISH, language)
+        json.loads((_CATALOGUES / f"{item}.json").read_bytes()) for item in (ENGLISH, language)
     )
     return {text: translations[name] for name, text in english.items() if name in translations}

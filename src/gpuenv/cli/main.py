@@ -63,8 +63,8 @@ def _run(arguments: list[str], reporter: _Reporter) -> int:
         return reporter.report_usage(error)
     except Exception as error:  # noqa: BLE001 - a defect of gpuenv, told in one line
         interruption.settle()
-        told = beyond_limits(error) or disk_error(error)
-        return reporter.report(told) if told else reporter.defect(error)
+        problem = beyond_limits(error) or disk_error(error)
+        return reporter.report(problem) if problem else reporter.defect(error)
 
 
 def beyond_limits(error: Exception) -> UsageError | None:
@@ -164,12 +164,12 @@ class _Reporter:
         return self._say(INTERRUPTED, "declined", tr("nothing was changed"))
 
     def defect(self, error: Exception) -> int:
-        place = _save_report(error)
+        location = _save_report(error)
         text = tr(
             "internal error, please report it ({kind}: {error}); a report was saved to {place}",
             kind=type(error).__name__,
             error=output.without_passwords(str(error).splitlines()[0] if str(error) else ""),
-            place=place,
+            place=location,
         )
         return self._say(DEFECT, "defect", text)
 

@@ -210,10 +210,10 @@ def print_error(error: GpuenvError, *, verbose: bool = False) -> None:
     """Write an error as a person reads it: what, why, and what would help."""
     from gpuenv.formats.fact_source import said_source  # noqa: PLC0415 - only where something went wrong
 
-    told = error_data(error)
-    note(tr("error: {message}", message=told["message"]))
-    for reason in told["because"]:
+    facts = error_data(error)
+    note(tr("error: {message}", message=facts["message"]))
+    for reason in facts["because"]:
         note(f"  {reason['text']}" + (f" [{said_source(reason['source'])}]" if verbose else ""))
-    for fix in told["fixes"]:
+    for fix in facts["fixes"]:
         text, command = fix["text"], fix["command"]
         note(tr("hint: {fix}", fix=tr("{fix}: `{command}`", fix=text, command=command) if command else text))

@@ -115,12 +115,12 @@ class Fetching:
         self.shown.line(tr("fetching the torch stack: {count}, {amount}", count=count, amount=amount))
         self.shown.bar(tr("fetching {count} files", count=files), size)
 
-    def file(self, filename: str, place: str) -> None:
+    def file(self, filename: str, location: str) -> None:
         """Say what comes from where."""
-        text = tr("fetching {file} from {place}", file=filename, place=place)
+        text = tr("fetching {file} from {place}", file=filename, place=location)
         self.log.write(text + "\n")
         self.shown.line(text)
-        self.shown.move(description=tr("{file} from {place}", file=_short(filename), place=place))
+        self.shown.move(description=tr("{file} from {place}", file=_short(filename), place=location))
 
     def received(self, count: int) -> None:
         """Move the bar."""

@@ -16,7 +16,7 @@ def render_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Map
     """
     headings = list(map(said, columns.values())) if isinstance(columns, Mapping) else list(columns)
     cells = [headings, *([_cell(row.get(column)) for column in columns] for row in rows)]
-    widths = [max(text_width(line[place]) for line in cells) for place in range(len(headings))]
+    widths = [max(text_width(line[position]) for line in cells) for position in range(len(headings))]
     lines = ("  ".join(map(_fill, line, widths)) for line in cells)
     return "\n".join(line.rstrip() for line in lines)
 

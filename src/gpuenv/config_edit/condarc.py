@@ -63,8 +63,8 @@ def write_settings(text: str, wanted: Mapping[str, Any]) -> str:
         parent, _, name = key.rpartition(".")
         rest = _in_custom(rest, name, value) if parent == _CUSTOM else _at_top(rest, key, value)
     changed = mark + rest
-    told = {key: value for key, value in wanted.items() if value is not None}
-    if read_settings(changed) != {k: v for k, v in before.items() if k not in wanted} | told:
+    facts = {key: value for key, value in wanted.items() if value is not None}
+    if read_settings(changed) != {k: v for k, v in before.items() if k not in wanted} | facts:
         raise ValueError(tr("the file cannot be changed without changing its other content"))
     return changed
 
@@ -141,9 +141,9 @@ def _added(text: str, custom: Any, name: str, value: str) -> str:
     if custom.flow_style:
         return _into_flow(text, custom, entry)
     stop = text.find("\n", _spans(custom, text)[-1].end)  # behind a comment on the last line
-    place = len(text) if stop < 0 else stop + 1
+    position = len(text) if stop < 0 else stop + 1
     column = custom.value[0][0].start_mark.column
-    return f"{ended(text[:place])}{' ' * column}{entry}{line_end(text)}{text[place:]}"
+    return f"{ended(text[:position])}{' ' * column}{entry}{line_end(text)}{text[position:]}"
 
 
 def _into_flow(text: str, node: Any, entry: str) -> str:
@@ -171,7 +171,7 @@ def _value(node: Any, name: str) -> Any | None:
 
 
 def _span(node: Any, name: str, text: str) -> _Span | None:
-    return None if node is None else next((one for one in _spans(node, text) if one.name == name), None)
+    return None if node is None else next((span for span in _spans(node, text) if span.name == name), None)
 
 
 def _spans(node: Any, text: str) -> list[_Span]:

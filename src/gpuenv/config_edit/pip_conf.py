@@ -65,8 +65,8 @@ def write_settings(text: str, wanted: Mapping[str, str | None]) -> str:
         elif before.get(key) != value:
             rest = _put(rest, section, name, value)
     changed = mark + rest
-    told = {key: value for key, value in wanted.items() if value is not None}
-    if read_settings(changed) != {k: v for k, v in before.items() if k not in wanted} | told:
+    facts = {key: value for key, value in wanted.items() if value is not None}
+    if read_settings(changed) != {k: v for k, v in before.items() if k not in wanted} | facts:
         raise ValueError(tr("the file cannot be changed without changing its other content"))
     return changed
 
@@ -77,17 +77,17 @@ def _plain(name: str) -> str:
 
 def _put(text: str, section: str, name: str, value: str) -> str:
     lines = text.splitlines(keepends=True)
-    found = _find(lines, section, name)
+    option = _find(lines, section, name)
     end = line_end(text)
     value = value.replace("\n", f"{end}{_DEEPER}")
-    if found:
-        first = lines[found.start]
+    if option:
+        first = lines[option.start]
         match = _OPTION.match(first)
         spelt = first[: match.end()].rstrip("\r\n") if match else f"{name} = "
         spelt = spelt if spelt[-1:] in " \t" or "=" in spelt or ":" in spelt else f"{spelt} ="
-        kept = _comments(lines[found.start + 1 : found.end])
+        kept = _comments(lines[option.start + 1 : option.end])
         spaced = spelt if spelt.endswith((" ", "\t")) or not spelt.rstrip().endswith(" =") else f"{spelt} "
-        lines[found.start : found.end] = [f"{spaced}{value}{_end_of(first) or ''}", *kept]
+        lines[option.start : option.end] = [f"{spaced}{value}{_end_of(first) or ''}", *kept]
         return "".join(lines)
     header = _header(lines, section)
     if header is None:
@@ -100,10 +100,10 @@ def _put(text: str, section: str, name: str, value: str) -> str:
 
 def _take_out(text: str, section: str, name: str) -> str:
     lines = text.splitlines(keepends=True)
-    found = _find(lines, section, name)
-    if found is None:
+    option = _find(lines, section, name)
+    if option is None:
         return text
-    lines[found.start : found.end] = _comments(lines[found.start + 1 : found.end])
+    lines[option.start : option.end] = _comments(lines[option.start + 1 : option.end])
     header = _header(lines, section)
     if header is not None and not any(line.strip() for line in _body(lines, header)):
         del lines[header]
@@ -112,7 +112,7 @@ def _take_out(text: str, section: str, name: str) -> str:
 
 def _body(lines: list[str], header: int) -> list[str]:
     body = lines[header + 1 :]
-    following = next((place for place, line in enumerate(body) if _SECTION.match(line)), len(body))
+    following = next((position for position, line in enumerate(body) if _SECTION.match(line)), len(body))
     return body[:following]
 
 
@@ -128,8 +128,8 @@ def _end_of(line: str) -> str:
 def _header(lines: list[str], section: str) -> int | None:
     return next(
         (
-            place
-            for place, line in enumerate(lines)
+            position
+            for position, line in enumerate(lines)
             if (match := _SECTION.match(line.strip())) and match["name"] == section and not line[:1].isspace()
         ),
         None,
@@ -137,26 +137,29 @@ def _header(lines: list[str], section: str) -> int | None:
 
 
 def _find(lines: list[str], section: str, name: str) -> _Option | None:
-    return next((one for one in _options(lines) if one.section == section and _plain(one.name) == name), None)
+    return next(
+        (option for option in _options(lines) if option.section == section and _plain(option.name) == name),
+        None,
+    )
 
 
 def _options(lines: list[str]) -> list[_Option]:
     """All options with the lines that belong to them: those that are indented deeper, and blanks between."""
-    found: list[_Option] = []
+    options: list[_Option] = []
     section, start, name, indent = "", None, "", 0
     last = 0
 
     def close() -> None:
         if start is not None:
-            found.append(_Option(section, name, start, last + 1))
+            options.append(_Option(section, name, start, last + 1))
 
-    for place, line in enumerate(lines):
+    for position, line in enumerate(lines):
         bare = line.strip()
         if not bare or bare.startswith(_COMMENT):
             continue
         depth = len(line) - len(line.lstrip())
         if start is not None and depth > indent:
-            last = place
+            last = position
             continue
         close()
         start = None
@@ -166,6 +169,6 @@ def _options(lines: list[str]) -> list[_Option]:
             continue
         match = _OPTION.match(line)
         if match:
-            start, name, indent, last = place, match["name"], depth, place
+            start, name, indent, last = position, match["name"], depth, position
     close()
-    return found
+    return options

@@ -22,10 +22,10 @@ def read_settings(text: str) -> dict[str, Any]:
     """Return the default index as `index.default`, all else as it stands; ValueError for no valid TOML."""
     document = _parse(text).unwrap()
     index = document.get("index", [])
-    if not isinstance(index, list) or any(not isinstance(one, Mapping) for one in index):
+    if not isinstance(index, list) or any(not isinstance(item, Mapping) for item in index):
         raise ValueError(tr("`index` is not a list of tables"))
     settings = {"rest": document}
-    default = next((one for one in index if one.get("default") is True), None)
+    default = next((item for item in index if item.get("default") is True), None)
     if default is not None:
         settings[DEFAULT] = default.get("url")
     elif "index-url" in document:
@@ -86,16 +86,16 @@ def _take_out(text: str) -> str:
         document.pop("index-url", None)
         return str(document.as_string())
     tables = document["index"]
-    place = next(number for number, one in enumerate(tables) if one.get("default") is True)
+    position = next(number for number, item in enumerate(tables) if item.get("default") is True)
     if len(tables) == 1:
         del document["index"]
     else:
-        del tables[place]
+        del tables[position]
     return str(document.as_string())
 
 
 def _default(document: MutableMapping[str, Any]) -> Any | None:
-    return next((one for one in document.get("index", []) if one.get("default") is True), None)
+    return next((item for item in document.get("index", []) if item.get("default") is True), None)
 
 
 def _is_array_of_tables(document: Mapping[str, Any]) -> bool:
@@ -107,8 +107,8 @@ def _is_array_of_tables(document: Mapping[str, Any]) -> bool:
 def _without_default(document: Mapping[str, Any]) -> dict[str, Any]:
     rest = {name: value for name, value in document.items() if name not in ("index", "index-url")}
     others = [
-        {name: value for name, value in one.items() if not (one.get("default") is True and name == "url")}
-        for one in document.get("index", [])
-        if not (one.get("default") is True and set(one) <= {"url", "default"})
+        {name: value for name, value in item.items() if not (item.get("default") is True and name == "url")}
+        for item in document.get("index", [])
+        if not (item.get("default") is True and set(item) <= {"url", "default"})
     ]
     return rest | ({"index": others} if others else {})

@@ -62,13 +62,13 @@ class Diagnosis:
     @property
     def problems(self) -> tuple[CheckVerdict, ...]:
         """What is wrong, the root first; what lies beside torch explains nothing of it, and comes last."""
-        wrong = (one for one in self.checks if one.verdict == "problem")
-        return tuple(sorted(wrong, key=lambda one: one.id in _BESIDE_TORCH))
+        wrong = (verdict for verdict in self.checks if verdict.verdict == "problem")
+        return tuple(sorted(wrong, key=lambda verdict: verdict.id in _BESIDE_TORCH))
 
     @property
     def warnings(self) -> tuple[CheckVerdict, ...]:
         """What may hurt."""
-        return tuple(one for one in self.checks if one.verdict == "warning")
+        return tuple(verdict for verdict in self.checks if verdict.verdict == "warning")
 
     @property
     def root(self) -> CheckVerdict | None:
@@ -89,15 +89,15 @@ def parse_check(row: Row) -> CheckText:
 def diagnose(findings: Findings, knowledge: Knowledge, rows: Sequence[Row]) -> Diagnosis:
     """Judge the findings by every check; those that doctor can't make say who does."""
     texts = {text.id: text for text in map(parse_check, rows)}
-    told = [(texts[check.id], check.judge(findings, knowledge)) for check in CHECKS]
+    reported = [(texts[check.id], check.judge(findings, knowledge)) for check in CHECKS]
     judged = {check.id for check in CHECKS}
     others = [(text, skipped(said(text.instead or "-"))) for text in texts.values() if text.id not in judged]
-    order = list(dict.fromkeys(text.group for text, _ in told))
-    told += others
-    told.sort(key=lambda item: order.index(item[0].group))
+    order = list(dict.fromkeys(text.group for text, _ in reported))
+    reported += others
+    reported.sort(key=lambda item: order.index(item[0].group))
     common = _common(findings)
     here = findings.distribution
-    verdicts = tuple(_verdict(_fitting(text, here), outcome, common) for text, outcome in told)
+    verdicts = tuple(_verdict(_fitting(text, here), outcome, common) for text, outcome in reported)
     return Diagnosis(findings.environment, verdicts, _about(findings))
 
 
@@ -106,7 +106,7 @@ def _fitting(text: CheckText, distribution: tuple[str, ...]) -> CheckText:
     cases = dict(text.cases)
     for name in reversed(distribution):
         end = f"@{name}"
-        cases |= {case.removesuffix(end): told for case, told in text.cases if case.endswith(end)}
+        cases |= {case.removesuffix(end): reported for case, reported in text.cases if case.endswith(end)}
     return replace(text, cases=tuple(cases.items()))
 
 
@@ -128,9 +128,9 @@ def _common(findings: Findings) -> dict[str, str]:
 
 
 def _verdict(text: CheckText, outcome: Outcome, common: dict[str, str]) -> CheckVerdict:
-    told = CheckVerdict(text.id, text.group, text.title, outcome.verdict, outcome.read)
+    verdict = CheckVerdict(text.id, text.group, text.title, outcome.verdict, outcome.read)
     if outcome.case is None:
-        return told
+        return verdict
     facts = {**common, **dict(outcome.facts)}
     case = dict(dict(text.cases)[outcome.case])
     filled = {name: _filled(name, template, facts) for name, template in case.items()}

@@ -80,9 +80,9 @@ def examine(
         located, machine, environ, named=env is not None, root=root, files_only=owner is not None
     )
     if options.verify and owner is None and can_be_proven(findings):
-        asked = VerifyOptions(timeout_s=options.timeout_s, trust=True)
+        verify_options = VerifyOptions(timeout_s=options.timeout_s, trust=True)
         result = verify(
-            str(located.python), environ, machine=machine, remember=lambda *_: None, options=asked
+            str(located.python), environ, machine=machine, remember=lambda *_: None, options=verify_options
         )
         findings = replace(findings, proof=proof_of(result))
     return Examination(located, findings, judge(findings, environ), owner)

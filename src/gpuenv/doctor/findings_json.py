@@ -34,15 +34,15 @@ def parse_findings(document: object) -> Findings:
     """Parse what `render_findings` made; raise ValueError for anything else."""
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise ValueError(tr("these are not findings of version {version}", version=SCHEMA))
-    told = {name: value for name, value in document.items() if name != "schema"}
-    return _parse_object(told, Findings, "findings")
+    facts = {name: value for name, value in document.items() if name != "schema"}
+    return _parse_object(facts, Findings, "findings")
 
 
-def _parse_object(told: object, kind: type[T], where: str) -> T:
-    if not isinstance(told, dict):
+def _parse_object(answer: object, kind: type[T], where: str) -> T:
+    if not isinstance(answer, dict):
         raise ValueError(tr("`{where}` is not an object", where=where))
     types = get_type_hints(kind)
-    unknown = told.keys() - types.keys()
+    unknown = answer.keys() - types.keys()
     if unknown:
         raise ValueError(
             tr(
@@ -51,7 +51,7 @@ def _parse_object(told: object, kind: type[T], where: str) -> T:
                 unknown=", ".join(sorted(map(str, unknown))),
             )
         )
-    values = {name: _parse(value, types[name], f"{where}.{name}") for name, value in told.items()}
+    values = {name: _parse(value, types[name], f"{where}.{name}") for name, value in answer.items()}
     try:
         return kind(**values)
     except TypeError as error:  # a field without a default is missing
@@ -63,7 +63,7 @@ def _parse(value: Any, kind: Any, where: str) -> Any:
         return parse_machine(value)
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        kinds = [one for one in inner if one is not type(None)]
+        kinds = [item for item in inner if item is not type(None)]
         return None if value is None else _parse(value, kinds[0], where)
     if origin is tuple:
         return _parse_tuple(value, inner, where)
@@ -83,4 +83,4 @@ def _parse_tuple(value: Any, inner: tuple[Any, ...], where: str) -> tuple[Any, .
         raise ValueError(
             tr("`{where}` has {count} items, not {wanted}", where=where, count=len(value), wanted=len(inner))
         )
-    return tuple(_parse(item, one, where) for item, one in zip(value, inner, strict=True))
+    return tuple(_parse(item, entry, where) for item, entry in zip(value, inner, strict=True))

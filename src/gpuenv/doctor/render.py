@@ -22,8 +22,8 @@ def render_diagnosis_text(diagnosis: Diagnosis, *, signs: bool, verbose: bool) -
     With `signs` verdicts are ✓ ! ✗, else words.
     """
     lines: list[str] = []
-    for place, verdict in enumerate((*diagnosis.problems, *diagnosis.warnings)):
-        lines += _told(verdict, signs=signs, full=place == 0 or verbose)
+    for position, verdict in enumerate((*diagnosis.problems, *diagnosis.warnings)):
+        lines += _told(verdict, signs=signs, full=position == 0 or verbose)
     if verbose:
         lines += _passed(diagnosis, signs=signs)
     lines += [one_line(diagnosis.about), _summary(diagnosis)]
@@ -57,13 +57,13 @@ def _passed(diagnosis: Diagnosis, *, signs: bool) -> list[str]:
             group = verdict.group
             lines.append(said(group))
         sign = _sign(verdict.verdict, signs=signs)
-        told = tr("{title}: {read}", title=said(verdict.title), read=one_line(verdict.read))
-        lines.append(f"  {sign}{verdict.id} {told}")
+        message = tr("{title}: {read}", title=said(verdict.title), read=one_line(verdict.read))
+        lines.append(f"  {sign}{verdict.id} {message}")
     return lines
 
 
 def _summary(diagnosis: Diagnosis) -> str:
-    count = {word: sum(one.verdict == word for one in diagnosis.checks) for word in _SIGNS}
+    count = {word: sum(verdict.verdict == word for verdict in diagnosis.checks) for word in _SIGNS}
     facts = {"passed": count["ok"], "skipped": count["skipped"], "warnings": count["warning"]}
     if diagnosis.root is None:
         return tr("no problem found; warnings: {warnings}, passed: {passed}, skipped: {skipped}", **facts)

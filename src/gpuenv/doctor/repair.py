@@ -83,22 +83,22 @@ def plan_repair(examined: Examination, options: RepairOptions, environ: Mapping[
             code="no-environment",
             fixes=(Fix(tr("create an environment instead"), "gpuenv create NAME"),),
         )
-    found = what_repairs(examined.diagnosis, examined.findings)
-    if isinstance(found, NoRepair):
-        raise _not_by_packages(examined.diagnosis, found)
+    repair = what_repairs(examined.diagnosis, examined.findings)
+    if isinstance(repair, NoRepair):
+        raise _not_by_packages(examined.diagnosis, repair)
     manager = _manager_of(examined.findings)
-    plan = _least(found, examined, manager, options, environ)
+    plan = _least(repair, examined, manager, options, environ)
     gone = superseded(examined.findings, Variant(plan.variant))
-    found = replace(found, remove=tuple(dict.fromkeys((*found.remove, *gone))))
-    steps = repair_steps(found, plan, examined)
-    changes = planned_changes(found, steps, plan, examined, environ)
-    if not changes and found.last_resort:
-        found = replace(found, reinstall=found.last_resort)
-        steps = repair_steps(found, plan, examined)
-        changes = planned_changes(found, steps, plan, examined, environ)
+    repair = replace(repair, remove=tuple(dict.fromkeys((*repair.remove, *gone))))
+    steps = repair_steps(repair, plan, examined)
+    changes = planned_changes(repair, steps, plan, examined, environ)
+    if not changes and repair.last_resort:
+        repair = replace(repair, reinstall=repair.last_resort)
+        steps = repair_steps(repair, plan, examined)
+        changes = planned_changes(repair, steps, plan, examined, environ)
     if not changes:
         raise Unsatisfiable(tr("the installer found nothing to change"), code="nothing-to-change")
-    return PlannedRepair(plan, steps, changes, found)
+    return PlannedRepair(plan, steps, changes, repair)
 
 
 def begin_log(examined: Examination, environ: Mapping[str, str]) -> Path:
@@ -127,10 +127,13 @@ def with_files_checked(
     stack = tuple(file for file in planned.plan.stack if file.name in coming)
     if planned.repair is None or not stack:
         return replace(planned, log=log)
-    asked, mirrors = PlanOptions(mirrors=options.mirrors, offline=options.offline), load_mirrors(environ)
+    plan_options, mirrors = (
+        PlanOptions(mirrors=options.mirrors, offline=options.offline),
+        load_mirrors(environ),
+    )
     plan, root = replace(planned.plan, stack=stack), _root_of(examined)
     try:
-        local = fetch_stack(plan, asked, mirrors, environ, watcher, target=str(root)).local
+        local = fetch_stack(plan, plan_options, mirrors, environ, watcher, target=str(root)).local
     except StackNotFetchedError as error:
         raise not_fetched(error.logged(log), mirrors) from None
     steps = repair_steps(planned.repair, local, examined)
@@ -156,7 +159,9 @@ def _not_by_packages(diagnosis: Diagnosis, why: NoRepair) -> Unsatisfiable:
 
 
 def _own(diagnosis: Diagnosis) -> str:
-    return next((one.command or "" for one in diagnosis.problems if "--fix" in (one.command or "")), "")
+    return next(
+        (verdict.command or "" for verdict in diagnosis.problems if "--fix" in (verdict.command or "")), ""
+    )
 
 
 def _manager_of(findings: Findings) -> str:
@@ -176,7 +181,7 @@ def _least(
     """Return the plan of the first attempt that is not refused; raise the first refusal where all are."""
     refused: list[Unsatisfiable] = []
     for attempt in repair.attempts:
-        asked = PlanOptions(
+        plan_options = PlanOptions(
             requirements=attempt,
             python=_minor(examined.findings),
             cuda=repair.cuda,
@@ -188,7 +193,9 @@ def _least(
             program=("gpuenv", "plan"),
         )
         try:
-            return make_plan(asked, _with_its_python(examined, environ), target=str(examined.located.root))
+            return make_plan(
+                plan_options, _with_its_python(examined, environ), target=str(examined.located.root)
+            )
         except Unsatisfiable as error:
             refused.append(error)
     raise refused[0]
@@ -219,11 +226,11 @@ def apply_repair(
     Raises InstallFailed (what was there before is back) and UsageError (another gpuenv is at work on it).
     """
     root = _root_of(examined)
-    place = place_at(root, environ)
-    with locked(place, tell=tell) as descriptors:
-        if apply.is_pending(place):  # one that was killed since it was examined
-            raise busy(place)
-        log = planned.log or new_log(place)
+    environment = place_at(root, environ)
+    with locked(environment, tell=tell) as descriptors:
+        if apply.is_pending(environment):  # one that was killed since it was examined
+            raise busy(environment)
+        log = planned.log or new_log(environment)
         module = get_manager(planned.plan.manager)
         running = StepEnvironment(
             environ=lifted(module.environment(environ, planned.plan.sources), root),
@@ -233,8 +240,8 @@ def apply_repair(
             keep_open=descriptors,
             tell=tell,
         )
-        touched = (one.name for one in planned.changes)
-        with changing_in_place(place, examined.findings.python.packages, touched) as change:
+        touched = (item.name for item in planned.changes)
+        with changing_in_place(environment, examined.findings.python.packages, touched) as change:
             run_steps(planned.steps, running, lambda: None)
             if planned.plan.checked:
                 check_files(planned.plan.checked.files, root, log)
@@ -242,7 +249,7 @@ def apply_repair(
             if is_better(examined.diagnosis, after.diagnosis):
                 _record(root, planned.plan, after)
                 if (root / CONSTRAINTS).exists():
-                    hold_stack(root, word_for(place))
+                    hold_stack(root, word_for(environment))
                 change.keep()
     return Repaired(change.kept, after.diagnosis, log)
 
@@ -252,8 +259,8 @@ def is_better(before: Diagnosis, after: Diagnosis) -> bool:
 
     Work that fails is none of the old faults unless the machine itself explains it: a CPU build failed too.
     """
-    was, now = ({one.id for one in told.problems} for told in (before, after))
-    explained = any(one.group in _NOT_OF_PACKAGES for one in after.problems)
+    was, now = ({verdict.id for verdict in diagnosis.problems} for diagnosis in (before, after))
+    explained = any(verdict.group in _NOT_OF_PACKAGES for verdict in after.problems)
     fails = _WORK in now and not explained
     return before.root is not None and before.root.id not in now and now <= was and not fails
 

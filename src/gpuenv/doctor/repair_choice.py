@@ -73,10 +73,10 @@ def _repair(diagnosis: Diagnosis, findings: Findings) -> Repair | NoRepair:
     version = subject.torch_version(findings)
     if version is None:
         return NoRepair(tr("nothing records which torch was planned here"))
-    ids = {one.id for one in diagnosis.problems}
+    ids = {verdict.id for verdict in diagnosis.problems}
     companions = tuple(name for name in COMPANIONS if subject.dist_of(findings, name))
     extra = _wanted_numpy(diagnosis) if "D41" in ids else ()
-    wanted = (*(one for one in _torches(version, ids, findings)),)
+    wanted = (*(torch for torch in _torches(version, ids, findings)),)
     variant = subject.variant_of(findings)
     keeps = not ids & set(_OTHER_BUILD) and variant is not None and variant.is_known
     return Repair(
@@ -111,7 +111,7 @@ def _needs_newer(findings: Findings) -> bool:
 
 
 def _wanted_numpy(diagnosis: Diagnosis) -> tuple[str, ...]:
-    needs = next(one.needs for one in diagnosis.problems if one.id == "D41")
+    needs = next(verdict.needs for verdict in diagnosis.problems if verdict.id == "D41")
     return (needs,) if needs and needs.startswith("numpy") else ()
 
 

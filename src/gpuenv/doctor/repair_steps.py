@@ -25,7 +25,11 @@ def repair_steps(repair: Repair, plan: Plan, examined: Examination) -> tuple[Ste
     python = str(examined.located.python)
     checked = plan.checked.names if plan.checked else frozenset[str]()
     there = {dist.name for dist in examined.findings.dists}
-    packages = (*plan.pins, *plan.requirements, *(one for one in plan.constraints if _name(one) in there))
+    packages = (
+        *plan.pins,
+        *plan.requirements,
+        *(constraint for constraint in plan.constraints if _name(constraint) in there),
+    )
     wanted = dict.fromkeys((*repair.reinstall, *_unseen(plan, examined.findings)))
     again = tuple(name for name in wanted if canonicalize_name(name) not in checked)
     make = _pip_steps if plan.manager == "pip" else _uv_steps
@@ -77,7 +81,7 @@ def _pip_steps(
     if remove:
         out = (python, "-I", "-m", "pip", "uninstall", "-y", *remove)
         steps.insert(0, Step(out, tr("remove what does not belong here")))
-    pinned = tuple(next((one for one in packages if _name(one) == name), name) for name in again)
+    pinned = tuple(next((package for package in packages if _name(package) == name), name) for name in again)
     if pinned:
         forced = (*start, "--force-reinstall", "--no-deps", *pinned, *sources)
         steps.append(Step(forced, tr("reinstall packages that only appear intact")))
@@ -93,11 +97,11 @@ def planned_changes(
 ) -> tuple[PackageChange, ...]:
     """Return what the installer says it would change, and what is taken out first; raise InstallFailed."""
     before = {dist.name: dist.version or "?" for dist in reversed(examined.findings.dists)}
-    found = {name: PackageChange(name, before.get(name), None) for name in repair.remove}
+    changes = {name: PackageChange(name, before.get(name), None) for name in repair.remove}
     for step in steps:
         if "install" in step.argv:
-            found |= {one.name: one for one in _dry_run(step, plan, before, environ)}
-    return tuple(found[name] for name in sorted(found))
+            changes |= {change.name: change for change in _dry_run(step, plan, before, environ)}
+    return tuple(changes[name] for name in sorted(changes))
 
 
 def _dry_run(
@@ -105,9 +109,9 @@ def _dry_run(
 ) -> tuple[PackageChange, ...]:
     manager = plan.manager
     module = get_manager(manager)
-    place = step.argv.index("install") + 1
+    position = step.argv.index("install") + 1
     words = ("--dry-run", "--quiet", "--report", "-") if manager == "pip" else ("--dry-run",)
-    argv = (*step.argv[:place], *words, *step.argv[place:])
+    argv = (*step.argv[:position], *words, *step.argv[position:])
     argv = (module.executables().get(argv[0], argv[0]), *argv[1:])
     done = process.run(argv, timeout_s=_DRY_LIMIT_S, environ=module.environment(environ, plan.sources))
     if not done.ok:

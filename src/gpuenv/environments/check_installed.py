@@ -32,16 +32,16 @@ def site_packages(environment: Path) -> tuple[Path, ...]:
 def installed_versions(environment: Path) -> dict[str, str]:
     """Map the normalized names of all that is installed in an environment to versions, read from metadata."""
     versions: dict[str, str] = {}
-    infos = (info for place in site_packages(environment) for info in _infos(place))
+    infos = (info for path in site_packages(environment) for info in _infos(path))
     for name, version in map(_identity, infos):
         if name and version:
             versions.setdefault(canonicalize_name(name), version)
     return versions
 
 
-def _infos(place: Path) -> list[Path]:
+def _infos(file: Path) -> list[Path]:
     try:
-        return [path for path in place.iterdir() if path.suffix in {".dist-info", ".egg-info"}]
+        return [path for path in file.iterdir() if path.suffix in {".dist-info", ".egg-info"}]
     except OSError:
         return []
 
@@ -79,11 +79,11 @@ def _check_others(plan: Plan, environment: Path, installed: dict[str, str], log:
     if plan.conda is not None or not (plan.is_whole and is_bound):
         return
     direct = _direct_names(environment)
-    asked = {_name_of(text) for text in plan.requirements if "@" not in text}
+    requested = {_name_of(text) for text in plan.requirements if "@" not in text}
     for item in plan.packages[len(plan.pins) :]:
         name = canonicalize_name(item.name)
         problem = _difference(item, installed.get(name))
-        if problem is None and name in direct & asked:
+        if problem is None and name in direct & requested:
             problem = tr("{name} was installed from a direct URL, not from an index", name=item.name)
         if problem:
             raise not_as_planned(problem, str(environment), log)
@@ -107,7 +107,7 @@ def _difference(item: PlannedPackage, version: str | None) -> str | None:
 def _direct_names(environment: Path) -> frozenset[str]:
     """Return what was installed from an address or a path, as direct_url.json of its metadata says."""
     records = (
-        record for place in site_packages(environment) for record in place.glob("*.dist-info/direct_url.json")
+        record for path in site_packages(environment) for record in path.glob("*.dist-info/direct_url.json")
     )
     return frozenset(canonicalize_name(record.parent.name.partition("-")[0]) for record in records)
 
@@ -115,14 +115,18 @@ def _direct_names(environment: Path) -> frozenset[str]:
 def _mismatch(pin: str, installed: dict[str, str]) -> str | None:
     try:
         requirement = Requirement(pin)
-        wanted = {Version(one.version) for one in requirement.specifier if one.operator in {"==", "==="}}
+        wanted = {
+            Version(specifier.version)
+            for specifier in requirement.specifier
+            if specifier.operator in {"==", "==="}
+        }
     except (InvalidRequirement, InvalidVersion):
         return None  # `torch==2.*`: the installer alone can judge it
-    found = installed.get(canonicalize_name(requirement.name))
-    if found is None:
+    value = installed.get(canonicalize_name(requirement.name))
+    if value is None:
         return tr("{name} is not there", name=requirement.name)
-    if wanted and _version(found) not in wanted:
-        return tr("{name} is {found}, not {wanted}", name=requirement.name, found=found, wanted=min(wanted))
+    if wanted and _version(value) not in wanted:
+        return tr("{name} is {found}, not {wanted}", name=requirement.name, found=value, wanted=min(wanted))
     return None
 
 
@@ -161,10 +165,10 @@ def torch_cuda(environment: Path) -> str | None:
 
 def parse_torch_cuda(text: str) -> CudaVersion | None:
     """Parse torch/version.py: `cuda = '12.6'`, `cuda: Optional[str] = None`; raise ValueError without it."""
-    found = _CUDA.search(text)
-    if not found:
+    match = _CUDA.search(text)
+    if not match:
         raise ValueError(tr("torch/version.py does not contain its CUDA version"))
-    return parse_cuda_version(found[1]) if found[1] is not None else None
+    return parse_cuda_version(match[1]) if match[1] is not None else None
 
 
 def not_as_planned(problem: str, where: str, log: Path) -> InstallFailed:

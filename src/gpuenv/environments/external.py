@@ -13,24 +13,24 @@ from gpuenv.on_disk.replace import replace_file
 from gpuenv.untrusted.documents import load_json
 
 
-def remember(place: EnvironmentPaths) -> None:
+def remember(environment: EnvironmentPaths) -> None:
     """Note an environment that lies outside the store."""
-    if not place.is_elsewhere:
+    if not environment.is_elsewhere:
         return
-    make_directory(place.store.elsewhere)
+    make_directory(environment.store.elsewhere)
     try:
-        replace_file(_note(place), json.dumps(str(place.path)))
+        replace_file(_note(environment), json.dumps(str(environment.path)))
     except OSError as error:
-        raise unwritable(place.store.elsewhere, error) from None
+        raise unwritable(environment.store.elsewhere, error) from None
 
 
-def forget(place: EnvironmentPaths) -> None:
+def forget(environment: EnvironmentPaths) -> None:
     """Drop the note of an environment."""
-    _note(place).unlink(missing_ok=True)
+    _note(environment).unlink(missing_ok=True)
 
 
-def _note(place: EnvironmentPaths) -> Path:
-    return place.store.elsewhere / f"{place.key}.json"
+def _note(environment: EnvironmentPaths) -> Path:
+    return environment.store.elsewhere / f"{environment.key}.json"
 
 
 def places_elsewhere(store: EnvironmentStore) -> tuple[EnvironmentPaths, ...]:

@@ -65,18 +65,18 @@ def fetch_file(
     Raises NotFetchedError, StoppedError, and OSError for the disk.
     """
     missed: list[Missed] = []
-    for number, place in enumerate(file.places, 1):
+    for number, location in enumerate(file.places, 1):
         patience = _ANY_PACE if number == len(file.places) else Patience()
         try:
-            path, digest = _fetch(store, client, file, place, patience, watch, follow)
+            path, digest = _fetch(store, client, file, location, patience, watch, follow)
         except (HttpProblem, BrokenFileError) as error:
             wrong = isinstance(error, BrokenFileError)
             missed.append(
-                Missed(place, error.reason if isinstance(error, HttpProblem) else str(error), wrong)
+                Missed(location, error.reason if isinstance(error, HttpProblem) else str(error), wrong)
             )
             follow.missed(file, missed[-1])
         else:
-            return Fetched(file, place, path, digest, tuple(missed))
+            return Fetched(file, location, path, digest, tuple(missed))
     raise NotFetchedError(file, tuple(missed))
 
 
@@ -84,37 +84,41 @@ def _fetch(
     store: WheelStore,
     client: HttpClient,
     file: StackFile,
-    place: FilePlace,
+    location: FilePlace,
     patience: Patience,
     watch: Watch,
     follow: FetchProgress,
 ) -> tuple[Path, str]:
-    told = plain_digest(place.sha256)
-    if not is_remote(place.url):
-        return _check_here(local_path(place.url), told, watch)
-    key = key_of(told, place.url)
+    message = plain_digest(location.sha256)
+    if not is_remote(location.url):
+        return _check_here(local_path(location.url), message, watch)
+    key = key_of(message, location.url)
     with store.locked(key, watch, lambda: follow.waits(file)):
-        there = store.find(told, file.filename, watch) if told else None
+        there = store.find(message, file.filename, watch) if message else None
         if there is not None:
-            return there, str(told)
-        follow.begins(file, place)
+            return there, str(message)
+        follow.begins(file, location)
         part, counted = store.part(key), _Counted(watch)
         try:
-            expected = Expected(told, place.size)
-            digest = download(client, place.url, part, expected, patience=patience, watch=counted.watch)
+            expected = Expected(message, location.size)
+            digest = download(client, location.url, part, expected, patience=patience, watch=counted.watch)
         except (HttpProblem, BrokenFileError):
             watch.received(-counted.received)  # the next place counts anew what is kept
             raise
         return store.keep(part, digest, file.filename), digest
 
 
-def _check_here(path: Path, told: str | None, watch: Watch) -> tuple[Path, str]:
+def _check_here(path: Path, message: str | None, watch: Watch) -> tuple[Path, str]:
     """Return a file of a wheelhouse with its digest; raise BrokenFileError for one that is another's."""
     path = path.absolute()
     digest = digest_of(path, watch)
-    if told is not None and digest != told:
+    if message is not None and digest != message:
         raise BrokenFileError(
-            tr("is another file: its hash is {digest}…, expected {told}…", digest=digest[:12], told=told[:12])
+            tr(
+                "is another file: its hash is {digest}…, expected {told}…",
+                digest=digest[:12],
+                told=message[:12],
+            )
         )
     return path, digest
 

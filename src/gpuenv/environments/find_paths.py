@@ -39,8 +39,8 @@ def rewritten_files(root: Path, move: Move) -> tuple[Rewritten, ...]:
 
     gpuenv's own record is not among it.
     """
-    files = [one for path in _texts(root) if (one := _rewritten(root, path, move)) is not None]
-    contents = {one.path: one.content for one in files}
+    files = [rewritten for path in _texts(root) if (rewritten := _rewritten(root, path, move)) is not None]
+    contents = {file.path: file.content for file in files}
     return (*files, *_records(root, contents), *_links(root, move))
 
 
@@ -55,8 +55,8 @@ def _texts(root: Path) -> Iterator[Path]:
 
 
 def _rewritten(root: Path, path: Path, move: Move) -> Rewritten | None:
-    found = path.lstat()
-    if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
         return None
     content, name = path.read_bytes(), str(path.relative_to(root))
     if name == "pyvenv.cfg":
@@ -72,8 +72,8 @@ def _records(root: Path, contents: dict[str, bytes]) -> Iterator[Rewritten]:
     for packages in site_packages(root):
         named = {os.path.relpath(root / path, packages): content for path, content in contents.items()}
         for record in sorted(packages.glob("*.dist-info/RECORD")) if named else ():
-            found = record.stat()
-            if not stat.S_ISREG(found.st_mode) or found.st_size > _RECORD:
+            status = record.stat()
+            if not stat.S_ISREG(status.st_mode) or status.st_size > _RECORD:
                 continue
             text = record.read_bytes().decode("utf-8", "surrogateescape")
             new = relocated_record(text, named)

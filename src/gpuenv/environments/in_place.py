@@ -29,7 +29,7 @@ class ChangeInPlace:
 
 @contextmanager
 def changing_in_place(
-    place: EnvironmentPaths, places: tuple[str, ...], touched: Iterable[str]
+    environment: EnvironmentPaths, places: tuple[str, ...], touched: Iterable[str]
 ) -> Iterator[ChangeInPlace]:
     """Begin a change to the distributions named, in the directories `places`; undo it unless it is kept.
 
@@ -39,36 +39,36 @@ def changing_in_place(
     """
     with interruption.held():
         try:
-            entry = snapshot.take(place, places, touched)
+            entry = snapshot.take(environment, places, touched)
         except BaseException as error:  # no memory, say
-            forget_rubbish(place)
+            forget_rubbish(environment)
             if isinstance(error, OSError):
-                raise os_error_told(place.path, error) from error
+                raise os_error_told(environment.path, error) from error
             raise
         change = ChangeInPlace()
         try:
             yield change
         finally:
             if change.kept:
-                ledger.clear(place, entry)
+                ledger.clear(environment, entry)
             else:
-                undo(place, entry)
+                undo(environment, entry)
 
 
-def forget_rubbish(place: EnvironmentPaths) -> None:
+def forget_rubbish(environment: EnvironmentPaths) -> None:
     """Remove what was prepared for a change that never began, or is over; raise OSError."""
-    entry = ledger.noted(place)
-    if entry is not None and ledger.begun(place) is None:
-        ledger.clear(place, entry)
+    entry = ledger.noted(environment)
+    if entry is not None and ledger.begun(environment) is None:
+        ledger.clear(environment, entry)
 
 
-def undo(place: EnvironmentPaths, entry: LedgerEntry) -> None:
+def undo(environment: EnvironmentPaths, entry: LedgerEntry) -> None:
     """Undo what is not kept, or was left by a killed gpuenv."""
     try:
         with interruption.held():
-            snapshot.put_back(place, entry)
+            snapshot.put_back(environment, entry)
     except (OSError, ValueError) as error:
-        raise _not_undone(place.path, entry.folder(place.path), error) from error
+        raise _not_undone(environment.path, entry.folder(environment.path), error) from error
 
 
 def _not_undone(root: Path, folder: Path, error: Exception) -> InstallFailed:

@@ -54,10 +54,10 @@ def ask_interpreter(python: Path, root: Path | None, environ: Mapping[str, str])
     argv = [str(python), "-I", "-S", "-c", _QUESTION, prefix, _MARK]
     done = process.run(argv, timeout_s=_LIMIT_S, environ=variables, limit=_LARGEST)
     try:
-        told = parse_answer(done.stdout)
+        facts = parse_answer(done.stdout)
     except ValueError:
         return _silent(python, root, _last_words(done))
-    return _described(python, prefix, told, venv, environ)
+    return _described(python, prefix, facts, venv, environ)
 
 
 def read_interpreter(python: Path, root: Path | None) -> Interpreter:
@@ -67,7 +67,7 @@ def read_interpreter(python: Path, root: Path | None) -> Interpreter:
         return _silent(python, root, gone)
     venv = parse_pyvenv((read_text(root / "pyvenv.cfg") if root else None) or "")
     places = site_packages(root) if root else ()
-    folder = next((place.parent.name for place in places), "")
+    folder = next((path.parent.name for path in places), "")
     return Interpreter(
         path=str(python),
         version=venv.get("version") or venv.get("version_info") or folder.removeprefix("python") or None,
@@ -82,10 +82,10 @@ def parse_answer(text: str) -> dict[str, Any]:
     line = next((line for line in text.splitlines() if line.startswith(_MARK)), None)
     if line is None:
         raise ValueError(tr("the interpreter did not respond"))
-    told = load_json(line.removeprefix(_MARK))
-    if not isinstance(told, dict) or not isinstance(told.get("packages"), list):
+    answer = load_json(line.removeprefix(_MARK))
+    if not isinstance(answer, dict) or not isinstance(answer.get("packages"), list):
         raise ValueError(tr("the interpreter's response has an unexpected format"))
-    return told
+    return answer
 
 
 def parse_pyvenv(text: str) -> dict[str, str]:
@@ -122,32 +122,32 @@ def _silent(python: Path, root: Path | None, reason: str) -> Interpreter:
 
 
 def _described(
-    python: Path, prefix: str, told: dict[str, Any], venv: Mapping[str, str], environ: Mapping[str, str]
+    python: Path, prefix: str, facts: dict[str, Any], venv: Mapping[str, str], environ: Mapping[str, str]
 ) -> Interpreter:
     shares = not venv or venv.get("include-system-site-packages", "").lower() == "true"
-    packages = [str(one) for one in told["packages"]]
-    packages += [str(one) for one in told["own"]] if venv and shares else []
-    found = tuple(dict.fromkeys(place for place in packages if _may_be_folder(place)))
-    locked = Path(str(told["stdlib"]), "EXTERNALLY-MANAGED")
+    packages = [str(item) for item in facts["packages"]]
+    packages += [str(item) for item in facts["own"]] if venv and shares else []
+    values = tuple(dict.fromkeys(package for package in packages if _may_be_folder(package)))
+    locked = Path(str(facts["stdlib"]), "EXTERNALLY-MANAGED")
     return Interpreter(
         path=str(python),
-        version=str(told["version"]),
-        prefix=prefix or str(told["base_prefix"]),
-        base_prefix=str(told["base_prefix"]),
-        machine=_architecture(str(told["machine"])),
-        bits=int(told["bits"]),
-        free_threaded=bool(told["free_threaded"]),
-        packages=found,
-        user_site=str(told["user_site"]),
+        version=str(facts["version"]),
+        prefix=prefix or str(facts["base_prefix"]),
+        base_prefix=str(facts["base_prefix"]),
+        machine=_architecture(str(facts["machine"])),
+        bits=int(facts["bits"]),
+        free_threaded=bool(facts["free_threaded"]),
+        packages=values,
+        user_site=str(facts["user_site"]),
         uses_user_site=shares and not environ.get("PYTHONNOUSERSITE"),
         locked=str(locked) if not venv and locked.is_file() else None,
-        writable=bool(found) and os.access(found[0], os.W_OK),
+        writable=bool(values) and os.access(values[0], os.W_OK),
     )
 
 
-def _may_be_folder(place: str) -> bool:
+def _may_be_folder(location: str) -> bool:
     try:
-        return stat.S_ISDIR(os.stat(place).st_mode)  # noqa: PTH116 - texts, as the child told them
+        return stat.S_ISDIR(os.stat(location).st_mode)  # noqa: PTH116 - texts, as the child told them
     except PermissionError:
         return True
     except (OSError, ValueError):

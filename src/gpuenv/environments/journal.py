@@ -35,37 +35,37 @@ def parse_journal(text: str) -> Journal:
         raise ValueError(said(str(error))) from None
 
 
-def journal_file(place: EnvironmentPaths) -> Path:
+def journal_file(environment: EnvironmentPaths) -> Path:
     """Return where the journal of a place is."""
-    return place.store.journals / f"{place.key}.json"
+    return environment.store.journals / f"{environment.key}.json"
 
 
-def write_journal(place: EnvironmentPaths, journal: Journal) -> Journal:
+def write_journal(environment: EnvironmentPaths, journal: Journal) -> Journal:
     """Write the journal and return it; raise UsageError where the store can't be written."""
-    make_own_directory(place.store.journals)
+    make_own_directory(environment.store.journals)
     try:
-        replace_file(journal_file(place), render_journal(journal), mode=0o600)
+        replace_file(journal_file(environment), render_journal(journal), mode=0o600)
     except OSError as error:
-        raise unwritable(place.store.journals, error) from None
+        raise unwritable(environment.store.journals, error) from None
     return journal
 
 
-def read_journal(place: EnvironmentPaths) -> Journal | None:
+def read_journal(environment: EnvironmentPaths) -> Journal | None:
     """Return the change under way at a place.
 
     Raises UsageError when its journal can't be read, is another user's, or is of another place.
     """
-    file = journal_file(place)
+    file = journal_file(environment)
     try:
-        return _of(place, parse_journal(read_proven(file, _LARGEST).decode("utf-8")))
+        return _of(environment, parse_journal(read_proven(file, _LARGEST).decode("utf-8")))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise unreadable(file, place, error) from None
+        raise unreadable(file, environment, error) from None
 
 
-def _of(place: EnvironmentPaths, journal: Journal) -> Journal:
-    if EnvironmentPaths(place.store, place.name, journal.path).key != place.key:
+def _of(environment: EnvironmentPaths, journal: Journal) -> Journal:
+    if EnvironmentPaths(environment.store, environment.name, journal.path).key != environment.key:
         raise ValueError(tr("its name refers to another path than `{path}`", path=journal.path))
     return journal
 
@@ -85,18 +85,18 @@ def pending_places(store: EnvironmentStore) -> tuple[EnvironmentPaths, ...]:
             journal = parse_journal(read_proven(file, _LARGEST).decode("utf-8"))
         except (OSError, ValueError):
             continue
-        place = EnvironmentPaths(store, journal.path.name, journal.path)
-        if journal_file(place) == file:
-            places.append(place)
+        environment = EnvironmentPaths(store, journal.path.name, journal.path)
+        if journal_file(environment) == file:
+            places.append(environment)
     return tuple(places)
 
 
-def forget(place: EnvironmentPaths) -> None:
+def forget(environment: EnvironmentPaths) -> None:
     """Delete the journal: the change has ended."""
-    journal_file(place).unlink(missing_ok=True)
+    journal_file(environment).unlink(missing_ok=True)
 
 
-def undo_or_finish(place: EnvironmentPaths, journal: Journal) -> None:
+def undo_or_finish(environment: EnvironmentPaths, journal: Journal) -> None:
     """Bring the place to what it was before, or, when the change was committed, finish it.
 
     Each step can be repeated, so that this may itself be interrupted. Raises OSError where a file can't be
@@ -106,7 +106,7 @@ def undo_or_finish(place: EnvironmentPaths, journal: Journal) -> None:
         on_disk.undo_or_finish(journal)
     except RecoveryBlockedError as error:
         raise _blocked(error) from None
-    forget(place)
+    forget(environment)
 
 
 def _blocked(error: RecoveryBlockedError) -> UsageError:
@@ -123,7 +123,7 @@ def _blocked(error: RecoveryBlockedError) -> UsageError:
     )
 
 
-def mark(place: EnvironmentPaths, journal: Journal) -> Journal:
+def mark(environment: EnvironmentPaths, journal: Journal) -> Journal:
     """Put the marker into the environment and say so in the journal."""
     write_marker(journal)
-    return write_journal(place, replace(journal, marked=True))
+    return write_journal(environment, replace(journal, marked=True))

@@ -60,33 +60,33 @@ def new_entry(kind: Kind) -> LedgerEntry:
     return LedgerEntry(kind, secrets.token_hex(_TOKEN_LENGTH // 2))
 
 
-def note(place: EnvironmentPaths, entry: LedgerEntry) -> LedgerEntry:
+def note(environment: EnvironmentPaths, entry: LedgerEntry) -> LedgerEntry:
     """Write the entry of an environment and return it; raise UsageError where the store can't be written."""
-    folder = make_own_directory(place.store.changes)
+    folder = make_own_directory(environment.store.changes)
     document = {
         "schema_version": _SCHEMA_VERSION,
-        "path": _real(place),
+        "path": _real(environment),
         "kind": entry.kind,
         "token": entry.token,
         "state": entry.state,
         "data": entry.data,
     }
     try:
-        replace_file(_file(place), json.dumps(document), mode=0o600)
+        replace_file(_file(environment), json.dumps(document), mode=0o600)
     except OSError as error:
         raise unwritable(folder, error) from None
     return entry
 
 
-def noted(place: EnvironmentPaths) -> LedgerEntry | None:
+def noted(environment: EnvironmentPaths) -> LedgerEntry | None:
     """Return the entry of an environment; raise UsageError for one that can't be read, or is not our own."""
-    file = _file(place)
+    file = _file(environment)
     try:
-        return _of(place, *_read(file))
+        return _of(environment, *_read(file))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise unreadable(file, place, error) from None
+        raise unreadable(file, environment, error) from None
 
 
 def _read(file: Path) -> tuple[str, LedgerEntry]:
@@ -106,8 +106,8 @@ def read_proven(file: Path, limit: int) -> bytes:
         return read_regular(file, limit)
 
 
-def _of(place: EnvironmentPaths, path: str, entry: LedgerEntry) -> LedgerEntry:
-    if path != _real(place):
+def _of(environment: EnvironmentPaths, path: str, entry: LedgerEntry) -> LedgerEntry:
+    if path != _real(environment):
         raise ValueError(tr("its name refers to another path than `{path}`", path=path))
     return entry
 
@@ -138,56 +138,56 @@ def parse_entry(text: str) -> tuple[str, LedgerEntry]:
     return path, LedgerEntry(kind, token, state, data)
 
 
-def unreadable(file: Path, place: EnvironmentPaths, error: Exception) -> UsageError:
+def unreadable(file: Path, environment: EnvironmentPaths, error: Exception) -> UsageError:
     """Say that what gpuenv noted of a change can't be read, or was written by somebody else."""
     return UsageError(
         tr("`{file}` can't be read: {error}", file=file, error=reason_of(error)),
         code="journal-unreadable",
-        fixes=(Fix(tr("check what is next to `{path}`, then delete the journal", path=place.path)),),
+        fixes=(Fix(tr("check what is next to `{path}`, then delete the journal", path=environment.path)),),
     )
 
 
-def drop(place: EnvironmentPaths, token: str | None = None) -> None:
+def drop(environment: EnvironmentPaths, token: str | None = None) -> None:
     """Delete the entry of an environment, only the one with `token` where that is given; raise OSError."""
     if token is not None:
-        known = noted(place)
+        known = noted(environment)
         if known is None or known.token != token:
             return
-    _file(place).unlink(missing_ok=True)
+    _file(environment).unlink(missing_ok=True)
 
 
-def is_left(place: EnvironmentPaths) -> bool:
+def is_left(environment: EnvironmentPaths) -> bool:
     """Tell whether a change lies in an environment, be it only prepared or over. Raises UsageError."""
-    entry = noted(place)
-    return entry is not None and os.path.lexists(entry.folder(place.path))
+    entry = noted(environment)
+    return entry is not None and os.path.lexists(entry.folder(environment.path))
 
 
-def begun(place: EnvironmentPaths) -> LedgerEntry | None:
+def begun(environment: EnvironmentPaths) -> LedgerEntry | None:
     """Return the change that a kill left in an environment; None where all is whole, or was replaced since.
 
     Raises UsageError where the entry, or the folder that it names, is not our own.
     """
-    entry = noted(place)
-    if entry is None or entry.state != "begun" or not os.path.lexists(entry.folder(place.path)):
+    entry = noted(environment)
+    if entry is None or entry.state != "begun" or not os.path.lexists(entry.folder(environment.path)):
         return None
-    _check_own(place.path, entry.folder(place.path))
+    _check_own(environment.path, entry.folder(environment.path))
     return entry
 
 
-def clear(place: EnvironmentPaths, entry: LedgerEntry) -> None:
+def clear(environment: EnvironmentPaths, entry: LedgerEntry) -> None:
     """End a change: what was kept for it is removed, then its entry; raise OSError.
 
     A kill on the way leaves rubbish, which goes with the next change.
     """
-    folder = entry.folder(place.path)
+    folder = entry.folder(environment.path)
     if entry.state == "begun" and os.path.lexists(folder):
         try:
-            note(place, LedgerEntry(entry.kind, entry.token, "over"))
+            note(environment, LedgerEntry(entry.kind, entry.token, "over"))
         except UsageError:  # the disk is full: at worst rubbish stays, never a change that seems under way
-            drop(place)
+            drop(environment)
     if _is_own_folder(folder):
         remove_tree(folder)
-    drop(place)
+    drop(environment)
 
 
 def noted_paths(store: EnvironmentStore) -> Iterator[Path]:
@@ -209,16 +209,16 @@ def _check_own(*folders: Path) -> None:
 
 def _is_own_folder(folder: Path) -> bool:
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and is_own(found)
+    return stat.S_ISDIR(status.st_mode) and is_own(status)
 
 
-def _real(place: EnvironmentPaths) -> str:
-    return os.path.realpath(place.path)
+def _real(environment: EnvironmentPaths) -> str:
+    return os.path.realpath(environment.path)
 
 
-def _file(place: EnvironmentPaths) -> Path:
-    key = EnvironmentPaths(place.store, place.name, Path(_real(place))).key
-    return place.store.changes / f"{key}.json"
+def _file(environment: EnvironmentPaths) -> Path:
+    key = EnvironmentPaths(environment.store, environment.name, Path(_real(environment))).key
+    return environment.store.changes / f"{key}.json"

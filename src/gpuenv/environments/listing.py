@@ -22,8 +22,10 @@ class Environment:
 def list_environments(store: EnvironmentStore) -> tuple[Environment, ...]:
     """Return the environments of a store by name, then those made at other paths."""
     inside = (EnvironmentPaths(store, path.name, path) for path in _directories(store))
-    found = ((place, read_record(place.path)) for place in (*inside, *places_elsewhere(store)))
-    return tuple(Environment(place, record) for place, record in found if record is not None)
+    results = (
+        (environment, read_record(environment.path)) for environment in (*inside, *places_elsewhere(store))
+    )
+    return tuple(Environment(environment, record) for environment, record in results if record is not None)
 
 
 def _directories(store: EnvironmentStore) -> tuple[Path, ...]:
@@ -38,9 +40,9 @@ def find_environment(name: str, environ: Mapping[str, str]) -> Environment | Non
 
     Raises UsageError for a bad name.
     """
-    place = place_of(name, environ)
-    record = read_record(place.path)
-    return Environment(place, record) if record is not None else None
+    environment = place_of(name, environ)
+    record = read_record(environment.path)
+    return Environment(environment, record) if record is not None else None
 
 
 def place_of(name: str, environ: Mapping[str, str]) -> EnvironmentPaths:
@@ -48,8 +50,8 @@ def place_of(name: str, environ: Mapping[str, str]) -> EnvironmentPaths:
 
     Raises UsageError for a bad name.
     """
-    place = find_place(name, environ)
-    if is_path(name) or read_record(place.path) is not None:
-        return place
-    noted = (one for one in places_elsewhere(place.store) if one.name == place.name)
-    return next(noted, place)
+    environment = find_place(name, environ)
+    if is_path(name) or read_record(environment.path) is not None:
+        return environment
+    noted = (paths for paths in places_elsewhere(environment.store) if paths.name == environment.name)
+    return next(noted, environment)

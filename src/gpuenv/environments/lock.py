@@ -22,7 +22,7 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 @contextmanager
 def locked(
-    place: EnvironmentPaths, *, wait_s: float = WAIT_S, tell: Callable[[str], None] = lambda _: None
+    environment: EnvironmentPaths, *, wait_s: float = WAIT_S, tell: Callable[[str], None] = lambda _: None
 ) -> Iterator[tuple[int, ...]]:
     """Hold the lock of a place; yield descriptors that the installer must keep open.
 
@@ -30,74 +30,76 @@ def locked(
     touches the place before it has ended. Raises UsageError `environment-busy` when the lock is not free
     within `wait_s` seconds; `tell` is called before waiting.
     """
-    check_folder(place.store.root, DATA, named=True)
-    check_environment_owner(place.path)
-    make_own_directory(place.store.locks)
-    lock = FileLock(place.store.locks / f"{place.key}.lock")
+    check_folder(environment.store.root, DATA, named=True)
+    check_environment_owner(environment.path)
+    make_own_directory(environment.store.locks)
+    lock = FileLock(environment.store.locks / f"{environment.key}.lock")
     try:
-        _acquire(lock, place, wait_s, tell)
+        _acquire(lock, environment, wait_s, tell)
     except OSError as error:
-        raise unwritable(place.store.locks, error) from None
+        raise unwritable(environment.store.locks, error) from None
     try:
-        with _installer_lock(place, wait_s) as descriptors:
+        with _installer_lock(environment, wait_s) as descriptors:
             yield descriptors
     finally:
         lock.release()
 
 
 @contextmanager
-def locked_to_remove(place: EnvironmentPaths, *, wait_s: float = WAIT_S) -> Iterator[None]:
+def locked_to_remove(environment: EnvironmentPaths, *, wait_s: float = WAIT_S) -> Iterator[None]:
     """Hold the lock of a place that is to go; on a disk too full for the lock's file, without.
 
     Nobody else has that lock then, or its file were there.
     """
     with ExitStack() as held:
         try:
-            held.enter_context(locked(place, wait_s=wait_s))
+            held.enter_context(locked(environment, wait_s=wait_s))
         except UsageError as error:
             if error.code != DISK_FULL:
                 raise
         yield
 
 
-def _acquire(lock: FileLock, place: EnvironmentPaths, wait_s: float, tell: Callable[[str], None]) -> None:
+def _acquire(
+    lock: FileLock, environment: EnvironmentPaths, wait_s: float, tell: Callable[[str], None]
+) -> None:
     try:
         with warnings.catch_warnings():  # where there is no flock, a file that is there locks: it says so
             warnings.simplefilter("ignore")
             lock.acquire(timeout=0)
     except Timeout:
         if wait_s:
-            tell(tr("another gpuenv is at work on `{name}`; waiting for it", name=place.name))
+            tell(tr("another gpuenv is at work on `{name}`; waiting for it", name=environment.name))
     else:
         return
     try:
         lock.acquire(timeout=wait_s, poll_interval=0.1)
     except Timeout:
-        raise busy(place) from None
+        raise busy(environment) from None
 
 
 @contextmanager
-def _installer_lock(place: EnvironmentPaths, wait_s: float) -> Iterator[tuple[int, ...]]:
+def _installer_lock(environment: EnvironmentPaths, wait_s: float) -> Iterator[tuple[int, ...]]:
     if os.name != "posix":  # Windows hands on no locks; there an installer ends with its console
         yield ()
         return
     try:
         descriptor = os.open(
-            place.store.locks / f"{place.key}.installer", os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666
+            environment.store.locks / f"{environment.key}.installer", os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666
         )
     except OSError as error:
-        raise unwritable(place.store.locks, error) from None
+        raise unwritable(environment.store.locks, error) from None
     try:
-        _wait_for_installer(descriptor, place, time.monotonic() + wait_s)
+        _wait_for_installer(descriptor, environment, time.monotonic() + wait_s)
         yield (descriptor,)
     finally:
         os.close(descriptor)
 
 
-def _wait_for_installer(descriptor: int, place: EnvironmentPaths, until: float) -> None:
+def _wait_for_installer(descriptor: int, environment: EnvironmentPaths, until: float) -> None:
     while not _flock(descriptor):
         if time.monotonic() >= until:
-            raise busy(place)
+            raise busy(environment)
         time.sleep(0.05)
 
 
@@ -113,10 +115,10 @@ def _flock(descriptor: int) -> bool:
     return True
 
 
-def busy(place: EnvironmentPaths) -> UsageError:
+def busy(environment: EnvironmentPaths) -> UsageError:
     """Say that another gpuenv is at work on the place."""
     return UsageError(
-        tr("another gpuenv is at work on `{name}`", name=place.name),
+        tr("another gpuenv is at work on `{name}`", name=environment.name),
         code="environment-busy",
         fixes=(Fix(tr("wait until it has finished, then run the command again")),),
     )

@@ -14,12 +14,12 @@ from gpuenv.model.errors import Because, Fix, InstallFailed
 
 
 @contextmanager
-def telling_os_errors(place: EnvironmentPaths) -> Iterator[None]:
+def telling_os_errors(environment: EnvironmentPaths) -> Iterator[None]:
     """Raise InstallFailed for an OSError within."""
     try:
         yield
     except OSError as error:
-        raise os_error_told(place.path, error) from error
+        raise os_error_told(environment.path, error) from error
 
 
 def os_error_told(path: Path, error: OSError) -> InstallFailed:
@@ -40,11 +40,11 @@ def os_error_told(path: Path, error: OSError) -> InstallFailed:
     )
 
 
-def not_undone(place: EnvironmentPaths, error: OSError) -> InstallFailed:
+def not_undone(environment: EnvironmentPaths, error: OSError) -> InstallFailed:
     """Say that a change could not be undone; its journal stays, so that it is tried again."""
     return InstallFailed(
-        tr("`{name}` could not be restored: {error}", name=place.name, error=reason_of(error)),
+        tr("`{name}` could not be restored: {error}", name=environment.name, error=reason_of(error)),
         code="roll-back-failed",
-        because=(Because(str(error), str(place.path)),),
+        because=(Because(str(error), str(environment.path)),),
         fixes=(Fix(tr("fix that; the next gpuenv command on it tries again"), "gpuenv list"),),
     )

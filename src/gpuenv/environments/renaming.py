@@ -92,29 +92,29 @@ def begin(
     ledger.note(source, started)
 
 
-def finish(place: EnvironmentPaths, entry: LedgerEntry) -> None:
+def finish(environment: EnvironmentPaths, entry: LedgerEntry) -> None:
     """Finish or forget a renaming that was begun. The place must be locked.
 
     It may be interrupted at any point and be called again. Raises InstallFailed where it can't be done.
     """
-    folder = entry.folder(place.path)
+    folder = entry.folder(environment.path)
     try:
         manifest = parse_manifest(entry.data)
-        old, new = _at(place.store, manifest.old), _at(place.store, manifest.new)
-        if os.path.realpath(new.path) == os.path.realpath(place.path):
-            put_in_place(place.path, folder)
-            _take_along(place.store, manifest)
+        old, new = _at(environment.store, manifest.old), _at(environment.store, manifest.new)
+        if os.path.realpath(new.path) == os.path.realpath(environment.path):
+            put_in_place(environment.path, folder)
+            _take_along(environment.store, manifest)
             ledger.drop(old, entry.token)
         else:
             if read_record(new.path) is None:
                 elsewhere.forget(new)
             ledger.drop(new, entry.token)
-        ledger.clear(place, entry)
+        ledger.clear(environment, entry)
     except (OSError, ValueError) as error:
         raise InstallFailed(
             tr(
                 "the renaming of `{path}` could not be finished: {error}",
-                path=place.path,
+                path=environment.path,
                 error=reason_of(error),
             ),
             code="roll-back-failed",
@@ -131,7 +131,8 @@ def parse_manifest(data: dict[str, Any]) -> RenameManifest:
     """
     try:
         kernels = tuple(
-            MovedKernel(str(one["before"]), str(one["after"]), str(one["text"])) for one in data["kernels"]
+            MovedKernel(str(item["before"]), str(item["after"]), str(item["text"]))
+            for item in data["kernels"]
         )
         return RenameManifest(str(data["old"]), str(data["new"]), kernels)
     except (KeyError, TypeError, AttributeError) as error:

@@ -81,16 +81,16 @@ def _in_url(path: str) -> bytes:
 
 def _relocated_shebang(content: bytes, move: Move) -> tuple[bytes, bytes]:
     """Return a script's first lines, with the moved interpreter, and what follows them."""
-    found = _LONG_SHEBANG.match(content) or _SHEBANG.match(content)
-    if found is None:
+    match = _LONG_SHEBANG.match(content) or _SHEBANG.match(content)
+    if match is None:
         return b"", content
-    python = found["python"]
+    python = match["python"]
     if python[:1] in (b"'", b'"'):
         python = python[1:-1]
     moved = moved_path(os.fsdecode(python), move)
     if moved is None:
         return b"", content
-    return _shebang(moved, found["options"]), content[found.end() :]
+    return _shebang(moved, match["options"]), content[match.end() :]
 
 
 def _shebang(python: str, options: bytes) -> bytes:
@@ -141,9 +141,9 @@ def relocated_record(text: str, contents: Mapping[str, bytes]) -> str:
 
 
 def _recorded(row: Iterable[str], contents: Mapping[str, bytes]) -> list[str]:
-    path, *told = list(row) or [""]
+    path, *messages = list(row) or [""]
     content = contents.get(path)
-    if content is None or len(told) != 2 or not told[0]:  # noqa: PLR2004 - hash, size
-        return [path, *told]
+    if content is None or len(messages) != 2 or not messages[0]:  # noqa: PLR2004 - hash, size
+        return [path, *messages]
     digest = urlsafe_b64encode(sha256(content).digest()).rstrip(b"=").decode()
     return [path, f"sha256={digest}", str(len(content))]

@@ -63,21 +63,25 @@ def step_failed(step: Step, done: process.Completed, log: Path) -> InstallFailed
     )
 
 
-def new_log(place: EnvironmentPaths, now: datetime | None = None) -> Path:
+def new_log(environment: EnvironmentPaths, now: datetime | None = None) -> Path:
     """Return the file that a change to the place is logged in."""
     moment = (now or datetime.now(timezone.utc)).strftime("%Y%m%dT%H%M%SZ")
-    return make_directory(place.store.logs) / f"{place.path.name}-{moment}-{place.key[:6]}.log"
+    return (
+        make_directory(environment.store.logs) / f"{environment.path.name}-{moment}-{environment.key[:6]}.log"
+    )
 
 
-def remove_logs(place: EnvironmentPaths) -> None:
+def remove_logs(environment: EnvironmentPaths) -> None:
     """Remove the logs of a place: they go with its environment; what can't be removed stays."""
-    for log in place.store.logs.glob(f"*-{place.key[:6]}.log"):
+    for log in environment.store.logs.glob(f"*-{environment.key[:6]}.log"):
         with suppress(OSError):
             log.unlink()
 
 
-def check_space(place: EnvironmentPaths, needed: int) -> None:
+def check_space(environment: EnvironmentPaths, needed: int) -> None:
     """Raise InstallFailed when fewer than `needed` bytes are free where the environment goes."""
     check_room(
-        place.path, needed, tr("free disk space, or set GPUENV_DATA_DIR to a directory on a larger disk")
+        environment.path,
+        needed,
+        tr("free disk space, or set GPUENV_DATA_DIR to a directory on a larger disk"),
     )

@@ -49,13 +49,13 @@ class SnapshotManifest:
     cleared: bool = False
 
 
-def take(place: EnvironmentPaths, places: tuple[str, ...], touched: Iterable[str]) -> LedgerEntry:
+def take(environment: EnvironmentPaths, places: tuple[str, ...], touched: Iterable[str]) -> LedgerEntry:
     """Keep the files of the distributions that will be touched; those not yet there are noted as new.
 
     Raises OSError, and UsageError where the ledger can't be written. The entry begins last: until then
     nothing had begun.
     """
-    root, entry = place.path, ledger.note(place, ledger.new_entry("repair"))
+    root, entry = environment.path, ledger.note(environment, ledger.new_entry("repair"))
     folder = entry.folder(root)
     folder.mkdir(mode=0o700)  # a pip.conf with a password may be among the files
     (folder / _FILES).mkdir()
@@ -66,25 +66,25 @@ def take(place: EnvironmentPaths, places: tuple[str, ...], touched: Iterable[str
         target.parent.mkdir(parents=True, exist_ok=True)
         _keep(file, target)
     manifest = SnapshotManifest(names, places, frozenset(_listing(root, places)))
-    return ledger.note(place, replace(entry, state="begun", data=_render(manifest, root)))
+    return ledger.note(environment, replace(entry, state="begun", data=_render(manifest, root)))
 
 
 def _render(manifest: SnapshotManifest, root: Path) -> dict[str, Any]:
     return {
         "names": list(manifest.names),
-        "places": [_relative(place, root) for place in manifest.places],
+        "places": [_relative(location, root) for location in manifest.places],
         "before": sorted(manifest.before),
         "cleared": manifest.cleared,
     }
 
 
-def _relative(place: str, root: Path) -> str:
-    return os.path.relpath(place, root)
+def _relative(location: str, root: Path) -> str:
+    return os.path.relpath(location, root)
 
 
 def _keep(source: Path, target: Path) -> None:
-    found = source.lstat()
-    if found.st_size >= _LARGE and is_own(found):
+    status = source.lstat()
+    if status.st_size >= _LARGE and is_own(status):
         try:
             os.link(source, target)
         except OSError:  # a file system without hard links
@@ -96,39 +96,39 @@ def _keep(source: Path, target: Path) -> None:
 
 def _listing(root: Path, places: tuple[str, ...]) -> Iterator[str]:
     """Yield what lies in the directories of packages and commands, by paths within the environment."""
-    for place in (*places, *(str(root / name) for name in _COMMANDS)):
-        for folder, inner, names in os.walk(place):
+    for location in (*places, *(str(root / name) for name in _COMMANDS)):
+        for folder, inner, names in os.walk(location):
             inner[:] = [name for name in inner if name != _COMPILED]
             yield from (_relative(os.path.join(folder, name), root) for name in names)  # noqa: PTH118 - many
 
 
-def put_back(place: EnvironmentPaths, entry: LedgerEntry) -> None:
+def put_back(environment: EnvironmentPaths, entry: LedgerEntry) -> None:
     """Bring the touched distributions back to how they were; raise OSError or ValueError where that fails.
 
     It may be interrupted at any point and be called again. Nothing is changed through a link that leads out
     of the environment, and nothing of another user is put into it.
     """
-    root, folder = place.path, entry.folder(place.path) / _FILES
+    root, folder = environment.path, entry.folder(environment.path) / _FILES
     manifest = parse_manifest(entry.data, root)
     kept = _kept_in(folder, root)
     if not manifest.cleared:
         _clear(root, manifest)
         cleared = replace(manifest, cleared=True)
-        entry = ledger.note(place, replace(entry, data=_render(cleared, root)))
+        entry = ledger.note(environment, replace(entry, data=_render(cleared, root)))
     within = Within(root)
     for file in kept:
         target = within.check(root / file.relative_to(folder))
         target.parent.mkdir(parents=True, exist_ok=True)
         file.replace(target)
-    ledger.clear(place, entry)
+    ledger.clear(environment, entry)
 
 
 def _kept_in(folder: Path, root: Path) -> tuple[Path, ...]:
     """Return the files that were kept; raise ValueError before anything is changed where one is not ours."""
     within, kept = Within(root), []
     for path in sorted(folder.rglob("*")):
-        found = path.lstat()
-        if not is_own(found):
+        status = path.lstat()
+        if not is_own(status):
             raise ValueError(tr("`{path}` is owned by another user", path=path))
         if path.is_symlink() or not path.is_dir():
             within.check(root / path.relative_to(folder))
@@ -150,14 +150,16 @@ def _clear(root: Path, manifest: SnapshotManifest) -> None:
 
 def _strays(root: Path, manifest: SnapshotManifest) -> tuple[Path, ...]:
     """Return what has come since, and no distribution says is its own."""
-    come = {one for one in _listing(root, manifest.places) if one not in manifest.before}
+    come = {item for item in _listing(root, manifest.places) if item not in manifest.before}
     if not come:
         return ()
-    infos = (info.name.partition("-")[0] for place in manifest.places for info in Path(place).glob("*-info"))
+    infos = (
+        info.name.partition("-")[0] for location in manifest.places for info in Path(location).glob("*-info")
+    )
     others = {canonicalize_name(name) for name in infos} - set(manifest.names)
     claimed = {_relative(str(file), root) for file in _files_of(root, manifest.places, others)}
     within = Within(root)
-    return tuple(path for one in sorted(come - claimed) if within.holds(path := root / one))
+    return tuple(path for item in sorted(come - claimed) if within.holds(path := root / item))
 
 
 def parse_manifest(data: dict[str, Any], root: Path) -> SnapshotManifest:
@@ -168,29 +170,29 @@ def parse_manifest(data: dict[str, Any], root: Path) -> SnapshotManifest:
     """
     try:
         names = tuple(str(name) for name in data["names"])
-        places = tuple(os.path.normpath(root / str(place)) for place in data["places"])
+        places = tuple(os.path.normpath(root / str(location)) for location in data["places"])
         before = frozenset(map(str, data["before"]))
         cleared = data["cleared"] is True
     except (KeyError, TypeError) as error:
         raise ValueError(tr("the manifest of a repair is invalid")) from error
-    inside = tuple(place for place in places if _is_inside(Path(place), root))
+    inside = tuple(location for location in places if _is_inside(Path(location), root))
     return SnapshotManifest(names, inside, before, cleared)
 
 
 def _files_of(root: Path, places: tuple[str, ...], names: Iterable[str]) -> Iterator[Path]:
     """Yield the files of distributions, by their RECORDs, that lie within the environment."""
     wanted, within = set(names), Within(root)
-    for place in map(Path, places):
-        for info in sorted(place.glob("*.dist-info")):
+    for file in map(Path, places):
+        for info in sorted(file.glob("*.dist-info")):
             if canonicalize_name(info.name.partition("-")[0]) in wanted:
-                yield from (path for path in _recorded(root, place, info) if within.holds(path))
+                yield from (path for path in _recorded(root, file, info) if within.holds(path))
 
 
-def _recorded(root: Path, place: Path, info: Path) -> Iterator[Path]:
+def _recorded(root: Path, file: Path, info: Path) -> Iterator[Path]:
     text = read_text(info / "RECORD", _RECORD) or ""
     from gpuenv.environments.contents.dists import parse_record  # noqa: PLC0415 - `run` only looks for a snapshot
 
-    listed = [place / path for path, _ in islice(parse_record(text), _MOST)]
+    listed = [file / path for path, _ in islice(parse_record(text), _MOST)]
     beside = [path for path in info.rglob("*") if not path.is_dir()]
     for path in dict.fromkeys(Path(os.path.normpath(path)) for path in (*listed, *beside)):
         if _is_inside(path, root) and os.path.lexists(path) and not path.is_dir():

@@ -210,12 +210,12 @@ def make_own_directory(path: Path) -> Path:
     """
     make_directory(path)
     try:
-        found, shared = path.lstat(), is_shared(path)
-        if not shared and is_own(found) and stat.S_IMODE(found.st_mode) & 0o077:
+        status, shared = path.lstat(), is_shared(path)
+        if not shared and is_own(status) and stat.S_IMODE(status.st_mode) & 0o077:
             path.chmod(0o700)
     except OSError as error:
         raise unwritable(path, error) from None
-    if not shared and not is_own(found):
+    if not shared and not is_own(status):
         raise UsageError(
             tr("`{path}` is owned by another user", path=path),
             code="data-dir-foreign",

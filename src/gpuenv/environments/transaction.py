@@ -26,8 +26,8 @@ from gpuenv.process import interruption
 class Transaction:
     """A change to one environment that is under way; what is not committed is undone."""
 
-    def __init__(self, place: EnvironmentPaths, journal: Journal, *, replaces: bool) -> None:
-        self.place = place
+    def __init__(self, environment: EnvironmentPaths, journal: Journal, *, replaces: bool) -> None:
+        self.place = environment
         self.replaces = replaces  # an environment, not nothing or an empty directory
         self._journal = journal
         self._open = True
@@ -73,16 +73,16 @@ class Transaction:
 
 
 @contextmanager
-def changing(place: EnvironmentPaths, *, force: bool) -> Iterator[Transaction]:
+def changing(environment: EnvironmentPaths, *, force: bool) -> Iterator[Transaction]:
     """Begin a change; undo it unless it was committed. The place must be locked and recovered.
 
     Signals are held: they end what waits, never a roll-back.
     Raises UsageError `environment-exists` without `force`, or where what is there is no environment. OSError
     on the way is raised as InstallFailed.
     """
-    check_free(place, force=force)
-    with interruption.held(), telling_os_errors(place):
-        change = _begin(place)
+    check_free(environment, force=force)
+    with interruption.held(), telling_os_errors(environment):
+        change = _begin(environment)
         try:
             change.make_directory()
             yield change
@@ -90,19 +90,19 @@ def changing(place: EnvironmentPaths, *, force: bool) -> Iterator[Transaction]:
             change.roll_back()
 
 
-def check_free(place: EnvironmentPaths, *, force: bool) -> None:
+def check_free(environment: EnvironmentPaths, *, force: bool) -> None:
     """Raise UsageError unless an environment may be made at the place; an empty directory is free."""
-    if _is_free(place.path):
+    if _is_free(environment.path):
         return
-    if not is_environment(place.path):
+    if not is_environment(environment.path):
         raise UsageError(
-            tr("`{path}` is there and is no environment: gpuenv does not touch it", path=place.path),
+            tr("`{path}` is there and is no environment: gpuenv does not touch it", path=environment.path),
             code="not-an-environment",
             fixes=(Fix(tr("choose another name")),),
         )
     if not force:
         raise UsageError(
-            tr("an environment `{name}` already exists", name=place.name),
+            tr("an environment `{name}` already exists", name=environment.name),
             code="environment-exists",
             fixes=(
                 Fix(tr("replace it with --force (it is kept until the new one works)")),
@@ -125,111 +125,111 @@ def is_environment(path: Path) -> bool:
     )
 
 
-def _begin(place: EnvironmentPaths) -> Transaction:
-    place.path.parent.mkdir(parents=True, exist_ok=True)
-    there, replaces = os.path.lexists(place.path), is_environment(place.path)
-    journal = journals.write_journal(place, new_journal(place.path, replaces=there))
-    return Transaction(place, journal, replaces=replaces)
+def _begin(environment: EnvironmentPaths) -> Transaction:
+    environment.path.parent.mkdir(parents=True, exist_ok=True)
+    there, replaces = os.path.lexists(environment.path), is_environment(environment.path)
+    journal = journals.write_journal(environment, new_journal(environment.path, replaces=there))
+    return Transaction(environment, journal, replaces=replaces)
 
 
-def is_pending(place: EnvironmentPaths) -> bool:
+def is_pending(environment: EnvironmentPaths) -> bool:
     """Tell whether a change at the place is under way, or was left by a killed gpuenv.
 
     Raises UsageError where what tells of it is not our own.
     """
-    return journals.read_journal(place) is not None or ledger.is_left(place)
+    return journals.read_journal(environment) is not None or ledger.is_left(environment)
 
 
-def is_half_done(place: EnvironmentPaths) -> bool:
+def is_half_done(environment: EnvironmentPaths) -> bool:
     """Tell whether what lies there now is neither what was before a change nor what it was to become.
 
     Looking at it tells nothing then. Raises UsageError where what tells of a change is not our own.
     """
-    journal = journals.read_journal(place)
-    return (journal is not None and journals.is_half_done(journal)) or ledger.begun(place) is not None
+    journal = journals.read_journal(environment)
+    return (journal is not None and journals.is_half_done(journal)) or ledger.begun(environment) is not None
 
 
-def recover(place: EnvironmentPaths) -> bool:
+def recover(environment: EnvironmentPaths) -> bool:
     """Finish or undo a change that a killed gpuenv left behind; tell whether there was one.
 
     The place must be locked, and the command one that changes this very environment.
     """
     with interruption.held():
-        left = journals.read_journal(place)
+        left = journals.read_journal(environment)
         if left is not None:
             try:
-                journals.undo_or_finish(place, left)
+                journals.undo_or_finish(environment, left)
             except OSError as error:
                 if left.state == "building":
-                    raise not_undone(place, error) from error
-        found = left is not None or ledger.is_left(place)
-        entry = ledger.begun(place)
+                    raise not_undone(environment, error) from error
+        exists = left is not None or ledger.is_left(environment)
+        entry = ledger.begun(environment)
         if entry is None:
             with suppress(OSError):  # it goes with the next change
-                in_place.forget_rubbish(place)
+                in_place.forget_rubbish(environment)
         elif entry.kind == "repair":
-            in_place.undo(place, entry)
+            in_place.undo(environment, entry)
         else:
-            renaming.finish(place, entry)
-        return found
+            renaming.finish(environment, entry)
+        return exists
 
 
-def is_at_work(place: EnvironmentPaths) -> bool:
+def is_at_work(environment: EnvironmentPaths) -> bool:
     """Tell whether another gpuenv is at work on the place."""
     try:
-        with locked(place, wait_s=0):
+        with locked(environment, wait_s=0):
             return False
     except UsageError as error:
         return error.code == "environment-busy"
 
 
-def recover_to_remove(place: EnvironmentPaths) -> bool:
+def recover_to_remove(environment: EnvironmentPaths) -> bool:
     """Do the same for a place that is removed next: what was being changed inside it is not brought back.
 
     That would need room, which may be just what is missing.
     """
-    left = journals.read_journal(place)
+    left = journals.read_journal(environment)
     try:
         if left is not None:
-            journals.undo_or_finish(place, left)
+            journals.undo_or_finish(environment, left)
     except OSError as error:
         if left is not None and left.state == "building":
-            raise not_undone(place, error) from error
+            raise not_undone(environment, error) from error
     with suppress(InstallFailed, UsageError):
-        entry = ledger.begun(place)
+        entry = ledger.begun(environment)
         if entry is not None and entry.kind == "renaming":
-            renaming.finish(place, entry)
+            renaming.finish(environment, entry)
     return left is not None
 
 
-def is_left_inside(place: EnvironmentPaths) -> bool:
+def is_left_inside(environment: EnvironmentPaths) -> bool:
     """Tell whether a killed gpuenv has left a change inside an environment: it is one, whatever it lacks."""
     try:
-        return ledger.begun(place) is not None
+        return ledger.begun(environment) is not None
     except UsageError:  # not our own
         return False
 
 
-def remove(place: EnvironmentPaths) -> None:
+def remove(environment: EnvironmentPaths) -> None:
     """Remove an environment; a crash on the way leaves all of it or, after the next command, nothing.
 
     On a disk with no room for a journal it is removed where it lies; after a crash it is listed still, to be
     removed once more.
     """
-    with interruption.held(), telling_os_errors(place):
-        journal = replace(new_journal(place.path, replaces=True), state="committed")
+    with interruption.held(), telling_os_errors(environment):
+        journal = replace(new_journal(environment.path, replaces=True), state="committed")
         assert journal.old is not None  # noqa: S101 - it replaces
         try:
-            journals.write_journal(place, journal)
-            place.path.rename(journal.old)
+            journals.write_journal(environment, journal)
+            environment.path.rename(journal.old)
         except (UsageError, OSError) as error:
             if not _lacks_room(error):
                 raise
-            journals.forget(place)
-            _remove_in_place(place.path)
+            journals.forget(environment)
+            _remove_in_place(environment.path)
         else:
-            journals.undo_or_finish(place, journal)
-        ledger.drop(place)
+            journals.undo_or_finish(environment, journal)
+        ledger.drop(environment)
 
 
 def _lacks_room(error: UsageError | OSError) -> bool:

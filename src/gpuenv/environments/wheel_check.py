@@ -30,8 +30,8 @@ def check_files(files: Iterable[CheckedFile], environment: Path, log: Path) -> N
             interruption.check()
             problem = _difference(name, digest, places)
             if problem:
-                told = tr("{file}: {problem}", file=Path(file.path).name, problem=problem)
-                raise not_as_planned(told, str(environment), log)
+                message = tr("{file}: {problem}", file=Path(file.path).name, problem=problem)
+                raise not_as_planned(message, str(environment), log)
 
 
 def _recorded(wheel: Path) -> Iterator[tuple[str, str]]:
@@ -65,7 +65,7 @@ def parse_record(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _difference(name: str, digest: str, places: tuple[Path, ...]) -> str | None:
-    path = next((place / name for place in places if (place / name).is_file()), None)
+    path = next((file / name for file in places if (file / name).is_file()), None)
     if path is None:
         return tr("{name} is not there", name=name)
     if _digest_of(path) != digest.rstrip("="):

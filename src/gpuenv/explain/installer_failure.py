@@ -28,7 +28,7 @@ def _likely(error: GpuenvError) -> Iterator[SignatureMatch]:
     data = error.data or {}
     said = (*(because.text for because in error.because), *_strings(data.get("messages")))
     for texts in ((*said, *_strings(data.get("devices"))), _log(data.get("log"))):
-        yield from (one for one in find_matches("\n".join(texts)) if one.confidence != "low")
+        yield from (match for match in find_matches("\n".join(texts)) if match.confidence != "low")
 
 
 def _is_printed_by_others(error: GpuenvError) -> bool:

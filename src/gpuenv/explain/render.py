@@ -25,8 +25,12 @@ def render_explanation(
     """Return the root and how to repair it, then what was seen besides; with `verbose` all of it."""
     if not matches:
         return tr("the text contains no error that gpuenv knows")
-    told = tuple(one for one in matches if verbose or not one.broader or one.id in commands)
-    shown = told if verbose else told[: 1 + _ALSO]
+    signature_matches = tuple(
+        signature_match
+        for signature_match in matches
+        if verbose or not signature_match.broader or signature_match.id in commands
+    )
+    shown = signature_matches if verbose else signature_matches[: 1 + _ALSO]
     lines = list(_first(matches[0], commands, verbose=verbose))
     for match in shown[1:]:
         lines.append(tr("also: {cause}", cause=match.cause))

@@ -121,7 +121,7 @@ def _from_refusal(refusal: Unsatisfiable, environ: Mapping[str, str]) -> str | P
 def _free(name: str, environ: Mapping[str, str]) -> str:
     """Return the name, with a number where an environment of gpuenv has it."""
     names = (name, *(f"{name}-{number}" for number in range(2, _NAMES)))
-    return next((one for one in names if not find_place(one, environ).path.exists()), name)
+    return next((item for item in names if not find_place(item, environ).path.exists()), name)
 
 
 def _platform(plan: Plan) -> Platform:

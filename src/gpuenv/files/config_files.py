@@ -38,7 +38,7 @@ def decoded(path: Path, content: bytes | None) -> str:
 def check_writable(path: Path) -> None:
     """Raise UsageError where a file, or the nearest folder that is there, can't be written to."""
     target = path.resolve()
-    there = next(one for one in (target, *target.parents) if one.exists())
+    there = next(file for file in (target, *target.parents) if file.exists())
     folder = there if there.is_dir() and there != target else there.parent
     if target.is_dir() or not (os.access(there, os.W_OK) and os.access(folder, os.W_OK)):
         raise _unusable(path, tr("`{path}` is not a file, or is read-only", path=there))
@@ -47,7 +47,7 @@ def check_writable(path: Path) -> None:
 def missing_folders(path: Path) -> tuple[Path, ...]:
     """Return the folders that writing a file would make."""
     folder = path.resolve().parent
-    return tuple(one for one in (folder, *folder.parents) if not one.exists())
+    return tuple(file for file in (folder, *folder.parents) if not file.exists())
 
 
 def keep_private(path: Path, content: bytes) -> None:
@@ -105,7 +105,7 @@ def remove(path: Path) -> None:
 
 def remove_folders(folders: tuple[Path, ...]) -> None:
     """Remove folders, the deepest first, as far as they are empty."""
-    for folder in sorted(folders, key=lambda one: len(one.parts), reverse=True):
+    for folder in sorted(folders, key=lambda path: len(path.parts), reverse=True):
         with suppress(OSError):
             folder.rmdir()
 

@@ -93,11 +93,11 @@ def read_own(path: Path, limit: int = LARGEST) -> bytes:
     if not is_own(folder) and not (folder.st_mode & stat.S_ISGID and folder.st_mode & stat.S_IWGRP):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     with os.fdopen(os.open(path, _FLAGS | _NO_LINK), "rb") as file:
-        found = os.fstat(file.fileno())
-        _check_regular(found)
-        if not is_own(found):
+        status = os.fstat(file.fileno())
+        _check_regular(status)
+        if not is_own(status):
             raise ValueError(tr("it is owned by another user"))
-        if os.name == "posix" and (found.st_mode & _OTHERS_WRITE or found.st_nlink > 1):
+        if os.name == "posix" and (status.st_mode & _OTHERS_WRITE or status.st_nlink > 1):
             raise ValueError(tr("it is writable by other users"))
         content = file.read(limit + 1)
     if len(content) > limit:
@@ -105,11 +105,11 @@ def read_own(path: Path, limit: int = LARGEST) -> bytes:
     return content
 
 
-def is_own(found: os.stat_result) -> bool:
+def is_own(status: os.stat_result) -> bool:
     """Tell whether what was looked at belongs to this user; Windows does not tell."""
-    return os.name != "posix" or found.st_uid == os.geteuid()
+    return os.name != "posix" or status.st_uid == os.geteuid()
 
 
-def _check_regular(found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode):
+def _check_regular(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
         raise ValueError(tr("it is not a regular file"))

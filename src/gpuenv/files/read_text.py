@@ -16,9 +16,9 @@ _LARGEST = 64 << 20  # bytes
 
 def read_text(path: Path, limit: int = _LARGEST) -> str:
     """Return a file's text: UTF-8, or UTF-16 as PowerShell's `>` writes it; raise OSError or ValueError."""
-    told = path.stat()
-    if stat.S_ISFIFO(told.st_mode):
-        return decode(_read_pipe(path, told.st_ino, limit))
+    status = path.stat()
+    if stat.S_ISFIFO(status.st_mode):
+        return decode(_read_pipe(path, status.st_ino, limit))
     return decode(read_limited(path, limit, patient=True))
 
 

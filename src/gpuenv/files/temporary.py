@@ -19,7 +19,7 @@ def temporary_parent() -> str:
     It is never the folder one stands in, which tempfile takes in the end.
     """
     named = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")]
-    folders = [os.path.abspath(one) for one in named if one]  # noqa: PTH100 - as tempfile reads them
+    folders = [os.path.abspath(item) for item in named if item]  # noqa: PTH100 - as tempfile reads them
     if os.name != "posix":
         import tempfile  # noqa: PLC0415 - Windows has a folder for each user
 
@@ -43,7 +43,7 @@ def substitute() -> str | None:
     except OSError:
         return None
     usual = (*_USUAL, *(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")))
-    if os.name != "posix" or parent in {os.path.abspath(one) for one in usual if one}:  # noqa: PTH100
+    if os.name != "posix" or parent in {os.path.abspath(item) for item in usual if item}:  # noqa: PTH100
         return None
     import shutil  # noqa: PLC0415 - rarely needed
     import tempfile  # noqa: PLC0415

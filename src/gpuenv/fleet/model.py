@@ -41,7 +41,9 @@ class FleetPlan:
 
     def group_of(self, number: int) -> int | None:
         """Return the group of a machine, counted from 1; None where it is not served."""
-        return next((place for place, one in enumerate(self.groups, 1) if number in one.numbers), None)
+        return next(
+            (position for position, group in enumerate(self.groups, 1) if number in group.numbers), None
+        )
 
     def names(self, group: FleetGroup) -> tuple[str, ...]:
         """Return the names of a group's machines."""
@@ -61,4 +63,4 @@ class FleetPlan:
     @property
     def unserved(self) -> tuple[FleetMachine, ...]:
         """The machines that no group holds."""
-        return tuple(one for number, one in enumerate(self.machines) if self.group_of(number) is None)
+        return tuple(machine for number, machine in enumerate(self.machines) if self.group_of(number) is None)

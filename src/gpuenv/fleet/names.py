@@ -55,15 +55,15 @@ def group_names(name: str, fleet: FleetPlan, *, shared_home: bool) -> dict[int, 
 
 def _labels(groups: tuple[FleetGroup, ...]) -> list[str]:
     """Return what tells the groups apart, the same whichever other machines are there."""
-    labels = [one.plan.variant for one in groups]
-    for more in (lambda one: one.platform, lambda one: f"py{one.plan.python}", _torch):
+    labels = [group.plan.variant for group in groups]
+    for more in (lambda item: item.platform, lambda item: f"py{item.plan.python}", _torch):
         again = {label for label in labels if labels.count(label) > 1}
         labels = [
-            f"{label}-{more(one)}" if label in again else label
-            for label, one in zip(labels, groups, strict=True)
+            f"{label}-{more(group)}" if label in again else label
+            for label, group in zip(labels, groups, strict=True)
         ]
     again = {label for label in labels if labels.count(label) > 1}
-    return [f"{label}-{place}" if label in again else label for place, label in enumerate(labels, 1)]
+    return [f"{label}-{position}" if label in again else label for position, label in enumerate(labels, 1)]
 
 
 def _torch(group: FleetGroup) -> str:

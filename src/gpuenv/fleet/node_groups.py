@@ -73,7 +73,7 @@ def groups_for_nodes(options: PlanOptions, environ: Mapping[str, str], name: str
         return NodeGroups((_group((), plan, options, environ, name),))
     options = replace(options, manager="pip", on_nodes=True)
     fleet = _without_windows(plan_fleet(options, environ, target=_TARGET))
-    groups = tuple(_group(fleet.names(one), one.plan, options, environ, name) for one in fleet.groups)
+    groups = tuple(_group(fleet.names(group), group.plan, options, environ, name) for group in fleet.groups)
     return NodeGroups(groups, fleet)
 
 
@@ -82,8 +82,8 @@ def _without_windows(fleet: FleetPlan) -> FleetPlan:
     groups = tuple(group for group in fleet.groups if group.platform != _WINDOWS)
     dropped = {number for group in fleet.groups if group.platform == _WINDOWS for number in group.numbers}
     machines = (
-        replace(one, problem=_no_windows()) if number in dropped else one
-        for number, one in enumerate(fleet.machines)
+        replace(machine, problem=_no_windows()) if number in dropped else machine
+        for number, machine in enumerate(fleet.machines)
     )
     return replace(fleet, machines=tuple(machines), groups=groups)
 

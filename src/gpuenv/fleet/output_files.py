@@ -24,19 +24,19 @@ def save_machines(run: FleetRun, folder: Path) -> tuple[Path, ...]:
     A host that told nothing keeps the file of an earlier time. Raises UsageError where that can't be written.
     """
     make_folder(folder)
-    names = file_names(tuple(one.host for one in run.hosts))
+    names = file_names(tuple(host_outcome.host for host_outcome in run.hosts))
     written = []
-    for one in run.hosts:
-        if one.machine is not None:
+    for outcome in run.hosts:
+        if outcome.machine is not None:
             document = {
                 "schema_version": 1,
                 "command": "detect",
                 "ok": True,
-                "data": render_machine(one.machine),
+                "data": render_machine(outcome.machine),
                 "warnings": [],
                 "error": None,
             }
-            path = folder / names[one.host]
+            path = folder / names[outcome.host]
             write_file(path, json.dumps(document, indent=2) + "\n")
             written.append(path)
     return tuple(written)

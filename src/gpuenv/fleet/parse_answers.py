@@ -118,25 +118,25 @@ def parse_verified(
     return NodeVerified(report, verdict, one_line(fields.text("environment")))
 
 
-def _planned(made: Locked | Plan | None, told: Fields | None) -> Planned | None:
+def _planned(made: Locked | Plan | None, fields: Fields | None) -> Planned | None:
     plan = made.plan if isinstance(made, Locked) else made
     if plan is not None:
         cuda = plan.asked.cuda if plan.asked else None
         return _planned_for(plan.packages[0].version, plan.variant, cuda, plan.machines)
-    if told is None:
+    if fields is None:
         return None
     machines: tuple[Machine, ...] = ()
     with suppress(ValueError):  # of another gpuenv's: then the record does not say
-        machines = tuple(parse_machine(one.data) for one in told.children("machines"))
-    cuda = told.optional_text("cuda")
-    return _planned_for(told.optional_text("torch"), told.optional_text("variant"), cuda, machines)
+        machines = tuple(parse_machine(item.data) for item in fields.children("machines"))
+    cuda = fields.optional_text("cuda")
+    return _planned_for(fields.optional_text("torch"), fields.optional_text("variant"), cuda, machines)
 
 
 def _planned_for(
     torch: str | None, variant: str | None, cuda: str | None, machines: tuple[Machine, ...]
 ) -> Planned:
     """Return what was planned: a CPU build beside a GPU was requested, nothing else plans that."""
-    beside_gpu = any(not one.without_gpu for one in machines)
+    beside_gpu = any(not machine.without_gpu for machine in machines)
     requested = cuda == "cpu" or (variant == "cpu" and beside_gpu)
     return Planned(torch, variant, requested, bool(machines) and not beside_gpu)
 

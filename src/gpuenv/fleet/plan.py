@@ -58,16 +58,19 @@ def plan_fleet(
     parts = [workshop.part(platform, part) for platform, part in platforms.items()]
     for part in parts:
         problems |= part.problems
-    told = (replace(one, problem=problems.get(number, one.problem)) for number, one in enumerate(machines))
+    fleet_machines = (
+        replace(machine, problem=problems.get(number, machine.problem))
+        for number, machine in enumerate(machines)
+    )
     groups = tuple(group for part in parts for group in part.groups)
     together = tuple(advice for part in parts for advice in part.together)
-    return FleetPlan(tuple(told), groups, together)
+    return FleetPlan(tuple(fleet_machines), groups, together)
 
 
 def _with_boards(machines: tuple[FleetMachine, ...], knowledge: Knowledge) -> tuple[FleetMachine, ...]:
     return tuple(
-        replace(one, machine=with_board_told(one.machine, knowledge)) if one.machine else one
-        for one in machines
+        replace(machine, machine=with_board_told(machine.machine, knowledge)) if machine.machine else machine
+        for machine in machines
     )
 
 
@@ -88,7 +91,7 @@ def check_one_group(options: PlanOptions, environ: Mapping[str, str]) -> None:
         code="several-groups",
         because=(
             *in_words(fleet),
-            *(Because(f"{one.name}: {one.problem}", one.file) for one in fleet.unserved),
+            *(Because(f"{machine.name}: {machine.problem}", machine.file) for machine in fleet.unserved),
         ),
         fixes=(
             *(Fix(advice.text) for advice in fleet.together),
@@ -103,7 +106,7 @@ def in_words(fleet: FleetPlan) -> tuple[Because, ...]:
         Because(
             tr(
                 "group {number}: {names}: torch {torch} for {variant}, Python {python}",
-                number=place,
+                number=position,
                 names=listed(fleet.names(group)),
                 torch=group.plan.packages[0].version,
                 variant=group.plan.variant,
@@ -111,7 +114,7 @@ def in_words(fleet: FleetPlan) -> tuple[Because, ...]:
             ),
             tr("the machines"),
         )
-        for place, group in enumerate(fleet.groups, 1)
+        for position, group in enumerate(fleet.groups, 1)
     )
 
 
@@ -135,14 +138,14 @@ def _by_platform(
     """Return the machines platform by platform, as their wheels are not the same, and those of none."""
     parts: dict[Platform, dict[int, FleetMachine]] = {}
     problems: dict[int, str] = {}
-    for number, one in enumerate(machines):
-        if one.machine is None:
+    for number, machine in enumerate(machines):
+        if machine.machine is None:
             continue
-        platform = _or_why_not(platform_of, one.machine)
+        platform = _or_why_not(platform_of, machine.machine)
         if isinstance(platform, GpuenvError):
             problems[number] = platform.message
         else:
-            parts.setdefault(platform, {})[number] = one
+            parts.setdefault(platform, {})[number] = machine
     return {name: parts[name] for name in PLATFORMS if name in parts}, problems
 
 
@@ -167,83 +170,85 @@ class _Workshop:
 
     def part(self, platform: Platform, machines: Mapping[int, FleetMachine]) -> _Part:
         """Part the machines of one platform; the pages of the indexes are read once for all of them."""
-        there = {number: one.machine for number, one in machines.items() if one.machine}
-        wish = plan_request(self.options, self.installer, next(iter(there.values())))
-        targets, problems = _targets(there, wish)
+        there = {number: machine.machine for number, machine in machines.items() if machine.machine}
+        wanted = plan_request(self.options, self.installer, next(iter(there.values())))
+        targets, problems = _targets(there, wanted)
         if not targets:
             return _Part(problems=problems)
-        question, listed = self._question(targets, wish)
-        kinds = equivalence_classes(self._members(targets, wish), question)
+        question, listed = self._question(targets, wanted)
+        machine_classes = equivalence_classes(self._members(targets, wanted), question)
         asker = GroupResolver.of(question)
-        parted = split(kinds, asker)
-        made = [self._group(group, kinds, asker, listed, wish) for group in parted.groups]
+        parted = split(machine_classes, asker)
+        made = [self._group(group, machine_classes, asker, listed, wanted) for group in parted.groups]
         groups = tuple(
-            FleetGroup(platform, numbers, replace(plan, machines=tuple(there[one] for one in numbers)))
+            FleetGroup(platform, numbers, replace(plan, machines=tuple(there[number] for number in numbers)))
             for numbers, plan in made
             if isinstance(plan, Plan)
         )
         for numbers, refused in made:
             if not isinstance(refused, Plan):
                 problems |= dict.fromkeys(numbers, refused)
-        names = {number: one.name for number, one in machines.items()}
-        together = advise(PartedMachines(kinds, names, asker, parted))
-        return _Part(groups, {**problems, **_why_unserved(kinds, parted, asker)}, together)
+        names = {number: machine.name for number, machine in machines.items()}
+        together = advise(PartedMachines(machine_classes, names, asker, parted))
+        return _Part(groups, {**problems, **_why_unserved(machine_classes, parted, asker)}, together)
 
     def _group(
         self,
         group: Together,
-        kinds: tuple[MachineClass, ...],
+        machine_classes: tuple[MachineClass, ...],
         asker: GroupResolver,
         listed: PlanListings,
-        wish: PlanRequest,
+        wanted: PlanRequest,
     ) -> tuple[tuple[int, ...], Plan | str]:
         """Return the numbers of a group's machines and its plan.
 
         A reason stands for the plan where no torch that works there goes with the user's other requirements.
         """
-        members = picked(kinds, group.mask)
-        numbers = tuple(sorted(number for kind in members for number in kind.numbers))
+        members = picked(machine_classes, group.mask)
+        numbers = tuple(sorted(number for machine_class in members for number in machine_class.numbers))
         question = asker.ask(members)
         if len(numbers) > len(members) == 1:  # texts speak of several machines
             question = question.with_target(replace(question.target, machines=question.target.machines * 2))
         try:
-            return numbers, plan_of(question, listed, wish, self.environ, target=self.target)
+            return numbers, plan_of(question, listed, wanted, self.environ, target=self.target)
         except (Unsatisfiable, Unreachable) as error:
             if isinstance(error, Unreachable) and error.code != "index-unread":
                 raise
             return numbers, _in_short(error.message, tuple(because.text for because in error.because))
 
     def _question(
-        self, targets: Mapping[int, Target], wish: PlanRequest
+        self, targets: Mapping[int, Target], wanted: PlanRequest
     ) -> tuple[ResolutionInput, PlanListings]:
         first, *others = _unlike(tuple(targets.values()))
         listed = list_files(
-            wish.options, wish.request, first, self.knowledge, self.environ, others=tuple(others)
+            wanted.options, wanted.request, first, self.knowledge, self.environ, others=tuple(others)
         )
-        question = build_input(wish.request, first, self.knowledge, listed.listings, ())
+        question = build_input(wanted.request, first, self.knowledge, listed.listings, ())
         if all(listing.problem for listing in listed.listings if listing.project == "torch"):
             raise refuse(question, Decision((), ()))
         return question, listed
 
-    def _members(self, targets: Mapping[int, Target], wish: PlanRequest) -> tuple[Member, ...]:
+    def _members(self, targets: Mapping[int, Target], wanted: PlanRequest) -> tuple[Member, ...]:
         """Join each machine with its Pythons; managers are asked once for machines that have the same."""
         offers: dict[object, tuple[PythonOffer, ...]] = {}
-        found = []
+        members = []
         for number, target in targets.items():
             own = target.machines[0].pythons
             if own not in offers:
-                manager = wish.request.manager
-                offers[own] = offer_pythons(wish.options, manager, target, self.knowledge, self.environ)
-            found.append(Member(number, target, offers[own]))
-        return tuple(found)
+                manager = wanted.request.manager
+                offers[own] = offer_pythons(wanted.options, manager, target, self.knowledge, self.environ)
+            members.append(Member(number, target, offers[own]))
+        return tuple(members)
 
 
-def _targets(machines: Mapping[int, Machine], wish: PlanRequest) -> tuple[dict[int, Target], dict[int, str]]:
+def _targets(
+    machines: Mapping[int, Machine], wanted: PlanRequest
+) -> tuple[dict[int, Target], dict[int, str]]:
     """Return what counts of each machine, and what is wrong with those that can't be used as they are."""
     targets: dict[int, Target] = {}
     problems: dict[int, str] = {}
     for number, machine in machines.items():
-        target = _or_why_not(choose_target, (machine,), wish.options.devices, cpu=wish.cpu)
+        target = _or_why_not(choose_target, (machine,), wanted.options.devices, cpu=wanted.cpu)
         if isinstance(target, GpuenvError):
             problems[number] = target.message
         else:
@@ -269,21 +274,25 @@ def _unlike(targets: tuple[Target, ...]) -> tuple[Target, ...]:
     )
 
 
-def _why_unserved(kinds: tuple[MachineClass, ...], parted: Split, asker: GroupResolver) -> dict[int, str]:
+def _why_unserved(
+    machine_classes: tuple[MachineClass, ...], parted: Split, asker: GroupResolver
+) -> dict[int, str]:
     """Say why nothing works on some machines."""
     question = asker.question
-    asked = tuple(case for case in question.cases if not request_rule.check(case, question.request))
+    candidates = tuple(
+        candidate for candidate in question.cases if not request_rule.check(candidate, question.request)
+    )
     problems: dict[int, str] = {}
-    for kind in picked(kinds, parted.unserved):
-        of_kind = replace(asker.ask((kind,)), cases=asked)
+    for machine_class in picked(machine_classes, parted.unserved):
+        of_kind = replace(asker.ask((machine_class,)), cases=candidates)
         rejected = tuple(decide(of_kind).rejected)
-        reasons = explain_failures(rejected) if rejected else () if asked else no_such_release(question)
+        reasons = explain_failures(rejected) if rejected else () if candidates else no_such_release(question)
         message = tr("none of the requested builds of torch runs on it")
         text = _in_short(message, tuple(reason.text for reason in reasons))
-        problems |= dict.fromkeys(kind.numbers, text)
+        problems |= dict.fromkeys(machine_class.numbers, text)
     return problems
 
 
 def _in_short(message: str, reasons: tuple[str, ...]) -> str:
-    told = "; ".join(dict.fromkeys(reasons[:_MOST_REASONS]))
-    return tr("{message}: {reasons}", message=message, reasons=told) if told else message
+    text = "; ".join(dict.fromkeys(reasons[:_MOST_REASONS]))
+    return tr("{message}: {reasons}", message=message, reasons=text) if text else message

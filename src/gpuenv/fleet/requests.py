@@ -43,14 +43,14 @@ def create_request(
 
 def verify_request(name: str, options: VerifyOptions | None = None) -> dict[str, Any]:
     """Return the request to run the tests in the environment `name` of a machine."""
-    asked = options or VerifyOptions()
-    told = {
-        "devices": list(asked.devices or ()),
-        "compile": asked.compile,
-        "nccl": asked.nccl,
-        "timeout_s": asked.timeout_s,
+    verify_options = options or VerifyOptions()
+    facts = {
+        "devices": list(verify_options.devices or ()),
+        "compile": verify_options.compile,
+        "nccl": verify_options.nccl,
+        "timeout_s": verify_options.timeout_s,
     }
-    return {"name": name, "options": told}
+    return {"name": name, "options": facts}
 
 
 def fingerprint(made: Locked | Plan) -> str:
@@ -79,7 +79,7 @@ def _names(made: Locked | Plan) -> list[str]:
 
 def _record(plan: Plan, machine: Machine) -> dict[str, Any]:
     """Return gpuenv.json as gpuenv writes it, without passwords; the machine adds what it alone knows."""
-    told = render_machine(machine)
-    record = Record("", "", plan.manager, {**render_plan_data(plan), "machines": [told], "steps": []}, told)
+    facts = render_machine(machine)
+    record = Record("", "", plan.manager, {**render_plan_data(plan), "machines": [facts], "steps": []}, facts)
     document: dict[str, Any] = json.loads(render_record(record))
     return document

@@ -113,58 +113,62 @@ class Fleet:
         """
         names = shown_names(tuple(self._outcomes))
         machines = tuple(
-            FleetMachine(name, "", one.machine, one.problem)
-            for name, one in zip(names, self.hosts, strict=True)
+            FleetMachine(name, "", host_outcome.machine, host_outcome.problem)
+            for name, host_outcome in zip(names, self.hosts, strict=True)
         )
         self.plan = plan_fleet(_on_nodes(options), self._environ, target=_TARGET, machines=machines)
-        for number, one in enumerate(self.hosts):
-            self._outcomes[one.host] = _planned(one, self.plan, number)
+        for number, outcome in enumerate(self.hosts):
+            self._outcomes[outcome.host] = _planned(outcome, self.plan, number)
 
     def lock(self, options: PlanOptions) -> None:
         """Find every file of each group's plan, once for all its machines."""
         groups: list[FleetGroup] = []
-        for place, group in enumerate(self.plan.groups if self.plan else (), 1):
+        for position, group in enumerate(self.plan.groups if self.plan else (), 1):
             try:
                 made = lock_if_possible(group.plan, _on_nodes(options), self._environ)
             except (Unsatisfiable, UsageError) as error:
-                self._drop(place, error)
+                self._drop(position, error)
                 groups.append(group)
                 continue
-            self._made[place] = made
+            self._made[position] = made
             groups.append(replace(group, plan=made.plan if isinstance(made, Locked) else made))
         self.plan = self.plan and replace(self.plan, groups=tuple(groups))
 
     def create(self, names: Mapping[int, str], *, force: bool = False, check: bool = False) -> None:
         """Make each group's environment, called as in `names`, on its machines; with `check` only tell."""
         requests: dict[str, Mapping[str, Any]] = {}
-        for one in self.hosts:
-            if one.state == "planned" and one.group and one.machine:
-                made, name = self._made[one.group], names[one.group]
-                request = create_request(name, made, one.machine, force=force, check=check)
-                requests[one.host] = placed(request, name)
+        for outcome in self.hosts:
+            if outcome.state == "planned" and outcome.group and outcome.machine:
+                made, name = self._made[outcome.group], names[outcome.group]
+                request = create_request(name, made, outcome.machine, force=force, check=check)
+                requests[outcome.host] = placed(request, name)
         self._carry_out(NodeTask("create", requests, check), _created)
 
     def verify(self, names: Mapping[int, str] | str, options: VerifyOptions) -> None:
         """Prove what was made, or on all hosts the environment of one name."""
-        chosen = [one for one in self.hosts if one.state == "detected" or one.state in _PROVABLE]
+        chosen = [
+            host_outcome
+            for host_outcome in self.hosts
+            if host_outcome.state == "detected" or host_outcome.state in _PROVABLE
+        ]
         requests = {}
-        for one in chosen:
-            name = names if isinstance(names, str) else names[one.group or 0]
-            requests[one.host] = placed(verify_request(name, options), name)
+        for outcome in chosen:
+            name = names if isinstance(names, str) else names[outcome.group or 0]
+            requests[outcome.host] = placed(verify_request(name, options), name)
         self._carry_out(NodeTask("verify", requests), self._verified)
 
-    def _drop(self, place: int, error: GpuenvError) -> None:
+    def _drop(self, position: int, error: GpuenvError) -> None:
         """Leave out a group whose files can't be had."""
-        for one in self.hosts:
-            if one.group == place:
-                self._outcomes[one.host] = _with_error(replace(one, state="not-served"), error)
+        for outcome in self.hosts:
+            if outcome.group == position:
+                self._outcomes[outcome.host] = _with_error(replace(outcome, state="not-served"), error)
 
     def _verified(self, before: HostOutcome, answer: Mapping[str, Any]) -> HostOutcome:
         made = self._made.get(before.group) if before.group else None
-        told = parse_verified(answer, made, before.machine)
-        if isinstance(told, NodeFailure):
-            return _failed(before, "not-verified", told)
-        return _judged(before, told)
+        result = parse_verified(answer, made, before.machine)
+        if isinstance(result, NodeFailure):
+            return _failed(before, "not-verified", result)
+        return _judged(before, result)
 
     def _carry_out(self, task: NodeTask, read: Read) -> None:
         if not task.requests:
@@ -222,38 +226,38 @@ def _said(message: str) -> str:
 
 
 def _detected(before: HostOutcome, answer: Mapping[str, Any]) -> HostOutcome:
-    told = parse_detected(answer)
-    if isinstance(told, Machine):
-        return replace(before, state="detected", machine=told)
-    return _failed(before, "failed", told)
+    machine = parse_detected(answer)
+    if isinstance(machine, Machine):
+        return replace(before, state="detected", machine=machine)
+    return _failed(before, "failed", machine)
 
 
-def _planned(one: HostOutcome, plan: FleetPlan, number: int) -> HostOutcome:
-    if one.machine is None:
-        return one
+def _planned(outcome: HostOutcome, plan: FleetPlan, number: int) -> HostOutcome:
+    if outcome.machine is None:
+        return outcome
     group = plan.group_of(number)
     if group is not None:
-        return replace(one, state="planned", group=group)
+        return replace(outcome, state="planned", group=group)
     problem = one_line(plan.machines[number].problem or "")
-    return replace(one, state="not-served", code="not-served", problem=problem)
+    return replace(outcome, state="not-served", code="not-served", problem=problem)
 
 
 def _created(before: HostOutcome, answer: Mapping[str, Any]) -> HostOutcome:
-    told = parse_created(answer)
-    if isinstance(told, NodeFailure):
-        return _failed(before, "not-made", told)
-    if told.state not in _CREATED:
-        raise ValueError(tr("`{state}` is not a known state of an environment", state=told.state))
-    state = _CREATED[told.state]
-    return replace(before, state=state, changed=told.changed, environment=told.environment)
+    result = parse_created(answer)
+    if isinstance(result, NodeFailure):
+        return _failed(before, "not-made", result)
+    if result.state not in _CREATED:
+        raise ValueError(tr("`{state}` is not a known state of an environment", state=result.state))
+    state = _CREATED[result.state]
+    return replace(before, state=state, changed=result.changed, environment=result.environment)
 
 
-def _judged(before: HostOutcome, told: NodeVerified) -> HostOutcome:
-    verify = {"ok": told.ok, "lines": list(told.lines), **told.data}
-    after = replace(before, environment=told.environment, verify=verify)
-    if told.ok:
+def _judged(before: HostOutcome, result: NodeVerified) -> HostOutcome:
+    verify = {"ok": result.ok, "lines": list(result.lines), **result.data}
+    after = replace(before, environment=result.environment, verify=verify)
+    if result.ok:
         return after if before.state in _PROVABLE else replace(after, state="verified")
-    error = _explained(describe_failure(told.verdict, told.environment, told.data))
+    error = _explained(describe_failure(result.verdict, result.environment, result.data))
     failed = _with_error(replace(after, state="not-verified"), error)
     return replace(failed, problem=failed.because[0], because=failed.because[1:])
 

@@ -115,4 +115,4 @@ class FleetRun:
     @property
     def changed(self) -> int:
         """On how many hosts something was changed."""
-        return sum(one.changed for one in self.hosts)
+        return sum(outcome.changed for outcome in self.hosts)

@@ -19,12 +19,12 @@ _LONGEST_NAME = 60
 def read_machines(options: PlanOptions, knowledge: Knowledge) -> tuple[FleetMachine, ...]:
     """Read the machines; of a folder a file may be broken, what is named on the command line may not."""
     files = machine_files(options)
-    found = tuple(
+    machines = tuple(
         _read(file, name, options, knowledge) for file, name in zip(files, _names(files), strict=True)
     )
-    if all(one.machine is None for one in found):
-        raise _none_readable(options, found)
-    return found
+    if all(machine.machine is None for machine in machines):
+        raise _none_readable(options, machines)
+    return machines
 
 
 def _read(file: Path, name: str, options: PlanOptions, knowledge: Knowledge) -> FleetMachine:
@@ -37,11 +37,11 @@ def _read(file: Path, name: str, options: PlanOptions, knowledge: Knowledge) -> 
     return FleetMachine(name, str(file), describe(base, options, knowledge))
 
 
-def _none_readable(options: PlanOptions, found: tuple[FleetMachine, ...]) -> UsageError:
+def _none_readable(options: PlanOptions, machines: tuple[FleetMachine, ...]) -> UsageError:
     return UsageError(
         tr("`{path}` contains no saved machine", path=options.machine_folder),
         code="no-machines",
-        because=tuple(Because(one.problem or "", one.file) for one in found[:3]),
+        because=tuple(Because(machine.problem or "", machine.file) for machine in machines[:3]),
         fixes=(Fix(tr("save one on each machine"), "gpuenv detect --json > NAME.json"),),
     )
 
@@ -63,7 +63,9 @@ def shown_names(hosts: tuple[str, ...]) -> tuple[str, ...]:
 
 def _unlike(names: list[str]) -> tuple[str, ...]:
     again = Counter(names)
-    return tuple(name if again[name] == 1 else f"{name} ({place})" for place, name in enumerate(names, 1))
+    return tuple(
+        name if again[name] == 1 else f"{name} ({position})" for position, name in enumerate(names, 1)
+    )
 
 
 def _printable(text: str) -> str:

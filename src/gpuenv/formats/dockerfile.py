@@ -76,7 +76,7 @@ def _head(recipe: ImageRecipe) -> list[str]:
 
 def _title(recipe: ImageRecipe) -> str:
     plan = recipe.locked.plan
-    stack = [f"{one.name} {one.version}" for one in plan.packages[: len(plan.pins)]]
+    stack = [f"{package.name} {package.version}" for package in plan.packages[: len(plan.pins)]]
     cuda = [f"CUDA {recipe.cuda}"] if recipe.cuda else []
     return " · ".join([*stack, *cuda, f"Python {plan.python}"])
 
@@ -164,31 +164,31 @@ def _tag_alone(base: BaseImage) -> list[str]:
 def _places(recipe: ImageRecipe) -> list[str]:
     """Say where pip looks, as arguments of this stage: pip reads them as variables, the image keeps none."""
     sources = recipe.locked.plan.sources
-    told = {
+    facts = {
         "PIP_INDEX_URL": (sources.index_url,) if sources.index_url and not sources.no_index else (),
         "PIP_EXTRA_INDEX_URL": () if sources.no_index else sources.extra_index_urls,
-        "PIP_FIND_LINKS": tuple(place for place in sources.find_links if _is_remote(place)),
+        "PIP_FIND_LINKS": tuple(find_link for find_link in sources.find_links if _is_remote(find_link)),
         "PIP_NO_INDEX": ("1",) if sources.no_index else (),
     }
-    lines = [f"ARG {name}={quoted(_joined(places))}" for name, places in told.items() if places]
-    if not any(told.values()):
+    lines = [f"ARG {name}={quoted(_joined(places))}" for name, places in facts.items() if places]
+    if not any(facts.values()):
         return []
     return [*comment(tr("where pip looks; visible in this stage only")), *lines]
 
 
 def _joined(places: Iterable[str]) -> str:
     """Join addresses as pip splits them; a password is left to netrc."""
-    shared = [without_userinfo(place) for place in places]
-    for place in shared:
-        if not place.isprintable() or " " in place:
+    shared = [without_userinfo(where) for where in places]
+    for location in shared:
+        if not location.isprintable() or " " in location:
             raise UsageError(
-                tr("{value} can't be written into a Dockerfile", value=repr(place)), code="unprintable"
+                tr("{value} can't be written into a Dockerfile", value=repr(location)), code="unprintable"
             )
     return " ".join(shared)
 
 
-def _is_remote(place: str) -> bool:
-    return place.lower().startswith(("http://", "https://"))
+def _is_remote(location: str) -> bool:
+    return location.lower().startswith(("http://", "https://"))
 
 
 def _packages(names: tuple[str, ...]) -> list[str]:
@@ -208,10 +208,10 @@ def _python_check(base: BaseImage, python: str) -> list[str]:
     """Of an image of the user's own it is not known which Python it has."""
     if base.python:
         return []
-    told = tr("Python {python} was planned, this image has", python=python).replace("'", "")
+    message = tr("Python {python} was planned, this image has", python=python).replace("'", "")
     code = (
         f'import sys; found = "%d.%d" % sys.version_info[:2]; '
-        f'sys.exit(found != {json.dumps(python)} and {json.dumps(told)} + " " + found)'
+        f'sys.exit(found != {json.dumps(python)} and {json.dumps(message)} + " " + found)'
     )
     return [f"RUN python3 -c {shlex.quote(code)}"]
 
@@ -249,7 +249,7 @@ def _installing(recipe: ImageRecipe) -> list[str]:
     cache = "RUN --mount=type=cache,target=/root/.cache/pip \\"
     sources = recipe.locked.plan.sources
     places = (sources.index_url or "", *sources.extra_index_urls, *sources.find_links)
-    if all(without_userinfo(place) == place for place in places):
+    if all(without_userinfo(location) == location for location in places):
         return [cache]
     how = "docker build --secret id=netrc,src=$HOME/.netrc"
     netrc = "    --mount=type=secret,id=netrc,target=/root/.netrc \\"
@@ -259,7 +259,7 @@ def _installing(recipe: ImageRecipe) -> list[str]:
 def _labels(recipe: ImageRecipe) -> dict[str, str]:
     plan = recipe.locked.plan
     torch = plan.packages[0]
-    told = {
+    facts = {
         "org.opencontainers.image.title": _title(recipe),
         "org.opencontainers.image.base.name": recipe.run.reference,
         "org.opencontainers.image.base.digest": recipe.run.digest or "",
@@ -272,7 +272,7 @@ def _labels(recipe: ImageRecipe) -> dict[str, str]:
         "gpuenv.driver": recipe.driver or "",
         "gpuenv.architectures": " ".join(recipe.architectures),
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in facts.items() if value}
 
 
 def _variables(recipe: ImageRecipe) -> dict[str, str]:
@@ -282,15 +282,15 @@ def _variables(recipe: ImageRecipe) -> dict[str, str]:
     images ask for `cuda>=`, which keeps out drivers that run newer CUDA by minor-version compatibility.
     https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
     """
-    told = {"VIRTUAL_ENV": _ENVIRONMENT, "PYTHONUNBUFFERED": "1"}
+    facts = {"VIRTUAL_ENV": _ENVIRONMENT, "PYTHONUNBUFFERED": "1"}
     if recipe.cuda:
-        told["NVIDIA_VISIBLE_DEVICES"] = "all"
-        told["NVIDIA_DRIVER_CAPABILITIES"] = "compute,utility"
+        facts["NVIDIA_VISIBLE_DEVICES"] = "all"
+        facts["NVIDIA_DRIVER_CAPABILITIES"] = "compute,utility"
     if recipe.driver:
-        told["NVIDIA_REQUIRE_CUDA"] = f"driver>={recipe.driver}"
+        facts["NVIDIA_REQUIRE_CUDA"] = f"driver>={recipe.driver}"
     if recipe.run.has_toolkit:
-        told["LD_LIBRARY_PATH"] = _LIBRARIES
-    return told
+        facts["LD_LIBRARY_PATH"] = _LIBRARIES
+    return facts
 
 
 def _expected(recipe: ImageRecipe) -> list[str]:

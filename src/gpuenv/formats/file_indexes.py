@@ -50,12 +50,16 @@ def place_of(file: LockedFile, sources: Sources) -> FileOrigin | None:
 
 def places_of(locked: Locked) -> dict[str, FileOrigin]:
     """Return by name where those files lie that the installer's own indexes do not list."""
-    found = ((file.name, place_of(file, locked.sources)) for file in locked.files)
-    asked = addressed(locked)
-    return {name: place for name, place in found if place is not None and name not in asked}
+    results = ((file.name, place_of(file, locked.sources)) for file in locked.files)
+    requested = addressed(locked)
+    return {name: origin for name, origin in results if origin is not None and name not in requested}
 
 
 def addressed(locked: Locked) -> dict[str, str]:
     """Return by name the addresses of what was asked for by its address: `timm @ https://...`."""
     wanted = [Requirement(text) for text in locked.plan.requirements]
-    return {canonicalize_name(one.name): without_userinfo(one.url) for one in wanted if one.url}
+    return {
+        canonicalize_name(requirement.name): without_userinfo(requirement.url)
+        for requirement in wanted
+        if requirement.url
+    }

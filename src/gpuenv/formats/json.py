@@ -60,7 +60,7 @@ def _sources(sources: Sources) -> dict[str, Any]:
     return {
         "index_url": without_userinfo(sources.index_url) if sources.index_url else None,
         "extra_index_urls": [without_userinfo(url) for url in sources.extra_index_urls],
-        "find_links": [without_userinfo(place) for place in sources.find_links],
+        "find_links": [without_userinfo(find_link) for find_link in sources.find_links],
         "no_index": sources.no_index,
     }
 

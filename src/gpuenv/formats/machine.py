@@ -84,8 +84,8 @@ def _toolkit(machine: Machine) -> list[str]:
     line = tr("CUDA toolkit {cuda} ({nvcc})", cuda=machine.toolkit.cuda or "?", nvcc=machine.toolkit.nvcc)
     if machine.driver is None or machine.driver.cuda is None:
         return [line]
-    told = tr(
+    message = tr(
         "  the driver supports up to CUDA {cuda}; the toolkit is only used to build extensions",
         cuda=machine.driver.cuda,
     )
-    return [line, told]
+    return [line, message]

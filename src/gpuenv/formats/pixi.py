@@ -92,9 +92,9 @@ def _render(
 
 
 def _variables(plan: Plan) -> dict[str, str]:
-    told = {str(name): str(value) for name, value in variables_of(plan).items()}
+    facts = {str(name): str(value) for name, value in variables_of(plan).items()}
     return {
-        name: value for name, value in told.items() if _VARIABLE.fullmatch(name) and _PLAIN.fullmatch(value)
+        name: value for name, value in facts.items() if _VARIABLE.fullmatch(name) and _PLAIN.fullmatch(value)
     }
 
 
@@ -140,27 +140,27 @@ def _chosen(locked: Locked) -> tuple[LockedFile, ...]:
     brought = names_of(plan.conda.specs) - _CONDAS_OWN if plan.conda else set()
     if not brought:
         return locked.files
-    asked = {
+    names = {
         canonicalize_name(Requirement(text).name)
         for text in (*plan.pins, *plan.requirements, *plan.constraints)
     }
-    return tuple(file for file in locked.files if file.name in asked - brought)
+    return tuple(file for file in locked.files if file.name in names - brought)
 
 
-def _wheel(file: LockedFile, place: FileOrigin | None, urls: dict[str, str]) -> str | dict[str, str]:
+def _wheel(file: LockedFile, origin: FileOrigin | None, urls: dict[str, str]) -> str | dict[str, str]:
     if file.name in urls:
         return {"url": urls[file.name]}
-    if place is not None and place.kind == "file":
-        return {"url": place.url}
+    if origin is not None and origin.kind == "file":
+        return {"url": origin.url}
     version = f"=={file.version}"
-    if place is not None and place.kind == "index":
-        return {"version": version, "index": place.url}
+    if origin is not None and origin.kind == "index":
+        return {"version": version, "index": origin.url}
     return version
 
 
 def _options(sources: Sources, places: dict[str, FileOrigin]) -> dict[str, Any]:
     """Return the user's own indexes; of several the first that has a package serves it."""
-    folders = dict.fromkeys(place.url for place in places.values() if place.kind == "folder")
+    folders = dict.fromkeys(origin.url for origin in places.values() if origin.kind == "folder")
     extra = tuple(without_userinfo(url) for url in sources.extra_index_urls)
     options = {
         "index-url": without_userinfo(sources.index_url) if sources.index_url else None,
@@ -173,15 +173,15 @@ def _options(sources: Sources, places: dict[str, FileOrigin]) -> dict[str, Any]:
 def _asked(plan: Plan) -> dict[str, Any]:
     """Return what is asked of PyPI beside conda's torch, which pixi knows for PyPI's torch as well."""
     there = marker_environment(platform_of(plan.machines[0]), f"{plan.python.rstrip('t')}.0")
-    asked: dict[str, Any] = {}
+    requested: dict[str, Any] = {}
     for text in wheels_beside(plan):
-        one = Requirement(text)
-        conda_has_it = text in plan.pins and not one.extras
-        if conda_has_it or (one.marker and not one.marker.evaluate(there)):
+        requirement = Requirement(text)
+        conda_has_it = text in plan.pins and not requirement.extras
+        if conda_has_it or (requirement.marker and not requirement.marker.evaluate(there)):
             continue
-        name = canonicalize_name(one.name)
-        asked[name] = _joined(asked.get(name, {}), one)
-    return {name: _short(fields) for name, fields in asked.items()}
+        name = canonicalize_name(requirement.name)
+        requested[name] = _joined(requested.get(name, {}), requirement)
+    return {name: _short(fields) for name, fields in requested.items()}
 
 
 def _joined(fields: dict[str, Any], wanted: Requirement) -> dict[str, Any]:

@@ -40,13 +40,13 @@ def _parsed(text: str) -> MatchSpec:
         raise _unwritable(text) from error
 
 
-def _both(one: MatchSpec, other: MatchSpec) -> MatchSpec:
+def _both(spec: MatchSpec, other: MatchSpec) -> MatchSpec:
     """Return what asks for both: `>=1.9` and `<2` is `>=1.9,<2`."""
-    builds, channels = _told(one.build, other.build), _told(one.channel, other.channel)
-    versions = _told(_version(one), _version(other))
+    builds, channels = _told(spec.build, other.build), _told(spec.channel, other.channel)
+    versions = _told(_version(spec), _version(other))
     if len(builds) > 1 or len(channels) > 1 or (len(versions) > 1 and "|" in "".join(versions)):
-        raise _unwritable(one.name)
-    return MatchSpec(one.name, ",".join(versions), "".join(builds), next(iter(channels), None))
+        raise _unwritable(spec.name)
+    return MatchSpec(spec.name, ",".join(versions), "".join(builds), next(iter(channels), None))
 
 
 def _told(*fields: str | None) -> tuple[str, ...]:
@@ -56,8 +56,8 @@ def _told(*fields: str | None) -> tuple[str, ...]:
 def _written(spec: MatchSpec, home: str | None) -> str | dict[str, str]:
     channel = spec.channel or home
     fields = {"version": _version(spec), "build": spec.build if spec.build != "*" else "", "channel": channel}
-    told = {name: value for name, value in fields.items() if value}
-    return told if len(told) > 1 else fields["version"] or ""
+    facts = {name: value for name, value in fields.items() if value}
+    return facts if len(facts) > 1 else fields["version"] or ""
 
 
 def _version(spec: MatchSpec) -> str:
@@ -73,7 +73,7 @@ def _unwritable(text: str) -> UsageError:
 
 def channels_of(plan: Plan) -> tuple[str, ...]:
     """Return the channels by name, in order of priority."""
-    return tuple(without_userinfo(one.name) for one in plan.conda.channels) if plan.conda else ()
+    return tuple(without_userinfo(channel.name) for channel in plan.conda.channels) if plan.conda else ()
 
 
 def names_of(specs: Iterable[str]) -> set[str]:

@@ -40,10 +40,10 @@ def render_pylock(locked: Locked) -> str:
         tool={OWN: own_table(locked)},
     )
     lock.validate()
-    told = dict(lock.to_dict())
-    packages, tools = told.pop("packages"), told.pop("tool")
+    facts = dict(lock.to_dict())
+    packages, tools = facts.pop("packages"), facts.pop("tool")
     parts = {
-        **{name: tuple(value) if isinstance(value, list) else value for name, value in told.items()},
+        **{name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()},
         "packages": toml.tables(_row(package) for package in packages),
         "tool": toml.table({OWN: toml.table(tools[OWN])}, headless=True),
     }
@@ -77,17 +77,17 @@ def _package(file: LockedFile) -> Package:
         archive = PackageArchive(url=file.url, size=file.size, hashes={"sha256": file.sha256})
         return Package(name=name, version=version, archive=archive)
     kind: type[PackageWheel | PackageSdist] = PackageWheel if file.is_wheel else PackageSdist
-    told = unquote(urlsplit(file.url).path.rpartition("/")[2])
-    one = kind(
-        name=file.filename if told != file.filename else None,
+    message = unquote(urlsplit(file.url).path.rpartition("/")[2])
+    wheel = kind(
+        name=file.filename if message != file.filename else None,
         url=file.url,
         size=file.size,
         hashes={"sha256": file.sha256},
     )
     index = file.index if file.index.startswith(("http://", "https://")) else None
-    if isinstance(one, PackageWheel):
-        return Package(name=name, version=version, index=index, wheels=[one])
-    return Package(name=name, version=version, index=index, sdist=one)
+    if isinstance(wheel, PackageWheel):
+        return Package(name=name, version=version, index=index, wheels=[wheel])
+    return Package(name=name, version=version, index=index, sdist=wheel)
 
 
 def _row(package: dict[str, Any]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def render_pyproject(locked: Locked) -> str:
         "environments": (platform_marker(platform_of(locked.plan.machines[0])),),
         "constraint-dependencies": tuple(_exactly(file) for file in locked.files if file.name not in held),
         "sources": toml.table(
-            {name: {"index": names[place]} for name, place in places.items() if place in names}
+            {name: {"index": names[origin]} for name, origin in places.items() if origin in names}
         ),
         "index": toml.tables((*_own_indexes(locked.sources), *_explicit(names))),
     }
@@ -69,18 +69,18 @@ def _dependencies(locked: Locked, places: dict[str, FileOrigin]) -> tuple[str, .
     own = [name for name in places if name not in pins]
     stack = (_placed(text, files.get(name), places.get(name)) for name, text in pins.items())
     others = (_placed(_exactly(files[name]), files[name], places[name]) for name in own)
-    asked = map(without_userinfo, plan.requirements)
-    return tuple(dict.fromkeys((*stack, *asked, *plan.constraints, *others)))
+    requested = map(without_userinfo, plan.requirements)
+    return tuple(dict.fromkeys((*stack, *requested, *plan.constraints, *others)))
 
 
-def _placed(pin: str, file: LockedFile | None, place: FileOrigin | None) -> str:
+def _placed(pin: str, file: LockedFile | None, origin: FileOrigin | None) -> str:
     """Return a pin, or the file by its address, and its hash if it is known, where no index lists it."""
-    if file is None or place is None or place.kind != "file":
+    if file is None or origin is None or origin.kind != "file":
         return pin
     wanted = Requirement(pin)
     extras = f"[{','.join(sorted(wanted.extras))}]" if wanted.extras else ""
     digest = f"#sha256={file.sha256}" if file.sha256 else ""
-    return f"{wanted.name}{extras} @ {place.url}{digest}"
+    return f"{wanted.name}{extras} @ {origin.url}{digest}"
 
 
 def _pinned(plan: Plan) -> dict[str, str]:
@@ -107,22 +107,22 @@ def _own_indexes(sources: Sources) -> list[dict[str, Any]]:
 def _index_names(places: dict[str, FileOrigin]) -> dict[FileOrigin, str]:
     """Return a name for each place that can have one."""
     names: dict[FileOrigin, str] = {}
-    for place in places.values():
-        if place not in names and place.kind != "file":
-            taken = place.word in names.values()
-            names[place] = f"{place.word}-{len(names) + 1}" if taken else place.word
+    for origin in places.values():
+        if origin not in names and origin.kind != "file":
+            taken = origin.word in names.values()
+            names[origin] = f"{origin.word}-{len(names) + 1}" if taken else origin.word
     return names
 
 
 def _explicit(names: dict[FileOrigin, str]) -> list[dict[str, Any]]:
     """Nothing but what is sent to them is taken from these."""
     return [
-        {"name": name, "url": place.url, **_flat(place), "explicit": True} for place, name in names.items()
+        {"name": name, "url": origin.url, **_flat(origin), "explicit": True} for origin, name in names.items()
     ]
 
 
-def _flat(place: FileOrigin) -> dict[str, str]:
-    return {"format": "flat"} if place.kind == "folder" else {}
+def _flat(origin: FileOrigin) -> dict[str, str]:
+    return {"format": "flat"} if origin.kind == "folder" else {}
 
 
 def _filled(values: dict[str, Any]) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def source_lines(sources: Sources) -> list[str]:
     if sources.index_url and not sources.no_index:
         options.append(_option("--index-url", sources.index_url))
     options += [_option("--extra-index-url", url) for url in sources.extra_index_urls if not sources.no_index]
-    return options + [_option("--find-links", place) for place in sources.find_links]
+    return options + [_option("--find-links", find_link) for find_link in sources.find_links]
 
 
 def _option(name: str, value: str) -> str:

@@ -33,18 +33,18 @@ def _details(plan: Plan, *, verbose: bool) -> tuple[str, ...]:
     lines += [f"  {item.text}" for item in plan.advice]
     if verbose:
         lines += [
-            tr("  because {text} [{source}]", text=one.text, source=said_source(one.source))
-            for one in plan.why
+            tr("  because {text} [{source}]", text=reason.text, source=said_source(reason.source))
+            for reason in plan.why
         ]
         lines += [
             tr(
                 "  not {build}: {rule}: {text} [{source}]",
-                build=f"{one.name} {one.version} ({one.variant})",
-                rule=one.rule,
-                text=one.detail,
-                source=said_source(one.source),
+                build=f"{rejection.name} {rejection.version} ({rejection.variant})",
+                rule=rejection.rule,
+                text=rejection.detail,
+                source=said_source(rejection.source),
             )
-            for one in plan.rejected
+            for rejection in plan.rejected
         ]
     return tuple(lines)
 

@@ -62,7 +62,7 @@ def _item(value: Any) -> Item:
         return inline
     if isinstance(value, tuple):
         array = tomlkit.array()
-        array.extend(_item(one) for one in value)
+        array.extend(_item(item) for item in value)
         return array.multiline(multiline=True)
     plain: Item = tomlkit.item(value)
     return plain

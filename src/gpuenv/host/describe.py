@@ -99,9 +99,9 @@ def _with_glibc(machine: Machine, glibc: str) -> Machine:
 
 def _with_gpus(machine: Machine, gpus: tuple[str, ...], knowledge: Knowledge) -> Machine:
     """Put the described GPUs in place of the machine's; its driver stays only where no other is assumed."""
-    found = [_read_gpu(index, text, knowledge) for index, text in enumerate(gpus)]
+    results = [_read_gpu(index, text, knowledge) for index, text in enumerate(gpus)]
     facts = [("gpus", "option --gpu")]
-    for gpu, source in found:
+    for gpu, source in results:
         facts.append((f"gpus.{gpu.index}.compute_capability", source))
         if gpu.name:
             facts.append((f"gpus.{gpu.index}.name", "option --gpu"))
@@ -109,7 +109,7 @@ def _with_gpus(machine: Machine, gpus: tuple[str, ...], knowledge: Knowledge) ->
     return replace(
         machine,
         driver=None,
-        gpus=tuple(gpu for gpu, _ in found),
+        gpus=tuple(gpu for gpu, _ in results),
         facts=(*_without(machine.facts, _OF_THE_GPU), *facts),
         problems=_harmless(machine),
     )

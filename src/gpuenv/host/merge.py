@@ -45,29 +45,29 @@ def join(
     driver, driver_facts = _join_driver(hardware, knowledge, driver_os)
     readings = hardware.main.gpus if hardware.main else ()
     joined = [_join_gpu(reading, hardware, knowledge) for reading in readings if _is_usable(reading)]
-    gpus = _with_visibility(tuple(one.gpu for one in joined), visible)
+    gpus = _with_visibility(tuple(gpu.gpu for gpu in joined), visible)
     source = hardware.main.source if hardware.main else hardware.searched
-    facts = (*driver_facts, ("gpus", source), *(fact for one in joined for fact in one.facts))
+    facts = (*driver_facts, ("gpus", source), *(fact for gpu in joined for fact in gpu.facts))
     if visible is not None and gpus:
         facts += tuple((f"gpus.{gpu.index}.visible", VARIABLE) for gpu in gpus)
-    found = _problems(hardware, knowledge, joined, gpus, visible)
+    result = _problems(hardware, knowledge, joined, gpus, visible)
     if gpus and driver is None:
-        found += (problems.driver_unknown(),)
-    if found:
+        result += (problems.driver_unknown(),)
+    if result:
         facts += (("problems", hardware.searched),)
-    return Joined(driver, gpus, facts, found)
+    return Joined(driver, gpus, facts, result)
 
 
 def _join_driver(
     hardware: Hardware, knowledge: KnowledgeSource, driver_os: DriverOs
 ) -> tuple[Driver | None, Facts]:
     """Take the first source that tells the driver; its CUDA from any, else from the driver's branch."""
-    told = [reading for reading in (hardware.main, hardware.nvml, hardware.proc) if reading]
-    first = next((reading for reading in told if reading.driver), None)
+    readings = [reading for reading in (hardware.main, hardware.nvml, hardware.proc) if reading]
+    first = next((reading for reading in readings if reading.driver), None)
     if first is None or first.driver is None:
         return None, ()
     facts: Facts = (("driver.version", first.source),)
-    shown = next((reading for reading in told if reading.cuda), None)
+    shown = next((reading for reading in readings if reading.cuda), None)
     if shown:
         return Driver(first.driver, shown.cuda), (*facts, ("driver.cuda", shown.source))
     cuda = knowledge().driver_cuda(first.driver, driver_os)
@@ -103,8 +103,8 @@ def _join_gpu(reading: GpuReading, hardware: Hardware, knowledge: KnowledgeSourc
         "name": source, "compute_capability": capability_source, "memory_mib": source,
         "uuid": source, "pci_id": pci_source, "mig": source,
     }  # fmt: skip
-    told = {field: origin for field, origin in sources.items() if getattr(gpu, field) is not None}
-    return _One(gpu, tuple((f"gpus.{index}.{field}", origin) for field, origin in told.items()), ambiguous)
+    facts = {field: origin for field, origin in sources.items() if getattr(gpu, field) is not None}
+    return _One(gpu, tuple((f"gpus.{index}.{field}", origin) for field, origin in facts.items()), ambiguous)
 
 
 def _pci_id(reading: GpuReading, hardware: Hardware, source: str) -> tuple[str | None, str]:
@@ -151,21 +151,21 @@ def _problems(
     gpus: tuple[Gpu, ...],
     visible: str | None,
 ) -> tuple[Problem, ...]:
-    found = [*hardware.problems]
+    result = [*hardware.problems]
     if hardware.is_without_driver:
-        found.append(_no_driver(hardware, knowledge))
+        result.append(_no_driver(hardware, knowledge))
     for reading in hardware.main.gpus if hardware.main else ():
         if "gpu-lost" in reading.states:
-            found.append(problems.lost(reading))
+            result.append(problems.lost(reading))
         elif "gpu-error" in reading.states:
-            found.append(problems.answers_with_errors(reading))
-    for one in joined:
-        virtual = bool(_VGPU.fullmatch(one.gpu.name or ""))
-        found.extend(problems.about_gpu(one.gpu, virtual=virtual, ambiguous=one.ambiguous))
+            result.append(problems.answers_with_errors(reading))
+    for entry in joined:
+        virtual = bool(_VGPU.fullmatch(entry.gpu.name or ""))
+        result.extend(problems.about_gpu(entry.gpu, virtual=virtual, ambiguous=entry.ambiguous))
     hidden = [gpu for gpu in gpus if not gpu.visible]
     if hidden:
-        found.append(problems.hidden(hidden, visible or ""))
-    return tuple(dict.fromkeys(found))
+        result.append(problems.hidden(hidden, visible or ""))
+    return tuple(dict.fromkeys(result))
 
 
 def _no_driver(hardware: Hardware, knowledge: KnowledgeSource) -> Problem:

@@ -69,19 +69,19 @@ def nvidia_smi_missing(system: System) -> Problem:
         repair = tr(
             "install a current NVIDIA driver in Windows, then run `wsl --update` and `wsl --shutdown`"
         )
-        place = tr("WSL2")
+        location = tr("WSL2")
     elif system.container:
         repair = tr(
             "start it with `--gpus all` (docker, podman; the host needs the NVIDIA container toolkit) "
             "or `--nv` (apptainer)"
         )
-        place = tr("this container")
+        location = tr("this container")
     else:
         repair = tr("reinstall the driver together with its programs (`nvidia-utils`)")
-        place = tr("this machine")
+        location = tr("this machine")
     message = tr(
         "{place} has traces of an NVIDIA driver, but no `nvidia-smi`: {repair}",
-        place=place,
+        place=location,
         repair=repair,
     )
     return Problem("nvidia-smi-missing", message)

@@ -23,7 +23,7 @@ _VERSION = re.compile(r"\d{1,2}\.\d{1,3}\.\d{1,3}")
 _MOST_FILES = 20_000
 
 
-def parse_told(told: object, knowledge: KnowledgeSource) -> Machine:
+def parse_told(answer: object, knowledge: KnowledgeSource) -> Machine:
     """Parse what a machine told; raise ValueError that names the field.
 
     {"platform": "linux", "architecture": "x86_64", "libc": "glibc 2.31", "musl": null, "environ": {},
@@ -37,7 +37,7 @@ def parse_told(told: object, knowledge: KnowledgeSource) -> Machine:
     Its Pythons are those that can make an environment, as nothing is brought to it; of the others `problems`
     tells. NVML is not asked there.
     """
-    fields = Fields(told)
+    fields = Fields(answer)
     environ = {name: text for name, text in fields.texts("environ").items() if text is not None}
     tree = _tree(fields)
     system = describe_system(_calls(fields), environ, tree)
@@ -135,11 +135,11 @@ class _ToldSmi:
 
 
 def _smi_answer(fields: Fields) -> SmiAnswer:
-    told = fields.child("nvidia_smi")
-    if told is None:
+    reported = fields.child("nvidia_smi")
+    if reported is None:
         return Missing()
-    calls = {call.words("arguments"): completed_of(call) for call in told.children("calls")}
-    return converse(_ToldSmi(calls), told.seconds("limit_s"))
+    calls = {call.words("arguments"): completed_of(call) for call in reported.children("calls")}
+    return converse(_ToldSmi(calls), reported.seconds("limit_s"))
 
 
 # software
@@ -147,12 +147,14 @@ def _smi_answer(fields: Fields) -> SmiAnswer:
 
 def _software(fields: Fields) -> Software:
     tools = {name: path for name, path in fields.texts("tools").items() if path}
-    asked = tuple(_Python.of(one) for one in fields.children("pythons"))
-    pythons = tuple(one.found for one in asked if one.found and one.is_able(uv="uv" in tools))
+    requested = tuple(_Python.of(item) for item in fields.children("pythons"))
+    pythons = tuple(python.found for python in requested if python.found and python.is_able(uv="uv" in tools))
     pip = (FoundManager("pip", pythons[0].path),) if pythons else ()
     managers = (*(FoundManager(name, path) for name, path in tools.items()), *pip)
     toolkit, source, problems = _toolkit(fields.child("toolkit"))
-    unfit = tuple(one.problem for one in asked if not (one.found and one.is_able(uv="uv" in tools)))
+    unfit = tuple(
+        python.problem for python in requested if not (python.found and python.is_able(uv="uv" in tools))
+    )
     return (toolkit, source, (*problems, *filter(None, unfit))), managers, pythons
 
 
@@ -175,9 +177,9 @@ class _Python:
             and not fields.flag("virtual", default=False)
         )
         free_threaded = fields.flag("free_threaded", default=False)
-        found = FoundPython(version, path, free_threaded=free_threaded) if version and is_one else None
+        python = FoundPython(version, path, free_threaded=free_threaded) if version and is_one else None
         brings_pip = fields.flag("venv", default=False) and fields.flag("ensurepip", default=False)
-        return cls(path, found, version is not None, brings_pip)
+        return cls(path, python, version is not None, brings_pip)
 
     def is_able(self, *, uv: bool) -> bool:
         """Whether it can make an environment; uv brings what pip would need."""
@@ -190,11 +192,11 @@ class _Python:
             return Problem("python-unreadable", message)
         return self._without_venv(self.found) if self.found else None
 
-    def _without_venv(self, found: FoundPython) -> Problem:
-        short = ".".join(found.version.split(".")[:2])
+    def _without_venv(self, python: FoundPython) -> Problem:
+        short = ".".join(python.version.split(".")[:2])
         message = tr(
             "Python {version} at `{path}` can make no environments: install `python{short}-venv`, or uv",
-            version=found.version,
+            version=python.version,
             path=self.path,
             short=short,
         )

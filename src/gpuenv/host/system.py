@@ -85,10 +85,10 @@ def _architecture(environ: Mapping[str, str]) -> tuple[str, str]:
 
 def parse_glibc(text: str) -> str:
     """Parse confstr's `glibc 2.31` to `2.31`; raise ValueError for anything else."""
-    found = _GLIBC.fullmatch(text.strip())
-    if not found:
+    match = _GLIBC.fullmatch(text.strip())
+    if not match:
         raise ValueError(tr("`{text}` is not a valid glibc version (example: `glibc 2.31`)", text=text))
-    return found[1]
+    return match[1]
 
 
 def parse_musl(text: str) -> str:
@@ -98,10 +98,10 @@ def parse_musl(text: str) -> str:
         musl libc (x86_64)
         Version 1.2.4
     """
-    found = _MUSL.search(text)
-    if "musl" not in text or not found:
+    match = _MUSL.search(text)
+    if "musl" not in text or not match:
         raise ValueError(tr("it is not the output of musl's loader"))
-    return found[1]
+    return match[1]
 
 
 def _confstr() -> str | None:
@@ -132,10 +132,10 @@ def _libc(calls: Calls) -> tuple[str | None, str | None, str]:
 
 
 def _wsl(root: FileTree) -> tuple[bool, str]:
-    for place in ("proc/sys/kernel/osrelease", "proc/version"):
-        text = read_text(root / place)
+    for location in ("proc/sys/kernel/osrelease", "proc/version"):
+        text = read_text(root / location)
         if text is not None:
-            return "microsoft" in text.lower(), f"/{place}"
+            return "microsoft" in text.lower(), f"/{location}"
     return False, ""
 
 

@@ -82,18 +82,18 @@ class _Freshness(BaseHeuristic):
         headers = response.headers
         headers["Date"] = formatdate(time.time(), usegmt=True)  # clocks of servers are wrong, or missing
         expires = headers.pop("Expires", None)  # CacheControl raises on garbled ones
-        told = headers.get("Cache-Control", "").lower()
-        if "no-store" in told and ("ETag" in headers or "Last-Modified" in headers):
+        message = headers.get("Cache-Control", "").lower()
+        if "no-store" in message and ("ETag" in headers or "Last-Modified" in headers):
             # the PyTorch index says so of all its pages; kept for revalidation only, they cost a 304, and are
             # there for `--offline`
-            told = headers["Cache-Control"] = "no-cache"
-        if response.status == requests.codes.not_modified or "ETag" in headers or "no-store" in told:
+            message = headers["Cache-Control"] = "no-cache"
+        if response.status == requests.codes.not_modified or "ETag" in headers or "no-store" in message:
             return response
         if "Last-Modified" in headers:
-            if "max-age" not in told:
+            if "max-age" not in message:
                 headers["Cache-Control"] = "max-age=1"  # only what has an age is kept: one that is over
                 headers["Date"] = formatdate(time.time() - 2, usegmt=True)
-        elif not told and expires is None:
+        elif not message and expires is None:
             kept_s = _KEEP_MISSING_S if response.status in MISSING else _KEEP_UNDATED_S
             headers["Cache-Control"] = f"max-age={kept_s}"
         return response

@@ -149,10 +149,10 @@ def _pass_over_endless_logins() -> None:
         return
     for name in (".netrc", "_netrc"):
         try:
-            told = Path("~", name).expanduser().stat()
+            status = Path("~", name).expanduser().stat()
         except (OSError, RuntimeError):
             continue
-        if not stat.S_ISREG(told.st_mode) or told.st_size > _LARGEST_NETRC:
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST_NETRC:
             os.environ["NETRC"] = os.devnull
 
 
@@ -169,8 +169,8 @@ def fetch_size(client: HttpClient, url: str) -> int | None:
 def fetch_sizes(client: HttpClient, urls: tuple[str, ...]) -> tuple[int | None, ...]:
     """Ask for the sizes of many files side by side; a size that is not told is None, never an error."""
     turn = threading.Semaphore(_SIZES_AT_A_TIME)
-    asked = [client.begin_size(url, turn) for url in urls]
-    return tuple(_size_or_none(pending) for pending in asked)
+    pendings = [client.begin_size(url, turn) for url in urls]
+    return tuple(_size_or_none(pending) for pending in pendings)
 
 
 def _size_or_none(pending: Pending[int | None]) -> int | None:

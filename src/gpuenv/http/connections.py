@@ -70,8 +70,8 @@ def _pool_classes(bounds: Bounds) -> dict[str, type[HTTPConnectionPool]]:
 
         def begin(self) -> None:
             super().begin()
-            told = ",".join(self.headers.get_all("Content-Length", ()))
-            if len(told) > _LENGTHS or len({length.strip() for length in told.split(",")}) > 1:
+            message = ",".join(self.headers.get_all("Content-Length", ()))
+            if len(message) > _LENGTHS or len({length.strip() for length in message.split(",")}) > 1:
                 raise GarbledHeadersError
 
     class Plain(HTTPConnection):

@@ -28,35 +28,35 @@ def in_turns(
     waiting = iter(range(len(jobs)))
     ends: dict[int, float] = {}
 
-    def work(place: int) -> None:
+    def work(offset: int) -> None:
         try:
-            answers.put((place, jobs[place]()))
+            answers.put((offset, jobs[offset]()))
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            answers.put((place, error))
+            answers.put((offset, error))
 
     def begin() -> None:
-        place = next(waiting, None)
-        if place is not None:
-            ends[place] = time.monotonic() + limit_s
-            threading.Thread(target=work, args=(place,), daemon=True).start()
+        offset = next(waiting, None)
+        if offset is not None:
+            ends[offset] = time.monotonic() + limit_s
+            threading.Thread(target=work, args=(offset,), daemon=True).start()
 
     for _ in range(at_a_time):
         begin()
     while ends:
-        place, answer = _next(answers, ends, limit_s)
-        if ends.pop(place, None) is None:
+        position, answer = _next(answers, ends, limit_s)
+        if ends.pop(position, None) is None:
             continue  # it was given up
         begin()
         if isinstance(answer, BaseException) and not isinstance(answer, HttpProblem):
             raise answer
-        yield place, answer
+        yield position, answer
 
 
 def _next(
     answers: queue.SimpleQueue[tuple[int, T | BaseException]], ends: dict[int, float], limit_s: float
 ) -> tuple[int, T | BaseException]:
-    place, end = min(ends.items(), key=lambda item: item[1])
+    position, end = min(ends.items(), key=lambda item: item[1])
     while (left := end - time.monotonic()) > 0:
         with suppress(queue.Empty):
             return answers.get(timeout=min(left, _LISTEN_S))
-    return place, HttpProblem(timed_out(limit_s))
+    return position, HttpProblem(timed_out(limit_s))

@@ -91,10 +91,10 @@ class ByteRanges:
             raise NoRangesError
         if status != requests.codes.partial_content:
             raise HttpProblem(tr("answered {status}", status=status), status)
-        found = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
-        if not found or response.headers.get("Content-Encoding", "identity") != "identity":
+        match = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
+        if not match or response.headers.get("Content-Encoding", "identity") != "identity":
             raise NoRangesError
-        first, last, length = (int(number) for number in found.groups())
+        first, last, length = (int(number) for number in match.groups())
         if not first <= last < length:
             raise BrokenFileError(tr("differs in length from what its server announced"))
         self._learn(length)
@@ -125,10 +125,10 @@ class ByteRanges:
 
     def _ask_length(self) -> int:
         with self._asked("HEAD", {}) as response:
-            told = response.headers.get("Content-Length", "")
-        if response.status_code != requests.codes.ok or not told.isdecimal() or not int(told):
+            message = response.headers.get("Content-Length", "")
+        if response.status_code != requests.codes.ok or not message.isdecimal() or not int(message):
             raise NoRangesError
-        return int(told)
+        return int(message)
 
     @contextmanager
     def _asked(self, method: str, headers: dict[str, str]) -> Iterator[requests.Response]:

@@ -56,7 +56,7 @@ class Session(BoundedSession):
 
     def _is_direct(self, url: str) -> bool:
         lists = (None, self._access.no_proxy)  # None: the variable
-        return any(should_bypass_proxies(url, no_proxy=one) for one in dict.fromkeys(lists))
+        return any(should_bypass_proxies(url, no_proxy=item) for item in dict.fromkeys(lists))
 
     def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
         """Send a request, and again with a password where it needs one that is known."""

@@ -42,10 +42,10 @@ def read_sample(client: HttpClient, url: str, *, count: int = SAMPLE_BYTES, limi
     Raises HttpProblem where the server can't be read, or answers with a page of text.
     """
     with client.open_uncached() as session:
-        asked = _Asked(session, client.limits, url)
-        length = asked.part("bytes=0-0", 1, limit_s).length or 0
+        query = _Asked(session, client.limits, url)
+        length = query.part("bytes=0-0", 1, limit_s).length or 0
         start = max(0, (length - count) // 2)
-        return asked.part(f"bytes={start}-{start + count - 1}", count, limit_s)
+        return query.part(f"bytes={start}-{start + count - 1}", count, limit_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +80,10 @@ def _length(response: requests.Response) -> int | None:
     if response.headers.get("Content-Type", "").strip().lower().startswith("text/html"):
         raise HttpProblem(tr("returned a text page instead of the file"))
     if response.status_code == requests.codes.partial_content:
-        found = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
-        return int(found[1]) if found else None
-    told = response.headers.get("Content-Length", "")
-    return int(told) if told.isdecimal() else None
+        match = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
+        return int(match[1]) if match else None
+    message = response.headers.get("Content-Length", "")
+    return int(message) if message.isdecimal() else None
 
 
 def _receive(response: requests.Response, count: int, ends: float) -> int:

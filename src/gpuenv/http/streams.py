@@ -36,8 +36,8 @@ class Validators:
     @property
     def headers(self) -> dict[str, str]:
         """The headers that ask for the file only if it changed."""
-        asked = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
-        return {name: value for name, value in asked.items() if value}
+        requested = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
+        return {name: value for name, value in requested.items() if value}
 
 
 class Stream:
@@ -130,7 +130,7 @@ def _encodings(url: str) -> str:
 
 def _max_age(cache_control: str) -> int:
     """Return for how many seconds an answer may be taken for the file's state; 0 where it is not told."""
-    found = _MAX_AGE.search(cache_control)
+    match = _MAX_AGE.search(cache_control)
     return (
-        int(found[1]) if found and "no-cache" not in cache_control and "no-store" not in cache_control else 0
+        int(match[1]) if match and "no-cache" not in cache_control and "no-store" not in cache_control else 0
     )

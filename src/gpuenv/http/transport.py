@@ -133,10 +133,10 @@ def _refused(response: requests.Response, url: str) -> str:
     """Say what a server answered, and which one where redirects lead to another."""
     if response.status_code == requests.codes.proxy_authentication_required:
         return tr("could not be reached through the proxy: it wants another user name and password")
-    place = _host(response.url or url)
-    if place == _host(url):
+    location = _host(response.url or url)
+    if location == _host(url):
         return tr("answered {status}", status=response.status_code)
-    return tr("redirects to {host}, which answered {status}", host=place, status=response.status_code)
+    return tr("redirects to {host}, which answered {status}", host=location, status=response.status_code)
 
 
 def _host(url: str) -> str:
@@ -158,6 +158,6 @@ def _read(response: requests.Response, limits: FetchLimits) -> bytes:
 
 def _decode(body: bytes, content_type: str) -> str:
     """Decode a page, without guessing: but for UTF-16, links to wheels are ASCII in every encoding."""
-    told = re.search(r"charset=[\"']?(utf-?16)", content_type, re.IGNORECASE)
-    wide = told is not None or body.startswith((b"\xff\xfe", b"\xfe\xff"))
+    match = re.search(r"charset=[\"']?(utf-?16)", content_type, re.IGNORECASE)
+    wide = match is not None or body.startswith((b"\xff\xfe", b"\xfe\xff"))
     return body.decode("utf-16" if wide else "utf-8", errors="replace").removeprefix("\ufeff")

@@ -60,9 +60,9 @@ def _facts_in(text: str, template: str) -> dict[str, str] | None:
     first, *rest = _parts(template)
     facts: dict[str, str] = {}
     at = len(first)
-    for place in range(0, len(rest), 2):
-        name, words = rest[place], rest[place + 1]
-        is_last = place + 2 == len(rest)
+    for position in range(0, len(rest), 2):
+        name, words = rest[position], rest[position + 1]
+        is_last = position + 2 == len(rest)
         end = len(text) - len(words) if is_last else text.find(words, at + 1)
         if end <= at or not text.startswith(words, end):
             return None

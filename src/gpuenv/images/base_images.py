@@ -55,31 +55,31 @@ def parse_reference(text: str) -> str:
 
     A tag or a digest is wanted: what has none, or `latest`, is another image tomorrow.
     """
-    found = _REFERENCE.fullmatch(text)
-    if not found:
+    match = _REFERENCE.fullmatch(text)
+    if not match:
         raise UsageError(
             tr("`{text}` is not a valid image name", text=text),
             code="bad-image",
             fixes=(Fix(tr("write it as --base registry.example.com/lab/base:1.2")),),
         )
-    if not found["digest"] and found["tag"] in (None, "latest"):
+    if not match["digest"] and match["tag"] in (None, "latest"):
         raise UsageError(
             tr("`{text}` is not a fixed image: it may change", text=text),
             code="unpinned-image",
-            fixes=(Fix(tr("name its tag or its digest: --base {text}:1.2", text=found["name"])),),
+            fixes=(Fix(tr("name its tag or its digest: --base {text}:1.2", text=match["name"])),),
         )
     return text
 
 
-def bases_for(asked: str, images: tuple[BaseImage, ...]) -> tuple[BaseImage, ...]:
-    """Return the images among which `asked` leaves a choice: slim, cuda-runtime, cuda-devel or a name.
+def bases_for(requested: str, images: tuple[BaseImage, ...]) -> tuple[BaseImage, ...]:
+    """Return the images among which `requested` leaves a choice: slim, cuda-runtime, cuda-devel or a name.
 
     What is named by its tag is meant by its tag, without the digest: so one gets an image's newest build.
     """
-    if asked in (SLIM, *CUDA_BASES):
-        return tuple(image for image in images if image.flavour == asked)
-    known = tuple(replace(image, digest=None) for image in images if asked in _names(image))
-    return known or (BaseImage("", parse_reference(asked), "own"),)
+    if requested in (SLIM, *CUDA_BASES):
+        return tuple(image for image in images if image.flavour == requested)
+    known = tuple(replace(image, digest=None) for image in images if requested in _names(image))
+    return known or (BaseImage("", parse_reference(requested), "own"),)
 
 
 def _names(image: BaseImage) -> tuple[str, ...]:
@@ -87,20 +87,20 @@ def _names(image: BaseImage) -> tuple[str, ...]:
 
 
 def choose_bases(
-    asked: str, python: str, cuda: CudaVersion | None, platform: str, images: tuple[BaseImage, ...]
+    requested: str, python: str, cuda: CudaVersion | None, platform: str, images: tuple[BaseImage, ...]
 ) -> tuple[BaseImage, BaseImage]:
     """Return the images that the environment is made in and that it runs in.
 
     What was compiled in one with a compiler runs in its like without. Raises Refused where no image fits.
     """
-    found = [image for image in bases_for(asked, images) if _fits(image, python, cuda, platform)]
-    if not found:
-        raise _no_image(asked, python, cuda, images)
-    build = found[0]
+    base_images = [image for image in bases_for(requested, images) if _fits(image, python, cuda, platform)]
+    if not base_images:
+        raise _no_image(requested, python, cuda, images)
+    build = base_images[0]
     run = build
     if build.flavour == "cuda-devel":
         twin = next(image for image in images if _is_twin(image, build))
-        run = twin if asked in CUDA_BASES else replace(twin, digest=None)
+        run = twin if requested in CUDA_BASES else replace(twin, digest=None)
     return build, run
 
 
@@ -118,23 +118,23 @@ def _is_twin(image: BaseImage, build: BaseImage) -> bool:
 
 
 def _no_image(
-    asked: str, python: str, cuda: CudaVersion | None, images: tuple[BaseImage, ...]
+    requested: str, python: str, cuda: CudaVersion | None, images: tuple[BaseImage, ...]
 ) -> Unsatisfiable:
-    if cuda is None and asked in CUDA_BASES:
+    if cuda is None and requested in CUDA_BASES:
         return Unsatisfiable(
-            tr("`--base {base}` is not useful for a CPU build", base=asked),
+            tr("`--base {base}` is not useful for a CPU build", base=requested),
             code="no-image",
             fixes=(Fix(tr("omit it")),),
         )
-    offered = bases_for(asked, images)
+    offered = bases_for(requested, images)
     pythons = dict.fromkeys(image.python for image in offered if image.cuda in (None, cuda) and image.python)
     releases = dict.fromkeys(str(image.cuda) for image in offered if image.cuda and image.python == python)
-    fixes = [Fix(tr("use a Python that they have: --python {python}", python=one)) for one in pythons]
+    fixes = [Fix(tr("use a Python that they have: --python {python}", python=item)) for item in pythons]
     if releases and not pythons:
         fixes.append(Fix(tr("or use another CUDA: --cuda {cuda}", cuda=list(releases)[-1])))
     wanted = tr("CUDA {cuda} and Python {python}", cuda=cuda, python=python) if cuda else f"Python {python}"
     return Unsatisfiable(
-        tr("no image of `--base {base}` has {wanted}", base=asked, wanted=wanted),
+        tr("no image of `--base {base}` has {wanted}", base=requested, wanted=wanted),
         code="no-image",
         because=(Because(tr("{count} such images are known", count=len(offered)), "matrix images.json"),),
         fixes=(*fixes, Fix(tr("or name an image of your own: --base registry.example.com/lab/base:1.2"))),
@@ -161,7 +161,8 @@ def alone(target: Target, cuda: CudaVersion, knowledge: Knowledge) -> tuple[str,
     here = {gpu.capability for gpu in target.gpus}
     majors = {capability.major for capability in here}
     return tuple(
-        str(one)
-        for one in sorted(knowledge.generations)
-        if one.major in majors and knowledge.is_integrated(one, cuda if one in here else None)
+        str(capability)
+        for capability in sorted(knowledge.generations)
+        if capability.major in majors
+        and knowledge.is_integrated(capability, cuda if capability in here else None)
     )

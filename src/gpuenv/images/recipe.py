@@ -45,11 +45,11 @@ def plan_image(options: PlanOptions, base: str, environ: Mapping[str, str]) -> t
     _refuse_windows(target.platform)
     build, run = choose_bases(base, plan.python, Variant(plan.variant).cuda, target.platform, images)
     locked = lock_plan(plan, inside, environ)
-    told = replace(locked.plan, warnings=(*locked.plan.warnings, *_warnings(locked, build, options)))
-    return told, render_dockerfile(compose(locked, build, run, target, _asked(inside)))
+    planned = replace(locked.plan, warnings=(*locked.plan.warnings, *_warnings(locked, build, options)))
+    return planned, render_dockerfile(compose(locked, build, run, target, _asked(inside)))
 
 
-def compose(locked: Locked, build: BaseImage, run: BaseImage, target: Target, asked: str) -> ImageRecipe:
+def compose(locked: Locked, build: BaseImage, run: BaseImage, target: Target, requested: str) -> ImageRecipe:
     """Return what the Dockerfile is written from."""
     knowledge = load_knowledge()
     cuda = Variant(locked.plan.variant).cuda
@@ -68,7 +68,7 @@ def compose(locked: Locked, build: BaseImage, run: BaseImage, target: Target, as
         alone=alone(target, cuda, knowledge) if cuda else (),
         check=(files("gpuenv.verification") / "image_check.py").read_text(encoding="utf-8"),
         version=__version__,
-        asked=asked,
+        asked=requested,
     )
 
 

@@ -67,9 +67,9 @@ def read_listings(
     `problem`. With a client that is offline, pages come from the cache.
     """
     pages = _Pages(client)
-    asked = {source: _ask(source, projects, pages) for source in dict.fromkeys(sources)}
-    answers = {source: _collect(source, projects, requests, pages) for source, requests in asked.items()}
-    again = {source: _ask_flat(source, projects, pages) for source in asked if _falls_back(source, answers)}
+    queries = {source: _ask(source, projects, pages) for source in dict.fromkeys(sources)}
+    answers = {source: _collect(source, projects, requests, pages) for source, requests in queries.items()}
+    again = {source: _ask_flat(source, projects, pages) for source in queries if _falls_back(source, answers)}
     for source, request in again.items():
         answer = _answer(request, pages)
         answers[source] = answers[source] if answer.absent else (answer,)
@@ -122,11 +122,11 @@ def _ask_flat(source: IndexSource, projects: tuple[NormalizedName, ...], pages: 
 
 
 def _collect(
-    source: IndexSource, projects: tuple[NormalizedName, ...], asked: tuple[_Asked, ...], pages: _Pages
+    source: IndexSource, projects: tuple[NormalizedName, ...], queries: tuple[_Asked, ...], pages: _Pages
 ) -> tuple[_Answer, ...]:
     if source.kind == "directory":
         return (_Answer(read_wheelhouse(source, projects)),)
-    return tuple(_answer(request, pages) for request in asked)
+    return tuple(_answer(request, pages) for request in queries)
 
 
 def _falls_back(source: IndexSource, answers: dict[IndexSource, tuple[_Answer, ...]]) -> bool:
@@ -172,14 +172,14 @@ def _parse(page: HttpPage) -> LinkPage:
 
 
 def _listing(request: _Asked, project: NormalizedName, page: HttpPage, links: LinkPage) -> Listing:
-    found = select_wheels(links.links, project, page.url)
+    files = select_wheels(links.links, project, page.url)
     garbled = links.garbled if project == request.projects[0] else ()
     return Listing(
         request.source,
         project,
-        found.files,
+        files.files,
         request.address,
-        unparsed=(*found.unparsed, *garbled),
+        unparsed=(*files.unparsed, *garbled),
         read_at=page.url if page.url != request.address else None,
     )
 

@@ -58,8 +58,8 @@ class _Tags:
         if href:
             self.base, self.based = urljoin(self.base, href), True
 
-    def _add(self, told: dict[str, str]) -> None:
-        href = told.get("href", "").strip()
+    def _add(self, facts: dict[str, str]) -> None:
+        href = facts.get("href", "").strip()
         try:
             url, fragment = urldefrag(_join(self.base, href))
             filename = file_name(url)
@@ -74,8 +74,8 @@ class _Tags:
                 url=url,
                 filename=filename,
                 sha256=parse_sha256(digest) if algorithm == "sha256" else None,
-                requires_python=told.get("data-requires-python", "").strip() or None,
-                yanked="data-yanked" in told,
+                requires_python=facts.get("data-requires-python", "").strip() or None,
+                yanked="data-yanked" in facts,
             )
         )
 
@@ -85,10 +85,10 @@ def parse_attributes(text: str) -> dict[str, str]:
 
     href="/whl/torch-2.7.1%2Bcu126-cp312-cp312-win_amd64.whl" data-requires-python="&gt;=3.9" data-yanked
     """
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for name, double, single, bare in _ATTRIBUTE.findall(text):
-        found.setdefault(name.lower(), unescape(double or single or bare))
-    return found
+        fields.setdefault(name.lower(), unescape(double or single or bare))
+    return fields
 
 
 def _join(base: str, href: str) -> str:
@@ -122,9 +122,9 @@ def parse_html(text: str, url: str) -> LinkPage:
 def _tags_of(text: str) -> Iterator[tuple[str, str]]:
     """Yield the names of the tags that matter, outside comments, each with the rest of the tag."""
     at, broken, comments_end = 0, 0, True
-    while found := _START.search(text, at):
-        at = found.end()
-        if found[0] == "<!--":
+    while match := _START.search(text, at):
+        at = match.end()
+        if match[0] == "<!--":
             end = text.find("-->", at) if comments_end else -1
             comments_end = end >= 0
             at = end if comments_end else at
@@ -132,7 +132,7 @@ def _tags_of(text: str) -> Iterator[tuple[str, str]]:
         rest = _REST_OF_TAG.match(text, at, at + _LONGEST_TAG)
         if rest:
             at = rest.end()
-            yield found[0][1:].lower(), rest[0][:-1]
+            yield match[0][1:].lower(), rest[0][:-1]
             continue
         broken += 1
         if broken > _MOST_BROKEN_TAGS:

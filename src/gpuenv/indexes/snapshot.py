@@ -148,7 +148,7 @@ def _names_of_companion(pairing: Pairing, build: TorchBuild, files: list[WheelFi
 def _is_for(file: WheelFile, platform: Platform) -> bool:
     start, end = _TAG_ENDINGS[platform]
     places = [tag.platform for tag in file.tags]
-    return any(start in place and place.endswith(end) for place in places)
+    return any(start in location and location.endswith(end) for location in places)
 
 
 def _extended(listing: Listing, names: dict[str, Variant], bases: Bases) -> Listing:

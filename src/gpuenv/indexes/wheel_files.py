@@ -112,9 +112,9 @@ def is_variant(name: str) -> bool:
 
 
 @cache
-def _folders(place: str) -> tuple[str, ...]:
+def _folders(location: str) -> tuple[str, ...]:
     """The folders of a URL without its last part: whl, cu126 and torch for `https://…/whl/cu126/torch`."""
-    return tuple(unquote(part) for part in urlsplit(place).path.split("/") if part)
+    return tuple(unquote(part) for part in urlsplit(location).path.split("/") if part)
 
 
 @cache

@@ -40,15 +40,15 @@ def hash_file(path: Path) -> str:
 def _read(source: IndexSource, project: NormalizedName) -> Listing:
     root = local_path(source.url).absolute()
     try:
-        place = _place_of(root, project)
-        links = _links_at(place)
+        path = _place_of(root, project)
+        links = _links_at(path)
     except (OSError, ValueError) as error:
         return Listing(source, project, (), str(root), problem=_reason(error))
-    found = select_wheels(links, project, place.as_uri())
-    read = [_with_variant(file) for file in found.files]
+    result = select_wheels(links, project, path.as_uri())
+    read = [_with_variant(file) for file in result.files]
     files = tuple(file for file in read if isinstance(file, WheelFile))
-    unparsed = (*found.unparsed, *(name for name in read if isinstance(name, str)))
-    return Listing(source, project, files, str(place), unparsed=unparsed)
+    unparsed = (*result.unparsed, *(name for name in read if isinstance(name, str)))
+    return Listing(source, project, files, str(path), unparsed=unparsed)
 
 
 def _place_of(root: Path, project: NormalizedName) -> Path:
@@ -64,10 +64,10 @@ def _place_of(root: Path, project: NormalizedName) -> Path:
     return root
 
 
-def _links_at(place: Path) -> tuple[Link, ...]:
-    if place.is_dir() or not place.exists():
-        return tuple(Link(path.as_uri(), path.name, size=path.stat().st_size) for path in _wheels_in(place))
-    page = parse_html(read_limited(place, _LARGEST_PAGE).decode("utf-8", errors="replace"), place.as_uri())
+def _links_at(file: Path) -> tuple[Link, ...]:
+    if file.is_dir() or not file.exists():
+        return tuple(Link(path.as_uri(), path.name, size=path.stat().st_size) for path in _wheels_in(file))
+    page = parse_html(read_limited(file, _LARGEST_PAGE).decode("utf-8", errors="replace"), file.as_uri())
     return tuple(_sized(link) for link in page.links)
 
 

@@ -63,7 +63,7 @@ def export_environment(
             code="no-torch",
             fixes=(Fix(tr("recreate it"), f"gpuenv create {opened.word} --force"),),
         )
-    condas_torch = any(one.name == "torch" and one.is_condas for one in opened.installed)
+    condas_torch = any(package.name == "torch" and package.is_condas for package in opened.installed)
     if condas_torch and format_name not in OF_CONDA:
         raise UsageError(
             tr("{format} cannot contain conda packages: torch would come from PyPI", format=format_name),
@@ -76,11 +76,15 @@ def export_environment(
             ),
         )
     machine = _machine(opened, environ)
-    ours = tuple(one for one in opened.installed if not one.is_condas and not _comes_anyway(one, opened))
+    ours = tuple(
+        package
+        for package in opened.installed
+        if not package.is_condas and not _comes_anyway(package, opened)
+    )
     sources = _sources(opened, options, environ)
-    stack = tuple(sorted((one for one in ours if one.name in _pinned(opened)), key=_place))
-    others = tuple(one for one in ours if one not in stack)
-    found, told = _described((*stack, *others), opened, sources, options, environ)
+    stack = tuple(sorted((package for package in ours if package.name in _pinned(opened)), key=_place))
+    others = tuple(package for package in ours if package not in stack)
+    packages, warnings = _described((*stack, *others), opened, sources, options, environ)
     manager = format_name if format_name in WHEEL_MANAGERS else opened.record.manager
     plan = Plan(
         machines=(machine,),
@@ -88,22 +92,22 @@ def export_environment(
         python_path=None,
         variant=opened.variant or "cpu",
         manager=manager,
-        packages=tuple(found[one.name] for one in (*stack, *others)),
-        pins=tuple(_exactly(one) for one in stack),
-        requirements=tuple(_exactly(one) for one in others),
+        packages=tuple(packages[package.name] for package in (*stack, *others)),
+        pins=tuple(_exactly(package) for package in stack),
+        requirements=tuple(_exactly(package) for package in others),
         constraints=(),
         sources=sources,
         steps=(),
         why=(),
         rejected=(),
         advice=(),
-        warnings=(*told, *_on_this_machine(ours)),
+        warnings=(*warnings, *_on_this_machine(ours)),
     )
     if format_name == "environment.yml" or opened.is_condas:
         plan = _in_conda(plan, opened, machine, mixed=not condas_torch)
     if plan.conda is None:
         plan = with_steps(plan, _TARGET)
-    return Exported(plan, tuple(_asking(one) for one in (*stack, *others)))
+    return Exported(plan, tuple(_asking(package) for package in (*stack, *others)))
 
 
 def _machine(opened: Opened, environ: Mapping[str, str]) -> Machine:
@@ -114,11 +118,13 @@ def _machine(opened: Opened, environ: Mapping[str, str]) -> Machine:
         return detect(environ)
 
 
-def _comes_anyway(one: Installed, opened: Opened) -> bool:
+def _comes_anyway(package: Installed, opened: Opened) -> bool:
     """Whether a package comes with any environment, and nobody here asks for it."""
-    needed = any(one.name in wanted for wanted in opened.needs.values())
+    needed = any(package.name in wanted for wanted in opened.needs.values())
     return (
-        one.name in _INSTALLERS and one.name not in opened.requirements and (one.name == "pip" or not needed)
+        package.name in _INSTALLERS
+        and package.name not in opened.requirements
+        and (package.name == "pip" or not needed)
     )
 
 
@@ -129,17 +135,19 @@ def _pinned(opened: Opened) -> frozenset[str]:
     return frozenset((*STACK, *pins))
 
 
-def _place(one: Installed) -> tuple[int, str]:
-    return (STACK.index(one.name) if one.name in STACK else len(STACK)), one.name
+def _place(package: Installed) -> tuple[int, str]:
+    return (STACK.index(package.name) if package.name in STACK else len(STACK)), package.name
 
 
-def _exactly(one: Installed) -> str:
-    return f"{one.name} @ {one.url}" if one.url else f"{one.name}=={one.version}"
+def _exactly(package: Installed) -> str:
+    return f"{package.name} @ {package.url}" if package.url else f"{package.name}=={package.version}"
 
 
-def _asking(one: Installed) -> str:
+def _asking(package: Installed) -> str:
     """Return the requirement that a new plan is made with: its variant is said apart."""
-    return f"{one.name}=={Version(one.version).public}" if one.name in STACK else _exactly(one)
+    return (
+        f"{package.name}=={Version(package.version).public}" if package.name in STACK else _exactly(package)
+    )
 
 
 def _sources(opened: Opened, options: ChangeOptions, environ: Mapping[str, str]) -> Sources:
@@ -152,11 +160,11 @@ def _sources(opened: Opened, options: ChangeOptions, environ: Mapping[str, str])
 
 
 def _pages_of_steps(steps: Any) -> tuple[str, ...]:
-    found = []
+    values = []
     for step in steps if isinstance(steps, list) else ():
         argv = texts_of(step.get("argv")) if isinstance(step, dict) else ()
-        found += [value for word, value in pairwise(argv) if word == "--find-links"]
-    return tuple(found)
+        values += [value for word, value in pairwise(argv) if word == "--find-links"]
+    return tuple(values)
 
 
 def _described(
@@ -173,15 +181,19 @@ def _described(
         if isinstance(rows, list)
         else {}
     )
-    found = {one.name: _bare(one) for one in installed}
-    found |= {
-        one.name: _of_row(one, row)
-        for one in installed
-        if (row := known.get((one.name, one.version))) and row.get("url")
+    packages = {package.name: _bare(package) for package in installed}
+    packages |= {
+        package.name: _of_row(package, row)
+        for package in installed
+        if (row := known.get((package.name, package.version))) and row.get("url")
     }
-    unknown = {one.name: one for one in installed if found[one.name].filename is None and not one.direct}
-    looked_up, told = _looked_up(unknown, opened, sources, options, environ)
-    return {**found, **looked_up}, told
+    unknown = {
+        package.name: package
+        for package in installed
+        if packages[package.name].filename is None and not package.direct
+    }
+    looked_up, warnings = _looked_up(unknown, opened, sources, options, environ)
+    return {**packages, **looked_up}, warnings
 
 
 def _looked_up(
@@ -196,7 +208,7 @@ def _looked_up(
         if not left:
             return {}, ()
         question = resolver.CompileInput(
-            pins=tuple(f"{one.name}=={one.version}" for one in left.values()),
+            pins=tuple(f"{package.name}=={package.version}" for package in left.values()),
             requirements=(),
             constraints=(),
             sources=sources,
@@ -218,21 +230,27 @@ def _looked_up(
         ]
         if not missing:
             break
-        left = {name: one for name, one in left.items() if name not in missing}
+        left = {name: package for name, package in left.items() if name not in missing}
     return {}, ()
 
 
-def _bare(one: Installed) -> PlannedPackage:
-    name = one.url.partition("#")[0].rpartition("/")[2] if one.url and one.url.startswith("http") else None
-    digest = one.url.partition("#sha256=")[2] if one.url else ""
-    return PlannedPackage(one.name, one.version, None, None, name, one.url, digest or None, None, "assumed")
+def _bare(package: Installed) -> PlannedPackage:
+    name = (
+        package.url.partition("#")[0].rpartition("/")[2]
+        if package.url and package.url.startswith("http")
+        else None
+    )
+    digest = package.url.partition("#sha256=")[2] if package.url else ""
+    return PlannedPackage(
+        package.name, package.version, None, None, name, package.url, digest or None, None, "assumed"
+    )
 
 
-def _of_row(one: Installed, row: dict[str, Any]) -> PlannedPackage:
+def _of_row(package: Installed, row: dict[str, Any]) -> PlannedPackage:
     size, evidence = row.get("size"), row.get("evidence")
     return PlannedPackage(
-        name=one.name,
-        version=one.version,
+        name=package.name,
+        version=package.version,
         variant=_text(row, "variant"),
         index=_text(row, "index"),
         filename=_text(row, "filename"),
@@ -250,7 +268,7 @@ def _text(row: dict[str, Any], key: str) -> str | None:
 
 def _on_this_machine(installed: tuple[Installed, ...]) -> tuple[PlanWarning, ...]:
     """Say what was installed from a folder: nobody else has that."""
-    local = [one.name for one in installed if one.direct and one.url is None]
+    local = [package.name for package in installed if package.direct and package.url is None]
     if not local:
         return ()
     text = tr(
@@ -263,11 +281,11 @@ def _on_this_machine(installed: tuple[Installed, ...]) -> tuple[PlanWarning, ...
 def _in_conda(plan: Plan, opened: Opened, machine: Machine, *, mixed: bool) -> Plan:
     """Return the plan with what conda installed, each by its version and build; of wheels, conda's Python."""
     recorded = opened.record.plan.get("conda")
-    told = recorded if isinstance(recorded, dict) else {}
-    names = texts_of(told.get("channels")) or (_FORGE,)
+    facts = recorded if isinstance(recorded, dict) else {}
+    names = texts_of(facts.get("channels")) or (_FORGE,)
     records = installed_names(opened.place.path).values() if opened.is_condas else ()
-    exact = tuple(f"{one.name} {one.version} {one.build}" for one in records)
-    cuda = told.get("cuda")
+    exact = tuple(f"{record.name} {record.version} {record.build}" for record in records)
+    cuda = facts.get("cuda")
     part = CondaPlan(
         channels=tuple(CondaChannel(name, ()) for name in names),
         specs=exact or (f"python {plan.python}.*", "pip"),
@@ -284,8 +302,8 @@ def _in_conda(plan: Plan, opened: Opened, machine: Machine, *, mixed: bool) -> P
 def _with_condas(plan: Plan, records: Any) -> tuple[PlannedPackage, ...]:
     condas = (
         PlannedPackage(
-            one.name,
-            one.version,
+            record.name,
+            record.version,
             None,
             None,
             None,
@@ -293,10 +311,10 @@ def _with_condas(plan: Plan, records: Any) -> tuple[PlannedPackage, ...]:
             None,
             None,
             "wheel",
-            one.channel or _FORGE,
-            one.build,
-            one.subdir or None,
+            record.channel or _FORGE,
+            record.build,
+            record.subdir or None,
         )
-        for one in records
+        for record in records
     )
     return (*condas, *plan.packages)

@@ -27,7 +27,7 @@ _HIDDEN = "****"
 def info(name: str | None, environ: Mapping[str, str]) -> Any:
     """Return the data of `gpuenv info`, redacted; raise UsageError for an unknown environment."""
     environment = existing(name, environ) if name is not None else None
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "gpuenv": __version__,
         "python": sys.version.split()[0],
         "installed_in": sys.prefix,
@@ -39,14 +39,14 @@ def info(name: str | None, environ: Mapping[str, str]) -> Any:
     }
     if environment is not None:
         versions = installed_versions(environment.place.path)
-        told["environment"] = {
+        facts["environment"] = {
             **render_environment(environment),
             **list_facts(environment, environ),
             "packages": dict(sorted(versions.items())),
             "verify": environment.record.verify,
         }
     homes = tuple({environ.get("HOME", ""), environ.get("USERPROFILE", ""), os.path.expanduser("~")})  # noqa: PTH111
-    return redacted(told, homes, environ.get("USER") or environ.get("USERNAME") or environ.get("LOGNAME"))
+    return redacted(facts, homes, environ.get("USER") or environ.get("USERNAME") or environ.get("LOGNAME"))
 
 
 def _data_dir(environ: Mapping[str, str]) -> str | None:

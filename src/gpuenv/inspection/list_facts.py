@@ -21,16 +21,16 @@ def list_facts(environment: Environment, environ: Mapping[str, str]) -> dict[str
 
     `outdated` says why the environment has to be verified anew, and how.
     """
-    place, record = environment.place, environment.record
-    used, proof = last_used(place.path), record.proof or {}
+    paths, record = environment.place, environment.record
+    used, proof = last_used(paths.path), record.proof or {}
     return {
-        "size": environment_size(place, cache_root(environ)),
+        "size": environment_size(paths, cache_root(environ)),
         "created": record.created or None,
         "last_used": used.isoformat(timespec="seconds") if used else None,
         "verified_at": _text(proof.get("at")),
         "verified_driver": _text(proof.get("driver")),
         "verified_gpus": [gpu for gpu in _list(proof.get("gpus")) if isinstance(gpu, str)],
-        "outdated": outdated_proof(record, place.name),
+        "outdated": outdated_proof(record, paths.name),
     }
 
 

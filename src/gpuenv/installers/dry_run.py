@@ -43,8 +43,8 @@ def parse_uv_changes(text: str) -> tuple[PackageChange, ...]:
     before: dict[str, str] = {}
     after: dict[str, str] = {}
     urls: dict[str, str] = {}
-    for sign, name, told, source, address in _LINE.findall(text):
-        version = told or _version_in(address)
+    for sign, name, answer, source, address in _LINE.findall(text):
+        version = answer or _version_in(address)
         if sign in "-~":
             before[canonicalize_name(name)] = version
         if sign in "+~":
@@ -72,7 +72,7 @@ def parse_pip_report(text: str, installed: dict[str, str]) -> tuple[PackageChang
     """
     try:
         rows = load_json(text)["install"]
-        told = {canonicalize_name(row["metadata"]["name"]): str(row["metadata"]["version"]) for row in rows}
+        facts = {canonicalize_name(row["metadata"]["name"]): str(row["metadata"]["version"]) for row in rows}
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(tr("pip's report has an unexpected format")) from error
-    return tuple(PackageChange(name, installed.get(name), told[name]) for name in sorted(told))
+    return tuple(PackageChange(name, installed.get(name), facts[name]) for name in sorted(facts))

@@ -111,8 +111,8 @@ def source_options(sources: Sources) -> tuple[str, ...]:
         options += ["--index-url", access.naming_user(sources.index_url)]
     for url in () if no_index else sources.extra_index_urls:
         options += ["--extra-index-url", access.naming_user(url)]
-    for place in sources.find_links:
-        options += ["--find-links", access.naming_user(place)]
+    for find_link in sources.find_links:
+        options += ["--find-links", access.naming_user(find_link)]
     options += ["--only-binary", ":all:"] if sources.only_binary else []
     return tuple(options)
 
@@ -134,11 +134,11 @@ def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
 
 
 def available_pythons(
-    found: tuple[FoundPython, ...], environ: Mapping[str, str], *, offline: bool = False
+    pythons: tuple[FoundPython, ...], environ: Mapping[str, str], *, offline: bool = False
 ) -> tuple[PythonOffer, ...]:
     """Return the Pythons found that can make an environment with pip in it: pip itself brings none."""
     del offline
-    offers = installed_offers(found)
+    offers = installed_offers(pythons)
     if not offers:
         return ()
     with ThreadPoolExecutor(max_workers=min(8, len(offers))) as pool:

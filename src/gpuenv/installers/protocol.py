@@ -47,11 +47,11 @@ class InstallRequest:
         """
         if self.hashed is not None:
             return ("--no-deps", "--require-hashes", "-r", self.hashed)
-        asked = tuple(dict.fromkeys((*self.pins, *self.requirements, *self.constraints)))
-        for text in asked:
+        requested = tuple(dict.fromkeys((*self.pins, *self.requirements, *self.constraints)))
+        for text in requested:
             if text.startswith("-"):
                 raise ValueError(tr("`{text}` is an option, not a requirement", text=text))
-        return asked
+        return requested
 
     @property
     def why(self) -> str:
@@ -112,7 +112,7 @@ class Manager(Protocol):
         """Return the variables to run the steps with."""
 
     def available_pythons(
-        self, found: tuple[FoundPython, ...], environ: Mapping[str, str], *, offline: bool = False
+        self, pythons: tuple[FoundPython, ...], environ: Mapping[str, str], *, offline: bool = False
     ) -> tuple[PythonOffer, ...]:
         """Return the Pythons an environment can have, newest first, installed ones before the others."""
 
@@ -135,10 +135,11 @@ def environment_python(target: str, system: str) -> str:
     return posixpath.join(target, "bin", "python")
 
 
-def installed_offers(found: tuple[FoundPython, ...]) -> tuple[PythonOffer, ...]:
+def installed_offers(pythons: tuple[FoundPython, ...]) -> tuple[PythonOffer, ...]:
     """Return the interpreters that were found, as offers."""
     offers = (
-        PythonOffer(one.version, one.path, installed=True, free_threaded=one.free_threaded) for one in found
+        PythonOffer(python.version, python.path, installed=True, free_threaded=python.free_threaded)
+        for python in pythons
     )
     return sort_offers(tuple(offers))
 

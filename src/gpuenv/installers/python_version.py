@@ -31,7 +31,7 @@ def with_release(offer: PythonOffer, environ: Mapping[str, str]) -> PythonOffer 
 
 def parse_release(text: str) -> str:
     """Parse `3.11.2`, or `3.13.0+` of a Python built between releases; raise ValueError for anything else."""
-    found = _RELEASE.fullmatch(text.strip())
-    if not found or not text.isascii():
+    match = _RELEASE.fullmatch(text.strip())
+    if not match or not text.isascii():
         raise ValueError(tr("`{text}` is not a valid Python release (example: 3.11.4)", text=text[:80]))
-    return found[1]
+    return match[1]

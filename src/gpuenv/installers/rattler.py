@@ -47,13 +47,13 @@ def find() -> CondaTool:
     """Return what stands for the tool in messages; raise UsageError where the extra is missing or another."""
     version = _version()
     if not is_there():
-        told = (
+        message = (
             tr("py-rattler was not found")
             if not version
             else tr("py-rattler {version} is not the version that gpuenv supports", version=version)
         )
         raise UsageError(
-            told,
+            message,
             code="manager-missing",
             fixes=(
                 Fix(tr("install it next to gpuenv"), install_extra("rattler")),
@@ -87,7 +87,7 @@ def solve_somewhere(wanted: CondaWanted, calling: Calling, *, offline: bool = Fa
     Refused where no packages fit, or others than the pins came out, Unreachable once a channel has no other
     address, UsageError without py-rattler or for a spec that is none.
     """
-    found = find()
+    tool = find()
     missed: tuple[tuple[str, str], ...] = ()
     while True:
         try:
@@ -97,11 +97,11 @@ def solve_somewhere(wanted: CondaWanted, calling: Calling, *, offline: bool = Fa
             failure = parse_rattler_failure(error.exception, str(error), _failure_words())
             left = addresses_left(wanted, failure.url) if failure.kind == "channel" else wanted
             if left == wanted or offline:
-                raise _told(found, failure) from None
+                raise _told(tool, failure) from None
         missed += _dropped(wanted, left, failure.reason)
         calling.tell(tr("{url} cannot be read; trying the next URL", url=missed[-1][0]))
         wanted = left
-    check_pins(found, records, wanted)
+    check_pins(tool, records, wanted)
     return Solved(wanted, records, fetch, missed)
 
 
@@ -111,7 +111,7 @@ def install(solved: Solved, calling: Calling, follower: InstallProgress, *, offl
     Ctrl-C ends it at once; what is then in the prefix is whoever calls's to remove. Raises Unreachable where
     a package can't be fetched (`data["url"]` says which), InstallFailed for all else.
     """
-    found = find()
+    tool = find()
     if offline and solved.fetch:
         raise _not_cached(solved.fetch)
     try:
@@ -120,13 +120,13 @@ def install(solved: Solved, calling: Calling, follower: InstallProgress, *, offl
         )
     except LookupError as error:
         raise _told(
-            found, CondaFailure("channel", tr("`{file}` no longer exists", file=error.args[0]))
+            tool, CondaFailure("channel", tr("`{file}` no longer exists", file=error.args[0]))
         ) from None
     except RattlerError as error:
         failure = parse_rattler_failure(error.exception, str(error), _failure_words())
         if failure.url is None:
             failure = replace(failure, url=_named_in(str(error), solved.records))
-        raise _told(found, failure) from None
+        raise _told(tool, failure) from None
 
 
 def _session(calling: Calling, *, offline: bool) -> Session:
@@ -140,7 +140,7 @@ def addresses_left(wanted: CondaWanted, url: str | None) -> CondaWanted:
 
 
 def _without(channel: CondaChannel, url: str) -> CondaChannel:
-    left = tuple(one for one in channel.urls if not f"{url}/".startswith(f"{one.rstrip('/')}/"))
+    left = tuple(item for item in channel.urls if not f"{url}/".startswith(f"{item.rstrip('/')}/"))
     return CondaChannel(channel.name, left) if left else channel
 
 
@@ -154,14 +154,14 @@ def _named_in(text: str, records: tuple[CondaRecord, ...]) -> str | None:
     return next((record.url for record in records if record.filename in text), None)
 
 
-def _told(found: CondaTool, failure: CondaFailure) -> GpuenvError:
+def _told(tool: CondaTool, failure: CondaFailure) -> GpuenvError:
     if failure.kind == "usage":
         return UsageError(
             tr("{tool} cannot read the requirements it was given", tool=_DISTRIBUTION),
             code="bad-spec",
-            because=(Because(failure.reason, found.path),),
+            because=(Because(failure.reason, tool.path),),
         )
-    return failure_told(found, failure, None)
+    return failure_told(tool, failure, None)
 
 
 def _not_cached(fetch: tuple[CondaRecord, ...]) -> Unreachable:

@@ -88,16 +88,16 @@ def source_options(sources: Sources) -> tuple[str, ...]:
     if sources.extra_index_urls and not sources.no_index:
         for url in sources.extra_index_urls:
             options += ["--index", access.naming_user(url)]
-    for place in sources.find_links:
-        options += ["--find-links", access.naming_user(place)]
+    for find_link in sources.find_links:
+        options += ["--find-links", access.naming_user(find_link)]
     options += ["--only-binary", ":all:"] if sources.only_binary else []
     return tuple(options)
 
 
 def find() -> str:
     """Return the path of the embedded uv, else of the one on PATH; raise UsageError without either."""
-    found = find_embedded_uv() or find_executable("uv", os.environ)
-    if found is None:
+    value = find_embedded_uv() or find_executable("uv", os.environ)
+    if value is None:
         raise UsageError(
             tr("uv was not found"),
             code="manager-missing",
@@ -106,7 +106,7 @@ def find() -> str:
                 Fix(tr("or use another manager: --manager pip")),
             ),
         )
-    return str(found)
+    return str(value)
 
 
 def executables() -> Mapping[str, str]:
@@ -118,8 +118,8 @@ def cache_directory(environ: Mapping[str, str]) -> Path | None:
     """Return uv's cache, None where it does not tell."""
     if environ.get("UV_NO_CACHE", "") not in {"", "0", "false"}:
         return None
-    told = process.run((find(), "cache", "dir"), timeout_s=_LIST_LIMIT_S, environ=environ)
-    return Path(told.stdout.strip()) if told.ok and told.stdout.strip() else None
+    completed = process.run((find(), "cache", "dir"), timeout_s=_LIST_LIMIT_S, environ=environ)
+    return Path(completed.stdout.strip()) if completed.ok and completed.stdout.strip() else None
 
 
 def cached_wheels(filenames: Iterable[str], environ: Mapping[str, str]) -> frozenset[str]:
@@ -130,12 +130,12 @@ def cached_wheels(filenames: Iterable[str], environ: Mapping[str, str]) -> froze
     """
     cache = cache_directory(environ)
     places = [] if cache is None else [*cache.glob("wheels-v*/pypi"), *cache.glob("wheels-v*/index/*")]
-    return frozenset(name for name in filenames if any(_pointer(place, name).is_file() for place in places))
+    return frozenset(name for name in filenames if any(_pointer(path, name).is_file() for path in places))
 
 
-def _pointer(place: Path, filename: str) -> Path:
+def _pointer(path: Path, filename: str) -> Path:
     name, _, rest = filename.partition("-")
-    return place / canonicalize_name(name) / f"{rest.removesuffix('.whl')}.http"
+    return path / canonicalize_name(name) / f"{rest.removesuffix('.whl')}.http"
 
 
 def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
@@ -152,7 +152,7 @@ def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
 
 
 def available_pythons(
-    found: tuple[FoundPython, ...],
+    pythons: tuple[FoundPython, ...],
     environ: Mapping[str, str],
     *,
     offline: bool = False,
@@ -160,9 +160,11 @@ def available_pythons(
 ) -> tuple[PythonOffer, ...]:
     """Return the Pythons found, those uv manages, and, unless offline, those it can download."""
     managed = _on_offer(environ, offline=offline, uv=uv)
-    there = installed_offers(found)
+    there = installed_offers(pythons)
     releases = {(offer.minor, offer.free_threaded) for offer in there}
-    return sort_offers((*there, *(one for one in managed if (one.minor, one.free_threaded) not in releases)))
+    return sort_offers(
+        (*there, *(offer for offer in managed if (offer.minor, offer.free_threaded) not in releases))
+    )
 
 
 def exact_pythons(environ: Mapping[str, str], *, offline: bool = False) -> tuple[PythonOffer, ...]:

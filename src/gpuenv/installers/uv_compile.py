@@ -89,7 +89,9 @@ def compile_requirements(
 
     Raises Unreachable when an index could not be read, InstallFailed when uv failed in another way.
     """
-    return without_building(question, environ, lambda asked, environ: _compile(asked, environ, uv, limit_s))
+    return without_building(
+        question, environ, lambda compile_input, environ: _compile(compile_input, environ, uv, limit_s)
+    )
 
 
 def without_building(
@@ -125,12 +127,12 @@ def _leaving_out(requirements: tuple[str, ...], outcome: Resolved | Unresolvable
 def _compile(
     question: CompileInput, environ: Mapping[str, str], uv: str | None, limit_s: float
 ) -> Resolved | Unresolvable:
-    asked = "\n".join((*question.pins, *question.requirements, *question.constraints)) + "\n"
+    requested = "\n".join((*question.pins, *question.requirements, *question.constraints)) + "\n"
     answer = process.run(
         (uv or uv_manager.find(), *compile_arguments(question)),
         timeout_s=limit_s,
         environ=uv_manager.environment(environ, question.sources),
-        stdin=asked,
+        stdin=requested,
     )
     if answer.ok:
         return _read(answer.stdout)
@@ -168,7 +170,9 @@ def uv_platform(platform: Platform | None, glibc: str | None) -> str | None:
     if platform == "win-64":
         return _WINDOWS
     minor = int(glibc.split(".")[1]) if glibc and re.fullmatch(r"2\.\d{1,3}", glibc) else 28
-    reached = max((one for one in _GLIBC_MINORS if one <= minor), default=_GLIBC_MINORS[0])
+    reached = max(
+        (glibc_minor for glibc_minor in _GLIBC_MINORS if glibc_minor <= minor), default=_GLIBC_MINORS[0]
+    )
     return f"{_MACHINES[platform]}-manylinux_2_{reached}"
 
 

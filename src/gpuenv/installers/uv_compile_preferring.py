@@ -31,13 +31,15 @@ def compile_preferring(
 
     The files told have a name and a version alone. Raises what `compile_requirements` raises.
     """
-    return without_building(question, environ, lambda asked, environ: _compile(asked, preferred, environ, uv))
+    return without_building(
+        question, environ, lambda compile_input, environ: _compile(compile_input, preferred, environ, uv)
+    )
 
 
 def _compile(
     question: CompileInput, preferred: tuple[str, ...], environ: Mapping[str, str], uv: str | None
 ) -> Resolved | Unresolvable:
-    asked = "\n".join((*question.pins, *question.requirements, *question.constraints)) + "\n"
+    requested = "\n".join((*question.pins, *question.requirements, *question.constraints)) + "\n"
     with temporary_folder("gpuenv-") as folder:
         # uv keeps to the releases in the file that it is to write
         before = Path(folder, "requirements.txt")
@@ -50,7 +52,7 @@ def _compile(
             ),
             timeout_s=LIMIT_S,
             environ=uv_manager.environment(environ, question.sources),
-            stdin=asked,
+            stdin=requested,
         )
         text = read_limited_text(before)
     if answer.ok:
@@ -64,7 +66,7 @@ def parse_pins(text: str) -> tuple[ResolvedFile, ...]:
     numpy==1.26.4
     clip @ https://example.com/clip-1.0-py3-none-any.whl
     """
-    return tuple(found for line in text.splitlines() if (found := _parse_pin(line)) is not None)
+    return tuple(file for line in text.splitlines() if (file := _parse_pin(line)) is not None)
 
 
 def _parse_pin(line: str) -> ResolvedFile | None:

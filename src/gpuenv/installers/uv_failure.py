@@ -46,7 +46,9 @@ class Unresolvable:
     def demands_on(self, names: tuple[str, ...]) -> tuple[Demand, ...]:
         """Return the demands on the projects named: those that another torch could meet."""
         return tuple(
-            one for one in self.demands if re.split(r"[^A-Za-z0-9._-]", one.needs)[0].lower() in names
+            demand
+            for demand in self.demands
+            if re.split(r"[^A-Za-z0-9._-]", demand.needs)[0].lower() in names
         )
 
 
@@ -82,11 +84,11 @@ def _because(words: str) -> str:
 
 def parse_demands(words: str) -> tuple[Demand, ...]:
     """Return each `A depends on B` of uv's explanation, markers dropped, in its order, each once."""
-    found = (
+    demands = (
         Demand(
             _MARKER.sub("", match["by"]).rstrip(","),
             (match["on"] + _MARKER.sub("", match["range"])).rstrip(",."),
         )
         for match in _DEPENDS.finditer(words)
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(demands))

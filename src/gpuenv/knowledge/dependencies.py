@@ -143,7 +143,7 @@ def _scaled(row: Row, packed: int | None) -> WheelSize:
 
 def _distance(version: Version, wanted: Version) -> tuple[int, ...]:
     pairs = zip((*version.release, 0, 0), (*wanted.release, 0, 0), strict=False)
-    return tuple(abs(one - other) for one, other in list(pairs)[:3])
+    return tuple(abs(number - other) for number, other in list(pairs)[:3])
 
 
 def _parse(text: str) -> Requirement | None:

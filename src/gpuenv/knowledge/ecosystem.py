@@ -78,7 +78,7 @@ class BoundProject:
     def least_counts(self, wanted: SpecifierSet) -> bool:
         """Whether `least` holds for what is asked for: not where others are pinned (`<2`, `==1.0.9`)."""
         tried = (*_named(wanted), *_named(self.least_for), _NEWEST)
-        return any((wanted & self.least_for).contains(one, prereleases=True) for one in tried)
+        return any((wanted & self.least_for).contains(version, prereleases=True) for version in tried)
 
 
 class Ecosystem:
@@ -104,14 +104,16 @@ class Ecosystem:
     def wheels(self, name: str, platform: Platform, *, by_others: bool = False) -> tuple[KnownWheels, ...]:
         """Return for which torch a set has wheels that may fit a platform: its own, or those of others."""
         return tuple(
-            one
-            for one in self._wheels.get(name, ())
-            if one.platform in (None, platform) and (one.by is not None) == by_others
+            project
+            for project in self._wheels.get(name, ())
+            if project.platform in (None, platform) and (project.by is not None) == by_others
         )
 
     def newest_torch(self, name: str) -> Minor:
         """Return the newest torch that a set is known to have wheels for."""
-        return max((one.torch for one in self._wheels.get(name, ()) if one.by is None), default=(0, 0))
+        return max(
+            (project.torch for project in self._wheels.get(name, ()) if project.by is None), default=(0, 0)
+        )
 
     def architectures(self, project: str, version: Version) -> tuple[Architecture, ...]:
         """Return what a release's own wheels have machine code for; nothing where that is not known."""
@@ -140,19 +142,19 @@ class Ecosystem:
 
     @cached_property
     def _wheels(self) -> Mapping[str, tuple[KnownWheels, ...]]:
-        found: dict[str, tuple[KnownWheels, ...]] = {}
+        projects: dict[str, tuple[KnownWheels, ...]] = {}
         for row in self._of("wheels"):
-            found[row["set"]] = (*found.get(row["set"], ()), _parse_wheels(row))
-        return found
+            projects[row["set"]] = (*projects.get(row["set"], ()), _parse_wheels(row))
+        return projects
 
     @cached_property
     def _codes(self) -> Mapping[str, tuple[tuple[SpecifierSet, tuple[Architecture, ...]], ...]]:
-        found: dict[str, tuple[tuple[SpecifierSet, tuple[Architecture, ...]], ...]] = {}
+        fields: dict[str, tuple[tuple[SpecifierSet, tuple[Architecture, ...]], ...]] = {}
         for row in self._of("code"):
             architectures = tuple(map(parse_architecture, row["architectures"]))
-            one = (SpecifierSet(row["versions"]), architectures)
-            found[row["project"]] = (*found.get(row["project"], ()), one)
-        return found
+            item = (SpecifierSet(row["versions"]), architectures)
+            fields[row["project"]] = (*fields.get(row["project"], ()), item)
+        return fields
 
     @cached_property
     def _abis(self) -> tuple[tuple[SpecifierSet, tuple[str, ...], bool], ...]:

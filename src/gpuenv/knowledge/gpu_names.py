@@ -51,10 +51,10 @@ def parse_pci_id(text: str) -> str:
 
     `2208` as in pci.ids, `0x2208` as in sysfs, `10de:2208` as lspci and `0x220810DE` as nvidia-smi prints it.
     """
-    found = _PCI_ID.fullmatch(text.strip().lower())
-    if not found:
+    match = _PCI_ID.fullmatch(text.strip().lower())
+    if not match:
         raise ValueError(tr("`{text}` is not a valid PCI device id (example: 2208)", text=text))
-    return found[1] or found[2]
+    return match[1] or match[2]
 
 
 @dataclass(frozen=True, slots=True)

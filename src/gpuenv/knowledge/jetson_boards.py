@@ -28,7 +28,7 @@ def with_board_told(machine: Machine, knowledge: Knowledge) -> Machine:
     Compute capabilities of boards before Thor are those of no other GPU.
     """
     boards = (_board_of(gpu, knowledge) for gpu in machine.gpus)
-    board = next((one for one in boards if one is not None and one.own_wheels), None)
+    board = next((item for item in boards if item is not None and item.own_wheels), None)
     if board is None or any(problem.code == CODE for problem in machine.problems):
         return machine
     facts = machine.facts if dict(machine.facts).get("problems") else (*machine.facts, _SOURCE)

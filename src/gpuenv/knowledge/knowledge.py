@@ -72,8 +72,8 @@ class Knowledge:
         """Find the build of that kind of index, else the same variant's of the other kind."""
         others: dict[IndexKind, IndexKind] = {"pypi": "pytorch", "pytorch": "pypi"}
         release = _release_of(torch)
-        found = self._by_key.get((release, variant, platform, index))
-        return found or self._by_key.get((release, variant, platform, others.get(index, index)))
+        build = self._by_key.get((release, variant, platform, index))
+        return build or self._by_key.get((release, variant, platform, others.get(index, index)))
 
     def builds_of(self, platform: Platform) -> tuple[TorchBuild, ...]:
         """The builds for one platform, oldest first."""
@@ -244,8 +244,8 @@ class Knowledge:
 
     def companion_specifier(self, torch: Version, project: str) -> SpecifierSet | None:
         """What a torch release itself asks of `project` (triton)."""
-        found = self.companions(torch, project)
-        return found.specifier if found else None
+        companions = self.companions(torch, project)
+        return companions.specifier if companions else None
 
     def companion_release(self, project: str, version: Version) -> CompanionRelease | None:
         """Find what is known of one companion release."""
@@ -258,14 +258,14 @@ class Knowledge:
 
     def companion_pypi_variant(self, project: str, version: Version, platform: Platform) -> Variant | None:
         """Tell which variant PyPI's files of a companion release are; None where it was not read."""
-        found = self.companion_release(project, version)
-        cuda = dict(found.pypi_cuda).get(platform) if found else None
+        release = self.companion_release(project, version)
+        cuda = dict(release.pypi_cuda).get(platform) if release else None
         return Variant(f"cu{cuda.major}{cuda.minor}") if cuda else None
 
     def matches_by_major(self, project: str, version: Version) -> bool:
         """Whether a companion release runs with a torch of any CUDA of the same major version."""
-        found = self.companion_release(project, version)
-        return found is not None and found.cuda_match == "major"
+        release = self.companion_release(project, version)
+        return release is not None and release.cuda_match == "major"
 
     @cached_property
     def _pairs(self) -> dict[Version, dict[str, Companions]]:

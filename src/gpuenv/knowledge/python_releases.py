@@ -35,12 +35,12 @@ def with_ages(
     offers: tuple[PythonOffer, ...], releases: tuple[PythonRelease, ...], today: date
 ) -> tuple[PythonOffer, ...]:
     """Mark the offers as recent whose release is less than a year old, or not yet known."""
-    recent = {one.offer.minor for one in releases if one.released + _MATURE_AFTER > today}
-    newest = max((one.offer.minor for one in releases), default=(3, 99))
+    recent = {release.offer.minor for release in releases if release.released + _MATURE_AFTER > today}
+    newest = max((release.offer.minor for release in releases), default=(3, 99))
     return tuple(replace(offer, recent=offer.minor in recent or offer.minor > newest) for offer in offers)
 
 
 def brought_by_uv(releases: tuple[PythonRelease, ...], platform: Platform) -> tuple[PythonOffer, ...]:
     """Return the Pythons that uv brings to a machine of a platform, newest first."""
-    there = (one.offer for one in releases if platform in one.platforms)
+    there = (release.offer for release in releases if platform in release.platforms)
     return tuple(sorted(there, key=lambda offer: offer.minor, reverse=True))

@@ -276,8 +276,8 @@ def parse_known_bad(row: Row) -> KnownBad:
         row["id"],
         row["judge"],
         tuple(
-            tuple((name, wanted if name in WORDS else as_specifier(wanted)) for name, wanted in one.items())
-            for one in row["when"]
+            tuple((name, wanted if name in WORDS else as_specifier(wanted)) for name, wanted in item.items())
+            for item in row["when"]
         ),
         tuple(row["unless"]),
         tuple(row["constrain"]),

@@ -12,17 +12,18 @@ _OLDEST, _NEWEST = Version("0"), Version("99999")
 
 
 @cache
-def lies_within(asked: SpecifierSet, bad: SpecifierSet) -> bool:
-    """Whether every version that `asked` admits is in `bad` too; false where it admits none."""
-    admitted = [version for version in turning_points(asked, bad) if _contains(asked, version)]
+def lies_within(specifiers: SpecifierSet, bad: SpecifierSet) -> bool:
+    """Whether every version that `specifiers` admits is in `bad` too; false where it admits none."""
+    admitted = [version for version in turning_points(specifiers, bad) if _contains(specifiers, version)]
     return bool(admitted) and all(_contains(bad, version) for version in admitted)
 
 
 @cache
-def lies_apart(asked: SpecifierSet, bad: SpecifierSet) -> bool:
-    """Whether no version that `asked` admits is in `bad`."""
+def lies_apart(specifiers: SpecifierSet, bad: SpecifierSet) -> bool:
+    """Whether no version that `specifiers` admits is in `bad`."""
     return not any(
-        _contains(asked, version) and _contains(bad, version) for version in turning_points(asked, bad)
+        _contains(specifiers, version) and _contains(bad, version)
+        for version in turning_points(specifiers, bad)
     )
 
 
@@ -47,10 +48,10 @@ def turning_points(*specifiers: SpecifierSet) -> frozenset[Version]:
 def _neighbours(release: tuple[int, ...]) -> Iterator[Version]:
     yield _version(release)
     yield _version((*release, 0, 1))  # just above, and above its post-releases
-    for place, number in enumerate(release):
-        yield _version((*release[:place], number + 1))  # the end of `==1.2.*` and `~=1.2.3`
+    for position, number in enumerate(release):
+        yield _version((*release[:position], number + 1))  # the end of `==1.2.*` and `~=1.2.3`
         if number:
-            yield _version((*release[:place], number - 1, _NEWEST.major))
+            yield _version((*release[:position], number - 1, _NEWEST.major))
 
 
 def _version(release: tuple[int, ...]) -> Version:

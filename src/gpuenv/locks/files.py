@@ -36,12 +36,12 @@ def with_index(file: LockedFile, indexes: Indexes) -> LockedFile:
 
 def listing_of(file: LockedFile) -> Listing:
     """Return the listing of one wheel, as if its index had been read; raise ValueError for what is none."""
-    place = file.index or file.url.rpartition("/")[0]
-    source = guess_source(place, tr("the lock"), role="index" if file.index else "find-links")
+    location = file.index or file.url.rpartition("/")[0]
+    source = guess_source(location, tr("the lock"), role="index" if file.index else "find-links")
     if source.kind == "directory":  # what lies on this machine is listed by no page
-        source = IndexSource("flat", place, source.origin)
+        source = IndexSource("flat", location, source.origin)
     project = canonicalize_name(file.name)
-    page = project_page(place, project) if file.index else place
+    page = project_page(location, project) if file.index else location
     wheel = parse_wheel_link(Link(file.url, file.filename, file.sha256, file.size), page)
     return Listing(source, project, (wheel,), page)
 

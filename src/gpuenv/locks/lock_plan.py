@@ -82,13 +82,13 @@ def lock_plan(
     places = OfficialPlaces(plan, mirrors.find("official"), environ, options.offline)
     hashes = _hashes(plan, places, options, environ, hashing or Hashing())
     plan = _with_hashed_stack(plan, hashes)
-    packages = tuple(_checked(one) for one in _complete(plan, options, mirrors, environ))
+    packages = tuple(_checked(package) for package in _complete(plan, options, mirrors, environ))
     _check_whole(plan, packages)
     files = _files(packages, plan, mirrors, hashes)
     sources = canonical_pages(canonical_sources(plan, mirrors.all), files, places.torch)
     driver, architectures = _needs(plan, environ)
-    told = replace(plan, packages=packages, warnings=(*plan.warnings, *_warnings(files)))
-    return Locked(told, files, sources, driver, architectures)
+    planned = replace(plan, packages=packages, warnings=(*plan.warnings, *_warnings(files)))
+    return Locked(planned, files, sources, driver, architectures)
 
 
 def _hashes(
@@ -98,8 +98,10 @@ def _hashes(
     follower = hashing.follower or Unwatched()
     fetcher = HashFetcher(environ, plan.sources.access, follower) if wanted else None
     # map the names of the stack's files to hashes that other pages tell, or that ship with gpuenv
-    told = {file.filename: place.sha256 for file in plan.stack for place in file.places if place.sha256}
-    return _Hashes({**known_digests(), **told}, places, hashing.required, fetcher)
+    facts = {
+        file.filename: location.sha256 for file in plan.stack for location in file.places if location.sha256
+    }
+    return _Hashes({**known_digests(), **facts}, places, hashing.required, fetcher)
 
 
 def lock_if_possible(
@@ -123,8 +125,8 @@ def lock_if_possible(
 def _with_hashed_stack(plan: Plan, hashes: _Hashes) -> Plan:
     """Return the plan with the hashes of its stack, which uv would fetch whole files for."""
     count = len(plan.pins)
-    found = (_hashed(_checked(one), hashes).sha256 for one in plan.packages[:count])
-    stack = tuple(replace(one, sha256=sha) for one, sha in zip(plan.packages, found, strict=False))
+    values = (_hashed(_checked(package), hashes).sha256 for package in plan.packages[:count])
+    stack = tuple(replace(package, sha256=sha) for package, sha in zip(plan.packages, values, strict=False))
     return replace(plan, packages=(*stack, *plan.packages[count:]))
 
 
@@ -171,7 +173,7 @@ def _not_lockable(name: str) -> UsageError:
 
 def _check_whole(plan: Plan, packages: tuple[PlannedPackage, ...]) -> None:
     """Raise UsageError for what was asked for by address and not resolved: a lock without it would lie."""
-    names = {canonicalize_name(one.name) for one in packages}
+    names = {canonicalize_name(package.name) for package in packages}
     for text in plan.requirements:
         requirement = Requirement(text)
         if requirement.url and canonicalize_name(requirement.name) not in names:
@@ -185,16 +187,27 @@ def _files(
     packages: tuple[PlannedPackage, ...], plan: Plan, mirrors: Mirrors, hashes: _Hashes
 ) -> tuple[LockedFile, ...]:
     count, places = len(plan.pins), hashes.places
-    ordered = (*packages[:count], *sorted(packages[count:], key=lambda one: one.name))
-    asked = {canonicalize_name(one.name) for text in plan.requirements if (one := Requirement(text)).url}
-    pinned = {canonicalize_name(one.name) for text in plan.pins if (one := Requirement(text)).url}
-    by_name = tuple(replace(one, index=None) if one.name in pinned else one for one in ordered)
-    named = asked | pinned
-    listed = tuple(_listed(one, plan.sources, places) if one.name not in named else one for one in by_name)
-    hashed = tuple(_hashed(one, hashes) for one in listed)
-    mirrored = tuple(one.name for one in hashed if _is_pypis_on_a_mirror(one.url or "", mirrors))
+    ordered = (*packages[:count], *sorted(packages[count:], key=lambda package: package.name))
+    names = {
+        canonicalize_name(requirement.name)
+        for text in plan.requirements
+        if (requirement := Requirement(text)).url
+    }
+    pinned = {
+        canonicalize_name(requirement.name) for text in plan.pins if (requirement := Requirement(text)).url
+    }
+    by_name = tuple(
+        replace(package, index=None) if package.name in pinned else package for package in ordered
+    )
+    named = names | pinned
+    listed = tuple(
+        _listed(package, plan.sources, places) if package.name not in named else package
+        for package in by_name
+    )
+    hashed = tuple(_hashed(package, hashes) for package in listed)
+    mirrored = tuple(package.name for package in hashed if _is_pypis_on_a_mirror(package.url or "", mirrors))
     official = places.places(mirrored)
-    return tuple(_locked(one, official, mirrors, places) for one in hashed)
+    return tuple(_locked(package, official, mirrors, places) for package in hashed)
 
 
 def _is_pypis_on_a_mirror(url: str, mirrors: Mirrors) -> bool:
@@ -227,12 +240,12 @@ def _hashed(package: PlannedPackage, hashes: _Hashes) -> PlannedPackage:
     url = package.url or ""
     if not is_remote(url):
         return replace(package, sha256=_digest(url))
-    told = hashes.known.get(str(package.filename)) if "+" in package.version else None
-    if told:
-        return replace(package, sha256=told)
-    found = hashes.places.find(package)
-    if found is not None or not hashes.required:
-        return found or package
+    message = hashes.known.get(str(package.filename)) if "+" in package.version else None
+    if message:
+        return replace(package, sha256=message)
+    planned = hashes.places.find(package)
+    if planned is not None or not hashes.required:
+        return planned or package
     if hashes.fetcher is not None and str(package.filename).endswith(".whl"):
         return replace(package, sha256=hashes.fetcher.digest(package))
     raise _refusal(
@@ -256,17 +269,17 @@ def _digest(url: str) -> str:
 def _locked(
     package: PlannedPackage, official: Official, mirrors: Mirrors, places: OfficialPlaces
 ) -> LockedFile:
-    place = _place(package, official, mirrors)
-    if place is None:
-        found = places.find(package)
-        place = _place(found, official, mirrors) if found else None
-    if place is None:
+    location = _place(package, official, mirrors)
+    if location is None:
+        planned = places.find(package)
+        location = _place(planned, official, mirrors) if planned else None
+    if location is None:
         raise _refusal(
             package,
             tr("the official location of {file} of a mirror is not known", file=package.filename),
             NO_PLACE,
         )
-    url, index = place
+    url, index = location
     return LockedFile(
         name=package.name,
         version=str(Version(package.version)),

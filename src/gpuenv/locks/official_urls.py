@@ -57,13 +57,13 @@ class OfficialPlaces:
         """
         folder = f"{self.torch}/{self.plan.variant}" if self.torch else None
         places = (self.plan.sources.index_url, self.index, folder)
-        sources = tuple(_source(place) for place in dict.fromkeys(places) if place)
+        sources = tuple(_source(location) for location in dict.fromkeys(places) if location)
         for listing in self._read(sources, (canonicalize_name(package.name),), offline=self.offline):
             for file in listing.files:
                 same = file.filename == package.filename and package.sha256 in (None, file.sha256)
                 if same and file.sha256 and file.url:
-                    found = replace(package, url=file.url, index=listing.source.url)
-                    return replace(found, sha256=file.sha256, size=package.size or file.size)
+                    planned = replace(package, url=file.url, index=listing.source.url)
+                    return replace(planned, sha256=file.sha256, size=package.size or file.size)
         return None
 
     def _files(self, projects: tuple[NormalizedName, ...]) -> str | None:
@@ -90,5 +90,5 @@ class OfficialPlaces:
             return read_listings(sources, projects, client)
 
 
-def _source(place: str) -> IndexSource:
-    return guess_source(place, tr("the lock"))
+def _source(location: str) -> IndexSource:
+    return guess_source(location, tr("the lock"))

@@ -79,8 +79,8 @@ def needs_of(lock: Pylock) -> LockNeeds:
     variant, platform, listed = own.get("variant"), own.get("platform"), own.get("architectures")
     return LockNeeds(
         variant if isinstance(variant, str) and Variant(variant).is_known else None,
-        next((one for one in PLATFORMS if one == platform), None),
-        tuple(one for one in listed if _is_architecture(one)) if isinstance(listed, list) else (),
+        next((item for item in PLATFORMS if item == platform), None),
+        tuple(item for item in listed if _is_architecture(item)) if isinstance(listed, list) else (),
     )
 
 
@@ -100,7 +100,7 @@ def select_files(lock: Pylock, python: PythonOffer, target: Target, folder: str)
     from packaging.pylock import PylockSelectError  # noqa: PLC0415
 
     facts = marker_environment(target.platform, str(full_version(python)))
-    if lock.environments and not any(one.evaluate(dict(facts)) for one in lock.environments):
+    if lock.environments and not any(marker.evaluate(dict(facts)) for marker in lock.environments):
         raise UnfitError(tr("it is for {environments}", environments=" / ".join(map(str, lock.environments))))
     tags = compatible_with(python, target)
     try:
@@ -117,8 +117,8 @@ def _without_a_file(lock: Pylock, text: str) -> str | None:
 
     No wheel found matching the provided tags for package 'torch' at packages[3], and no sdist available ...
     """
-    found = _NO_WHEEL.match(text)
-    package = lock.packages[int(found[1])] if found else None
+    match = _NO_WHEEL.match(text)
+    package = lock.packages[int(match[1])] if match else None
     if package is None or not package.wheels:
         return None
     tags = dict.fromkeys(
@@ -169,8 +169,8 @@ def _file(
     if not isinstance(source, (PackageArchive, PackageSdist, PackageWheel)):
         raise ValueError(tr("`{name}` comes from version control or from a directory", name=package.name))
     url = _address(package, source.url, source.path, folder)
-    told = None if isinstance(source, PackageArchive) else source.name
-    filename = told or unquote(urlsplit(url).path.rpartition("/")[2])
+    message = None if isinstance(source, PackageArchive) else source.name
+    filename = message or unquote(urlsplit(url).path.rpartition("/")[2])
     return LockedFile(
         name=str(package.name),
         version=str(package.version or _version(filename)),

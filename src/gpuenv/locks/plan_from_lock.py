@@ -51,15 +51,15 @@ def plan_from_lock(path: Path, options: PlanOptions, environ: Mapping[str, str],
     knowledge = with_needs(load_knowledge(environ), lock)
     variant = parse_cuda_option(options.cuda)
     machines = choose_machines(options, environ, knowledge)
-    place = choose_target(machines, options.devices, cpu=variant is not None and variant.is_cpu)
-    offers = offer_pythons(options, options.manager, place, knowledge, environ)
-    python, selected = _selected(lock, place, options, offers)
+    location = choose_target(machines, options.devices, cpu=variant is not None and variant.is_cpu)
+    offers = offer_pythons(options, options.manager, location, knowledge, environ)
+    python, selected = _selected(lock, location, options, offers)
     indexes = _indexes(environ)
     files = tuple(with_index(file, indexes) for file in selected)
     stack = _stack(lock, files)
     request = _request(stack, python, variant, options)
-    listings, configuration = _listed(lock, stack, request, place, knowledge, options, environ)
-    question = build_input(request, place, knowledge, listings, (python,))
+    listings, configuration = _listed(lock, stack, request, location, knowledge, options, environ)
+    question = build_input(request, location, knowledge, listings, (python,))
     decision = decide(question)
     if not decision.choices:
         raise _refused(lock, question, decision)
@@ -109,21 +109,21 @@ def _selected(
 ) -> tuple[PythonOffer, tuple[LockedFile, ...]]:
     """Return the first Python that the lock has all files for, and these."""
     locked = lock.document.requires_python or SpecifierSet()
-    asked = locked & parse_python(options.python) if options.python else locked
+    specifiers = locked & parse_python(options.python) if options.python else locked
     problems: list[str] = []
-    for python in admitted(offers, asked):
-        found = _files_for(lock, python, target)
-        if not isinstance(found, str):
-            return python, found
-        problems.append(tr("Python {version}: {problem}", version=python.short, problem=found))
+    for python in admitted(offers, specifiers):
+        result = _files_for(lock, python, target)
+        if not isinstance(result, str):
+            return python, result
+        problems.append(tr("Python {version}: {problem}", version=python.short, problem=result))
     if not problems:
         facts = {"python": locked or "3", "manager": options.manager, "asked": options.python}
-        told = (
+        message = (
             marked("it is for Python {python}, not for {asked}")
             if options.python
             else marked("it is for Python {python}, which {manager} cannot provide")
         )
-        problems = [tr(told, **facts)]
+        problems = [tr(message, **facts)]
     raise Unsatisfiable(
         tr("`{lock}` does not fit this machine", lock=lock.path),
         code="lock-unfit",
@@ -149,16 +149,16 @@ def _plan_anew() -> Fix:
 def _stack(lock: Lock, files: tuple[LockedFile, ...]) -> tuple[LockedFile, ...]:
     """Return torch and its companions, torch first; raise UsageError without torch's wheel."""
     by_name = {canonicalize_name(file.name): file for file in files}
-    found = tuple(by_name[name] for name in map(canonicalize_name, STACK) if name in by_name)
-    if not found or found[0].name != STACK[0]:
+    locked_files = tuple(by_name[name] for name in map(canonicalize_name, STACK) if name in by_name)
+    if not locked_files or locked_files[0].name != STACK[0]:
         raise bad_lock(lock.path, tr("it has no torch"))
-    unbuilt = next((file for file in found if not file.is_wheel), None)
+    unbuilt = next((file for file in locked_files if not file.is_wheel), None)
     if unbuilt:
         raise bad_lock(
             lock.path,
             tr("{file} is not a wheel, so it is not known what it is built for", file=unbuilt.filename),
         )
-    return found
+    return locked_files
 
 
 def _exactly(file: LockedFile) -> Requirement:
@@ -205,14 +205,14 @@ def _listed(
 ) -> tuple[tuple[Listing, ...], IndexConfiguration]:
     """Return what lists the stack's files, the lock itself last, and what the installer is told."""
     try:
-        told = tuple(listing_of(file) for file in stack)
+        listings = tuple(listing_of(file) for file in stack)
     except ValueError as error:
         raise bad_lock(lock.path, str(error)) from None
     configuration = configuration_for(options, environ)
     if not (options.mirrors or configuration.find_links):
-        return told, configuration
+        return listings, configuration
     listed = list_files(options, request, target, knowledge, environ)
-    return (*only_locked(listed.listings, stack), *told), listed.configurations[0]
+    return (*only_locked(listed.listings, stack), *listings), listed.configurations[0]
 
 
 # what is said
@@ -234,20 +234,20 @@ def _refused(lock: Lock, question: ResolutionInput, decision: Decision) -> Unsat
 
 def _other_kind(question: ResolutionInput) -> tuple[tuple[Because, ...], tuple[Fix, ...]]:
     """Say that the build is for the CPU and the machine has a GPU, or the other way round."""
-    case = next((one for one in question.cases if one.found), None)
+    candidate = next((item for item in question.cases if item.found), None)
     gpus = question.target.gpus
-    if case is None:
+    if candidate is None:
         return (Because(tr("what its torch is built for is not known"), "matrix torch.json"),), ()
-    asked = question.request.variant
-    if asked is not None and asked != case.variant:
-        text = tr("it has a build for {variant}, not for {asked}", variant=case.variant, asked=asked)
+    variant = question.request.variant
+    if variant is not None and variant != candidate.variant:
+        text = tr("it has a build for {variant}, not for {asked}", variant=candidate.variant, asked=variant)
         return (Because(text, "option --cuda"),), (Fix(tr("omit --cuda")),)
-    if case.variant.is_cpu and gpus and asked is None:
+    if candidate.variant.is_cpu and gpus and variant is None:
         text = tr("it has a CPU build; this machine has {gpu}", gpu=gpus[0].label)
         return (Because(text, gpus[0].source),), (Fix(tr("use it anyway with --cuda cpu")),)
-    if gpus or case.variant.is_cpu:
+    if gpus or candidate.variant.is_cpu:
         return (), ()
-    text = tr("it has a build for {variant}; this machine has no NVIDIA GPU", variant=case.variant)
+    text = tr("it has a build for {variant}; this machine has no NVIDIA GPU", variant=candidate.variant)
     return (Because(text, question.target.machines[0].source_of("gpus")),), ()
 
 
@@ -263,8 +263,8 @@ def _hashed(plan: Plan, files: tuple[LockedFile, ...], indexes: Indexes, environ
     ]
     versions = {str(canonicalize_name(file.name)): file.version for file in files}
     bad = (text for text in plan.constraints if not _holds(Requirement(text), versions))
-    told = marked("the lock violates `{constraint}`, which avoids a known problem")
-    warnings = tuple(PlanWarning("lock-known-bad", tr(told, constraint=text)) for text in bad)
+    message = marked("the lock violates `{constraint}`, which avoids a known problem")
+    warnings = tuple(PlanWarning("lock-known-bad", tr(message, constraint=text)) for text in bad)
     return replace(
         plan,
         hashed=str(keep_hashes("\n".join(lines) + "\n", environ)),

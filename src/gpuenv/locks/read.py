@@ -59,22 +59,28 @@ def bad_lock(path: Path, reason: str) -> UsageError:
 def with_needs(knowledge: Knowledge, lock: Lock) -> Knowledge:
     """Add what the lock tells of a build of torch that no matrix has: it may come from a newer gpuenv."""
     needs = lock.needs
-    torch = next((one.version for one in lock.document.packages if one.name == _TORCH), None)
+    torch = next((package.version for package in lock.document.packages if package.name == _TORCH), None)
     if torch is None or needs.variant is None or needs.platform is None or not needs.architectures:
         return knowledge
     variant = Variant(needs.variant)
     if knowledge.find_build(torch, variant, needs.platform, "pytorch"):
         return knowledge
-    told = {"torch": torch.public, "source": str(lock.path), "evidence": "assumed"}
+    facts = {"torch": torch.public, "source": str(lock.path), "evidence": "assumed"}
     row: dict[str, Any] = {
-        **told, "variant": needs.variant, "platform": needs.platform, "index": "pytorch",
+        **facts, "variant": needs.variant, "platform": needs.platform, "index": "pytorch",
         "cuda": str(variant.cuda) if variant.cuda else None, "pythons": [], "cudnn": None, "tags": [],
         "architectures": list(needs.architectures),
     }  # fmt: skip
     pairs = tuple(
-        {**told, "kind": "pair", "project": one.name, "versions": [one.version.public], "basis": "lock"}
-        for one in lock.document.packages
-        if one.name in COMPANIONS and one.version
+        {
+            **facts,
+            "kind": "pair",
+            "project": package.name,
+            "versions": [package.version.public],
+            "basis": "lock",
+        }
+        for package in lock.document.packages
+        if package.name in COMPANIONS and package.version
     )
     return replace(
         knowledge,

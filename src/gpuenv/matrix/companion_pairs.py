@@ -137,6 +137,6 @@ def torches_to_pair(read: Iterable[Row], torch_rows: Iterable[Row]) -> tuple[Ver
         if "kind" not in row:
             wanted.add(Version(row["torch"]))
         elif row["kind"] == "release":
-            asked = SpecifierSet(row["requires_torch"] or "")
-            wanted.update(torch for torch in torches if asked.contains(torch))
+            specifiers = SpecifierSet(row["requires_torch"] or "")
+            wanted.update(torch for torch in torches if specifiers.contains(torch))
     return tuple(sorted(wanted))

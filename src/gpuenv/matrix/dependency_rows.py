@@ -34,7 +34,7 @@ def build_row(target: WheelTarget, torch: Row, metadata: WheelMetadata, sizes: S
 
     `torch` is its row of torch.json, or as much of one as tells its variant and source.
     """
-    pythons = tuple(f"{found[1]}.{found[2]}" for tag in target.pythons if (found := _TAG.fullmatch(tag)))
+    pythons = tuple(f"{match[1]}.{match[2]}" for tag in target.pythons if (match := _TAG.fullmatch(tag)))
     return {
         "kind": "build",
         "torch": str(target.version),
@@ -75,7 +75,7 @@ def file_row(
 def _texts(requirements: Iterable[Requirement]) -> list[str]:
     """Return requirements without their markers, by name."""
     texts = set()
-    for one in requirements:
-        extras = f"[{','.join(sorted(one.extras))}]" if one.extras else ""
-        texts.add(f"{canonicalize_name(one.name)}{extras}{one.specifier}")
+    for requirement in requirements:
+        extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
+        texts.add(f"{canonicalize_name(requirement.name)}{extras}{requirement.specifier}")
     return sorted(texts)

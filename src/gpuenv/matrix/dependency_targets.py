@@ -47,9 +47,9 @@ def unknown_of(rows: Iterable[Row], known: Iterable[Row]) -> tuple[UnsizedRequir
         if row["kind"] == "file":
             files.setdefault(row["project"], []).append(row)
     wanted: dict[tuple[str, Platform], UnsizedRequirement] = {}
-    for one in _asked(rows):
-        if one.project != TORCH and not _is_known(one, files.get(one.project, [])):
-            wanted.setdefault((str(one.requirement), one.platform), one)
+    for unsized in _asked(rows):
+        if unsized.project != TORCH and not _is_known(unsized, files.get(unsized.project, [])):
+            wanted.setdefault((str(unsized.requirement), unsized.platform), unsized)
     return tuple(wanted.values())
 
 
@@ -60,10 +60,10 @@ def _asked(rows: Iterable[Row]) -> Iterator[UnsizedRequirement]:
             yield UnsizedRequirement(Requirement(text), platform)
 
 
-def _is_known(one: UnsizedRequirement, rows: Iterable[Row]) -> bool:
+def _is_known(wanted: UnsizedRequirement, rows: Iterable[Row]) -> bool:
     return any(
-        row["platform"] in (one.platform, ANY)
-        and one.requirement.specifier.contains(row["version"], prereleases=True)
+        row["platform"] in (wanted.platform, ANY)
+        and wanted.requirement.specifier.contains(row["version"], prereleases=True)
         for row in rows
     )
 
@@ -77,30 +77,30 @@ def find_wheels(
         by_project.setdefault(listing.project, []).extend(listing.files)
     chosen: dict[tuple[str, Platform], WheelFile] = {}
     extras: dict[tuple[str, Platform], set[str]] = {}
-    for one in wanted:
-        file = _choose(one, by_project.get(one.project, []))
+    for unsized in wanted:
+        file = _choose(unsized, by_project.get(unsized.project, []))
         if file:
-            key = file.filename, one.platform
+            key = file.filename, unsized.platform
             chosen[key] = file
-            extras.setdefault(key, set()).update(one.requirement.extras)
+            extras.setdefault(key, set()).update(unsized.requirement.extras)
     return tuple(
         DependencyTarget(file, platform, tuple(sorted(extras[name, platform])))
         for (name, platform), file in chosen.items()
     )
 
 
-def _choose(one: UnsizedRequirement, files: Iterable[WheelFile]) -> WheelFile | None:
+def _choose(wanted: UnsizedRequirement, files: Iterable[WheelFile]) -> WheelFile | None:
     fitting = [
         file
         for file in files
-        if one.requirement.specifier.contains(file.version)
+        if wanted.requirement.specifier.contains(file.version)
         and not (file.version.is_prerelease or file.version.local or file.yanked)
-        and (platform_of(file) == one.platform or any(tag.platform == ANY for tag in file.tags))
+        and (platform_of(file) == wanted.platform or any(tag.platform == ANY for tag in file.tags))
     ]
     return max(fitting, key=lambda file: (file.version, _rank(file), file.filename), default=None)
 
 
 def _rank(file: WheelFile) -> int:
     pythons = pythons_of(file)
-    ranks = (len(_PREFERRED) - place for place, name in enumerate(_PREFERRED) if name in pythons)
+    ranks = (len(_PREFERRED) - position for position, name in enumerate(_PREFERRED) if name in pythons)
     return max(ranks, default=0)

@@ -37,22 +37,22 @@ class Inspection:
     received: int
 
 
-def inspect_wheel(place: str, environ: Mapping[str, str], *, thorough: bool = False) -> Inspection:
+def inspect_wheel(location: str, environ: Mapping[str, str], *, thorough: bool = False) -> Inspection:
     """Read one wheel, a path or a URL, without unpacking or downloading it.
 
     Raises UsageError for what is no wheel of torch or a companion, Unreachable where its server can't be read
     or hands out whole files only.
     """
-    file = _named(place)
-    with _explained(place):
-        if is_remote(place):
-            facts, received = _read_remote(place, file, environ, thorough=thorough)
+    file = _named(location)
+    with _explained(location):
+        if is_remote(location):
+            facts, received = _read_remote(location, file, environ, thorough=thorough)
         else:
-            with open_local_wheel(local_path(place)) as archive:
+            with open_local_wheel(local_path(location)) as archive:
                 facts, received = read_wheel(archive, file, thorough=thorough), 0
     knowledge = load_knowledge(environ)
     return Inspection(
-        redact_credentials(place),
+        redact_credentials(location),
         facts,
         generations_for(facts, knowledge),
         drivers_for(facts, knowledge),
@@ -60,15 +60,19 @@ def inspect_wheel(place: str, environ: Mapping[str, str], *, thorough: bool = Fa
     )
 
 
-def _named(place: str) -> WheelFile:
+def _named(location: str) -> WheelFile:
     try:
-        name = file_name(place) if is_remote(place) or place.lower().startswith("file:") else Path(place).name
-        file = parse_wheel_name(name, place)
+        name = (
+            file_name(location)
+            if is_remote(location) or location.lower().startswith("file:")
+            else Path(location).name
+        )
+        file = parse_wheel_name(name, location)
     except ValueError as error:
         raise UsageError(
             tr(
                 "`{place}` is no wheel by its name: {error}",
-                place=redact_credentials(place),
+                place=redact_credentials(location),
                 error=reason_of(error),
             ),
             code="no-wheel-name",
@@ -94,27 +98,29 @@ def _read_remote(
 
 
 @contextmanager
-def _explained(place: str) -> Iterator[None]:
+def _explained(location: str) -> Iterator[None]:
     try:
         yield
     except WheelProblem as problem:
-        raise _unreadable(place, problem) from None
+        raise _unreadable(location, problem) from None
     except HttpProblem as problem:
         raise Unreachable(
-            tr("`{place}` can't be read: {reason}", place=redact_credentials(place), reason=problem.reason),
+            tr(
+                "`{place}` can't be read: {reason}", place=redact_credentials(location), reason=problem.reason
+            ),
             code="wheel-unreachable",
             fixes=(Fix(tr("see whether its server answers, or download the wheel and inspect the file")),),
         ) from None
     except OSError as error:
         raise UsageError(
-            tr("`{place}` can't be read: {reason}", place=place, reason=reason_of(error)),
+            tr("`{place}` can't be read: {reason}", place=location, reason=reason_of(error)),
             code="no-file",
             fixes=(Fix(tr("give a wheel that is there, or its address")),),
         ) from None
 
 
-def _unreadable(place: str, problem: WheelProblem) -> GpuenvError:
-    message = tr("`{place}` {reason}", place=redact_credentials(place), reason=problem.reason)
+def _unreadable(location: str, problem: WheelProblem) -> GpuenvError:
+    message = tr("`{place}` {reason}", place=redact_credentials(location), reason=problem.reason)
     if problem.fault == "no-ranges":
         return Unreachable(
             message,

@@ -40,18 +40,18 @@ def read_wheel(archive: WheelArchive, file: WheelFile, *, thorough: bool = False
     """
     project = str(file.name)
     metadata, remarks = read_metadata(archive)
-    told, missing = _read_version(archive, project)
+    version_file, missing = _read_version(archive, project)
     if project != TORCH:  # what it goes with stands in its METADATA alone
         missing, remarks = (*missing, *remarks), ()
     architectures: tuple[Architecture, ...] = ()
-    if project == TORCH and (told is None or told.cuda):
+    if project == TORCH and (version_file is None or version_file.cuda):
         architectures, why = _read_architectures(archive, thorough=thorough)
         missing += why
     return WheelFacts(
         filename=file.filename,
         metadata=metadata or metadata_of_name(file),
         version=Version(file.version.public),
-        variant=told.variant if told else None,
+        variant=version_file.variant if version_file else None,
         pythons=tuple(sorted(pythons_of(file))),
         tags=(file.filename.removesuffix(".whl").rpartition("-")[2],),
         platform=platform_of(file),
@@ -118,14 +118,14 @@ def _read_architectures(
     archive: WheelArchive, *, thorough: bool
 ) -> tuple[tuple[Architecture, ...], tuple[str, ...]]:
     member = archive.find(lambda name: _FLAGS.fullmatch(name) is not None)
-    found = _search(archive, member, FlagFinder(), _LIBRARY, _BEFORE_FLAGS) if member else None
-    if found:
-        return found, ()
+    architectures = _search(archive, member, FlagFinder(), _LIBRARY, _BEFORE_FLAGS) if member else None
+    if architectures:
+        return architectures, ()
     if thorough:
         library = archive.largest(lambda name: _KERNELS.fullmatch(name) is not None)
-        found = _search(archive, library, CodeFinder(), _LONGEST_LIBRARY, 0.0) if library else None
-        if found:
-            return found, ()
+        architectures = _search(archive, library, CodeFinder(), _LONGEST_LIBRARY, 0.0) if library else None
+        if architectures:
+            return architectures, ()
     if member is None:
         return (), (tr("it has no `{member}`", member="torch/lib/libtorch_python"),)
     return (), (tr("its `{member}` does not list architectures", member=member),)
@@ -135,9 +135,9 @@ def _search(
     archive: WheelArchive, member: str, finder: Finder, limit: int, first: float
 ) -> tuple[Architecture, ...] | None:
     for chunk in archive.stream(member, limit=limit, first=first):
-        found = finder.feed(chunk)
-        if found:
-            return found
+        architectures = finder.feed(chunk)
+        if architectures:
+            return architectures
     return finder.finish()
 
 

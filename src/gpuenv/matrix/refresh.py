@@ -207,8 +207,8 @@ def _read_all(
     limit_s = _THOROUGH_S if options.thorough else _WHEEL_S
     watcher.begin(len(jobs))
     read: list[Read] = []
-    for place, answer in in_turns(jobs, at_a_time=_AT_A_TIME, limit_s=limit_s):
-        item = _keep(targets[place], answer, tables, _today())
+    for position, answer in in_turns(jobs, at_a_time=_AT_A_TIME, limit_s=limit_s):
+        item = _keep(targets[position], answer, tables, _today())
         read.append(item)
         watcher.done(item)
     _refuse_failure(read)
@@ -295,9 +295,9 @@ def _floorless(read: tuple[Read, ...], loaded: Overlay) -> tuple[PlanWarning, ..
     cuda = loaded.tables["cuda"]
     known = {row["cuda"] for row in cuda if row["kind"] == "release"}
     majors = {str(row["major"]) for row in cuda if row["kind"] == "family"}
-    found = {item.row["cuda"] for item in read if item.row and item.row.get("cuda")}
-    missing = sorted(one for one in found if one not in known and one.partition(".")[0] not in majors)
+    values = {item.row["cuda"] for item in read if item.row and item.row.get("cuda")}
+    missing = sorted(item for item in values if item not in known and item.partition(".")[0] not in majors)
     return tuple(
-        PlanWarning("no-driver-floor", tr("the least driver for CUDA {cuda} is not in cuda.json", cuda=one))
-        for one in missing
+        PlanWarning("no-driver-floor", tr("the least driver for CUDA {cuda} is not in cuda.json", cuda=item))
+        for item in missing
     )

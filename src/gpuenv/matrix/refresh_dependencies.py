@@ -40,11 +40,11 @@ def read_dependencies(
     tried: set[str] = set()
     for _ in range(_ROUNDS):
         wanted = unknown_of(asking, known)
-        names = tuple(dict.fromkeys(one.project for one in wanted if one.project not in listed))
+        names = tuple(dict.fromkeys(unsized.project for unsized in wanted if unsized.project not in listed))
         listings = read_listings(sources, names, client) if names else ()
         for name in names:
             listed[name] = tuple(listing for listing in listings if listing.project == name)
-        targets = find_wheels(wanted, (one for found in listed.values() for one in found))
+        targets = find_wheels(wanted, (listing for result in listed.values() for listing in result))
         fresh = tuple(target for target in targets if _key(target) not in tried)
         tried.update(map(_key, fresh))
         asking = tuple(_read_all(fresh, client, date))

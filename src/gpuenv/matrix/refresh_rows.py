@@ -39,8 +39,10 @@ def cite(target: WheelTarget, date: str) -> str:
 
 def cite_file(file: WheelFile, index: IndexKind, date: str) -> str:
     """Say the same of a file."""
-    place = tr("wheel {name} on {index} ({date})", name=file.filename, index=said(_KINDS[index]), date=date)
-    return f"{place}, sha256 {file.sha256}" if file.sha256 else place
+    location = tr(
+        "wheel {name} on {index} ({date})", name=file.filename, index=said(_KINDS[index]), date=date
+    )
+    return f"{location}, sha256 {file.sha256}" if file.sha256 else location
 
 
 def torch_row(target: WheelTarget, facts: WheelFacts, known: Iterable[Row], date: str) -> Row:
@@ -128,8 +130,8 @@ def _cudnn(facts: WheelFacts, variant: Variant, before: Row, borrowed: Borrowed 
 
 def _same(target: WheelTarget, variant: Variant, rows: tuple[Row, ...]) -> Row:
     key = (str(target.version), str(variant), target.platform, target.index)
-    found = (row for row in rows if (row["torch"], row["variant"], row["platform"], row["index"]) == key)
-    return next(found, {})
+    mappings = (row for row in rows if (row["torch"], row["variant"], row["platform"], row["index"]) == key)
+    return next(mappings, {})
 
 
 def _borrow(target: WheelTarget, variant: Variant, rows: tuple[Row, ...]) -> Borrowed | None:

@@ -249,7 +249,7 @@ def _libraries_only_drop(libraries: Rows) -> Complaints:
     floors = [row for row in libraries if row["kind"] == "floor"]
     rows = sorted(floors, key=lambda row: (row["library"], row["cuda"] or "", Version(row["from"])))
     for before, row in pairwise(rows):
-        least, last = (parse_compute_capability(one["min_compute_capability"]) for one in (row, before))
+        least, last = (parse_compute_capability(entry["min_compute_capability"]) for entry in (row, before))
         alike = (before["library"], before["cuda"]) == (row["library"], row["cuda"])
         if alike and least < last:
             yield row, tr("supports older GPUs again than {before}", before=before["from"])

@@ -44,14 +44,14 @@ def shrunk(tables: Tables, manifest: Sequence[Any]) -> Iterator[MatrixFault]:
         if not _is_entry(entry):
             yield MatrixFault(MANIFEST, f"{MANIFEST}.json", tr("an entry names no table, count and keys"))
         elif entry["table"] in tables:
-            found = _manifest_row(entry["table"], tables[entry["table"]])
-            if found["count"] < entry["count"]:
-                yield _fault(entry, marked("shrank from {before} to {now} rows"), found)
-            elif found["count"] == entry["count"] and found["keys"] != entry["keys"]:
-                yield _fault(entry, marked("has {now} rows as before, and they are others"), found)
-    told = {entry["table"] for entry in manifest if _is_entry(entry)}
+            fields = _manifest_row(entry["table"], tables[entry["table"]])
+            if fields["count"] < entry["count"]:
+                yield _fault(entry, marked("shrank from {before} to {now} rows"), fields)
+            elif fields["count"] == entry["count"] and fields["keys"] != entry["keys"]:
+                yield _fault(entry, marked("has {now} rows as before, and they are others"), fields)
+    answers = {entry["table"] for entry in manifest if _is_entry(entry)}
     for table in tables:
-        if table in FIELDS and table not in told:
+        if table in FIELDS and table not in answers:
             yield MatrixFault(MANIFEST, f"{table}.json", tr("the manifest does not count it"))
 
 
@@ -62,13 +62,13 @@ def _is_entry(entry: Any) -> bool:
     )
 
 
-def _fault(entry: Row, template: str, found: Row) -> MatrixFault:
-    facts = {"before": entry["count"], "now": found["count"]}
+def _fault(entry: Row, template: str, fields: Row) -> MatrixFault:
+    facts = {"before": entry["count"], "now": fields["count"]}
     return MatrixFault(str(entry["table"]), f"{entry['table']}.json", tr(template, **facts))
 
 
-def vanished(before: Tables, now: Tables, place: str) -> Iterator[MatrixFault]:
-    """Tell of every row that another copy of the matrices, at `place`, has and these lack.
+def vanished(before: Tables, now: Tables, location: str) -> Iterator[MatrixFault]:
+    """Tell of every row that another copy of the matrices, at `location`, has and these lack.
 
     Only what tells rows apart is compared: the copy may be older than fields are. Raises ValueError for a row
     of the copy that can't be told from others.
@@ -80,7 +80,7 @@ def vanished(before: Tables, now: Tables, place: str) -> Iterator[MatrixFault]:
             if key is None:
                 raise ValueError(tr("row {number} of {table}.json is garbled", number=number, table=table))
             if key not in kept:
-                yield MatrixFault(table, key, tr("has vanished: `{place}` has it", place=place))
+                yield MatrixFault(table, key, tr("has vanished: `{place}` has it", place=location))
 
 
 def _key(table: str, row: Any) -> str | None:

@@ -47,16 +47,16 @@ def _right_addresses_are_not_wrong(mirrors: Rows) -> Complaints:
     for row in mirrors:
         itself = (parse_mirror(row),)
         for address in _wheel_addresses(row):
-            asked = address.replace("{variant}", _ANY_VARIANT)
-            if correction(asked, itself) or is_bogus(asked, itself):
+            requested = address.replace("{variant}", _ANY_VARIANT)
+            if correction(requested, itself) or is_bogus(requested, itself):
                 yield row, tr("`{address}` is right and wrong", address=address)
 
 
 def _wheel_addresses(row: Row) -> tuple[str, ...]:
     """The addresses of a mirror's copy of PyPI and of its torch wheels."""
     pypi, torch = row.get("pypi", {}), row.get("torch", {})
-    found = (pypi.get("simple"), *pypi.get("aliases", ()), torch.get("address"))
-    return tuple(address for address in found if address)
+    values = (pypi.get("simple"), *pypi.get("aliases", ()), torch.get("address"))
+    return tuple(address for address in values if address)
 
 
 def _addresses(row: Row) -> tuple[str, ...]:

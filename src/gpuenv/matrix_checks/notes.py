@@ -62,8 +62,8 @@ def _has_build(capability: ComputeCapability, knowledge: Knowledge) -> bool:
 
 
 def _floors_of_the_family_alone(knowledge: Knowledge) -> Iterator[MatrixNote]:
-    found = {(build.cuda, driver_system(build.platform)) for build in knowledge.builds if build.cuda}
-    for cuda, system in sorted(found):
+    results = {(build.cuda, driver_system(build.platform)) for build in knowledge.builds if build.cuda}
+    for cuda, system in sorted(results):
         if knowledge.release_floor(cuda, system) is None:
             template = marked(
                 "only the floor of CUDA {major} is known on {system}, not that of {cuda} itself"
@@ -95,10 +95,10 @@ def _loads(own: Variant, torch: Variant, match: str | None) -> bool:
 
 def _unseen_builds(knowledge: Knowledge, files: Sequence[PublishedWheel]) -> Iterator[MatrixNote]:
     seen = {
-        (Version(one.release.base_version), platform, one.row["index"], one.file.variant)
-        for one in files
-        for platform in one.platforms
-        if one.file.name == "torch"
+        (Version(wheel.release.base_version), platform, wheel.row["index"], wheel.file.variant)
+        for wheel in files
+        for platform in wheel.platforms
+        if wheel.file.name == "torch"
     }
     unseen: dict[Version, list[TorchBuild]] = {}
     for build in knowledge.builds:
@@ -113,32 +113,38 @@ def _unseen_builds(knowledge: Knowledge, files: Sequence[PublishedWheel]) -> Ite
 
 def _unseen_companions(knowledge: Knowledge, files: Sequence[PublishedWheel]) -> Iterator[MatrixNote]:
     shelf: dict[tuple[str, Version], list[PublishedWheel]] = {}
-    for one in files:
-        shelf.setdefault((str(one.file.name), one.release), []).append(one)
+    for wheel in files:
+        shelf.setdefault((str(wheel.file.name), wheel.release), []).append(wheel)
     builds: dict[Version, list[TorchBuild]] = {}
     for build in knowledge.builds:
         if build.evidence != "assumed":  # of those, no file of torch itself was seen
             builds.setdefault(build.torch, []).append(build)
     for torch, of_it in builds.items():
         for project, versions in knowledge.companions_of(torch).items():
-            releases = [release for one in versions if (release := knowledge.companion_release(project, one))]
-            found = [
-                (release, one) for release in releases for one in shelf.get((project, release.version), ())
+            releases = [
+                release for version in versions if (release := knowledge.companion_release(project, version))
+            ]
+            results = [
+                (release, published_wheel)
+                for release in releases
+                for published_wheel in shelf.get((project, release.version), ())
             ]
             for_cpu = not any(release.architectures for release in releases)
             wanted = [build for build in of_it if for_cpu or build.cuda]
-            without = [build for build in wanted if not any(_goes(*item, build, knowledge) for item in found)]
+            without = [
+                build for build in wanted if not any(_goes(*item, build, knowledge) for item in results)
+            ]
             if without:
                 message = tr("no wheel was seen for {where}", where=_where(without))
                 yield MatrixNote("companions", f"pair {torch} {project}", message, "unseen-companion")
 
 
-def _goes(release: CompanionRelease, one: PublishedWheel, build: TorchBuild, knowledge: Knowledge) -> bool:
-    if build.platform not in one.platforms:
+def _goes(release: CompanionRelease, wheel: PublishedWheel, build: TorchBuild, knowledge: Knowledge) -> bool:
+    if build.platform not in wheel.platforms:
         return False
-    if release.cuda_match is None or len(one.platforms) > 1:
+    if release.cuda_match is None or len(wheel.platforms) > 1:
         return True
-    own = one.file.variant or pypi_variant(release.project, release.version, build.platform, knowledge)
+    own = wheel.file.variant or pypi_variant(release.project, release.version, build.platform, knowledge)
     return own is not None and fits_variant(own, build.variant, loose=release.cuda_match == "major")
 
 

@@ -60,32 +60,32 @@ def _parse(filename: str) -> WheelFile:
 
 
 def _files_lie_where_they_belong(wheels: Rows) -> Complaints:
-    for one in listed_files(wheels):
-        local, folder = one.file.version.local, one.row.get("subdir")
-        if one.file.name != canonicalize_name(one.row["project"]):
-            yield one.row, tr("is no file of {project}", project=one.row["project"])
-        if local and one.row["index"] == "pypi":
-            yield one.row, tr("PyPI takes no file with a local version")
+    for wheel in listed_files(wheels):
+        local, folder = wheel.file.version.local, wheel.row.get("subdir")
+        if wheel.file.name != canonicalize_name(wheel.row["project"]):
+            yield wheel.row, tr("is no file of {project}", project=wheel.row["project"])
+        if local and wheel.row["index"] == "pypi":
+            yield wheel.row, tr("PyPI takes no file with a local version")
         elif local and folder and local != folder:
             facts = {"local": local, "folder": folder}
-            yield one.row, tr("its name says `{local}`, its folder `{folder}`", **facts)
+            yield wheel.row, tr("its name says `{local}`, its folder `{folder}`", **facts)
 
 
 def _listed_builds_have_rows(wheels: Rows, torch: Rows) -> Complaints:
     known = {_key_of_row(row) for row in torch}
-    told: set[_BuildKey] = set()
-    for one in listed_files(wheels):
-        for key in _keys(one):
-            if key not in known | told:
-                told.add(key)
-                yield one.row, tr("is listed, and torch.json has no row for its build")
+    reported: set[_BuildKey] = set()
+    for wheel in listed_files(wheels):
+        for key in _keys(wheel):
+            if key not in known | reported:
+                reported.add(key)
+                yield wheel.row, tr("is listed, and torch.json has no row for its build")
 
 
 def _rows_have_the_pythons_listed(torch: Rows, wheels: Rows) -> Complaints:
     pythons: dict[_BuildKey, set[str]] = {}
-    for one in listed_files(wheels):
-        for key in _keys(one):
-            pythons.setdefault(key, set()).update(pythons_of(one.file))
+    for wheel in listed_files(wheels):
+        for key in _keys(wheel):
+            pythons.setdefault(key, set()).update(pythons_of(wheel.file))
     for row in torch:
         missing = pythons.get(_key_of_row(row), set()) - set(row["pythons"])
         if missing:
@@ -97,13 +97,13 @@ def _key_of_row(row: Row) -> _BuildKey:
     return Version(row["torch"]), row["platform"], row["index"], variant
 
 
-def _keys(one: PublishedWheel) -> Iterator[_BuildKey]:
+def _keys(wheel: PublishedWheel) -> Iterator[_BuildKey]:
     """The builds of torch.json that a file is of; a post release is of the release that it mends."""
-    known = one.file.variant is not None or one.row["index"] == "pypi"
-    if one.file.name == TORCH and known:
-        release = Version(one.release.base_version)
-        for platform in one.platforms:
-            yield release, platform, one.row["index"], str(one.file.variant or "")
+    known = wheel.file.variant is not None or wheel.row["index"] == "pypi"
+    if wheel.file.name == TORCH and known:
+        release = Version(wheel.release.base_version)
+        for platform in wheel.platforms:
+            yield release, platform, wheel.row["index"], str(wheel.file.variant or "")
 
 
 def _sources_name_their_wheel(torch: Rows) -> Complaints:
@@ -143,9 +143,9 @@ def _digests_agree(torch: Rows, wheels: Rows) -> Complaints:
 def _same_files_have_the_same_code(torch: Rows, wheels: Rows) -> Complaints:
     """A file that lies on PyPI and on the PyTorch index, told by its digest, is one build."""
     digests: dict[_BuildKey, set[str]] = {}
-    for one in listed_files(wheels):
-        for key in _keys(one):
-            digests.setdefault(key, set()).update({one.row["sha256"]} if "sha256" in one.row else ())
+    for wheel in listed_files(wheels):
+        for key in _keys(wheel):
+            digests.setdefault(key, set()).update({wheel.row["sha256"]} if "sha256" in wheel.row else ())
     rows = {_key_of_row(row): row for row in torch}
     on_pypi = {(key[0], key[1]): (key, row) for key, row in rows.items() if row["index"] == "pypi"}
     for key, row in rows.items():
@@ -157,7 +157,7 @@ def _same_files_have_the_same_code(torch: Rows, wheels: Rows) -> Complaints:
 
 
 def _pairs_are_published(companions: Rows, wheels: Rows) -> Complaints:
-    published = {(str(one.file.name), one.release) for one in listed_files(wheels) if one.platforms}
+    published = {(str(wheel.file.name), wheel.release) for wheel in listed_files(wheels) if wheel.platforms}
     for row in companions:
         if row["kind"] == "release" and _NAMED.search(row["source"]):
             published.add((row["project"], Version(row["version"])))

@@ -43,10 +43,10 @@ def sort_rows(table: str, rows: Iterable[Row]) -> tuple[Row, ...]:
 
 def python_order(tag: str) -> tuple[int, int, bool]:
     """Order wheel tags of Pythons: cp39 < cp310 < cp313 < cp313t < cp314; raise ValueError for others."""
-    found = _PYTHON.fullmatch(tag)
-    if not found:
+    match = _PYTHON.fullmatch(tag)
+    if not match:
         raise ValueError(tr("`{tag}` is no Python tag such as cp312", tag=tag))
-    return int(found[1]), int(found[2]), bool(found[3])
+    return int(match[1]), int(match[2]), bool(match[3])
 
 
 def variant_order(name: str) -> tuple[int, int]:
@@ -62,8 +62,8 @@ def _torch_order(row: Row) -> tuple[Any, ...]:
 def _companion_order(row: Row) -> tuple[Any, ...]:
     pair = row["kind"] == "pair"
     projects = [*COMPANIONS, "triton"]
-    place = projects.index(row["project"]) if row["project"] in projects else len(projects)
-    return (0, Version(row["torch"]), place) if pair else (1, place, Version(row["version"]))
+    position = projects.index(row["project"]) if row["project"] in projects else len(projects)
+    return (0, Version(row["torch"]), position) if pair else (1, position, Version(row["version"]))
 
 
 def _dependency_order(row: Row) -> tuple[Any, ...]:

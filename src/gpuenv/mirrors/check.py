@@ -70,12 +70,12 @@ class CheckedMirrors:
     @property
     def answering(self) -> bool:
         """Whether any mirror answers."""
-        return any(one.answers for one in self.verdicts)
+        return any(status.answers for status in self.verdicts)
 
     @property
     def holding(self) -> bool:
         """Whether any mirror has the files whole."""
-        return any(one.has for one in self.verdicts)
+        return any(status.has for status in self.verdicts)
 
 
 def check_mirrors(options: CheckOptions, environ: Mapping[str, str], follow: Follow) -> CheckedMirrors:
@@ -84,22 +84,22 @@ def check_mirrors(options: CheckOptions, environ: Mapping[str, str], follow: Fol
     chosen = _chosen(options.names, mirrors)
     wanted = sought_files(options.asked_for, mirrors.find(_OFFICIAL), environ)
     known = _known(chosen, wanted, Memory() if options.again else read_memory(environ))
-    asked = tuple(one for one in chosen if one.name not in known and not_asked(one) is None)
-    measured = _measured(asked, wanted, mirrors, environ, follow)
-    _remember(asked, measured, wanted, environ)
-    passed = {one.name: verdict for one in chosen if (verdict := not_asked(one))}
+    requested = tuple(mirror for mirror in chosen if mirror.name not in known and not_asked(mirror) is None)
+    measured = _measured(requested, wanted, mirrors, environ, follow)
+    _remember(requested, measured, wanted, environ)
+    passed = {mirror.name: verdict for mirror in chosen if (verdict := not_asked(mirror))}
     verdicts = {**known, **measured, **passed}
     return CheckedMirrors(
-        by_rank(verdicts[one.name] for one in chosen),
-        tuple(one.filename for one in wanted.groups[0]),
+        by_rank(verdicts[mirror.name] for mirror in chosen),
+        tuple(target.filename for target in wanted.groups[0]),
         frozenset(known),
     )
 
 
 def _chosen(names: tuple[str, ...], mirrors: Mirrors) -> tuple[Mirror, ...]:
     """The mirrors by name or address, or all of them."""
-    found = (_one(name, mirrors) for name in names) if names else mirrors.all
-    return tuple({mirror.name: mirror for mirror in found}.values())
+    result = (_one(name, mirrors) for name in names) if names else mirrors.all
+    return tuple({mirror.name: mirror for mirror in result}.values())
 
 
 def _one(name: str, mirrors: Mirrors) -> Mirror:
@@ -124,8 +124,8 @@ def _at(url: str, mirrors: Mirrors) -> Mirror:
 
 def _known(mirrors: tuple[Mirror, ...], wanted: WantedFiles, memory: Memory) -> dict[str, MirrorStatus]:
     """What was found out today of those that were well; the others may have been mended."""
-    found = {mirror.name: memory.verdict_of(mirror, wanted.label) for mirror in mirrors}
-    return {name: verdict for name, verdict in found.items() if verdict and verdict.bytes_per_s}
+    statuses = {mirror.name: memory.verdict_of(mirror, wanted.label) for mirror in mirrors}
+    return {name: verdict for name, verdict in statuses.items() if verdict and verdict.bytes_per_s}
 
 
 def _measured(
@@ -140,18 +140,18 @@ def _measured(
     probes = [_probe(mirror, wanted, around) for mirror in mirrors]
     readings: dict[int, ProbeResult] = {}
     with HttpClient(environ, access=configuration.access, limits=_limits(environ), fresh=True) as client:
-        for place, reading in probe_mirrors(probes, client, _PACE):
-            readings[place] = reading
-            follow(mirrors[place].name, len(readings), len(mirrors))
-    official = next((place for place, one in enumerate(mirrors) if one.name == _OFFICIAL), -1)
+        for position, reading in probe_mirrors(probes, client, _PACE):
+            readings[position] = reading
+            follow(mirrors[position].name, len(readings), len(mirrors))
+    official = next((offset for offset, mirror in enumerate(mirrors) if mirror.name == _OFFICIAL), -1)
     lengths = lengths_agreed(readings.values(), readings.get(official))
-    verdicts = (judge(mirrors[place], reading, wanted, lengths) for place, reading in readings.items())
+    verdicts = (judge(mirrors[offset], reading, wanted, lengths) for offset, reading in readings.items())
     now = time.time()
     return {
-        one.name: replace(
-            one, measured_at=now, problem=redact_credentials(one.problem) if one.problem else None
+        status.name: replace(
+            status, measured_at=now, problem=redact_credentials(status.problem) if status.problem else None
         )
-        for one in verdicts
+        for status in verdicts
     }
 
 
@@ -162,8 +162,10 @@ def _limits(environ: Mapping[str, str]) -> FetchLimits:
 def _probe(mirror: Mirror, wanted: WantedFiles, around: Circumstances) -> Probe:
     """Torch's pages in the folder of the newest release, those of all the files in the others."""
     origin = tr("mirror {name}", name=mirror.name)
-    projects = tuple(dict.fromkeys((_TORCH, *(one.project for group in wanted.groups for one in group))))
-    own = {one.variant for group in wanted.groups for one in group}
+    projects = tuple(
+        dict.fromkeys((_TORCH, *(target.project for group in wanted.groups for target in group)))
+    )
+    own = {target.variant for group in wanted.groups for target in group}
     pages: list[tuple[IndexSource, tuple[NormalizedName, ...]]] = []
     for number, source in enumerate(torch_sources(mirror, around, origin)):
         needed = number >= len(wanted.variants) or wanted.variants[number] in own
@@ -183,7 +185,7 @@ def _pages(
     source: IndexSource, projects: tuple[NormalizedName, ...]
 ) -> list[tuple[IndexSource, tuple[NormalizedName, ...]]]:
     """One page for all projects where a source has one listing, else one for each."""
-    return [(source, projects)] if source.kind == "flat" else [(source, (one,)) for one in projects]
+    return [(source, projects)] if source.kind == "flat" else [(source, (name,)) for name in projects]
 
 
 def _remember(
@@ -192,13 +194,16 @@ def _remember(
     wanted: WantedFiles,
     environ: Mapping[str, str],
 ) -> None:
-    found = [(address_of(mirror), measured[mirror.name]) for mirror in mirrors]
-    speeds = [Speed(one.name, address, one.measured_at or 0, one.bytes_per_s or 0) for address, one in found]
-    remember(environ, speeds, [MeasuredMirror(address, wanted.label, one) for address, one in found])
+    results = [(address_of(mirror), measured[mirror.name]) for mirror in mirrors]
+    speeds = [
+        Speed(status.name, address, status.measured_at or 0, status.bytes_per_s or 0)
+        for address, status in results
+    ]
+    remember(environ, speeds, [MeasuredMirror(address, wanted.label, status) for address, status in results])
 
 
 def _what_to_do(checked: CheckedMirrors) -> Fix:
-    if all(one.measured_at is None for one in checked.verdicts):
+    if all(status.measured_at is None for status in checked.verdicts):
         return Fix(tr("see which there are"), "gpuenv mirrors list")
     return Fix(tr("check the network, and the proxy variables"))
 
@@ -206,9 +211,9 @@ def _what_to_do(checked: CheckedMirrors) -> Fix:
 def raise_unless_served(checked: CheckedMirrors, options: CheckOptions, data: dict[str, object]) -> None:
     """Raise Unreachable where no mirror answers, Refused where none has the one file that was asked for."""
     because = tuple(
-        Because(tr("`{name}`: {problem}", name=one.name, problem=one.problem), "mirrors check")
-        for one in checked.verdicts
-        if one.problem
+        Because(tr("`{name}`: {problem}", name=status.name, problem=status.problem), "mirrors check")
+        for status in checked.verdicts
+        if status.problem
     )
     if not checked.answering:
         raise Unreachable(

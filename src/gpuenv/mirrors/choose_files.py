@@ -78,13 +78,13 @@ def sought_files(named: str | None, official: Mirror, environ: Mapping[str, str]
 
     Where this machine can't be planned for, it is the newest torch, in the variant that most releases have.
     """
-    asked = _parse(named) if named is not None else None
+    requested = _parse(named) if named is not None else None
     around = _around(official, environ)
-    if asked is None:
-        choices = around.choices()
-        groups = _groups(choices, None) or _of_newest(around)
-        return _wanted(groups, _instead(choices), around)
-    return _wanted(_of_named(asked, around), (), around)
+    if requested is None:
+        solutions = around.choices()
+        groups = _groups(solutions, None) or _of_newest(around)
+        return _wanted(groups, _instead(solutions), around)
+    return _wanted(_of_named(requested, around), (), around)
 
 
 def _parse(text: str) -> _Named:
@@ -120,31 +120,34 @@ def _bare_target(machines: tuple[Machine, ...]) -> Target:
 
 
 def _groups(
-    choices: Sequence[Solution], project: NormalizedName | None
+    solutions: Sequence[Solution], project: NormalizedName | None
 ) -> tuple[tuple[ProbeTarget, ...], ...]:
     """The files of the best build: the PyTorch index's, and PyPI's where that has the same."""
-    if not choices:
+    if not solutions:
         return ()
-    best = choices[0]
+    best = solutions[0]
     same = [
-        one
-        for one in choices
-        if (one.case.torch, one.case.variant, one.python) == (best.case.torch, best.case.variant, best.python)
+        solution
+        for solution in solutions
+        if (solution.case.torch, solution.case.variant, solution.python)
+        == (best.case.torch, best.case.variant, best.python)
     ]
-    by_kind = {one.case.kind: one for one in reversed(same)}
-    found = (_files(one, project) for one in (by_kind[kind] for kind in _KINDS if kind in by_kind))
-    return tuple(group for group in found if group)
+    by_kind = {solution.case.kind: solution for solution in reversed(same)}
+    results = (
+        _files(solution, project) for solution in (by_kind[kind] for kind in _KINDS if kind in by_kind)
+    )
+    return tuple(group for group in results if group)
 
 
-def _instead(choices: Sequence[Solution]) -> tuple[ProbeTarget, ...]:
+def _instead(solutions: Sequence[Solution]) -> tuple[ProbeTarget, ...]:
     """The files of the best of PyPI's own builds."""
-    own = next((one for one in choices if one.case.kind == "pypi"), None)
+    own = next((solution for solution in solutions if solution.case.kind == "pypi"), None)
     return _files(own, None) if own else ()
 
 
-def _files(choice: Solution, project: NormalizedName | None) -> tuple[ProbeTarget, ...]:
-    files = [found.file for found in choice.files if project in (None, found.file.name)]
-    return tuple(_sought(file, _kind_of(file, choice.case.kind)) for file in files)
+def _files(solution: Solution, project: NormalizedName | None) -> tuple[ProbeTarget, ...]:
+    files = [indexed.file for indexed in solution.files if project in (None, indexed.file.name)]
+    return tuple(_sought(file, _kind_of(file, solution.case.kind)) for file in files)
 
 
 def _kind_of(file: WheelFile, kind: IndexKind) -> IndexKind:
@@ -159,32 +162,32 @@ def _sought(file: WheelFile, kind: IndexKind) -> ProbeTarget:
     )
 
 
-def _of_named(asked: _Named, around: _Around) -> tuple[tuple[ProbeTarget, ...], ...]:
+def _of_named(named: _Named, around: _Around) -> tuple[tuple[ProbeTarget, ...], ...]:
     """The file of that name: for this machine's plan, else for its platform and the newest Python."""
-    release = release_of(asked.version)
-    if asked.variant is None and (
-        groups := _groups(around.choices(f"{asked.project}=={release}"), asked.project)
+    release = release_of(named.version)
+    if named.variant is None and (
+        groups := _groups(around.choices(f"{named.project}=={release}"), named.project)
     ):
         return groups
     files = [
         (kind, file)
-        for listing, kind in zip(around.known(asked.project), _KINDS, strict=True)
+        for listing, kind in zip(around.known(named.project), _KINDS, strict=True)
         for file in listing.files
         if release_of(file.version) == release and is_for(file, around.target.platform)
-        if asked.variant in (None, file.variant) and (asked.variant is None or kind == "pytorch")
+        if named.variant in (None, file.variant) and (named.variant is None or kind == "pytorch")
     ]
     if not files:
-        kind: IndexKind = "pytorch" if asked.variant else "pypi"
+        kind: IndexKind = "pytorch" if named.variant else "pypi"
         return (
-            (ProbeTarget(kind, asked.project, release, asked.variant, f"{asked.project}-{asked.version}"),),
+            (ProbeTarget(kind, named.project, release, named.variant, f"{named.project}-{named.version}"),),
         )
     offers = admitted(around.pythons(), None)
-    kind, file = min(files, key=lambda found: _python_place(found[1], offers))
+    kind, file = min(files, key=lambda result: _python_place(result[1], offers))
     return ((_sought(file, kind),),)
 
 
 def _python_place(file: WheelFile, offers: tuple[PythonOffer, ...]) -> int:
-    return next((place for place, offer in enumerate(offers) if runs_on(file, offer)), len(offers))
+    return next((position for position, offer in enumerate(offers) if runs_on(file, offer)), len(offers))
 
 
 def _of_newest(around: _Around) -> tuple[tuple[ProbeTarget, ...], ...]:
@@ -200,9 +203,9 @@ def _of_newest(around: _Around) -> tuple[tuple[ProbeTarget, ...], ...]:
 def _official_builds(around: _Around) -> tuple[TorchBuild, ...]:
     builds = around.knowledge.builds_of(around.target.platform)
     return tuple(
-        one
-        for one in builds
-        if one.index == "pytorch" and one.variant.is_known and not one.torch.is_prerelease
+        build
+        for build in builds
+        if build.index == "pytorch" and build.variant.is_known and not build.torch.is_prerelease
     )
 
 
@@ -221,7 +224,7 @@ def _wanted(
 
 def _newest(builds: tuple[TorchBuild, ...]) -> Iterator[tuple[IndexKind, Version]]:
     for kind in _KINDS:
-        releases = [one.torch for one in builds if one.index == kind and not one.torch.is_prerelease]
+        releases = [build.torch for build in builds if build.index == kind and not build.torch.is_prerelease]
         if releases:
             yield kind, max(releases)
 
@@ -230,7 +233,7 @@ def _variants(
     groups: tuple[tuple[ProbeTarget, ...], ...], builds: tuple[TorchBuild, ...]
 ) -> tuple[Variant, ...]:
     """The variants to look into: those of the files, and one of the newest torch, to tell what is stale."""
-    own = dict.fromkeys(one.variant for group in groups for one in group if one.variant)
+    own = dict.fromkeys(target.variant for group in groups for target in group if target.variant)
     newest = max(build.torch for build in builds)
     latest = [build.variant for build in builds if build.torch == newest]
     if not any(variant in latest for variant in own):

@@ -53,7 +53,7 @@ def _nearer(tool: Tool, file: Path, scope: Scope, places: ConfigurationFolders) 
                 yield from (folder / "uv.toml", folder / "pyproject.toml")
         case "conda":
             order: tuple[Scope, ...] = ("site", "user", "environment")
-            yield from (places.conda_file(one) for one in order[order.index(scope) + 1 :])
+            yield from (places.conda_file(item) for item in order[order.index(scope) + 1 :])
 
 
 def _text_of(path: Path) -> str | None:

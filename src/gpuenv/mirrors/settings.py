@@ -55,7 +55,7 @@ def _conda(part: CondaPart) -> dict[str, Any]:
     if part.pkgs:
         settings["default_channels"] = [f"{part.root}/pkgs/{name}" for name in part.pkgs]
     places = dict.fromkeys(part.cloud, cloud) | dict(part.elsewhere)
-    settings |= {f"{_CUSTOM}{name}": place for name, place in places.items()}
+    settings |= {f"{_CUSTOM}{name}": location for name, location in places.items()}
     return settings if part.shards else {**settings, "repodata_use_shards": False}
 
 
@@ -63,8 +63,8 @@ def _without_mirrors(present: Mapping[str, Any], mirrors: tuple[Mirror, ...]) ->
     """Take out what leads to any mirror, whoever wrote it."""
 
     def leads_away(value: Any) -> bool:
-        found = mirror_of_url(value, mirrors) if isinstance(value, str) else None
-        return found is not None and found.kind != "official"
+        mirror = mirror_of_url(value, mirrors) if isinstance(value, str) else None
+        return mirror is not None and mirror.kind != "official"
 
     channels = present.get("default_channels")
     settings = {key: None for key, value in present.items() if key.startswith(_CUSTOM) and leads_away(value)}
@@ -74,7 +74,7 @@ def _without_mirrors(present: Mapping[str, Any], mirrors: tuple[Mirror, ...]) ->
 
 
 def _not_carried(tool: Tool, mirror: Mirror, mirrors: tuple[Mirror, ...]) -> UsageError:
-    others = [one.name for one in mirrors if one.status == "alive" and carries(one, tool)]
+    others = [item.name for item in mirrors if item.status == "alive" and carries(item, tool)]
     part = tr("conda channels") if tool == "conda" else tr("copy of PyPI")
     return UsageError(
         tr("the mirror `{name}` has no {part} for {tool}", name=mirror.name, part=part, tool=tool),

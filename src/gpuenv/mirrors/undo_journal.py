@@ -45,7 +45,7 @@ def load_all(directory: Path) -> tuple[SavedFile, ...]:
     if not directory.is_dir():
         return ()
     entries = (_load(file) for file in sorted(directory.glob("*.json")))
-    return tuple(sorted(entries, key=lambda one: str(one.path)))
+    return tuple(sorted(entries, key=lambda file: str(file.path)))
 
 
 def load(directory: Path, path: Path) -> SavedFile | None:
@@ -65,7 +65,7 @@ def keep(directory: Path, kept: SavedFile) -> None:
         "when": kept.when,
         "original": original,
         "written": kept.written,
-        "settings": [list(one) for one in kept.settings],
+        "settings": [list(setting) for setting in kept.settings],
         "folders": [str(folder) for folder in kept.folders],
     }
     text = json.dumps(document, indent=2) + "\n"  # in ASCII: a path may hold bytes that are no text
@@ -128,7 +128,7 @@ def parse_kept(document: object) -> SavedFile:
             when=_text(document["when"]),
             original=None if original is None else base64.b64decode(_text(original), validate=True),
             written=_text(document["written"]),
-            settings=tuple(_setting(tool, *one) for one in document["settings"]),
+            settings=tuple(_setting(tool, *item) for item in document["settings"]),
             folders=tuple(_path(folder) for folder in document["folders"]),
         )
     except (KeyError, TypeError) as error:
@@ -142,7 +142,7 @@ def _setting(tool: str, key: object, before: Any, after: Any) -> tuple[str, Any,
 
 
 def _tool(value: object) -> Tool:
-    tool = next((one for one in get_args(Tool) if one == value), None)
+    tool = next((get_arg for get_arg in get_args(Tool) if get_arg == value), None)
     if tool is None:
         raise ValueError(tr("gpuenv does not change the configuration of {value!r}", value=value))
     return cast("Tool", tool)

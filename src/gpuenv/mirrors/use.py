@@ -97,9 +97,21 @@ def plan_use(name: str, options: UseOptions, environ: Mapping[str, str]) -> Chan
         elif options.tools:
             raise _no_such_file(tool, options.scope)
     warnings = [
-        warn for one in changes for warn in precedence_warnings(one.tool, one.path, options.scope, places)
+        warn
+        for configuration_change in changes
+        for warn in precedence_warnings(
+            configuration_change.tool, configuration_change.path, options.scope, places
+        )
     ]
-    return Changes(mirror.name, tuple(one for one in changes if one.before != one.after), tuple(warnings))
+    return Changes(
+        mirror.name,
+        tuple(
+            configuration_change
+            for configuration_change in changes
+            if configuration_change.before != configuration_change.after
+        ),
+        tuple(warnings),
+    )
 
 
 def apply_use(planned: Changes, environ: Mapping[str, str]) -> None:
@@ -144,7 +156,7 @@ def _check_unchanged(change: ConfigurationChange) -> None:
 
 def plan_reset(tools: tuple[Tool, ...], environ: Mapping[str, str]) -> Changes:
     """Return what would bring back the files that gpuenv changed."""
-    entries = [one for one in journal.load_all(_directory(environ)) if not tools or one.tool in tools]
+    entries = [file for file in journal.load_all(_directory(environ)) if not tools or file.tool in tools]
     return Changes("", tuple(_back(kept) for kept in entries), ())
 
 
@@ -166,9 +178,9 @@ def apply_reset(planned: Changes, environ: Mapping[str, str]) -> None:
 
 def _mirror(name: str, options: UseOptions, mirrors: Mirrors) -> Mirror:
     mirror = _at(name, mirrors) if is_remote(name) else mirrors.find(name)
-    for one in (mirror, mirror_of_url(name, mirrors.all)):
-        if one is not None and one.status == "retired":
-            raise _retired(one)
+    for item in (mirror, mirror_of_url(name, mirrors.all)):
+        if item is not None and item.status == "retired":
+            raise _retired(item)
     _refuse_plain_http(mirror, options)
     return mirror
 

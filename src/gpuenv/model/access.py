@@ -48,7 +48,9 @@ class Access:
 
     def is_insecure(self, host: str, port: int | None) -> bool:
         """Tell whether the user takes a server without a certificate that is trusted."""
-        return any(one in ("*", host, f"{host}:{port or 443}") for one in self.insecure_hosts)
+        return any(
+            insecure_host in ("*", host, f"{host}:{port or 443}") for insecure_host in self.insecure_hosts
+        )
 
 
 def with_scheme(proxy: str) -> str:

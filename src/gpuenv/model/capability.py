@@ -25,10 +25,10 @@ class ComputeCapability:
 
 def parse_compute_capability(text: str) -> ComputeCapability:
     """Parse `8.6` as nvidia-smi prints it; raise ValueError for anything else."""
-    found = _CAPABILITY.fullmatch(text.strip())
-    if not found:
+    match = _CAPABILITY.fullmatch(text.strip())
+    if not match:
         raise ValueError(tr("`{text}` is not a valid compute capability (example: 8.6)", text=text))
-    return ComputeCapability(int(found[1]), int(found[2]))
+    return ComputeCapability(int(match[1]), int(match[2]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,9 @@ class Architecture:
 
 def parse_architecture(text: str) -> Architecture:
     """Parse `sm_75`, `sm_90a` or `compute_120`; raise ValueError for anything else."""
-    found = _ARCHITECTURE.fullmatch(text.strip())
-    if not found:
+    match = _ARCHITECTURE.fullmatch(text.strip())
+    if not match:
         raise ValueError(tr("`{text}` is not a valid architecture (example: sm_86)", text=text))
-    kind: Literal["sm", "compute"] = "sm" if found[1] == "sm" else "compute"
-    suffix: Literal["", "a", "f"] = "a" if found[4] == "a" else "f" if found[4] == "f" else ""
-    return Architecture(kind, ComputeCapability(int(found[2]), int(found[3])), suffix)
+    kind: Literal["sm", "compute"] = "sm" if match[1] == "sm" else "compute"
+    suffix: Literal["", "a", "f"] = "a" if match[4] == "a" else "f" if match[4] == "f" else ""
+    return Architecture(kind, ComputeCapability(int(match[2]), int(match[3])), suffix)

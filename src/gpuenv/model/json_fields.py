@@ -15,11 +15,11 @@ _T = TypeVar("_T")
 class Fields:
     """The keys of one JSON object, read with their types; `place` is where it stands, for messages."""
 
-    def __init__(self, data: object, place: str = "") -> None:
+    def __init__(self, data: object, location: str = "") -> None:
         if not isinstance(data, dict):
-            raise ValueError(wrong(place or tr("the document"), tr("an object"), data))
+            raise ValueError(wrong(location or tr("the document"), tr("an object"), data))
         self.data: Mapping[str, object] = data
-        self.place = place
+        self.place = location
 
     def name(self, key: str) -> str:
         """Return where a key stands, for messages."""
@@ -93,7 +93,7 @@ class Fields:
     def words(self, key: str) -> tuple[str, ...]:
         """Return the texts of the list under a key."""
         value = self.data.get(key)
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise ValueError(wrong(self.name(key), tr("a list of texts"), value))
         return tuple(value)
 
@@ -124,9 +124,11 @@ class Fields:
         return value
 
 
-def wrong(place: str, expected: str, got: object) -> str:
+def wrong(location: str, expected: str, got: object) -> str:
     """Say what stands at a place of a document instead of what is expected there."""
-    return tr("{place}: expected {expected}, got {found}", place=place, expected=expected, found=_shown(got))
+    return tr(
+        "{place}: expected {expected}, got {found}", place=location, expected=expected, found=_shown(got)
+    )
 
 
 def _like(example: str) -> str:

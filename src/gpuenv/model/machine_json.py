@@ -30,11 +30,12 @@ def render_machine(machine: Machine) -> dict[str, Any]:
         "gpus": [_render_gpu(gpu) for gpu in machine.gpus],
         "toolkit": _render_toolkit(machine.toolkit),
         "managers": [
-            {"name": one.name, "path": one.path, "version": one.version} for one in machine.managers
+            {"name": manager.name, "path": manager.path, "version": manager.version}
+            for manager in machine.managers
         ],
         "pythons": [
-            {"version": one.version, "path": one.path, "free_threaded": one.free_threaded}
-            for one in machine.pythons
+            {"version": python.version, "path": python.path, "free_threaded": python.free_threaded}
+            for python in machine.pythons
         ],
         "facts": dict(machine.facts),
         "problems": [{"code": problem.code, "message": problem.message} for problem in machine.problems],

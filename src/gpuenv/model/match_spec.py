@@ -38,19 +38,19 @@ class MatchSpec:
     @property
     def release(self) -> str | None:
         """The one release that the version names (`11.8` in `=11.8.*`), None where it is open."""
-        found = _OPERATOR.fullmatch(self.version)
-        plain = found["version"].rstrip("*").rstrip(".") if found else ""
-        named = found is not None and found["operator"] in (None, "=", "==", "~=")
+        match = _OPERATOR.fullmatch(self.version)
+        plain = match["version"].rstrip("*").rstrip(".") if match else ""
+        named = match is not None and match["operator"] in (None, "=", "==", "~=")
         return plain if named and _RELEASE.fullmatch(plain) else None
 
 
 def parse_match_spec(text: str) -> MatchSpec:
     """Parse a spec: `pytorch=1.13`, `numpy >=1.2,<2 py312*`, `a::b[version='>=1']`; raise ValueError."""
-    found = _SPEC.fullmatch(text.partition(" #")[0].strip())
-    if found is None:
+    match = _SPEC.fullmatch(text.partition(" #")[0].strip())
+    if match is None:
         raise ValueError(tr("`{text}` is not a valid match spec (example: numpy>=1.26)", text=text))
-    version, build = split_spec(found["rest"] or "")
-    return MatchSpec(found["name"].lower(), version, build, found["channel"])
+    version, build = split_spec(match["rest"] or "")
+    return MatchSpec(match["name"].lower(), version, build, match["channel"])
 
 
 def split_spec(rest: str) -> tuple[str, str]:
@@ -59,7 +59,10 @@ def split_spec(rest: str) -> tuple[str, str]:
     `=1.26` alone is any 1.26, but `=1.26=py312_0` that very one: it gives `1.26`. Raises ValueError.
     """
     outside, bracket, inside = rest.strip().partition("[")
-    named = {one["key"]: one["one"] or one["two"] or one["bare"] or "" for one in _BRACKET.finditer(inside)}
+    named = {
+        match["key"]: match["one"] or match["two"] or match["bare"] or ""
+        for match in _BRACKET.finditer(inside)
+    }
     version, build = _fields(outside.strip())
     version, build = named.get("version", version).strip(), named.get("build", build).strip()
     if bracket and "]" not in inside:
@@ -72,10 +75,10 @@ def split_spec(rest: str) -> tuple[str, str]:
 def _fields(text: str) -> tuple[str, str]:
     if not text:
         return "", ""
-    found = _FIELDS.fullmatch(text)
-    if found is None:
+    match = _FIELDS.fullmatch(text)
+    if match is None:
         raise ValueError(tr("`{text}` is not a valid version and build", text=text))
-    return found["version"].strip(), found["build"] or ""
+    return match["version"].strip(), match["build"] or ""
 
 
 def as_specifier(spec: MatchSpec) -> str:
@@ -91,8 +94,8 @@ def as_specifier(spec: MatchSpec) -> str:
 
 def _as_clause(part: str) -> str:
     """`=1.13` and `1.13*` are any 1.13, `1.13` and `==1.13` that very one; `>=1.8.*` is `>=1.8`."""
-    found = _OPERATOR.fullmatch(part)
-    operator, version = (found["operator"] or "", found["version"].strip()) if found else ("", part)
+    match = _OPERATOR.fullmatch(part)
+    operator, version = (match["operator"] or "", match["version"].strip()) if match else ("", part)
     plain = version.rstrip("*").rstrip(".")
     if not plain:
         return ""

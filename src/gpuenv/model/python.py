@@ -43,7 +43,7 @@ class PythonOffer:
 
 def parse_python_tag(tag: str) -> PythonOffer:
     """Parse `cp312` or `cp313t`; raise ValueError for anything else."""
-    found = _TAG.fullmatch(tag)
-    if not found:
+    match = _TAG.fullmatch(tag)
+    if not match:
         raise ValueError(tr("`{tag}` is not a valid CPython tag (example: cp312)", tag=tag))
-    return PythonOffer(f"{found[1]}.{found[2]}", free_threaded=bool(found[3]))
+    return PythonOffer(f"{match[1]}.{match[2]}", free_threaded=bool(match[3]))

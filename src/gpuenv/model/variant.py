@@ -25,10 +25,10 @@ class CudaVersion:
 
 def parse_cuda_version(text: str) -> CudaVersion:
     """Parse `12.6` or `12.6.3` (the update is dropped); raise ValueError for anything else."""
-    found = _CUDA_VERSION.fullmatch(text.strip())
-    if not found:
+    match = _CUDA_VERSION.fullmatch(text.strip())
+    if not match:
         raise ValueError(tr("`{text}` is not a valid CUDA version (example: 12.6)", text=text))
-    return CudaVersion(int(found[1]), int(found[2]))
+    return CudaVersion(int(match[1]), int(match[2]))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -61,8 +61,8 @@ CPU = Variant("cpu")
 
 @cache
 def _cuda_of(name: str) -> CudaVersion | None:
-    found = _CUDA_VARIANT.fullmatch(name)
-    return CudaVersion(int(found[1]), int(found[2])) if found else None
+    match = _CUDA_VARIANT.fullmatch(name)
+    return CudaVersion(int(match[1]), int(match[2])) if match else None
 
 
 def parse_variant(text: str) -> Variant:

@@ -31,30 +31,30 @@ _KINDS = (
 
 def create(request: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
     """Make the environment that a request names, or tell with `check` what would be done."""
-    wanted, place = _wanted(request), find_place(request, environ)
+    wanted, environment = _wanted(request), find_place(request, environ)
     if request.get("check") is True:
-        return _answer(place, _would(wanted, place, environ), changed=False)
-    with locked(place, _wait_s(request)) as descriptors:
-        recover(place)
-        state = _state_of(wanted, place)
+        return _answer(environment, _would(wanted, environment, environ), changed=False)
+    with locked(environment, _wait_s(request)) as descriptors:
+        recover(environment)
+        state = _state_of(wanted, environment)
         if state == "unchanged":
-            return _answer(place, state, changed=False)
+            return _answer(environment, state, changed=False)
         python = choose_python(wanted.python, environ)
-        with changing(place) as change:
-            making = NodeCreation(wanted, place, environ, descriptors)
+        with changing(environment) as change:
+            making = NodeCreation(wanted, environment, environ, descriptors)
             making.make(python, change.mark)
-            making.record(_installed_of(wanted, place, making.log))
+            making.record(_installed_of(wanted, environment, making.log))
             change.commit()
-        return _answer(place, state, changed=True)
+        return _answer(environment, state, changed=True)
 
 
-def _answer(place: NodeEnvironmentPaths, state: str, *, changed: bool) -> dict[str, Any]:
-    return {"ok": True, "changed": changed, "state": state, "environment": place.path}
+def _answer(environment: NodeEnvironmentPaths, state: str, *, changed: bool) -> dict[str, Any]:
+    return {"ok": True, "changed": changed, "state": state, "environment": environment.path}
 
 
-def _would(wanted: CreateRequest, place: NodeEnvironmentPaths, environ: Mapping[str, str]) -> str:
+def _would(wanted: CreateRequest, environment: NodeEnvironmentPaths, environ: Mapping[str, str]) -> str:
     # what a killed program left is undone under the lock, which looking does not take
-    state = "made" if is_pending(place) else _state_of(wanted, place)
+    state = "made" if is_pending(environment) else _state_of(wanted, environment)
     if state != "unchanged":
         choose_python(wanted.python, environ)
     return {"made": "would-make", "replaced": "would-replace"}.get(state, state)
@@ -88,28 +88,28 @@ def _wait_s(request: Mapping[str, Any]) -> float:
 # what is there
 
 
-def _state_of(wanted: CreateRequest, place: NodeEnvironmentPaths) -> str:
+def _state_of(wanted: CreateRequest, environment: NodeEnvironmentPaths) -> str:
     """Return what making the environment would come to; raise NodeError where it may not be made."""
-    if not os.path.lexists(place.path) or _is_empty(place.path):
+    if not os.path.lexists(environment.path) or _is_empty(environment.path):
         return "made"
-    if not is_environment(place.path):
-        message = f"`{place.path}` is there and is no environment: gpuenv does not touch it"
+    if not is_environment(environment.path):
+        message = f"`{environment.path}` is there and is no environment: gpuenv does not touch it"
         raise NodeError("not-an-environment", message)
-    plan = recorded_plan(place)
+    plan = recorded_plan(environment)
     if plan is not None and plan.get("fingerprint") == wanted.fingerprint:
-        return "unchanged" if _is_whole(place, plan) else "replaced"
+        return "unchanged" if _is_whole(environment, plan) else "replaced"
     if not wanted.force:
-        raise _not_ours(place) if plan is None else _of_another_plan(place)
+        raise _not_ours(environment) if plan is None else _of_another_plan(environment)
     return "replaced"
 
 
-def _not_ours(place: NodeEnvironmentPaths) -> NodeError:
-    message = f"gpuenv did not make the environment `{place.name}`: choose another name, or --force"
+def _not_ours(environment: NodeEnvironmentPaths) -> NodeError:
+    message = f"gpuenv did not make the environment `{environment.name}`: choose another name, or --force"
     return NodeError("environment-exists", message)
 
 
-def _of_another_plan(place: NodeEnvironmentPaths) -> NodeError:
-    message = f"another plan made the environment `{place.name}`: choose another name, or --force"
+def _of_another_plan(environment: NodeEnvironmentPaths) -> NodeError:
+    message = f"another plan made the environment `{environment.name}`: choose another name, or --force"
     return NodeError("environment-exists", message)
 
 
@@ -117,36 +117,38 @@ def _is_empty(path: str) -> bool:
     return identity_of(Path(path)) is not None and not os.listdir(path)
 
 
-def recorded_plan(place: NodeEnvironmentPaths) -> dict[str, Any] | None:
+def recorded_plan(environment: NodeEnvironmentPaths) -> dict[str, Any] | None:
     """Return the plan that gpuenv.json keeps of an environment, None where there is none to read."""
     try:
-        plan = json.loads(read_regular(Path(place.record), _LARGEST_RECORD).decode("utf-8"))["plan"]
+        plan = json.loads(read_regular(Path(environment.record), _LARGEST_RECORD).decode("utf-8"))["plan"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return plan if isinstance(plan, dict) else None
 
 
-def _is_whole(place: NodeEnvironmentPaths, plan: Mapping[str, Any]) -> bool:
+def _is_whole(environment: NodeEnvironmentPaths, plan: Mapping[str, Any]) -> bool:
     """Whether all that was installed is still there, in its version, with its interpreter.
 
     Raises NodeError where another machine made it with an interpreter that is not on this one: the two
     would take it away from each other for ever.
     """
-    had, has = plan.get("installed"), installed(place.path)
+    had, has = plan.get("installed"), installed(environment.path)
     if not isinstance(had, dict) or any(has.get(name) != version for name, version in had.items()):
         return False
-    works = os.path.exists(place.python)  # a link leads to the interpreter that made it
+    works = os.path.exists(environment.python)  # a link leads to the interpreter that made it
     made_on = plan.get("made_on")
     if not works and isinstance(made_on, str) and made_on != platform.node():
-        python = os.path.realpath(place.python)
-        message = f"`{place.name}` was made on `{made_on}` with `{python}`, which is not on this machine"
+        python = os.path.realpath(environment.python)
+        message = (
+            f"`{environment.name}` was made on `{made_on}` with `{python}`, which is not on this machine"
+        )
         raise NodeError("python-elsewhere", message)
     return works
 
 
-def _installed_of(wanted: CreateRequest, place: NodeEnvironmentPaths, log: str) -> dict[str, str]:
+def _installed_of(wanted: CreateRequest, environment: NodeEnvironmentPaths, log: str) -> dict[str, str]:
     """Return the versions of what was wanted; raise NodeError where some of it is not there."""
-    there = installed(place.path)
+    there = installed(environment.path)
     missing = [name for name in wanted.names if name not in there]
     if missing:
         message = f"the installer did not install what was planned: {missing[0]} is not there"
@@ -159,8 +161,8 @@ def installed(environment: str) -> dict[str, str]:
     library = os.path.join(environment, "lib")
     folders = [os.path.join(library, name, "site-packages") for name in sorted(names_in(library))]
     versions = {}  # type: dict[str, str]
-    for found in metadata.distributions(path=folders):
-        name, version = found.metadata["Name"], found.metadata["Version"]
+    for distribution in metadata.distributions(path=folders):
+        name, version = distribution.metadata["Name"], distribution.metadata["Version"]
         if name and version:
             versions.setdefault(normalized(name), version)
     return versions

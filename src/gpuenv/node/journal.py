@@ -30,11 +30,11 @@ from .problems import NodeError, refused_by_system
 class NodeTransaction:
     """A change that is under way; what is not committed is undone."""
 
-    def __init__(self, place: NodeEnvironmentPaths) -> None:
-        self.place = place
-        os.makedirs(os.path.dirname(place.path), exist_ok=True)
-        there = os.path.lexists(place.path)
-        self._journal = _written(place, new_journal(Path(place.path), replaces=there))
+    def __init__(self, environment: NodeEnvironmentPaths) -> None:
+        self.place = environment
+        os.makedirs(os.path.dirname(environment.path), exist_ok=True)
+        there = os.path.lexists(environment.path)
+        self._journal = _written(environment, new_journal(Path(environment.path), replaces=there))
 
     def make_directory(self) -> None:
         """Move aside what is there; put a directory of ours in its place."""
@@ -65,41 +65,43 @@ class NodeTransaction:
 
 
 @contextmanager
-def changing(place: NodeEnvironmentPaths) -> Iterator[NodeTransaction]:
+def changing(environment: NodeEnvironmentPaths) -> Iterator[NodeTransaction]:
     """Begin a change; undo it unless it was committed. The place must be locked, recovered and free."""
     try:
-        change = NodeTransaction(place)
+        change = NodeTransaction(environment)
         try:
             change.make_directory()
             yield change
         finally:
             change.roll_back()
     except OSError as error:
-        raise refused_by_system(error, place.path) from error
+        raise refused_by_system(error, environment.path) from error
 
 
-def recover(place: NodeEnvironmentPaths) -> None:
+def recover(environment: NodeEnvironmentPaths) -> None:
     """Finish or undo a change that a killed program left behind; the place must be locked."""
-    file = _file(place)
-    for half in glob.glob(glob.escape(os.path.join(os.path.dirname(file), f".{place.key}.json-")) + "*"):
+    file = _file(environment)
+    for half in glob.glob(
+        glob.escape(os.path.join(os.path.dirname(file), f".{environment.key}.json-")) + "*"
+    ):
         os.unlink(half)  # a journal that was being written
     try:
-        left = _of(place, _parse(read_regular(Path(file), own=True).decode("utf-8")))
+        left = _of(environment, _parse(read_regular(Path(file), own=True).decode("utf-8")))
     except (FileNotFoundError, NotADirectoryError):
         return
     except (OSError, ValueError) as error:
-        message = f"`{file}` can't be read: look what lies beside `{place.path}`, then delete it"
+        message = f"`{file}` can't be read: look what lies beside `{environment.path}`, then delete it"
         raise NodeError("journal-unreadable", message, (str(error),)) from None
     try:
-        _undo_or_finish(place, left)
+        _undo_or_finish(environment, left)
     except OSError as error:
         if left.state == "building":
-            raise _not_undone(place, error) from error
+            raise _not_undone(environment, error) from error
 
 
-def is_pending(place: NodeEnvironmentPaths) -> bool:
+def is_pending(environment: NodeEnvironmentPaths) -> bool:
     """Tell whether a change at the place is under way, or was left by a killed program."""
-    return os.path.lexists(os.path.join(place.store, "journals", place.key + ".json"))
+    return os.path.lexists(os.path.join(environment.store, "journals", environment.key + ".json"))
 
 
 def _parse(text: str) -> Journal:
@@ -109,18 +111,18 @@ def _parse(text: str) -> Journal:
         raise ValueError(NOT_A_JOURNAL) from None
 
 
-def _of(place: NodeEnvironmentPaths, journal: Journal) -> Journal:
-    if place._replace(path=str(journal.path)).key != place.key:
+def _of(environment: NodeEnvironmentPaths, journal: Journal) -> Journal:
+    if environment._replace(path=str(journal.path)).key != environment.key:
         raise ValueError(f"it is named after another path than `{journal.path}`")
     return journal
 
 
-def _file(place: NodeEnvironmentPaths) -> str:
-    return os.path.join(place.own_folder("journals"), place.key + ".json")
+def _file(environment: NodeEnvironmentPaths) -> str:
+    return os.path.join(environment.own_folder("journals"), environment.key + ".json")
 
 
-def _written(place: NodeEnvironmentPaths, journal: Journal) -> Journal:
-    file = Path(_file(place))
+def _written(environment: NodeEnvironmentPaths, journal: Journal) -> Journal:
+    file = Path(_file(environment))
     try:
         replace_file(file, render_journal(journal), mode=0o600)
     except OSError as error:
@@ -128,7 +130,7 @@ def _written(place: NodeEnvironmentPaths, journal: Journal) -> Journal:
     return journal
 
 
-def _undo_or_finish(place: NodeEnvironmentPaths, journal: Journal) -> None:
+def _undo_or_finish(environment: NodeEnvironmentPaths, journal: Journal) -> None:
     try:
         undo_or_finish(journal)
     except RecoveryBlockedError as error:
@@ -137,9 +139,11 @@ def _undo_or_finish(place: NodeEnvironmentPaths, journal: Journal) -> None:
             message = f"`{error.path}` is in the way of `{error.old}`, which belongs there: move it away"
         raise NodeError("recovery-blocked", message) from None
     with suppress(FileNotFoundError):
-        os.unlink(_file(place))
+        os.unlink(_file(environment))
 
 
-def _not_undone(place: NodeEnvironmentPaths, error: OSError) -> NodeError:
+def _not_undone(environment: NodeEnvironmentPaths, error: OSError) -> NodeError:
     message = "`{}` could not be brought back: {}; the next run tries again"
-    return NodeError("roll-back-failed", message.format(place.name, error.strerror or error), (str(error),))
+    return NodeError(
+        "roll-back-failed", message.format(environment.name, error.strerror or error), (str(error),)
+    )

@@ -21,19 +21,19 @@ _TAKEN = (errno.EAGAIN, errno.EACCES)
 
 
 @contextmanager
-def locked(place: NodeEnvironmentPaths, wait_s: float) -> Iterator[tuple[int, ...]]:
+def locked(environment: NodeEnvironmentPaths, wait_s: float) -> Iterator[tuple[int, ...]]:
     """Hold the lock of a place; yield descriptors that the installer must inherit.
 
     Through them it holds a second lock, so that nobody touches the place before the orphan of a killed
     program has ended. Raises NodeError `environment-busy` when it is not free within `wait_s` seconds.
     """
-    folder, until = place.own_folder("locks"), time.monotonic() + wait_s
-    ours = _open(os.path.join(folder, place.key + ".lock"))
+    folder, until = environment.own_folder("locks"), time.monotonic() + wait_s
+    ours = _open(os.path.join(folder, environment.key + ".lock"))
     try:
-        _wait(ours, place, until, needed=True)
-        installers = _open(os.path.join(folder, place.key + ".installer"))
+        _wait(ours, environment, until, needed=True)
+        installers = _open(os.path.join(folder, environment.key + ".installer"))
         try:
-            _wait(installers, place, until, needed=False)
+            _wait(installers, environment, until, needed=False)
             yield (installers,)
         finally:
             os.close(installers)
@@ -48,19 +48,19 @@ def _open(path: str) -> int:
         raise unwritable(os.path.dirname(path), error) from None
 
 
-def _wait(descriptor: int, place: NodeEnvironmentPaths, until: float, needed: bool) -> None:
-    told = False
-    while not _lock(descriptor, place, needed):
+def _wait(descriptor: int, environment: NodeEnvironmentPaths, until: float, needed: bool) -> None:
+    reported = False
+    while not _lock(descriptor, environment, needed):
         if time.monotonic() >= until:
             message = "another gpuenv is at work on `{}`: run the command again when it has ended"
-            raise NodeError("environment-busy", message.format(place.name))
-        if not told:
-            print(f"another gpuenv is at work on `{place.name}`; waiting for it", file=sys.stderr)
-            told = True
+            raise NodeError("environment-busy", message.format(environment.name))
+        if not reported:
+            print(f"another gpuenv is at work on `{environment.name}`; waiting for it", file=sys.stderr)
+            reported = True
         time.sleep(_EVERY_S)
 
 
-def _lock(descriptor: int, place: NodeEnvironmentPaths, needed: bool) -> bool:
+def _lock(descriptor: int, environment: NodeEnvironmentPaths, needed: bool) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -68,5 +68,5 @@ def _lock(descriptor: int, place: NodeEnvironmentPaths, needed: bool) -> bool:
             return False
         if needed:
             message = "the file system of `{}` has no locks: set GPUENV_DATA_DIR to a folder on another one"
-            raise NodeError("no-locks", message.format(place.store), (str(error),)) from None
+            raise NodeError("no-locks", message.format(environment.store), (str(error),)) from None
     return True

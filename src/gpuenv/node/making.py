@@ -58,12 +58,12 @@ class NodeCreation:
     def __init__(
         self,
         wanted: CreateRequest,
-        place: NodeEnvironmentPaths,
+        environment: NodeEnvironmentPaths,
         environ: Mapping[str, str],
         keep_open: tuple[int, ...],
     ) -> None:
-        self.log = _new_log(place)
-        self._wanted, self._place, self._keep_open = wanted, place, keep_open
+        self.log = _new_log(environment)
+        self._wanted, self._place, self._keep_open = wanted, environment, keep_open
         self._uv = find_uv(environ)
         defaults = {
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
@@ -120,9 +120,9 @@ class NodeCreation:
             self._step_with(self._wanted.requirements, [*pip, *strictly])
 
     def _renew_pip(self) -> None:
-        told = run([self._place.python, "-m", "pip", "--version"], _VERSION_LIMIT_S, self._environ)
-        found = re.match(r"pip (\d+)\.(\d+)", told.stdout)
-        if found and (int(found.group(1)), int(found.group(2))) < _NEW_PIP:
+        ended = run([self._place.python, "-m", "pip", "--version"], _VERSION_LIMIT_S, self._environ)
+        match = re.match(r"pip (\d+)\.(\d+)", ended.stdout)
+        if match and (int(match.group(1)), int(match.group(2))) < _NEW_PIP:
             lines = self._wanted.requirements.splitlines()
             sources = [line for line in lines if line.startswith("--")]
             if "--no-index" not in sources:
@@ -152,17 +152,17 @@ def _tell(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _new_log(place: NodeEnvironmentPaths) -> str:
+def _new_log(environment: NodeEnvironmentPaths) -> str:
     moment = datetime.now(timezone.utc)
-    name = f"{os.path.basename(place.path)}-{moment:%Y%m%dT%H%M%SZ}-{place.key[:6]}.log"
-    return os.path.join(place.folder("logs"), name)
+    name = f"{os.path.basename(environment.path)}-{moment:%Y%m%dT%H%M%SZ}-{environment.key[:6]}.log"
+    return os.path.join(environment.folder("logs"), name)
 
 
-def _remember(place: NodeEnvironmentPaths) -> None:
-    if not place.is_elsewhere:
+def _remember(environment: NodeEnvironmentPaths) -> None:
+    if not environment.is_elsewhere:
         return
-    folder = place.folder("elsewhere")
+    folder = environment.folder("elsewhere")
     try:
-        replace_file(Path(folder, place.key + ".json"), json.dumps(place.path))
+        replace_file(Path(folder, environment.key + ".json"), json.dumps(environment.path))
     except OSError as error:
         raise unwritable(folder, error) from None

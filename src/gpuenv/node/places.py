@@ -63,15 +63,15 @@ class NodeEnvironmentPaths(NamedTuple):
         """Return a folder of the store that no other user may enter: what lies there is acted on."""
         path = self.folder(name)
         try:
-            found = os.lstat(path)
-            shared = found.st_mode & stat.S_ISGID and found.st_mode & stat.S_IWGRP  # by a group, on purpose
+            status = os.lstat(path)
+            shared = status.st_mode & stat.S_ISGID and status.st_mode & stat.S_IWGRP  # by a group, on purpose
             if shared:
                 return path
-            if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) & 0o077:
+            if status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) & 0o077:
                 os.chmod(path, 0o700)
         except OSError as error:
             raise unwritable(path, error) from None
-        if found.st_uid != os.geteuid():
+        if status.st_uid != os.geteuid():
             message = f"`{path}` belongs to another user: GPUENV_DATA_DIR may name a folder of your own"
             raise NodeError("data-dir-foreign", message)
         return path

@@ -59,20 +59,20 @@ def choose_python(version: str, environ: Mapping[str, str]) -> str:
 
     uv makes them with any; else it has to bring pip along. Raises NodeError where there is none.
     """
-    there = [one for one in find_pythons(environ) if _is_fit(one, version)]
-    for one in there:
-        if find_uv(environ) or (one.get("venv") and one.get("ensurepip")):
-            return str(one["path"])
+    there = [find_python for find_python in find_pythons(environ) if _is_fit(find_python, version)]
+    for entry in there:
+        if find_uv(environ) or (entry.get("venv") and entry.get("ensurepip")):
+            return str(entry["path"])
     if there:
         named = f"Python {version} at `{there[0]['path']}`"
         raise NodeError("no-venv", f"{named} can make no environments: install `python{version}-venv`, or uv")
     raise NodeError("no-python", f"there is no Python {version} on this machine")
 
 
-def _is_fit(told: Mapping[str, Any], version: str) -> bool:
-    unfit = told.get("free_threaded") or told.get("virtual") or not told.get("release")
-    is_cpython = told.get("implementation") == "cpython"
-    return is_cpython and not unfit and str(told.get("version")).startswith(version + ".")
+def _is_fit(facts: Mapping[str, Any], version: str) -> bool:
+    unfit = facts.get("free_threaded") or facts.get("virtual") or not facts.get("release")
+    is_cpython = facts.get("implementation") == "cpython"
+    return is_cpython and not unfit and str(facts.get("version")).startswith(version + ".")
 
 
 def find_uv(environ: Mapping[str, str]) -> str | None:
@@ -83,10 +83,10 @@ def find_uv(environ: Mapping[str, str]) -> str | None:
 def _ask(program: str, environ: Mapping[str, str]) -> dict[str, Any]:
     ended = run([program, "-I", "-c", _QUESTION], _LIMIT_S, environ, cwd="/")
     try:
-        told = json.loads(ended.stdout.strip().splitlines()[-1])
+        answer = json.loads(ended.stdout.strip().splitlines()[-1])
     except (IndexError, ValueError):
-        told = None
-    return told if isinstance(told, dict) else {"path": program, "version": None}
+        answer = None
+    return answer if isinstance(answer, dict) else {"path": program, "version": None}
 
 
 def _candidates(environ: Mapping[str, str]) -> Iterator[str]:
@@ -108,10 +108,10 @@ def _usual_folders(environ: Mapping[str, str]) -> Iterator[str]:
     data = environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
     uv = environ.get("UV_PYTHON_INSTALL_DIR") or os.path.join(data, "uv", "python")
     pyenv = os.path.join(environ.get("PYENV_ROOT") or os.path.join(home, ".pyenv"), "versions")
-    for place in (uv, pyenv):
-        for name in sorted(names_in(place)):
+    for location in (uv, pyenv):
+        for name in sorted(names_in(location)):
             if not name.startswith("."):
-                yield os.path.join(place, name, "bin")
+                yield os.path.join(location, name, "bin")
     for variable in ("CONDA_EXE", "MAMBA_EXE"):
         if os.path.isabs(environ.get(variable, "")):
             yield os.path.join(os.path.dirname(os.path.dirname(environ[variable])), "bin")

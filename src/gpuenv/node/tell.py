@@ -61,14 +61,14 @@ def tell(environ: Mapping[str, str], root: str = "/", limit_s: float = NVIDIA_SM
         "links": links,
         "nvidia_smi": _nvidia_smi(environ, root, limit_s),
         "toolkit": _toolkit(environ, root),
-        "tools": {name: found for name in _TOOLS for found in [_which(name, environ)] if found},
+        "tools": {name: value for name in _TOOLS for value in [_which(name, environ)] if value},
         "pythons": find_pythons(environ),
     }
 
 
 def _which(name: str, environ: Mapping[str, str]) -> str | None:
-    found = shutil.which(name, path=absolute_path(environ))
-    return os.path.abspath(found) if found else None
+    value = shutil.which(name, path=absolute_path(environ))
+    return os.path.abspath(value) if value else None
 
 
 # files
@@ -94,16 +94,16 @@ def _read_files(root: str) -> tuple[dict[str, str | None], dict[str, str]]:
 
 def _matching(root: str, pattern: str) -> list[str]:
     """Return the paths below the root that are there, in order."""
-    found = sorted(glob.glob(os.path.join(glob.escape(root), pattern)))
-    return [os.path.relpath(path, root) for path in found][:_MOST]
+    values = sorted(glob.glob(os.path.join(glob.escape(root), pattern)))
+    return [os.path.relpath(path, root) for path in values][:_MOST]
 
 
 def _read(root: str, path: str) -> str | None:
-    place = os.path.join(root, path)
+    location = os.path.join(root, path)
     try:
-        if not os.path.isfile(place):
+        if not os.path.isfile(location):
             return None
-        with open(place, "rb") as file:
+        with open(location, "rb") as file:
             return file.read(_LARGEST).decode("utf-8", "replace")
     except OSError:
         return None
@@ -193,5 +193,5 @@ def _toolkit(environ: Mapping[str, str], root: str) -> dict[str, Any] | None:
         return None
     folder = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
     texts = {name: _read(folder, name) for name in ("version.json", "version.txt")}
-    told = None if any(texts.values()) else run([nvcc, "--version"], _PROGRAM_LIMIT_S, environ).told()
-    return {"nvcc": os.path.abspath(nvcc), "folder": folder, "texts": texts, "ended": told}
+    facts = None if any(texts.values()) else run([nvcc, "--version"], _PROGRAM_LIMIT_S, environ).told()
+    return {"nvcc": os.path.abspath(nvcc), "folder": folder, "texts": texts, "ended": facts}

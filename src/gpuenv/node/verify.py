@@ -26,9 +26,9 @@ _LARGEST_REPORT = 4 * 1024 * 1024
 
 def verify(request: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
     """Run the tests in the environment that is named; tell what they wrote, and how they ended."""
-    place = find_place(request, environ)
-    if is_pending(place) or not os.access(place.python, os.X_OK):
-        raise NodeError("no-such-environment", f"there is no environment `{place.name}`")
+    environment = find_place(request, environ)
+    if is_pending(environment) or not os.access(environment.python, os.X_OK):
+        raise NodeError("no-such-environment", f"there is no environment `{environment.name}`")
     options = request.get("options") or {}
     if not isinstance(options, dict):
         raise bad_request("`options` is no object")
@@ -37,38 +37,46 @@ def verify(request: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
         raise bad_request("`timeout_s` is no number of seconds")
     folder = tempfile.mkdtemp(prefix="gpuenv-verify-")
     try:
-        told = _run(place, _arguments(options), limit_s, folder, environ)
-        return dict(told, ok=True, environment=place.path, planned=_planned(place))
+        facts = _run(environment, _arguments(options), limit_s, folder, environ)
+        return dict(facts, ok=True, environment=environment.path, planned=_planned(environment))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _run(
-    place: NodeEnvironmentPaths, arguments: list[str], limit_s: float, folder: str, environ: Mapping[str, str]
+    environment: NodeEnvironmentPaths,
+    arguments: list[str],
+    limit_s: float,
+    folder: str,
+    environ: Mapping[str, str],
 ) -> dict[str, Any]:
     child, result = os.path.join(folder, _CHILD), os.path.join(folder, "result.json")
     with open(child, "wb") as sink:
         sink.write(pkgutil.get_data(str(__package__), _CHILD) or b"")
     start = os.path.join(folder, "start")  # empty: no stray `torch.py` shadows the real one
     os.mkdir(start)
-    beside = os.pathsep.join([os.path.dirname(place.python), environ.get("PATH", os.defpath)])
-    ended = run([place.python, child, result, *arguments], limit_s, dict(environ, PATH=beside), cwd=start)
+    beside = os.pathsep.join([os.path.dirname(environment.python), environ.get("PATH", os.defpath)])
+    ended = run(
+        [environment.python, child, result, *arguments], limit_s, dict(environ, PATH=beside), cwd=start
+    )
     how = {"returncode": ended.returncode, "timed_out": ended.timed_out, "error": ended.error}
     printed = _some((ended.stdout + "\n" + ended.stderr).splitlines())
     return {"report": _read(result), "ended": dict(how, limit_s=limit_s), "printed": printed}
 
 
-def _planned(place: NodeEnvironmentPaths) -> dict[str, Any]:
+def _planned(environment: NodeEnvironmentPaths) -> dict[str, Any]:
     """Return what the environment's plan said of torch: gpuenv holds the result against it."""
-    plan = recorded_plan(place) or {}
+    plan = recorded_plan(environment) or {}
     packages = plan.get("packages")
-    dicts = (one for one in packages if isinstance(one, dict)) if isinstance(packages, list) else ()
-    torch = next((one.get("version") for one in dicts if one.get("name") == "torch"), None)
-    asked = plan.get("asked")
+    dicts = (
+        (package for package in packages if isinstance(package, dict)) if isinstance(packages, list) else ()
+    )
+    torch = next((entry.get("version") for entry in dicts if entry.get("name") == "torch"), None)
+    requested = plan.get("asked")
     return {
         "torch": torch,
         "variant": plan.get("variant"),
-        "cuda": asked.get("cuda") if isinstance(asked, dict) else None,
+        "cuda": requested.get("cuda") if isinstance(requested, dict) else None,
         "machines": plan.get("machines"),
     }
 
@@ -76,7 +84,7 @@ def _planned(place: NodeEnvironmentPaths) -> dict[str, Any]:
 def _arguments(options: Mapping[str, Any]) -> list[str]:
     devices = options.get("devices") or []
     if not isinstance(devices, list) or not all(
-        isinstance(one, int) and 0 <= one < 1 << 16 for one in devices
+        isinstance(device, int) and 0 <= device < 1 << 16 for device in devices
     ):
         raise bad_request("`devices` is no list of numbers")
     chosen = ["--devices", ",".join(map(str, devices))] if devices else []

@@ -35,12 +35,12 @@ def _not_proven(answer: Mapping[str, Any]) -> str | None:
     if not isinstance(torch, dict):
         return "error: torch can't be imported in {}: {}".format(where, json.dumps(report.get("failure")))
     devices = report.get("devices") or []
-    if torch.get("cuda") and not any(one.get("index") is not None for one in devices):
+    if torch.get("cuda") and not any(device.get("index") is not None for device in devices):
         return "error: torch sees no GPU in {}: {}".format(where, torch.get("error") or "none is visible")
-    tests = [(one.get("name"), test) for one in devices for test in one.get("tests") or []]
+    tests = [(device.get("name"), test) for device in devices for test in device.get("tests") or []]
     failed = [(name, test.get("id"), test.get("detail")) for name, test in tests if not test.get("ok")]
     if failed:
-        return "\n".join("error: {}: {}: {}".format(*one) for one in failed)
+        return "\n".join("error: {}: {}: {}".format(*item) for item in failed)
     if not tests or not report.get("complete"):
         return f"error: the tests of {where} did not come to their end"
     return None

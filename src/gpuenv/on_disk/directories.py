@@ -20,10 +20,10 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 def identity_of(path: Path) -> Identity | None:
     """Return which directory lies at `path`, None when there is none (a link is none)."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return None
-    return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
+    return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
 
 
 def read_regular(path: Path, limit: int = _LARGEST, *, own: bool = False) -> bytes:
@@ -32,10 +32,10 @@ def read_regular(path: Path, limit: int = _LARGEST, *, own: bool = False) -> byt
     `own`: nobody but this user can have written it.
     """
     with os.fdopen(os.open(str(path), _FLAGS), "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
             raise ValueError("it is not a regular file")
-        if own and (found.st_uid != os.geteuid() or found.st_mode & _OTHERS_WRITE or found.st_nlink > 1):
+        if own and (status.st_uid != os.geteuid() or status.st_mode & _OTHERS_WRITE or status.st_nlink > 1):
             raise ValueError("it is writable by other users")
         content = file.read(limit + 1)
     if len(content) > limit:

@@ -70,15 +70,15 @@ class Options:
 
 def check_name(name: str, *, environ: Mapping[str, str], force: bool, manager: str = "") -> EnvironmentPaths:
     """Return where the environment would go; raise UsageError early where `create` would refuse."""
-    place = find_place(name, environ, environments_home(manager, environ))
-    if not apply.is_pending(place):
-        apply.check_free(place, force=force)
-    return place
+    environment = find_place(name, environ, environments_home(manager, environ))
+    if not apply.is_pending(environment):
+        apply.check_free(environment, force=force)
+    return environment
 
 
-def begin_log(place: EnvironmentPaths) -> Path:
+def begin_log(environment: EnvironmentPaths) -> Path:
     """Return an empty log for what is fetched before `create`; raise UsageError where none can be kept."""
-    log = new_log(place)
+    log = new_log(environment)
     try:
         log.touch(mode=0o600)  # indexes may have passwords
     except OSError as error:
@@ -102,17 +102,17 @@ def create(
     ProofInterrupted where Ctrl-C ended the verify of a fresh one; a replaced one is back then as well.
     """
     options = options or Options()
-    place = find_place(name, environ, environments_home(plan.manager, environ))
-    with interruption.heeded(), locked(place, wait_s=options.wait_s, tell=options.tell) as descriptors:
-        if apply.recover(place):
-            options.tell(tr("undid what an interrupted gpuenv had left of `{name}`", name=place.name))
-        apply.check_free(place, force=options.force)
-        log = options.log or new_log(place)
+    environment = find_place(name, environ, environments_home(plan.manager, environ))
+    with interruption.heeded(), locked(environment, wait_s=options.wait_s, tell=options.tell) as descriptors:
+        if apply.recover(environment):
+            options.tell(tr("undid what an interrupted gpuenv had left of `{name}`", name=environment.name))
+        apply.check_free(environment, force=options.force)
+        log = options.log or new_log(environment)
         running = _running(plan, environ, options, log, descriptors)
-        with apply.changing(place, force=options.force) as change:
+        with apply.changing(environment, force=options.force) as change:
             making = CondaCreation(running, options.progress, change.mark)
-            record = _record(place, plan, plan_data, options.request)
-            return _build(place, plan, record, change, making, verify)
+            record = _record(environment, plan, plan_data, options.request)
+            return _build(environment, plan, record, change, making, verify)
 
 
 def _running(
@@ -140,7 +140,7 @@ def _running(
 
 
 def _build(
-    place: EnvironmentPaths,
+    environment: EnvironmentPaths,
     plan: Plan,
     record: Record,
     change: apply.Transaction,
@@ -148,42 +148,42 @@ def _build(
     verify: Verify | None,
 ) -> CreateResult:
     if plan.download is None:  # what it brings was weighed before it was offered
-        check_space(place, sum(package.size or 0 for package in plan.packages))
+        check_space(environment, sum(package.size or 0 for package in plan.packages))
     log = making.running.log
     if plan.conda is not None:
-        make_conda_environment(plan, plan.conda, place, making)
+        make_conda_environment(plan, plan.conda, environment, making)
     else:
         run_steps(plan.steps, making.running, change.mark)
-    python = _interpreter(place, plan, log)
-    check_installed(plan, place.path, log)
+    python = _interpreter(environment, plan, log)
+    check_installed(plan, environment.path, log)
     if plan.checked:
-        check_files(plan.checked.files, place.path, log)
-    settle(place, plan, making.running.environ, making.running.tell)
+        check_files(plan.checked.files, environment.path, log)
+    settle(environment, plan, making.running.environ, making.running.tell)
     record = replace(record, created=_now())
-    write_record(place.path, record)
-    remember(place)
+    write_record(environment.path, record)
+    remember(environment)
     try:
         if not change.replaces:  # it is whole, and nothing waits to come back
             change.commit()
         verified = verify(python) if verify else None
     except KeyboardInterrupt:
         if verify and change.committed:
-            raise proof_interrupted(place.name, place.path, python) from None
+            raise proof_interrupted(environment.name, environment.path, python) from None
         raise
     if verified:
-        write_record(place.path, proven(record, verified.data, ok=verified.ok))
+        write_record(environment.path, proven(record, verified.data, ok=verified.ok))
     restored = change.replaces and verified is not None and not verified.ok
     if restored:
         change.roll_back()
     elif change.replaces:
         change.commit()
-    return CreateResult(place.name, place.path, python, log, verified, restored)
+    return CreateResult(environment.name, environment.path, python, log, verified, restored)
 
 
-def _interpreter(place: EnvironmentPaths, plan: Plan, log: Path) -> Path:
+def _interpreter(environment: EnvironmentPaths, plan: Plan, log: Path) -> Path:
     system = "windows" if os.name == "nt" else "linux"
     find = environment_python if plan.conda is None else conda_calls.environment_python
-    python = Path(find(str(place.path), system))
+    python = Path(find(str(environment.path), system))
     if not python.exists():
         raise InstallFailed(
             tr("the installer did not create an interpreter at `{path}`", path=python),
@@ -193,9 +193,11 @@ def _interpreter(place: EnvironmentPaths, plan: Plan, log: Path) -> Path:
     return python
 
 
-def _record(place: EnvironmentPaths, plan: Plan, plan_data: dict[str, Any], request: str | None) -> Record:
+def _record(
+    environment: EnvironmentPaths, plan: Plan, plan_data: dict[str, Any], request: str | None
+) -> Record:
     machines = plan_data.get("machines") or [None]
-    return Record(place.name, _now(), plan.manager, plan_data, machines[0], request=request)
+    return Record(environment.name, _now(), plan.manager, plan_data, machines[0], request=request)
 
 
 def _now() -> str:

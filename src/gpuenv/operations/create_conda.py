@@ -45,16 +45,16 @@ def environments_home(manager: str, environ: Mapping[str, str]) -> Path | None:
     """
     if manager not in CONDA_MANAGERS or manager == rattler.NAME:
         return None
-    found = conda_tool.find(cast("Tool", manager), environ)
-    info = conda_tool.read_info(found, _calling(environ, None))
+    tool = conda_tool.find(cast("Tool", manager), environ)
+    info = conda_tool.read_info(tool, _calling(environ, None))
     return first_writable(info.environments)
 
 
 def make_conda_environment(
-    plan: Plan, part: CondaPlan, place: EnvironmentPaths, making: CondaCreation
+    plan: Plan, part: CondaPlan, environment: EnvironmentPaths, making: CondaCreation
 ) -> None:
     """Make the environment of a plan at a place; raise what the tool's failure means."""
-    wanted = conda_wanted(part, str(place.path))
+    wanted = conda_wanted(part, str(environment.path))
     if plan.manager == rattler.NAME:
         _make_with_rattler(plan, wanted, making)
     else:
@@ -68,10 +68,10 @@ def _make_with_tool(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> N
     running = making.running
     calling = _calling(running.environ, plan.sources.access.ca_bundle, running.tell)
     calling = replace(calling, shards=_have_shards(wanted, load_mirrors(running.environ)))
-    found = conda_tool.find(cast("Tool", plan.manager), running.environ)
-    info = conda_tool.read_info(found, calling)
+    tool = conda_tool.find(cast("Tool", plan.manager), running.environ)
+    info = conda_tool.read_info(tool, calling)
     running.tell(plan.steps[0].why)
-    solved = solve_somewhere(found, wanted, calling)
+    solved = solve_somewhere(tool, wanted, calling)
     _check_room(solved, first_writable(info.caches), "CONDA_PKGS_DIRS")
     following = CondaRunning(
         calling,
@@ -81,7 +81,7 @@ def _make_with_tool(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> N
         progress=making.progress,
         made=making.mark,
     )
-    create_environment(found, solved, following, plan.machines[0].system.os)
+    create_environment(tool, solved, following, plan.machines[0].system.os)
 
 
 def _make_with_rattler(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> None:
@@ -100,8 +100,8 @@ def _make_with_rattler(plan: Plan, wanted: CondaWanted, making: CondaCreation) -
 def _have_shards(wanted: CondaWanted, mirrors: Mirrors) -> bool:
     """Tell whether no address may be used that lies on a mirror without sharded repodata."""
     urls = (url for channel in wanted.channels for url in channel.urls)
-    found = (mirror_at(url, mirrors) for url in urls)
-    return all(mirror.conda.shards for mirror in found if mirror and mirror.conda)
+    result = (mirror_at(url, mirrors) for url in urls)
+    return all(mirror.conda.shards for mirror in result if mirror and mirror.conda)
 
 
 def _check_room(solved: Solved, packages: Path | None, variable: str) -> None:

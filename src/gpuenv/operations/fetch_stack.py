@@ -49,7 +49,7 @@ class FetchWatcher(Protocol):
     def begin(self, files: int, size: int | None) -> None:
         """Hear how many files are to be fetched, and of how many bytes if that is known."""
 
-    def file(self, filename: str, place: str) -> None:
+    def file(self, filename: str, location: str) -> None:
         """Hear that a file is fetched from a place now."""
 
     def received(self, count: int) -> None:
@@ -123,9 +123,11 @@ def fetch_stack(
 
 def _wanted(plan: Plan, *, offline: bool) -> Iterator[StackFile]:
     """Yield the files to check; those that the user names by address the installer has from there."""
-    named = {canonicalize_name(one.name) for one in map(Requirement, plan.pins) if one.url}
+    named = {
+        canonicalize_name(requirement.name) for requirement in map(Requirement, plan.pins) if requirement.url
+    }
     for file in plan.stack:
-        places = tuple(place for place in file.places if not (offline and is_remote(place.url)))
+        places = tuple(location for location in file.places if not (offline and is_remote(location.url)))
         if places and is_plain(file.filename) and canonicalize_name(file.name) not in named:
             yield replace(file, places=places)
 
@@ -154,7 +156,9 @@ def _fetch_all(
         try:
             return fetch_file(store, client, file, watch, follow)
         except NotFetchedError as error:
-            if any(one.wrong or is_mirror(one.place.index, options, mirrors) for one in error.missed):
+            if any(
+                missed.wrong or is_mirror(missed.place.index, options, mirrors) for missed in error.missed
+            ):
                 raise
             return None
 
@@ -173,15 +177,15 @@ def _fetch_all(
         finally:
             if watch.stop is not None:
                 watch.stop.set()
-    return tuple(one for number in range(len(wanted)) if (one := fetched[number]) is not None)
+    return tuple(item for number in range(len(wanted)) if (item := fetched[number]) is not None)
 
 
 def _follow(watcher: FetchWatcher, mirrors: Mirrors) -> FetchProgress:
-    def begins(file: StackFile, place: FilePlace) -> None:
-        watcher.file(file.filename, label_of(place.index, mirrors))
+    def begins(file: StackFile, location: FilePlace) -> None:
+        watcher.file(file.filename, label_of(location.index, mirrors))
 
-    def missed(file: StackFile, one: Missed) -> None:
-        watcher.tell(missed_text(file, one, mirrors))
+    def missed(file: StackFile, item: Missed) -> None:
+        watcher.tell(missed_text(file, item, mirrors))
 
     def waits(file: StackFile) -> None:
         watcher.tell(tr("another gpuenv is fetching {file}; waiting for it", file=file.filename))
@@ -221,32 +225,32 @@ def not_fetched(error: StackNotFetchedError, mirrors: Mirrors) -> InstallFailed:
 
 def _told(plan: Plan, fetched: tuple[Fetched, ...], mirrors: Mirrors) -> Plan:
     """Return the plan with the places that the files really came from."""
-    by_name = {one.file.filename: one for one in fetched}
+    by_name = {item.file.filename: item for item in fetched}
     warnings = tuple(
-        PlanWarning("mirror-file-passed-over", _passed_over(one, missed, mirrors))
-        for one in fetched
-        for missed in one.missed
+        PlanWarning("mirror-file-passed-over", _passed_over(item, missed, mirrors))
+        for item in fetched
+        for missed in item.missed
     )
     packages = tuple(_had(item, by_name.get(item.filename or "")) for item in plan.packages)
     return replace(plan, packages=packages, warnings=(*plan.warnings, *warnings))
 
 
-def _passed_over(one: Fetched, missed: Missed, mirrors: Mirrors) -> str:
+def _passed_over(fetched: Fetched, missed: Missed, mirrors: Mirrors) -> str:
     return tr(
         "{fault}; taken from {mirror} instead",
-        fault=missed_text(one.file, missed, mirrors),
-        mirror=label_of(one.place.index, mirrors),
+        fault=missed_text(fetched.file, missed, mirrors),
+        mirror=label_of(fetched.place.index, mirrors),
     )
 
 
 def _had(package: PlannedPackage, fetched: Fetched | None) -> PlannedPackage:
     if fetched is None:
         return package
-    place = fetched.place
+    location = fetched.place
     return replace(
         package,
-        index=redact_credentials(place.index),
-        url=redact_credentials(place.url),
+        index=redact_credentials(location.index),
+        url=redact_credentials(location.url),
         sha256=fetched.sha256,
         size=fetched.path.stat().st_size,
     )
@@ -255,8 +259,8 @@ def _had(package: PlannedPackage, fetched: Fetched | None) -> PlannedPackage:
 def _local(plan: Plan, fetched: tuple[Fetched, ...], environ: Mapping[str, str], target: str) -> Plan:
     """Return the plan whose installer gets the files on this disk, whatever the pages of others list."""
     checked = _checked(fetched, environ)
-    needed = {place.page for file in _left_out(plan, fetched) for place in file.places[:1]}
-    pages = {one.file.places[0].page for one in fetched if is_remote(one.file.places[0].page)} - needed
+    needed = {location.page for file in _left_out(plan, fetched) for location in file.places[:1]}
+    pages = {item.file.places[0].page for item in fetched if is_remote(item.file.places[0].page)} - needed
     links = tuple(link for link in plan.sources.find_links if link not in pages)
     folders = checked.folders if checked else ()
     sources = replace(plan.sources, find_links=tuple(dict.fromkeys((*folders, *links))))
@@ -266,7 +270,7 @@ def _local(plan: Plan, fetched: tuple[Fetched, ...], environ: Mapping[str, str],
 def _checked(fetched: tuple[Fetched, ...], environ: Mapping[str, str]) -> CheckedStack | None:
     if not fetched:
         return None
-    files = tuple(_checked_file(one) for one in fetched)
+    files = tuple(_checked_file(item) for item in fetched)
     lines = (f"{file.name}==={file.version} --hash=sha256:{file.sha256}\n" for file in files)
     return CheckedStack(files, str(keep_hashes("".join(lines), environ)))
 
@@ -277,5 +281,5 @@ def _checked_file(fetched: Fetched) -> CheckedFile:
 
 
 def _left_out(plan: Plan, fetched: tuple[Fetched, ...]) -> tuple[StackFile, ...]:
-    there = {one.file.filename for one in fetched}
+    there = {item.file.filename for item in fetched}
     return tuple(file for file in plan.stack if file.filename not in there)

@@ -29,9 +29,9 @@ def place_meant(env: str, environ: Mapping[str, str]) -> EnvironmentPaths | None
     """Return the place that ENV names: a name, a directory or a Python; what lies there may be gone."""
     try:
         if not is_path(env):
-            place = place_of(env, environ)
-            if apply.is_pending(place):
-                return place
+            environment = place_of(env, environ)
+            if apply.is_pending(environment):
+                return environment
         path = Path(os.path.abspath(os.path.expanduser(env)))  # noqa: PTH100, PTH111 - links must stay
         is_python = path.parent.name in {"bin", "Scripts"} and not path.is_dir()
         return place_at((environment_of(path) or path.parent.parent) if is_python else path, environ)
@@ -43,34 +43,34 @@ def place_meant(env: str, environ: Mapping[str, str]) -> EnvironmentPaths | None
         return None
 
 
-def refuse_half_changed(place: EnvironmentPaths) -> None:
+def refuse_half_changed(environment: EnvironmentPaths) -> None:
     """Raise VerificationFailed (exit 6) where a place is half changed, UsageError `environment-busy`."""
-    if not apply.is_half_done(place):
+    if not apply.is_half_done(environment):
         return
-    if apply.is_at_work(place):
-        raise busy(place)
+    if apply.is_at_work(environment):
+        raise busy(environment)
     raise VerificationFailed(
-        tr("a change of `{name}` was interrupted", name=place.name),
+        tr("a change of `{name}` was interrupted", name=environment.name),
         code="change-interrupted",
-        because=(Because(tr("the environment there is only partly changed"), str(place.path)),),
-        fixes=(mending(place), Fix(tr("or run the command again that was interrupted"))),
-        data={"environment": str(place.path), "root": None, "checks": []},
+        because=(Because(tr("the environment there is only partly changed"), str(environment.path)),),
+        fixes=(mending(environment), Fix(tr("or run the command again that was interrupted"))),
+        data={"environment": str(environment.path), "root": None, "checks": []},
     )
 
 
-def mending(place: EnvironmentPaths) -> Fix:
+def mending(environment: EnvironmentPaths) -> Fix:
     """Return the command that mends it."""
-    command = f"gpuenv doctor {shlex.quote(place.name)} --fix"
+    command = f"gpuenv doctor {shlex.quote(environment.name)} --fix"
     return Fix(tr("undo or finish it: what was there comes back"), command)
 
 
-def mend(place: EnvironmentPaths) -> bool:
+def mend(environment: EnvironmentPaths) -> bool:
     """Undo or finish what a killed gpuenv left; tell whether there was something.
 
     Raises UsageError where another gpuenv is at work on it, or where what is there is not our own;
     InstallFailed where it can't be done.
     """
-    if not apply.is_pending(place):
+    if not apply.is_pending(environment):
         return False
-    with locked(place, wait_s=0):
-        return apply.recover(place)
+    with locked(environment, wait_s=0):
+        return apply.recover(environment)

@@ -33,13 +33,16 @@ def ask_indexes(environ: Mapping[str, str], *, offline: bool) -> tuple[OnIndex, 
     if configuration.no_index:
         return ()
     listings = Pages(configuration, environ, offline).listings(PROJECT)
-    return tuple(OnIndex(redact_credentials(one.source.url), _newest(one), one.problem) for one in listings)
+    return tuple(
+        OnIndex(redact_credentials(listing.source.url), _newest(listing), listing.problem)
+        for listing in listings
+    )
 
 
 def newest(indexes: tuple[OnIndex, ...]) -> OnIndex | None:
     """Return the index with the newest gpuenv, None where none lists any."""
-    listed = [one for one in indexes if one.newest is not None]
-    return max(listed, key=lambda one: one.newest or Version("0"), default=None)
+    listed = [on_index for on_index in indexes if on_index.newest is not None]
+    return max(listed, key=lambda on_index: on_index.newest or Version("0"), default=None)
 
 
 def is_newer(version: Version | None) -> bool:
@@ -50,4 +53,4 @@ def is_newer(version: Version | None) -> bool:
 def _newest(listing: Listing) -> Version | None:
     early = Version(__version__).is_prerelease
     versions = (file.version for file in listing.files)
-    return max((one for one in versions if early or not one.is_prerelease), default=None)
+    return max((version for version in versions if early or not version.is_prerelease), default=None)

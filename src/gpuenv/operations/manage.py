@@ -33,46 +33,60 @@ from gpuenv.process.surroundings import cache_root
 def list_all(environ: Mapping[str, str]) -> tuple[Environment, ...]:
     """Return all environments but those being made, and those of which a kill left only a half."""
     store = find_store(environ)
-    hidden = {place.path for place in pending_places(store) if _hides(place)}
-    return tuple(one for one in list_environments(store) if one.place.path not in hidden)
+    hidden = {environment.path for environment in pending_places(store) if _hides(environment)}
+    return tuple(
+        environment for environment in list_environments(store) if environment.place.path not in hidden
+    )
 
 
-def _hides(place: EnvironmentPaths) -> bool:
-    journal = read_journal(place)
-    return (journal is not None and is_half_done(journal)) or apply.is_at_work(place)
+def _hides(environment: EnvironmentPaths) -> bool:
+    journal = read_journal(environment)
+    return (journal is not None and is_half_done(journal)) or apply.is_at_work(environment)
 
 
 def list_interrupted(environ: Mapping[str, str]) -> tuple[EnvironmentPaths, ...]:
     """Return where a killed gpuenv left a change that is neither whole nor undone."""
     store = find_store(environ)
     inside = (EnvironmentPaths(store, path.name, path) for path in noted_paths(store))
-    noted = {os.path.realpath(one.place.path): one.place for one in list_environments(store)}
-    places = {
-        place.path: place
-        for place in (*pending_places(store), *(noted.get(str(one.path), one) for one in inside))
+    noted = {
+        os.path.realpath(environment.place.path): environment.place
+        for environment in list_environments(store)
     }
-    return tuple(one for one in places.values() if _is_pending(one) and not apply.is_at_work(one))
+    places = {
+        environment.path: environment
+        for environment in (
+            *pending_places(store),
+            *(noted.get(str(environment.path), environment) for environment in inside),
+        )
+    }
+    return tuple(
+        environment
+        for environment in places.values()
+        if _is_pending(environment) and not apply.is_at_work(environment)
+    )
 
 
-def _is_pending(place: EnvironmentPaths) -> bool:
+def _is_pending(environment: EnvironmentPaths) -> bool:
     try:
-        return apply.is_pending(place)
+        return apply.is_pending(environment)
     except UsageError:  # not our own: who changes the environment is told
         return False
 
 
-def interrupted(place: EnvironmentPaths) -> PlanWarning:
+def interrupted(environment: EnvironmentPaths) -> PlanWarning:
     """Return what to tell of a change that was left: looking changes nothing, so that it stays."""
     text = tr(
-        "a change of `{name}` was interrupted: `{command}`", name=place.name, command=mending(place).command
+        "a change of `{name}` was interrupted: `{command}`",
+        name=environment.name,
+        command=mending(environment).command,
     )
     return PlanWarning("change-interrupted", text)
 
 
-def refuse_interrupted(place: EnvironmentPaths) -> None:
+def refuse_interrupted(environment: EnvironmentPaths) -> None:
     """Raise UsageError where a change is under way, or was interrupted: what lies there is half of each."""
     try:
-        refuse_half_changed(place)
+        refuse_half_changed(environment)
     except VerificationFailed as error:
         raise UsageError(error.message, code=error.code, because=error.because, fixes=error.fixes) from None
 
@@ -102,11 +116,11 @@ def render_foreign(path: Path) -> dict[str, Any]:
 
 def render_environment(environment: Environment) -> dict[str, Any]:
     """Return an environment as data of `gpuenv list`."""
-    place, record = environment.place, environment.record
+    paths, record = environment.place, environment.record
     torch = record.package("torch") or {}
     return {
-        "name": place.name,
-        "path": str(place.path),
+        "name": paths.name,
+        "path": str(paths.path),
         "manager": record.manager or None,
         "torch": torch.get("version"),
         "variant": record.planned("variant"),
@@ -131,18 +145,20 @@ def foreign(name: str, environ: Mapping[str, str], root: Path = Path("/")) -> Pa
         return None
     path = place_of(name, environ).path
     named = (
-        one for one in list_foreign(environ, root) if one == path or (not is_path(name) and one.name == name)
+        file
+        for file in list_foreign(environ, root)
+        if file == path or (not is_path(name) and file.name == name)
     )
     return next(named, path if is_conda_environment(path) else None)
 
 
 def check_removable(name: str, environ: Mapping[str, str]) -> EnvironmentPaths:
     """Return what `remove` would remove; raise UsageError early where it would refuse."""
-    place = place_of(name, environ)
-    if not apply.is_pending(place):
+    environment = place_of(name, environ)
+    if not apply.is_pending(environment):
         _refuse_foreign(name, environ)
         _known(name, environ)
-    return place
+    return environment
 
 
 def _refuse_foreign(name: str, environ: Mapping[str, str]) -> None:
@@ -166,22 +182,22 @@ def remove(name: str, environ: Mapping[str, str], *, wait_s: float = WAIT_S) -> 
 
     Raises UsageError for an unknown or busy one, InstallFailed where the system refuses.
     """
-    place = check_removable(name, environ)
-    with locked_to_remove(place, wait_s=wait_s):
-        recovered = apply.recover_to_remove(place)
-        if find_environment(name, environ) is None and not apply.is_left_inside(place):
+    environment = check_removable(name, environ)
+    with locked_to_remove(environment, wait_s=wait_s):
+        recovered = apply.recover_to_remove(environment)
+        if find_environment(name, environ) is None and not apply.is_left_inside(environment):
             if not recovered:
                 raise _unknown(name, environ)
         else:
-            kernels = kernels_of(place.path)
-            apply.remove(place)
+            kernels = kernels_of(environment.path)
+            apply.remove(environment)
             for folder in kernels:
-                remove_kernel(folder, place.path)
-            unregister_environment(place.path, environ)
-        elsewhere.forget(place)
-        forget_size(place, cache_root(environ))
-        remove_logs(place)
-    return place
+                remove_kernel(folder, environment.path)
+            unregister_environment(environment.path, environ)
+        elsewhere.forget(environment)
+        forget_size(environment, cache_root(environ))
+        remove_logs(environment)
+    return environment
 
 
 def existing(name: str, environ: Mapping[str, str]) -> Environment:
@@ -189,8 +205,8 @@ def existing(name: str, environ: Mapping[str, str]) -> Environment:
 
     Raises UsageError for an unknown one, one being made, and one of which a kill left only a half.
     """
-    place = place_of(name, environ)
-    refuse_interrupted(place)
+    environment = place_of(name, environ)
+    refuse_interrupted(environment)
     return _known(name, environ)
 
 
@@ -199,24 +215,24 @@ def existing_to_change(name: str, environ: Mapping[str, str], *, wait_s: float =
 
     Raises UsageError as `existing` does.
     """
-    place = place_of(name, environ)
-    if apply.is_pending(place):
-        with locked(place, wait_s=wait_s):
-            apply.recover(place)
+    environment = place_of(name, environ)
+    if apply.is_pending(environment):
+        with locked(environment, wait_s=wait_s):
+            apply.recover(environment)
     return _known(name, environ)
 
 
 def _known(name: str, environ: Mapping[str, str]) -> Environment:
-    found = find_environment(name, environ)
-    if found is None:
+    environment = find_environment(name, environ)
+    if environment is None:
         raise _unknown(name, environ)
-    return found
+    return environment
 
 
 def _unknown(name: str, environ: Mapping[str, str]) -> UsageError:
-    names = [one.place.name for one in list_environments(find_store(environ))]
+    names = [environment.place.name for environment in list_environments(find_store(environ))]
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    meant = Fix(tr("did you mean {names}?", names=", ".join(f"`{one}`" for one in close)))
+    meant = Fix(tr("did you mean {names}?", names=", ".join(f"`{item}`" for item in close)))
     return UsageError(
         tr("gpuenv has not created an environment `{name}`", name=name),
         code="unknown-environment",

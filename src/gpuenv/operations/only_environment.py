@@ -29,17 +29,23 @@ def only_environment(environ: Mapping[str, str], command: str) -> Path | None:
 
 
 def _several(made: tuple[Environment, ...], command: str) -> UsageError:
-    commands = tuple(f"gpuenv {command} {shlex.quote(one.place.name)}" for one in made[:_MOST_COMMANDS])
+    commands = tuple(
+        f"gpuenv {command} {shlex.quote(environment.place.name)}" for environment in made[:_MOST_COMMANDS]
+    )
     return UsageError(
         tr("no environment is active, and there are {count}: name one", count=len(made)),
         code="environment-not-named",
-        because=tuple(Because(_described(one), str(one.place.path)) for one in made),
+        because=tuple(Because(_described(environment), str(environment.place.path)) for environment in made),
         fixes=tuple(Fix(tr("specify it"), command) for command in commands),
-        data={"environments": [{"name": one.place.name, "path": str(one.place.path)} for one in made]},
+        data={
+            "environments": [
+                {"name": environment.place.name, "path": str(environment.place.path)} for environment in made
+            ]
+        },
     )
 
 
-def _described(one: Environment) -> str:
-    torch = (one.record.package("torch") or {}).get("version")
-    parts = (one.place.name, f"torch {torch}" if torch else None, str(one.place.path))
+def _described(environment: Environment) -> str:
+    torch = (environment.record.package("torch") or {}).get("version")
+    parts = (environment.place.name, f"torch {torch}" if torch else None, str(environment.place.path))
     return " · ".join(part for part in parts if part)

@@ -55,7 +55,7 @@ class Fallback:
     @property
     def warnings(self) -> tuple[PlanWarning, ...]:
         """What was wrong with the mirrors that were given up."""
-        return tuple(PlanWarning("mirror-given-up", _fault_text(one)) for one in self._blamed)
+        return tuple(PlanWarning("mirror-given-up", _fault_text(failure)) for failure in self._blamed)
 
     def plan(self) -> Plan:
         """Return the first plan; raise what `make_plan` raises where no mirror is left to do without."""
@@ -70,23 +70,23 @@ class Fallback:
         Raises the error, with all that was tried, where no mirror is to blame or no other plan is left.
         """
         while True:
-            blame = self._blame(error, failed)
-            told = error if isinstance(error, GpuenvError) else not_fetched(error, self._mirrors)
-            if blame is None:
-                raise self._with_trials(told)
-            self._blamed.append(blame)
+            mirror_failure = self._blame(error, failed)
+            failure = error if isinstance(error, GpuenvError) else not_fetched(error, self._mirrors)
+            if mirror_failure is None:
+                raise self._with_trials(failure)
+            self._blamed.append(mirror_failure)
             try:
-                plan = self._another(blame, failed)
+                plan = self._another(mirror_failure, failed)
             except (Unreachable, InstallFailed) as worse:
                 if self._blame(worse, None) is None or len(self._blamed) >= _MOST:
-                    raise self._with_trials(told) from None
+                    raise self._with_trials(failure) from None
                 error, failed = worse, None
             except Unsatisfiable:
-                raise self._with_trials(told) from None
+                raise self._with_trials(failure) from None
             else:
                 if plan is None:
-                    raise self._with_trials(told)
-                self._tell(self._instead(blame, plan))
+                    raise self._with_trials(failure)
+                self._tell(self._instead(mirror_failure, plan))
                 return plan
 
     def _plan(self, options: PlanOptions) -> Plan:
@@ -98,9 +98,9 @@ class Fallback:
             return plan_from_lock(options.from_lock, options, self._environ, target=self._target)
         return make_plan(options, self._environ, target=self._target)
 
-    def _another(self, blame: MirrorFailure, failed: Plan | None) -> Plan | None:
+    def _another(self, failure: MirrorFailure, failed: Plan | None) -> Plan | None:
         """Return a plan that reads other places, None where there is none."""
-        for keys in blame.keys:
+        for keys in failure.keys:
             options = replace(self.options, excluding=self.options.excluding | keys)
             if options == self.options:
                 continue
@@ -137,10 +137,10 @@ class Fallback:
 
     def _new(self, problem: str, url: str, keys: tuple[frozenset[str], ...]) -> MirrorFailure | None:
         label = label_of(url, self._mirrors)
-        if any(one.mirror == label and one.problem == problem for one in self._blamed):
+        if any(failure.mirror == label and failure.problem == problem for failure in self._blamed):
             return None
         return MirrorFailure(
-            label, problem, (*keys, frozenset((*self._names(url), *(one for key in keys for one in key))))
+            label, problem, (*keys, frozenset((*self._names(url), *(item for key in keys for item in key))))
         )
 
     def _names(self, url: str) -> Iterable[str]:
@@ -150,22 +150,22 @@ class Fallback:
     def _is_mirror(self, url: str) -> bool:
         return is_mirror(url, self.options, self._mirrors)
 
-    def _instead(self, blame: MirrorFailure, plan: Plan) -> str:
+    def _instead(self, failure: MirrorFailure, plan: Plan) -> str:
         indexes = (plan.sources.index_url, *(item.index for item in plan.packages))
-        used = (label_of(one, self._mirrors) for one in indexes if one)
+        used = (label_of(index, self._mirrors) for index in indexes if index)
         return tr(
             "{fault}; trying again with {used}",
-            fault=_fault_text(blame),
+            fault=_fault_text(failure),
             used=", ".join(dict.fromkeys(used)),
         )
 
     def _with_trials(self, error: GpuenvError) -> GpuenvError:
         """Return the error with a reason for each mirror that was given up before."""
         known = {reason.text for reason in error.because}
-        before = tuple(Because(_fault_text(one), one.mirror) for one in self._blamed)
+        before = tuple(Because(_fault_text(failure), failure.mirror) for failure in self._blamed)
         error.because = (*error.because, *(reason for reason in before if reason.text not in known))
         return error
 
 
-def _fault_text(blame: MirrorFailure) -> str:
-    return tr("mirror {mirror}: {problem}", mirror=blame.mirror, problem=blame.problem)
+def _fault_text(failure: MirrorFailure) -> str:
+    return tr("mirror {mirror}: {problem}", mirror=failure.mirror, problem=failure.problem)

@@ -41,12 +41,12 @@ def with_all_files(
     local = from_wheelhouses(whole) if whole and plan.hashed is None else None
     if local is not None and local is not whole:
         plan = with_steps(replace(plan, sources=local.sources), str(target))
-    told = whole or plan
-    names = tuple(package.filename for package in told.packages if package.filename)
+    planned = whole or plan
+    names = tuple(package.filename for package in planned.packages if package.filename)
     cached = uv.cached_wheels(names, environ) if plan.manager == uv.NAME else frozenset()
     known = load_dependencies(environ)
-    download = estimate(told, known, whole=whole is not None, free=free_bytes(target), cached=cached)
-    return replace(plan, download=download, warnings=told.warnings)
+    download = estimate(planned, known, whole=whole is not None, free=free_bytes(target), cached=cached)
+    return replace(plan, download=download, warnings=planned.warnings)
 
 
 def _resolved(plan: Plan, options: PlanOptions, mirrors: Mirrors, environ: Mapping[str, str]) -> Plan | None:
@@ -54,8 +54,8 @@ def _resolved(plan: Plan, options: PlanOptions, mirrors: Mirrors, environ: Mappi
     if any(is_mirror(file.places[0].index, options, mirrors) for file in plan.stack if file.places):
         return None  # some mirrors hand out whole files only: uv would fetch a wheel to read its METADATA
     try:
-        place = choose_target(plan.machines, options.devices, cpu=plan.variant == "cpu")
-        outcome = compile_requirements(resolver_question(by_address(plan, mirrors), place, options), environ)
+        target = choose_target(plan.machines, options.devices, cpu=plan.variant == "cpu")
+        outcome = compile_requirements(resolver_question(by_address(plan, mirrors), target, options), environ)
     except GpuenvError:
         return None  # the installer will say it, with all that it tried
     if isinstance(outcome, Unresolvable):

@@ -15,17 +15,17 @@ from gpuenv.planning.own_constraints import own_pip_constraints
 
 
 def settle(
-    place: EnvironmentPaths, plan: Plan, environ: Mapping[str, str], tell: Callable[[str], None]
+    environment: EnvironmentPaths, plan: Plan, environ: Mapping[str, str], tell: Callable[[str], None]
 ) -> None:
     """Bring pip along, and hold the torch stack; raise OSError where that can't be written."""
-    if not seed_pip(place.path, plan.python, plan.sources, environ):
+    if not seed_pip(environment.path, plan.python, plan.sources, environ):
         tell(tr("it has no pip: neither its Python nor an index provides one"))
-    hold_stack(place.path, word_for(place))
+    hold_stack(environment.path, word_for(environment))
 
 
-def word_for(place: EnvironmentPaths) -> str:
+def word_for(environment: EnvironmentPaths) -> str:
     """Return what a command line calls an environment, in whatever folder it is typed."""
-    return shlex.quote(str(place.path) if is_path(place.name) else place.name)
+    return shlex.quote(str(environment.path) if is_path(environment.name) else environment.name)
 
 
 def lifted(environ: Mapping[str, str], root: Path) -> dict[str, str]:

@@ -19,10 +19,12 @@ from gpuenv.verification.locate import locate
 
 def find_unproven(name: str, request: str, environ: Mapping[str, str]) -> Environment | None:
     """Return the environment of that name if it was made for this very request and never verified."""
-    found = find_environment(name, environ)
-    if found is None or apply.is_pending(found.place):
+    environment = find_environment(name, environ)
+    if environment is None or apply.is_pending(environment.place):
         return None
-    return found if found.record.verified is None and found.record.request == request else None
+    return (
+        environment if environment.record.verified is None and environment.record.request == request else None
+    )
 
 
 def python_of(unproven: Environment, environ: Mapping[str, str]) -> Path:
@@ -37,13 +39,13 @@ def prove_again(
 
     Raises ProofInterrupted on Ctrl-C, UsageError where its Python is gone or another gpuenv is at work on it.
     """
-    place, python = unproven.place, python_of(unproven, environ)
+    environment, python = unproven.place, python_of(unproven, environ)
     chosen = tuple(gpu for gpu in machine.gpus if gpu.index in devices)
     try:
-        with locked(place):
+        with locked(environment):
             return verify(str(python), only_devices(environ, chosen), machine=machine)
     except KeyboardInterrupt:
-        raise proof_interrupted(place.name, place.path, python) from None
+        raise proof_interrupted(environment.name, environment.path, python) from None
 
 
 def proof_interrupted(name: str, path: Path, python: Path) -> ProofInterrupted:

@@ -111,19 +111,19 @@ def verify(
         choose=lambda: only_environment(environ, "verify"),
     )
     if env is None and located.root is not None:  # a name is refused where it is looked up
-        place = place_meant(str(located.root), environ)
-        if place is not None:
-            refuse_interrupted(place)
-    asked = options or VerifyOptions()
-    if env is not None and not asked.trust:  # what is active, or first on PATH, runs anyway
+        environment = place_meant(str(located.root), environ)
+        if environment is not None:
+            refuse_interrupted(environment)
+    verify_options = options or VerifyOptions()
+    if env is not None and not verify_options.trust:  # what is active, or first on PATH, runs anyway
         refuse_other_owner(located)
     outcome = run_verification(
         str(located.python),
         environ=environ,
-        timeout_s=asked.timeout_s,
-        devices=asked.devices,
-        compile=asked.compile,
-        nccl=asked.nccl,
+        timeout_s=verify_options.timeout_s,
+        devices=verify_options.devices,
+        compile=verify_options.compile,
+        nccl=verify_options.nccl,
     )
     report = read_report(outcome)
     record = read_record(located.root) if located.root else None
@@ -134,9 +134,9 @@ def verify(
 
 def find_by_name(name: str, environ: Mapping[str, str]) -> Path | None:
     """Return the directory of an environment that gpuenv or a conda tool made."""
-    found = find_environment(name, environ)
-    refuse_interrupted(found.place if found else place_of(name, environ))
-    return found.place.path if found else foreign(name, environ)
+    environment = find_environment(name, environ)
+    refuse_interrupted(environment.place if environment else place_of(name, environ))
+    return environment.place.path if environment else foreign(name, environ)
 
 
 def read_report(outcome: ChildOutcome) -> Report:
@@ -172,8 +172,8 @@ def planned_of(record: Record | None) -> Planned | None:
 
 
 def _requested_cuda(record: Record) -> object:
-    asked = record.plan.get("asked")
-    return asked.get("cuda") if isinstance(asked, dict) else None
+    requested = record.plan.get("asked")
+    return requested.get("cuda") if isinstance(requested, dict) else None
 
 
 def _without_gpu(record: Record) -> bool | None:

@@ -53,7 +53,7 @@ def _from_wheelhouses(question: CompileInput, environ: Mapping[str, str]) -> Res
 
 def from_wheelhouses(plan: Plan) -> Plan:
     """Return the plan without any index where all its files are on this machine."""
-    if not (plan.is_whole and all(one.url and not is_remote(one.url) for one in plan.packages)):
+    if not (plan.is_whole and all(package.url and not is_remote(package.url) for package in plan.packages)):
         return plan
     folders = tuple(link for link in plan.sources.find_links if not is_remote(link))
     return replace(plan, sources=replace(plan.sources, find_links=folders, no_index=True))

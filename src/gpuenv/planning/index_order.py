@@ -31,7 +31,7 @@ def served_by(
     A copy of the PyTorch index has some old releases of what others publish too, and uv would ask it first
     where it is configured: there the index for everything goes before it. Torch's own pages are named.
     """
-    extra = tuple(one for one in configuration.extra_index_urls if one.kind != "pytorch")
+    extra = tuple(source for source in configuration.extra_index_urls if source.kind != "pytorch")
     if extra == configuration.extra_index_urls:
         return replace(configuration, index_url=_unless_default(index, configuration))
     default = default_index(environ)
@@ -55,7 +55,11 @@ def unread_private(
     nobody else, and whoever publishes that name elsewhere would be installed in its place. uv gives up, too.
     """
     names = ", ".join(dict.fromkeys(item.name for item in wanted if item.url is None))
-    extra = {} if listed.configured.no_index else {one.url: one for one in listed.configured.extra_index_urls}
+    extra = (
+        {}
+        if listed.configured.no_index
+        else {source.url: source for source in listed.configured.extra_index_urls}
+    )
     for page in listed.listings:
         index = extra.get(page.source.url)
         if names and index and page.problem and mirror_of_url(index.url, known) is None:
@@ -67,9 +71,9 @@ def with_origin(error: Unreachable, configured: IndexConfiguration) -> Unreachab
     """Return the error of a resolver that could not read one of the user's own indexes, with who named it."""
     if error.code != "index-unreachable":
         return error
-    words = without_userinfo(" ".join(one.text for one in error.because))
+    words = without_userinfo(" ".join(reason.text for reason in error.because))
     own = (configured.index_url, *configured.extra_index_urls, *configured.find_links)
-    for index in sorted(filter(None, own), key=lambda one: len(one.url), reverse=True):
+    for index in sorted(filter(None, own), key=lambda source: len(source.url), reverse=True):
         plain = without_userinfo(index.url).rstrip("/")
         if is_remote(plain) and re.search(rf"{re.escape(plain)}(?![\w.-])", words):
             return Unreachable(
@@ -78,7 +82,10 @@ def with_origin(error: Unreachable, configured: IndexConfiguration) -> Unreachab
                     index=redact_credentials(plain),
                 ),
                 code=error.code,
-                because=(*(Because(one.text, index.origin) for one in error.because[:1]), *error.because[1:]),
+                because=(
+                    *(Because(reason.text, index.origin) for reason in error.because[:1]),
+                    *error.because[1:],
+                ),
                 fixes=(
                     Fix(tr("try again once it answers")),
                     Fix(tr("if nothing is wanted from it, remove it from {origin}", origin=index.origin)),

@@ -54,14 +54,17 @@ def with_shadows_told(plan: Plan, environ: Mapping[str, str], *, offline: bool =
     )
     if not names or not extras:
         return plan
-    asked = tuple(guess_source(url, tr("configuration")) for url in (*extras, behind))
+    index_sources = tuple(guess_source(url, tr("configuration")) for url in (*extras, behind))
     with HttpClient(environ, access=sources.access) as client:
-        there = read_names(asked, names, client)
-    first = {name: next((one.url for one in asked[:-1] if (one.url, name) in there), None) for name in names}
+        there = read_names(index_sources, names, client)
+    first = {
+        name: next((source.url for source in index_sources[:-1] if (source.url, name) in there), None)
+        for name in names
+    }
     shadows = (
-        Shadow(name, place, behind)
-        for name, place in first.items()
-        if place is not None and (asked[-1].url, name) in there
+        Shadow(name, location, behind)
+        for name, location in first.items()
+        if location is not None and (index_sources[-1].url, name) in there
     )
     return replace(plan, warnings=(*plan.warnings, *warn_of_shadows(shadows)))
 
@@ -88,8 +91,10 @@ def warn_of_indexes(
 ) -> tuple[PlanWarning, ...]:
     """Warn of what the user's configured indexes and folders could put in the place of the torch stack."""
     stack = plan.packages[: len(plan.pins)]
-    read = {one.source.url for one in listings}
-    unread = tuple(one for one in configured.extra_index_urls if one.url not in read and is_remote(one.url))
+    read = {listing.source.url for listing in listings}
+    unread = tuple(
+        source for source in configured.extra_index_urls if source.url not in read and is_remote(source.url)
+    )
     if unread and not offline:  # with --mirror torch is not looked for there, but the installer looks
         projects = tuple(canonicalize_name(item.name) for item in stack)
         with HttpClient(environ, access=plan.sources.access) as client:
@@ -111,4 +116,4 @@ def _warn_of_lone_hashes(
 
 def _are_copies(url: str, other: str, mirrors: tuple[Mirror, ...]) -> bool:
     """Whether both are public mirrors that are known: then one stands for the other."""
-    return all(mirror_of_url(one, mirrors) is not None for one in (url, other))
+    return all(mirror_of_url(item, mirrors) is not None for item in (url, other))

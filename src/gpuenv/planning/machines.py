@@ -63,10 +63,10 @@ def _saved_in(folder: Path) -> tuple[Path, ...]:
     except OSError as error:
         reason = reason_of(error)
         raise _no_machines(tr("`{path}` can't be read: {reason}", path=folder, reason=reason)) from None
-    found = tuple(path for name in names if _is_saved(path := folder / name))
-    if not found:
+    paths = tuple(path for name in names if _is_saved(path := folder / name))
+    if not paths:
         raise _no_machines(tr("there is no saved machine (*.json) in `{path}`", path=folder))
-    return found
+    return paths
 
 
 def _is_saved(path: Path) -> bool:
@@ -103,8 +103,8 @@ def _containing(machine: Machine, container: Container, glibc: str | None) -> Ma
     system = replace(machine.system, libc="glibc", libc_version=container.glibc)
     names = ("system.libc", "system.libc_version")
     facts = tuple(fact for fact in machine.facts if fact[0] not in names)
-    told = tuple((name, "matrix images.json") for name in names)
-    return replace(machine, system=system, facts=(*facts, *told))
+    reported = tuple((name, "matrix images.json") for name in names)
+    return replace(machine, system=system, facts=(*facts, *reported))
 
 
 def read_machine(path: Path) -> Machine:

@@ -67,21 +67,21 @@ def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) 
     installer = choose_installer(options, environ)
     knowledge = load_knowledge(environ)
     machines = choose_machines(options, environ, knowledge)
-    wish = plan_request(options, installer, machines[0])
-    options, request = wish.options, wish.request
-    place = choose_target(machines, options.devices, cpu=wish.cpu)
+    wanted = plan_request(options, installer, machines[0])
+    options, request = wanted.options, wanted.request
+    location = choose_target(machines, options.devices, cpu=wanted.cpu)
     # the manager tells its Pythons while the indexes answer
-    pythons = BackgroundTask(lambda: offer_pythons(options, request.manager, place, knowledge, environ))
+    pythons = BackgroundTask(lambda: offer_pythons(options, request.manager, location, knowledge, environ))
     if installer.channel != WHEELS:
         from gpuenv.planning.conda.plan import ChannelQuery, plan_from_channel  # noqa: PLC0415 - for conda alone
 
-        asked = ChannelQuery(request, place, installer.channel, pythons.result(), wish.file.specs)
+        query = ChannelQuery(request, location, installer.channel, pythons.result(), wanted.file.specs)
         configuration = configuration_for(options, environ)
-        plan = plan_from_channel(asked, options, configuration, knowledge, installer.mirrors, environ)
-        return finished(in_conda(plan, wish), wish, environ, target)
-    listed = list_files(options, request, place, knowledge, environ)
-    question = build_input(request, place, knowledge, listed.listings, pythons.result())
-    return plan_of(question, listed, wish, environ, target=target)
+        plan = plan_from_channel(query, options, configuration, knowledge, installer.mirrors, environ)
+        return finished(in_conda(plan, wanted), wanted, environ, target)
+    listed = list_files(options, request, location, knowledge, environ)
+    question = build_input(request, location, knowledge, listed.listings, pythons.result())
+    return plan_of(question, listed, wanted, environ, target=target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,18 +122,18 @@ def plan_request(options: PlanOptions, installer: Installer, machine: Machine) -
     if manager == EMBEDDED:
         options = replace(options, manager=manager)
     file = read_environment_file(options.environment_file, machine)
-    options, told = with_file(options, file, conda=manager in CONDA_MANAGERS)
-    asked = gather_requirements(options)
+    options, warnings = with_file(options, file, conda=manager in CONDA_MANAGERS)
+    gathered = gather_requirements(options)
     if options.only_binary:
-        refuse_building(map(str, asked.requirements))
-    request = _request(options, asked, manager)
-    return PlanRequest(options, request, file, (*told, *asked.told), installer.mirrors)
+        refuse_building(map(str, gathered.requirements))
+    request = _request(options, gathered, manager)
+    return PlanRequest(options, request, file, (*warnings, *gathered.told), installer.mirrors)
 
 
 def plan_of(
     question: ResolutionInput,
     listed: PlanListings,
-    wish: PlanRequest,
+    wanted: PlanRequest,
     environ: Mapping[str, str],
     *,
     target: str,
@@ -141,23 +141,23 @@ def plan_of(
     """Return the plan of wheels that answers the question; may raise Refused or Unreachable."""
     tried = bool(listed.stood_in or listed.silent)
     question = question.with_request(replace(question.request, mirrors_tried=tried))
-    question = with_bound_pages(question, listed.configurations[0], wish.options, environ)
+    question = with_bound_pages(question, listed.configurations[0], wanted.options, environ)
     decision = decide(question)
     if not decision.choices:
         refusal = refuse(question, decision)
         refusal.because += none_answered(listed.silent) + _contradicted(listed)
         raise refusal
     best, configuration = decision.choices[0], listed.configurations[0]
-    question = with_numpy(question, best, configuration, wish.options, environ)
-    question = replace(question, cpu_index=_cpu_index(wish.mirrors))
-    plan = _decided(question, decision, listed, wish.options, environ)
-    return completed(plan, question, decision, listed, wish, environ, target=target)
+    question = with_numpy(question, best, configuration, wanted.options, environ)
+    question = replace(question, cpu_index=_cpu_index(wanted.mirrors))
+    plan = _decided(question, decision, listed, wanted.options, environ)
+    return completed(plan, question, decision, listed, wanted, environ, target=target)
 
 
 def _contradicted(listed: PlanListings) -> tuple[Because, ...]:
     """Name the pages whose files were left out for what is known of them."""
-    told = (warning for warning in listed.warnings if warning.code == CONTRADICTED)
-    return tuple(Because(warning.message, "matrix wheels.json") for warning in told)
+    warnings = (warning for warning in listed.warnings if warning.code == CONTRADICTED)
+    return tuple(Because(warning.message, "matrix wheels.json") for warning in warnings)
 
 
 def _cpu_index(mirrors: Mirrors) -> str | None:
@@ -171,43 +171,45 @@ def completed(
     question: ResolutionInput,
     decision: Decision,
     listed: PlanListings,
-    wish: PlanRequest,
+    wanted: PlanRequest,
     environ: Mapping[str, str],
     *,
     target: str,
 ) -> Plan:
     """Return a plan of wheels with what is told of it besides, and its steps."""
-    plan = _warned(_told_of_mirrors(plan, question, decision, listed), listed, wish.options, environ)
-    plan = with_shadows_told(plan, environ, offline=wish.options.offline)
-    if wish.request.manager in CONDA_MANAGERS:
-        plan = in_conda(with_conda_python(plan, question.target, wish.file.specs), wish)
-    return finished(plan, wish, environ, target)
+    plan = _warned(_told_of_mirrors(plan, question, decision, listed), listed, wanted.options, environ)
+    plan = with_shadows_told(plan, environ, offline=wanted.options.offline)
+    if wanted.request.manager in CONDA_MANAGERS:
+        plan = in_conda(with_conda_python(plan, question.target, wanted.file.specs), wanted)
+    return finished(plan, wanted, environ, target)
 
 
-def finished(plan: Plan, wish: PlanRequest, environ: Mapping[str, str], target: str) -> Plan:
+def finished(plan: Plan, wanted: PlanRequest, environ: Mapping[str, str], target: str) -> Plan:
     """Return a plan with what there is to tell of the wish, and with its steps."""
-    described = is_described(wish.options)  # then nobody has looked for a Python
-    told = tuple(one for one in plan.warnings if not (described and one.code == "python-download"))
+    described = is_described(wanted.options)  # then nobody has looked for a Python
+    warnings = tuple(
+        warning for warning in plan.warnings if not (described and warning.code == "python-download")
+    )
     # what was asked for, and of what nobody typed what comes along: it is kept from then on
     came = {*(package.name for package in plan.packages), *plan.requirements}
     plan = replace(
         plan,
-        warnings=(*told, *wish.told, *overlay_warnings(environ), *warn_of_folder(environ)),
-        asked=asked_of(wish.options, wish.request.typed(*came).requirements),
+        warnings=(*warnings, *wanted.told, *overlay_warnings(environ), *warn_of_folder(environ)),
+        asked=asked_of(wanted.options, wanted.request.typed(*came).requirements),
     )
     if plan.conda is not None:
         from gpuenv.planning.conda.known_tools import with_known_tool  # noqa: PLC0415 - for conda alone
 
         plan = with_known_tool(plan, environ)
-    plan = with_download(with_sizes(plan, wish.options, environ), wish.options, environ, target)
+    plan = with_download(with_sizes(plan, wanted.options, environ), wanted.options, environ, target)
     return without_passwords(with_steps(plan, target))
 
 
-def in_conda(plan: Plan, wish: PlanRequest) -> Plan:
+def in_conda(plan: Plan, wanted: PlanRequest) -> Plan:
     """Return the plan with the places of its channels, those of the user's file behind its own."""
     if plan.conda is None:
         return plan
-    file, options, mirrors = wish.file, wish.options, wish.mirrors
+    file, options, mirrors = wanted.file, wanted.options, wanted.mirrors
     own = tuple(channel.name for channel in plan.conda.channels)
     channels: dict[str, CondaChannel] = {}
     for channel in (*locate_asked(own, options, mirrors), *locate_asked(file.channels, options, mirrors)):
@@ -220,9 +222,9 @@ def in_conda(plan: Plan, wish: PlanRequest) -> Plan:
     return replace(plan, conda=part, warnings=warnings)
 
 
-def _request(options: PlanOptions, asked: Gathered, manager: str) -> Request:
+def _request(options: PlanOptions, gathered: Gathered, manager: str) -> Request:
     return Request(
-        requirements=asked.requirements,
+        requirements=gathered.requirements,
         python=parse_python(options.python) if options.python else None,
         variant=parse_cuda_option(options.cuda),
         devices=options.devices,
@@ -230,8 +232,8 @@ def _request(options: PlanOptions, asked: Gathered, manager: str) -> Request:
         offline=options.offline,
         program=options.program,
         options=options.as_typed,
-        optional=asked.optional,
-        spelled_out=not asked.optional,
+        optional=gathered.optional,
+        spelled_out=not gathered.optional,
     )
 
 
@@ -264,8 +266,8 @@ def _decided(
 def _passed_over(configuration: IndexConfiguration, error: Unreachable) -> PlanWarning:
     """Tell of an index from which the other packages could not be had."""
     index = configuration.index_url
-    place = (index.name or index.url) if index else tr("the installer's default")
-    text = tr("the index `{place}` was passed over: {problem}", place=place, problem=error.message)
+    location = (index.name or index.url) if index else tr("the installer's default")
+    text = tr("the index `{place}` was passed over: {problem}", place=location, problem=error.message)
     details = "; ".join(because.text for because in error.because)
     return PlanWarning("index-passed-over", f"{text} ({details})" if details else text)
 
@@ -278,13 +280,13 @@ def _jointly(
     environ: Mapping[str, str],
     unread: Unreachable | None,
 ) -> Plan:
-    def plan_for(choice: Solution, resolved: tuple[PlannedPackage, ...]) -> Plan:
-        return build_plan(question, decision, choice, configuration, resolved)
+    def plan_for(solution: Solution, resolved: tuple[PlannedPackage, ...]) -> Plan:
+        return build_plan(question, decision, solution, configuration, resolved)
 
     def compile_plan(plan: Plan, wheels_only: tuple[str, ...]) -> resolver.Resolved | Unresolvable:
         named = by_address(plan, load_mirrors(environ))
-        asked = replace(resolver_question(named, question.target, options), wheels_only=wheels_only)
-        return only_fitting(wheelhouses.compile_requirements(asked, environ, unread), question.target)
+        compile_input = replace(resolver_question(named, question.target, options), wheels_only=wheels_only)
+        return only_fitting(wheelhouses.compile_requirements(compile_input, environ, unread), question.target)
 
     pages = Pages(configuration, environ, offline=options.offline)
     try:
@@ -304,16 +306,16 @@ def _told_of_mirrors(plan: Plan, question: ResolutionInput, decision: Decision, 
     """Say why torch comes from where it does, and what the official index would have given."""
     # the choice that a plan was made from: another than the first where other requirements forced it
     torch = plan.packages[0]
-    choice = next(
-        (one for one in decision.choices if (one.torch.file.url or None) == torch.url), decision.choices[0]
+    solution = next(
+        (item for item in decision.choices if (item.torch.file.url or None) == torch.url), decision.choices[0]
     )
     official = _from_official(question, listed)
     return replace(
         plan,
-        why=(*why_no_torch_wheels(choice, listed.named), *plan.why),
-        advice=(*plan.advice, *what_official_has(choice, official)),
+        why=(*why_no_torch_wheels(solution, listed.named), *plan.why),
+        advice=(*plan.advice, *what_official_has(solution, official)),
         warnings=(
-            *warn_of_stand_ins(choice, listed.listings, listed.stood_in, listed.silent),
+            *warn_of_stand_ins(solution, listed.listings, listed.stood_in, listed.silent),
             *plan.warnings,
         ),
     )
@@ -322,11 +324,11 @@ def _told_of_mirrors(plan: Plan, question: ResolutionInput, decision: Decision, 
 def _from_official(question: ResolutionInput, listed: PlanListings) -> Solution | None:
     if not listed.official:
         return None
-    beside = tuple(one for one in question.listings if one.project in question.request.bound)
+    beside = tuple(listing for listing in question.listings if listing.project in question.request.bound)
     listings = (*listed.official, *beside)
-    asked = build_input(question.request, question.target, question.knowledge, listings, question.pythons)
-    choices = decide(asked).choices
-    return choices[0] if choices else None
+    inputs = build_input(question.request, question.target, question.knowledge, listings, question.pythons)
+    solutions = decide(inputs).choices
+    return solutions[0] if solutions else None
 
 
 def _warned(plan: Plan, listed: PlanListings, options: PlanOptions, environ: Mapping[str, str]) -> Plan:
@@ -349,7 +351,7 @@ def resolver_question(plan: Plan, target: Target, options: PlanOptions) -> resol
         sources=plan.sources,
         python=plan.python,
         platform=None if here and options.glibc is None else target.platform,
-        glibc=min((one for one in versions if one), key=Version, default=None),
+        glibc=min((version for version in versions if version), key=Version, default=None),
         offline=options.offline,
         interpreter=(plan.python_path if here else None) or sys.executable,
     )
@@ -382,7 +384,7 @@ def with_steps(plan: Plan, target: str) -> Plan:
 
 def _by_address(part: CondaPlan) -> CondaPlan:
     """Name the channels by their addresses: in a shell no condarc of ours says where a mirror has them."""
-    named = (CondaChannel(one.urls[0], ()) if one.urls else one for one in part.channels)
+    named = (CondaChannel(channel.urls[0], ()) if channel.urls else channel for channel in part.channels)
     return replace(part, channels=tuple(named))
 
 

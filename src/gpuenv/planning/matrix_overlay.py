@@ -82,10 +82,10 @@ def load_tables(environ: Mapping[str, str] | None = None) -> Overlay:
 
 def _stamp(path: Path) -> tuple[int, int] | None:
     try:
-        told = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return told.st_mtime_ns, told.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 @cache
@@ -106,7 +106,7 @@ def laid_over(tables: Tables, overlay: Overlay) -> Overlay:
     return Overlay({**tables, **merged}, overlay.warnings)
 
 
-def save_rows(directory: Path, found: Tables, environ: Mapping[str, str]) -> None:
+def save_rows(directory: Path, mappings: Tables, environ: Mapping[str, str]) -> None:
     """Merge rows into the files of a folder: each is replaced whole, and no other gpuenv writes meanwhile.
 
     Raises UsageError where that can't be done, or a file there is none of the matrices.
@@ -116,7 +116,7 @@ def save_rows(directory: Path, found: Tables, environ: Mapping[str, str]) -> Non
     with _locked(directory, environ):
         merged = {
             table: merge_rows(table, _rows_in(directory, table), rows)
-            for table, rows in found.items()
+            for table, rows in mappings.items()
             if rows
         }
         for table, rows in merged.items():

@@ -27,7 +27,7 @@ _PROJECT = canonicalize_name(NUMPY)
 
 def with_numpy(
     question: ResolutionInput,
-    choice: Solution,
+    solution: Solution,
     configuration: IndexConfiguration,
     options: PlanOptions,
     environ: Mapping[str, str],
@@ -40,18 +40,18 @@ def with_numpy(
     request = question.request
     if NUMPY not in request.optional:
         return question
-    asked = question.with_request(replace(request, requirements=(*request.requirements, Requirement(NUMPY))))
-    found = _in_wheelhouses(configuration, environ)
-    if _serves(found, asked, choice):
-        return asked
-    if options.only_shown and _is_trusted(question, choice, configuration):
-        return asked
+    inputs = question.with_request(replace(request, requirements=(*request.requirements, Requirement(NUMPY))))
+    listings = _in_wheelhouses(configuration, environ)
+    if _serves(listings, inputs, solution):
+        return inputs
+    if options.only_shown and _is_trusted(question, solution, configuration):
+        return inputs
     if not configuration.no_index:
         read = Pages(configuration, environ, offline=request.offline).listings(NUMPY)
-        found += tuple(one for one in read if not (request.offline and one.problem))
-        if _serves(found, asked, choice):
-            return asked
-    return replace(question, no_numpy=_why_not(found, choice))
+        listings += tuple(listing for listing in read if not (request.offline and listing.problem))
+        if _serves(listings, inputs, solution):
+            return inputs
+    return replace(question, no_numpy=_why_not(listings, solution))
 
 
 def _in_wheelhouses(configuration: IndexConfiguration, environ: Mapping[str, str]) -> tuple[Listing, ...]:
@@ -62,36 +62,36 @@ def _in_wheelhouses(configuration: IndexConfiguration, environ: Mapping[str, str
         return read_listings(folders, (_PROJECT,), client)
 
 
-def _is_trusted(question: ResolutionInput, choice: Solution, configuration: IndexConfiguration) -> bool:
+def _is_trusted(question: ResolutionInput, solution: Solution, configuration: IndexConfiguration) -> bool:
     """Whether numpy may be taken to be on the index that everything else comes from."""
-    from_folder = choice.torch.listing.source.kind == "directory"
+    from_folder = solution.torch.listing.source.kind == "directory"
     if configuration.no_index or (question.request.offline and from_folder):
         return False
     index = configuration.index_url
-    own = [one for one in question.listings if index is None or one.source.url == index.url]
-    general = [one for one in own if one.source.kind in ("pypi", "snapshot")]
-    return not general or not all(one.problem for one in general)
+    own = [listing for listing in question.listings if index is None or listing.source.url == index.url]
+    general = [listing for listing in own if listing.source.kind in ("pypi", "snapshot")]
+    return not general or not all(listing.problem for listing in general)
 
 
-def _serves(listings: tuple[Listing, ...], asked: ResolutionInput, choice: Solution) -> bool:
+def _serves(listings: tuple[Listing, ...], question: ResolutionInput, solution: Solution) -> bool:
     """Whether one of the files fits the machines, the Python, and what is known to go wrong."""
     wanted = SpecifierSet()
-    for text, _ in constraints_of(asked, choice):
+    for text, _ in constraints_of(question, solution):
         requirement = Requirement(text)
         if requirement.name == NUMPY:
             wanted &= requirement.specifier
-    shelf = collect_companions(listings, asked.target, (NUMPY,))
+    available = collect_companions(listings, question.target, (NUMPY,))
     return any(
-        wanted.contains(item.release) and python.runs_on(item.file, choice.python)
-        for item in shelf.all_of(NUMPY)
+        wanted.contains(item.release) and python.runs_on(item.file, solution.python)
+        for item in available.all_of(NUMPY)
     )
 
 
-def _why_not(listings: tuple[Listing, ...], choice: Solution) -> str:
-    down = next((one for one in listings if one.problem), None)
+def _why_not(listings: tuple[Listing, ...], solution: Solution) -> str:
+    down = next((listing for listing in listings if listing.problem), None)
     if down is not None:
         return tr("{page} could not be read ({problem})", page=down.page, problem=down.problem)
-    read = pages(tuple(one.page for one in listings))
+    read = pages(tuple(listing.page for listing in listings))
     if not read:
         return tr("no index was read that may have numpy")
-    return tr("no wheel of numpy for Python {python} on {page}", python=choice.python.short, page=read)
+    return tr("no wheel of numpy for Python {python} on {page}", python=solution.python.short, page=read)

@@ -58,11 +58,11 @@ def _here(
     options: PlanOptions, manager: str, environ: Mapping[str, str], machine: Machine
 ) -> tuple[PythonOffer, ...]:
     offers = get_manager(manager).available_pythons(machine.pythons, environ, offline=options.offline)
-    asked = _patches_asked(options)
-    if asked is None:
+    specifiers = _patches_asked(options)
+    if specifiers is None:
         return offers
     exact = exact_pythons(environ, offline=options.offline) if manager == UV else ()
-    return _by_release(offers, exact, asked, environ)
+    return _by_release(offers, exact, specifiers, environ)
 
 
 def _with_brought(
@@ -76,10 +76,10 @@ def _with_brought(
     """Return the Pythons of other machines with those that uv brings them, whatever uv may bring here."""
     if manager != UV:
         return there
-    asked = _patches_asked(options)
-    if asked is not None:
+    specifiers = _patches_asked(options)
+    if specifiers is not None:
         exact = tuple(map(_unplaced, exact_pythons(without(environ, REFUSING_DOWNLOADS))))
-        return _by_release(there, exact, asked, environ)
+        return _by_release(there, exact, specifiers, environ)
     releases = {offer.tag for offer in there}
     brought = brought_by_uv(knowledge.python_releases, target.platform)
     return (*there, *(offer for offer in brought if offer.tag not in releases))
@@ -87,8 +87,8 @@ def _with_brought(
 
 def _patches_asked(options: PlanOptions) -> SpecifierSet | None:
     """Return the request where it tells patch releases apart."""
-    asked = parse_python(options.python) if options.python else None
-    return asked if asked is not None and counts_patches(asked) else None
+    specifiers = parse_python(options.python) if options.python else None
+    return specifiers if specifiers is not None and counts_patches(specifiers) else None
 
 
 def _unplaced(offer: PythonOffer) -> PythonOffer:
@@ -98,18 +98,21 @@ def _unplaced(offer: PythonOffer) -> PythonOffer:
 def _by_release(
     there: tuple[PythonOffer, ...],
     brought: tuple[PythonOffer, ...],
-    asked: SpecifierSet,
+    specifiers: SpecifierSet,
     environ: Mapping[str, str],
 ) -> tuple[PythonOffer, ...]:
     """Return the Pythons by their patch releases; those of which nothing tells theirs are left out.
 
     Of those that would be brought, the newest of each MAJOR.MINOR that was asked for stays.
     """
-    told = (with_release(offer, environ) for offer in there if offer.installed)
+    offers = (with_release(offer, environ) for offer in there if offer.installed)
     best: dict[tuple[str, bool], PythonOffer] = {}
-    for offer in (*(one for one in brought if asked.contains(one.version)), *brought):
+    for offer in (
+        *(python_offer for python_offer in brought if specifiers.contains(python_offer.version)),
+        *brought,
+    ):
         best.setdefault((offer.tag, offer.installed), offer)
-    return sort_offers((*(offer for offer in told if offer is not None), *best.values()))
+    return sort_offers((*(offer for offer in offers if offer is not None), *best.values()))
 
 
 def _on_all(machines: tuple[Machine, ...]) -> tuple[PythonOffer, ...]:

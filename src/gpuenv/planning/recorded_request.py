@@ -13,7 +13,7 @@ from gpuenv.secrets.url_credentials import redact_credentials, without_userinfo
 def asked_of(options: PlanOptions, requirements: tuple[Requirement, ...]) -> OriginalRequest:
     """Return what a plan was asked for, without passwords: those are looked up again when they are needed."""
     return OriginalRequest(
-        requirements=tuple(redact_credentials(str(one)) for one in requirements),
+        requirements=tuple(redact_credentials(str(requirement)) for requirement in requirements),
         mirrors=tuple(map(without_userinfo, options.mirrors)),
         find_links=tuple(map(_lasting, options.find_links)),
         cuda=options.cuda,
@@ -22,6 +22,6 @@ def asked_of(options: PlanOptions, requirements: tuple[Requirement, ...]) -> Ori
     )
 
 
-def _lasting(place: str) -> str:
+def _lasting(location: str) -> str:
     """Return a wheelhouse as it can be found from any folder."""
-    return without_userinfo(place) if is_remote(place) else str(local_path(place).absolute())
+    return without_userinfo(location) if is_remote(location) else str(local_path(location).absolute())

@@ -34,7 +34,7 @@ def without_secrets(value: T) -> T:
 def secret_addresses(value: Any) -> Iterator[str]:
     """Yield the addresses in a value that are not for everybody."""
     if isinstance(value, str):
-        yield from (found[0] for found in _ADDRESS.finditer(value) if has_userinfo(found[0]))
+        yield from (match[0] for match in _ADDRESS.finditer(value) if has_userinfo(match[0]))
     elif isinstance(value, tuple):
         for item in value:
             yield from secret_addresses(item)

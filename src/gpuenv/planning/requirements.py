@@ -55,9 +55,9 @@ class Gathered:
 
 def gather_requirements(options: PlanOptions) -> Gathered:
     """Return all that is asked for; raise UsageError for what is no requirement and for unreadable files."""
-    read, told = with_files_read(options)
+    read, warnings = with_files_read(options)
     optional = () if read.requirements else OPTIONAL
-    return Gathered(parse_requirements(read.requirements), told, optional)
+    return Gathered(parse_requirements(read.requirements), warnings, optional)
 
 
 def with_files_read(options: PlanOptions) -> tuple[PlanOptions, tuple[PlanWarning, ...]]:
@@ -68,8 +68,8 @@ def with_files_read(options: PlanOptions) -> tuple[PlanOptions, tuple[PlanWarnin
     files = [(path, read_requirements(path)) for path in options.requirement_files]
     typed = (_anchored(text, Path.cwd()) for text in options.requirements)
     lines = chain(typed, chain.from_iterable(file.lines for _, file in files))
-    told = (_passed_over(path, line) for path, file in files for line in dict.fromkeys(file.passed_over))
-    return replace(options, requirements=tuple(lines), requirement_files=()), tuple(told)
+    warnings = (_passed_over(path, line) for path, file in files for line in dict.fromkeys(file.passed_over))
+    return replace(options, requirements=tuple(lines), requirement_files=()), tuple(warnings)
 
 
 def _passed_over(path: Path, line: str) -> PlanWarning:
@@ -114,10 +114,10 @@ def _read(path: Path, within: tuple[Path, ...], budget: _Budget) -> Requirements
     except (OSError, ValueError) as error:
         raise _unreadable(path, reason_of(error)) from None
     budget.take(len(lines))
-    found = [_read_line(line, number, path, within, budget) for number, line in lines]
+    files = [_read_line(line, number, path, within, budget) for number, line in lines]
     return RequirementsFile(
-        tuple(chain.from_iterable(one.lines for one in found)),
-        tuple(chain.from_iterable(one.passed_over for one in found)),
+        tuple(chain.from_iterable(file.lines for file in files)),
+        tuple(chain.from_iterable(file.passed_over for file in files)),
     )
 
 
@@ -167,12 +167,12 @@ def _read_line(
     return RequirementsFile((anchored,), () if bare == line else ("--hash",))
 
 
-def check_requirements(texts: tuple[str, ...], place: str) -> None:
+def check_requirements(texts: tuple[str, ...], location: str) -> None:
     """Raise UsageError that says where what is no requirement stands."""
     try:
         parse_named(texts)
     except UsageError as error:
-        message = tr("{place}: {text}", place=place, text=error.message)
+        message = tr("{place}: {text}", place=location, text=error.message)
         raise UsageError(message, code=error.code, because=error.because, fixes=error.fixes) from None
 
 

@@ -40,7 +40,7 @@ HasWheels = Callable[[ResolvedFile], bool]
 
 
 def resolve_jointly(
-    choices: Sequence[Solution], plan_for: PlanFor, compile_plan: Compile, has_wheels: HasWheels
+    solutions: Sequence[Solution], plan_for: PlanFor, compile_plan: Compile, has_wheels: HasWheels
 ) -> Plan:
     """Return the plan of the first choice with which everything can be resolved.
 
@@ -49,16 +49,16 @@ def resolve_jointly(
     Raises Refused when none is left, or none can help.
     """
     failures: list[FailedSolution] = []
-    for choice in _worth_trying(choices, failures):
-        outcome = compile_plan(plan_for(choice, ()), ())
+    for solution in _worth_trying(solutions, failures):
+        outcome = compile_plan(plan_for(solution, ()), ())
         if isinstance(outcome, Resolved):
             built = _built_for_want_of_a_wheel(outcome, has_wheels)
-            plan = _told(plan_for(choice, packages_of(outcome)), outcome, built)
+            plan = _told(plan_for(solution, packages_of(outcome)), outcome, built)
             if built:
                 search = _WheelSearch(built, plan_for, compile_plan, has_wheels)
-                plan = search.find(choice, choices) or _warned(plan, built)
+                plan = search.find(solution, solutions) or _warned(plan, built)
             return _with_failures(plan, failures)
-        failures.append(FailedSolution(choice, outcome))
+        failures.append(FailedSolution(solution, outcome))
         if not _may_help(failures):
             break
     raise _refuse(failures)
@@ -84,12 +84,12 @@ def _built_for_want_of_a_wheel(outcome: Resolved, has_wheels: HasWheels) -> tupl
     return tuple(file for file in outcome.files if file.sdist and has_wheels(file))
 
 
-def _of_other_pythons(choice: Solution, choices: Sequence[Solution]) -> tuple[Solution, ...]:
+def _of_other_pythons(choice: Solution, solutions: Sequence[Solution]) -> tuple[Solution, ...]:
     """Return one choice of the same torch for each other Python, the preferred first."""
     others: dict[str, Solution] = {}
-    for one in choices:
-        if one.case.torch == choice.case.torch and one.python.short != choice.python.short:
-            others.setdefault(one.python.short, one)
+    for solution in solutions:
+        if solution.case.torch == choice.case.torch and solution.python.short != choice.python.short:
+            others.setdefault(solution.python.short, solution)
     return tuple(others.values())
 
 
@@ -102,27 +102,27 @@ class _WheelSearch:
     compile_plan: Compile
     has_wheels: HasWheels
 
-    def find(self, choice: Solution, choices: Sequence[Solution]) -> Plan | None:
+    def find(self, solution: Solution, solutions: Sequence[Solution]) -> Plan | None:
         """Return a plan with wheels of the same releases for the next Python, else of older ones for this."""
         same = tuple(f"{file.name}=={file.version}" for file in self.built)
-        for other in _of_other_pythons(choice, choices):
-            found = self._resolve(other, same)
-            if found:
-                facts = {"packages": _named(self.built), "python": found.python}
+        for other in _of_other_pythons(solution, solutions):
+            plan = self._resolve(other, same)
+            if plan:
+                facts = {"packages": _named(self.built), "python": plan.python}
                 because = Because(tr("{packages}: wheels are for Python {python}", **facts), "uv pip compile")
-                return replace(found, why=(*found.why, because))
-        return self._resolve(choice, ())
+                return replace(plan, why=(*plan.why, because))
+        return self._resolve(solution, ())
 
-    def _resolve(self, choice: Solution, pins: tuple[str, ...]) -> Plan | None:
+    def _resolve(self, solution: Solution, pins: tuple[str, ...]) -> Plan | None:
         """Return the plan, with the releases that have wheels pinned: an installer would build newer ones."""
-        plan = self.plan_for(choice, ())
+        plan = self.plan_for(solution, ())
         names = tuple(file.name for file in self.built)
         outcome = self.compile_plan(replace(plan, constraints=(*plan.constraints, *pins)), names)
         if not isinstance(outcome, Resolved) or _built_for_want_of_a_wheel(outcome, self.has_wheels):
             return None
-        found = tuple(f"{file.name}=={file.version}" for file in outcome.files if file.name in names)
-        plan = _told(self.plan_for(choice, packages_of(outcome)), outcome, ())
-        return replace(plan, constraints=(*plan.constraints, *found))
+        values = tuple(f"{file.name}=={file.version}" for file in outcome.files if file.name in names)
+        plan = _told(self.plan_for(solution, packages_of(outcome)), outcome, ())
+        return replace(plan, constraints=(*plan.constraints, *values))
 
 
 def _warned(plan: Plan, built: tuple[ResolvedFile, ...]) -> Plan:
@@ -138,17 +138,17 @@ def _named(files: tuple[ResolvedFile, ...]) -> str:
     return ", ".join(f"{file.name} {file.version}" for file in files)
 
 
-def _worth_trying(choices: Sequence[Solution], failures: list[FailedSolution]) -> Iterator[Solution]:
+def _worth_trying(solutions: Sequence[Solution], failures: list[FailedSolution]) -> Iterator[Solution]:
     """Yield one choice a torch release and Python, as long as no demand that was learned rules it out."""
     seen = set()
-    for choice in choices:
-        key = (choice.case.torch, choice.python.short)
-        if key in seen or any(_is_ruled_out(choice, failed) for failed in failures):
+    for solution in solutions:
+        key = (solution.case.torch, solution.python.short)
+        if key in seen or any(_is_ruled_out(solution, failed) for failed in failures):
             continue
         if len(failures) >= _MOST_TRIES:
             return
         seen.add(key)
-        yield choice
+        yield solution
 
 
 def _may_help(failures: list[FailedSolution]) -> bool:
@@ -168,13 +168,13 @@ def _may_depend_on_torch(outcome: Unresolvable) -> bool:
     return not words.isdisjoint((*_STACK_NAMES, "python"))
 
 
-def _is_ruled_out(choice: Solution, failed: FailedSolution) -> bool:
+def _is_ruled_out(solution: Solution, failed: FailedSolution) -> bool:
     """Whether a choice would fail as another did: what can't be built fails so with any torch."""
     if failed.outcome.unbuilt is not None:
-        return choice.python.short == failed.choice.python.short
+        return solution.python.short == failed.choice.python.short
     # whether the choice meets what other packages demand of torch, as far as a failure told it
     demands = (_parse(demand.needs) for demand in failed.outcome.demands_on(("torch",)))
-    return not all(demand is None or demand.specifier.contains(choice.case.torch) for demand in demands)
+    return not all(demand is None or demand.specifier.contains(solution.case.torch) for demand in demands)
 
 
 def _parse(text: str) -> Requirement | None:
@@ -189,12 +189,12 @@ def only_fitting(outcome: Resolved | Unresolvable, target: Target) -> Resolved |
     if not isinstance(outcome, Resolved):
         return outcome
     names = (file.filename for file in outcome.files if file.filename)
-    name = next((one for one in names if not fits_name(one, target)), None)
+    name = next((item for item in names if not fits_name(item, target)), None)
     return outcome if name is None else Unresolvable(_does_not_fit(name, target), ())
 
 
 def _does_not_fit(name: str, target: Target) -> str:
-    libc = {f"{one.system.libc} {one.system.libc_version}" for one in target.machines}
+    libc = {f"{machine.system.libc} {machine.system.libc_version}" for machine in target.machines}
     return tr("{file} does not run with {there}", file=name, there=", ".join(sorted(libc)))
 
 
@@ -224,9 +224,9 @@ def _with_failures(plan: Plan, failures: list[FailedSolution]) -> Plan:
 
 
 def _rejection(failed: FailedSolution) -> Rejection:
-    case = failed.choice.case
+    candidate = failed.choice.case
     return Rejection(
-        "torch", str(case.torch), str(case.variant), "request", _reason(failed), "uv pip compile"
+        "torch", str(candidate.torch), str(candidate.variant), "request", _reason(failed), "uv pip compile"
     )
 
 
@@ -236,7 +236,7 @@ def _reason(failed: FailedSolution) -> str:
     demands = failed.outcome.demands_on(_STACK_NAMES) or failed.outcome.demands
     if demands:
         return "; ".join(
-            tr("{package} requires {needs}", package=one.package, needs=one.needs) for one in demands
+            tr("{package} requires {needs}", package=demand.package, needs=demand.needs) for demand in demands
         )
     return failed.outcome.message
 

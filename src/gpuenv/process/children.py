@@ -71,15 +71,15 @@ def wait_for(
         left = _LOOK_S if until is None else until - time.monotonic()
         if left <= 0:
             return False
-        reading = next((one for one in readers if one.is_busy()), None)
+        reading = next((pipe_reader for pipe_reader in readers if pipe_reader.is_busy()), None)
         if reading is not None:
             reading.join(min(left, _LOOK_S))
         else:
             time.sleep(min(left, pause))
             pause = min(2 * pause, _LOOK_S)
-        for one in readers:
-            if one.error is not None:
-                raise one.error
+        for reader in readers:
+            if reader.error is not None:
+                raise reader.error
     return True
 
 
@@ -114,8 +114,8 @@ def end_child(child: subprocess.Popen[bytes], readers: Sequence[PipeReader] = ()
         _give_time(child, readers)  # but for one in uninterruptible sleep (a dead GPU), which is left behind
         drain(readers)
     finally:
-        for one in readers:
-            one.stop()
+        for reader in readers:
+            reader.stop()
         _kill_group(child)
         guardian.forget(child.pid)
         child.poll()
@@ -126,7 +126,7 @@ def _give_time(child: subprocess.Popen[bytes], readers: Sequence[PipeReader]) ->
     while not has_ended(child) and time.monotonic() < until:
         if interruption.is_pending():
             return
-        busy = next((one for one in readers if one.is_busy()), None)
+        busy = next((reader for reader in readers if reader.is_busy()), None)
         if busy is not None:
             busy.join(0.01)
         else:

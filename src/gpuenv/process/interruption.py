@@ -47,7 +47,7 @@ def heeded() -> Iterator[None]:
 
     Afterwards their handlers are what they were. Inside another such block, and in threads, nothing changes.
     """
-    numbers = [one for one in _NUMBERS if signal.getsignal(one) not in (signal.SIG_IGN, _receive)]
+    numbers = [item for item in _NUMBERS if signal.getsignal(item) not in (signal.SIG_IGN, _receive)]
     if not numbers or not _is_main():
         yield
         return

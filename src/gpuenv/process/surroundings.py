@@ -90,10 +90,10 @@ def program_path(program: str, environ: Mapping[str, str]) -> str:
         return program
     if any(separator in program for separator in (os.sep, os.altsep) if separator):
         return os.path.abspath(program)  # noqa: PTH100 - a link must stay one
-    found = find_executable(program, {"PATH": environ.get("PATH", os.defpath)})
-    if found is None:
+    path = find_executable(program, {"PATH": environ.get("PATH", os.defpath)})
+    if path is None:
         raise FileNotFoundError(2, os.strerror(2), program)
-    return str(found)
+    return str(path)
 
 
 # variables

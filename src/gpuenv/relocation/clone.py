@@ -51,13 +51,13 @@ class CloneOptions:
 
 def plan_clone(source: str, name: str, environ: Mapping[str, str]) -> PlannedClone:
     """Look what there is to copy, and whether it can be; raise UsageError or InstallFailed early."""
-    found = source_environment(source, environ, lambda path: _by_conda(path, name))
-    place = new_place(name, found.place, environ)
-    check_beginning(place, environ)
-    with telling_os_errors(found.place):
-        tree = read_tree(found.place.path)
-    check_copied_room(tree, place.path)
-    return PlannedClone(found, place, tree)
+    environment = source_environment(source, environ, lambda path: _by_conda(path, name))
+    paths = new_place(name, environment.place, environ)
+    check_beginning(paths, environ)
+    with telling_os_errors(environment.place):
+        tree = read_tree(environment.place.path)
+    check_copied_room(tree, paths.path)
+    return PlannedClone(environment, paths, tree)
 
 
 def _by_conda(path: str, name: str) -> Fix:
@@ -73,22 +73,24 @@ def clone(planned: PlannedClone, how: CloneOptions | None = None) -> Path:
     Raises UsageError (busy, or taken meanwhile) and InstallFailed.
     """
     how = how or CloneOptions()
-    source, place = planned.source.place, planned.place
-    with interruption.heeded(), both_locked((place,), source, wait_s=how.wait_s, tell=how.tell):
-        check_new(place)
-        with apply.changing(place, force=False) as change:
+    source, environment = planned.source.place, planned.place
+    with interruption.heeded(), both_locked((environment,), source, wait_s=how.wait_s, tell=how.tell):
+        check_new(environment)
+        with apply.changing(environment, force=False) as change:
             tree = read_tree(source.path)
-            copy_tree(source.path, tree, place.path, how.progress)
-            beside = ledger.new_entry("renaming").folder(place.path)
-            renaming.put_beside(place.path, beside, moved_files(place.path, source, place, _fresh))
-            renaming.put_in_place(place.path, beside)
+            copy_tree(source.path, tree, environment.path, how.progress)
+            beside = ledger.new_entry("renaming").folder(environment.path)
+            renaming.put_beside(
+                environment.path, beside, moved_files(environment.path, source, environment, _fresh)
+            )
+            renaming.put_in_place(environment.path, beside)
             remove_tree(beside)
-            _drop_kernels(source, place)
-            _check_same(source, place)
-            remember(place)
+            _drop_kernels(source, environment)
+            _check_same(source, environment)
+            remember(environment)
             interruption.check()
             change.commit()
-    return python_of(place.path)
+    return python_of(environment.path)
 
 
 def _fresh(record: Record) -> Record:
@@ -96,16 +98,16 @@ def _fresh(record: Record) -> Record:
     return replace(record, created=now, verified=None, verify=None, proof=None, request=None)
 
 
-def _drop_kernels(source: EnvironmentPaths, place: EnvironmentPaths) -> None:
+def _drop_kernels(source: EnvironmentPaths, environment: EnvironmentPaths) -> None:
     """Kernels that lie in the environment itself are registered for the original."""
     for kernel in kernels_of(source.path):
         if kernel.is_relative_to(source.path):
-            remove_kernel(place.path / kernel.relative_to(source.path), place.path)
+            remove_kernel(environment.path / kernel.relative_to(source.path), environment.path)
 
 
-def _check_same(source: EnvironmentPaths, place: EnvironmentPaths) -> None:
+def _check_same(source: EnvironmentPaths, environment: EnvironmentPaths) -> None:
     """Raise InstallFailed where a pip was at work on the original meanwhile."""
-    before, after = installed_versions(source.path), installed_versions(place.path)
+    before, after = installed_versions(source.path), installed_versions(environment.path)
     different = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
     if different:
         raise InstallFailed(
@@ -117,11 +119,11 @@ def _check_same(source: EnvironmentPaths, place: EnvironmentPaths) -> None:
 
 
 def prove_clone(
-    place: EnvironmentPaths, python: Path, environ: Mapping[str, str], machine: Machine
+    environment: EnvironmentPaths, python: Path, environ: Mapping[str, str], machine: Machine
 ) -> VerifyResult:
     """Verify the copy and record the result; raise ProofInterrupted on Ctrl-C: the copy stays."""
     try:
-        with locked(place):
+        with locked(environment):
             return verify(str(python), environ, machine=machine, options=VerifyOptions(trust=True))
     except KeyboardInterrupt:
-        raise proof_interrupted(place.name, place.path, python) from None
+        raise proof_interrupted(environment.name, environment.path, python) from None

@@ -42,18 +42,18 @@ class CopiedTree:
 def read_tree(root: Path) -> CopiedTree:
     """Look through an environment; raise OSError. Sockets and the like are left out."""
     files, folders, size = [], [], 0
-    for path, is_folder, found in _entries(root, ""):
+    for path, is_folder, status in _entries(root, ""):
         if is_folder:
             folders.append(path)
-        elif stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode):
+        elif stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
             files.append(path)
-            size += found.st_size
+            size += status.st_size
     return CopiedTree(tuple(files), tuple(folders), size)
 
 
 def _entries(root: Path, folder: str) -> Iterator[tuple[str, bool, os.stat_result]]:
     with os.scandir(root / folder) as entries:
-        for entry in sorted(entries, key=lambda one: one.name):
+        for entry in sorted(entries, key=lambda item: item.name):
             if not folder and (entry.name in _OWN or entry.name.startswith(PREFIXES)):
                 continue
             path = os.path.join(folder, entry.name)  # noqa: PTH118 - many

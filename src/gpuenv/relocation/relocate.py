@@ -48,14 +48,14 @@ def source_environment(
             code="not-on-windows",
             fixes=(Fix(tr("recreate it"), f"gpuenv export {shlex.quote(name)}"),),
         )
-    found = existing_to_change(name, environ) if change else existing(name, environ)
-    root = found.place.path
-    if found.record.manager in CONDA_MANAGERS or (root / "conda-meta").is_dir():
+    environment = existing_to_change(name, environ) if change else existing(name, environ)
+    root = environment.place.path
+    if environment.record.manager in CONDA_MANAGERS or (root / "conda-meta").is_dir():
         raise _of_conda(root, conda(str(root)))
-    problem = unreadable(found)
+    problem = unreadable(environment)
     if problem is not None:
         raise UsageError(problem.message, code=problem.code)
-    return found
+    return environment
 
 
 def _of_conda(path: Path, fix: Fix) -> UsageError:
@@ -69,44 +69,44 @@ def _of_conda(path: Path, fix: Fix) -> UsageError:
 
 def new_place(name: str, source: EnvironmentPaths, environ: Mapping[str, str]) -> EnvironmentPaths:
     """Return where the new name is; raise UsageError where nothing can or may be made."""
-    place = place_of(name, environ)
-    if _UNSAFE.search(str(place.path)):
+    environment = place_of(name, environ)
+    if _UNSAFE.search(str(environment.path)):
         raise UsageError(
             tr(
                 "environments cannot be kept in `{path}`: {problem}",
-                path=printable(str(place.path)),
+                path=printable(str(environment.path)),
                 problem=tr("it has characters that activation scripts can't hold"),
             ),
             code="bad-path",
             fixes=(Fix(tr("create it at another path")),),
         )
-    if place.key == source.key:
+    if environment.key == source.key:
         raise UsageError(
             tr("`{name}` is the environment's own name", name=name)
-            if place.path == source.path
+            if environment.path == source.path
             else tr("`{name}` and `{other}` are one name to some file systems", name=name, other=source.name),
             code="same-name",
             fixes=(Fix(tr("choose another name")),),
         )
-    if place.path.is_relative_to(source.path) or source.path.is_relative_to(place.path):
+    if environment.path.is_relative_to(source.path) or source.path.is_relative_to(environment.path):
         raise UsageError(
-            tr("`{path}` and `{other}` lie within each other", path=place.path, other=source.path),
+            tr("`{path}` and `{other}` lie within each other", path=environment.path, other=source.path),
             code="bad-name",
             fixes=(Fix(tr("choose a path beside the environment")),),
         )
-    if not apply.is_pending(place):
-        check_new(place)
-    return place
+    if not apply.is_pending(environment):
+        check_new(environment)
+    return environment
 
 
-def check_new(place: EnvironmentPaths) -> None:
+def check_new(environment: EnvironmentPaths) -> None:
     """Raise UsageError where something lies already; an empty directory is free."""
     try:
-        apply.check_free(place, force=False)
+        apply.check_free(environment, force=False)
     except UsageError as error:
         if error.code != "environment-exists":
             raise
-        remove = f"gpuenv remove {word_for(place)}"
+        remove = f"gpuenv remove {word_for(environment)}"
         fixes = (Fix(tr("choose another name")), Fix(tr("or remove that one first"), remove))
         raise UsageError(error.message, code=error.code, fixes=fixes) from None
 
@@ -124,12 +124,12 @@ def both_locked(
     What a kill has left at those that will be `changed` is finished or undone.
     """
     with ExitStack() as stack:
-        places = sorted({*changed, other}, key=lambda place: place.key)
-        for place in places:
-            stack.enter_context(locked(place, wait_s=wait_s, tell=tell))
-        for place in changed:
-            if apply.recover(place):
-                tell(tr("undid what an interrupted gpuenv had left of `{name}`", name=place.name))
+        places = sorted({*changed, other}, key=lambda paths: paths.key)
+        for environment in places:
+            stack.enter_context(locked(environment, wait_s=wait_s, tell=tell))
+        for environment in changed:
+            if apply.recover(environment):
+                tell(tr("undid what an interrupted gpuenv had left of `{name}`", name=environment.name))
         yield
 
 
@@ -151,7 +151,7 @@ def moved_files(
         raise OSError(f"{root / FILE_NAME}: {reason_of(error)}") from error
     text = render_record(change(replace(record, name=new.name)))
     return (
-        *(one for one in files if one.path != CONSTRAINTS),
+        *(rewritten for rewritten in files if rewritten.path != CONSTRAINTS),
         *_constraints(root, old, new),
         Rewritten(FILE_NAME, text.encode("ascii")),
     )

@@ -76,7 +76,7 @@ def rename(
                 forget_size(source, cache_root(environ))
                 _move(source, target)
             _end(target)  # a kill leaves it to the next command
-    stale = tuple(Path(one.before) for one in kernels if is_kernel_of(Path(one.before), source.path))
+    stale = tuple(Path(kernel.before) for kernel in kernels if is_kernel_of(Path(kernel.before), source.path))
     return Renamed(
         source,
         target,
@@ -113,9 +113,13 @@ def _prepare(source: EnvironmentPaths, target: EnvironmentPaths) -> tuple[MovedK
     root, entry = source.path, ledger.note(source, ledger.new_entry("renaming"))
     try:
         kernels = _kernels(source, target)
-        files = [one for one in moved_files(root, source, target, lambda record: record) if one.path != LIST]
+        files = [
+            rewritten
+            for rewritten in moved_files(root, source, target, lambda record: record)
+            if rewritten.path != LIST
+        ]
         if kernels:
-            listed = json.dumps(sorted(one.after for one in kernels)) + "\n"
+            listed = json.dumps(sorted(kernel.after for kernel in kernels)) + "\n"
             files.append(Rewritten(LIST, listed.encode("ascii")))
         renaming.put_beside(root, entry.folder(root), files)
         interruption.check()
@@ -155,10 +159,10 @@ def _move(source: EnvironmentPaths, target: EnvironmentPaths) -> None:
         raise
 
 
-def _end(place: EnvironmentPaths) -> None:
-    entry = ledger.begun(place)
+def _end(environment: EnvironmentPaths) -> None:
+    entry = ledger.begun(environment)
     if entry is not None:
-        renaming.finish(place, entry)
+        renaming.finish(environment, entry)
 
 
 def _warnings(

@@ -33,9 +33,13 @@ def collect_candidates(
             files[key].append(item)
     return tuple(
         Candidate(
-            torch, variant, kind, knowledge.find_build(torch, variant, target.platform, kind), tuple(found)
+            torch,
+            variant,
+            kind,
+            knowledge.find_build(torch, variant, target.platform, kind),
+            tuple(indexed_files),
         )
-        for (torch, variant, kind), found in files.items()
+        for (torch, variant, kind), indexed_files in files.items()
     )
 
 

@@ -28,25 +28,25 @@ _BY_PYPI_ALONE = "setuptools"
 _BROUGHT_BY_OTHERS = "numpy"  # by half of all that goes with torch
 
 
-def constraints_of(question: ResolutionInput, choice: Solution) -> tuple[Constraint, ...]:
+def constraints_of(question: ResolutionInput, solution: Solution) -> tuple[Constraint, ...]:
     """Return the workarounds of known-bad combinations that concern what will be installed."""
-    names = {str(item.file.name) for item in choice.files}
-    names |= {name for item in choice.files for name in _brought_by(item, choice)}
+    names = {str(item.file.name) for item in solution.files}
+    names |= {name for item in solution.files for name in _brought_by(item, solution)}
     names |= {canonicalize_name(item.name) for item in question.request.others}
     if question.request.others:
         names.add(_BROUGHT_BY_OTHERS)
-    if choice.case.kind == "conda":
+    if solution.case.kind == "conda":
         names.add(_BY_CONDA)
-    return _tightest(known_bad.constraints(choice.known_bad, frozenset(names)))
+    return _tightest(known_bad.constraints(solution.known_bad, frozenset(names)))
 
 
-def _brought_by(item: IndexedFile, choice: Solution) -> list[str]:
+def _brought_by(item: IndexedFile, solution: Solution) -> list[str]:
     return [
         brought
         for project, releases, brought in _BROUGHT
         if project == item.file.name
         and releases.contains(item.release, prereleases=True)
-        and (choice.case.kind == "pypi" or brought != _BY_PYPI_ALONE)
+        and (solution.case.kind == "pypi" or brought != _BY_PYPI_ALONE)
     ]
 
 

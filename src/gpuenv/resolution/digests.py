@@ -75,17 +75,19 @@ def _with_digest(file: WheelFile, known: Mapping[str, str]) -> WheelFile:
 def warn_of_contradictions(contradictions: Iterable[Contradiction]) -> tuple[PlanWarning, ...]:
     """Name each place whose page contradicts what is known, with the files it is passed over for."""
     files: dict[str, list[str]] = {}
-    for one in contradictions:
-        files.setdefault(one.source.name or one.source.url, []).append(one.filename)
+    for contradiction in contradictions:
+        files.setdefault(contradiction.source.name or contradiction.source.url, []).append(
+            contradiction.filename
+        )
     return tuple(
         PlanWarning(
             CONTRADICTED,
             tr(
                 "`{place}` lists {file} with another hash than is known; {count} of its files were ignored",
-                place=place,
+                place=location,
                 file=names[0],
                 count=len(names),
             ),
         )
-        for place, names in files.items()
+        for location, names in files.items()
     )

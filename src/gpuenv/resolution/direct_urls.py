@@ -69,8 +69,10 @@ def refuse_building(requirements: Iterable[str]) -> None:
 def warn_of_unresolved(requirements: tuple[str, ...]) -> tuple[PlanWarning, ...]:
     """Warn of requirements that a plan leaves out of its resolution: to read them would run their code."""
     filled = set(part_by_address(requirements).filled)
-    run = ", ".join(redact_credentials(one) for one in requirements if one not in filled)
-    sent = ", ".join(redact_credentials(one) for one in requirements if one in filled)
+    run = ", ".join(
+        redact_credentials(requirement) for requirement in requirements if requirement not in filled
+    )
+    sent = ", ".join(redact_credentials(requirement) for requirement in requirements if requirement in filled)
     texts = (
         run
         and tr(

@@ -101,8 +101,8 @@ def _required(plan: Plan, known: Dependencies, platform: Platform) -> tuple[str,
         if package.name != "torch":
             required += known.requires_of_file(package.name, version, platform)
             continue
-        asked = known.requires_of(version, Variant(plan.variant), platform, _kind(version))
-        if asked is None:
+        requested = known.requires_of(version, Variant(plan.variant), platform, _kind(version))
+        if requested is None:
             return None
-        required += asked
+        required += requested
     return tuple(required)

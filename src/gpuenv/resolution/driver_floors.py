@@ -17,23 +17,23 @@ def least_driver_for(question: ResolutionInput) -> DriverVersion | None:
     target, knowledge = question.target, question.knowledge
     if not target.gpus:
         return None
-    choices = decide(question.with_target(target.with_driver_assumed())).choices
-    floors = {floor for choice in choices if (floor := least_driver_of(choice, target, knowledge))}
+    solutions = decide(question.with_target(target.with_driver_assumed())).choices
+    floors = {floor for solution in solutions if (floor := least_driver_of(solution, target, knowledge))}
     possible = sorted(floor for floor in floors if has_drivers_of(floor, target, knowledge))
     return next((floor for floor in possible if _helps(floor, question)), None)
 
 
-def least_driver_of(choice: Solution, target: Target, knowledge: Knowledge) -> DriverVersion | None:
+def least_driver_of(solution: Solution, target: Target, knowledge: Knowledge) -> DriverVersion | None:
     """Return the least driver that the chosen build needs: the release's own where PTX is to be compiled."""
-    cuda = choice.case.cuda
+    cuda = solution.case.cuda
     if cuda is None:
         return None
     systems = {driver_os(gpu.machine) for gpu in target.gpus}
-    if choice.through_ptx:
-        found = [knowledge.release_floor(cuda, system) for system in systems]
+    if solution.through_ptx:
+        floors = [knowledge.release_floor(cuda, system) for system in systems]
     else:
-        found = [driver.least_driver(cuda, system, knowledge) for system in systems]
-    return max((floor.version for floor in found if floor), default=None)
+        floors = [driver.least_driver(cuda, system, knowledge) for system in systems]
+    return max((floor.version for floor in floors if floor), default=None)
 
 
 def has_drivers_of(floor: DriverVersion, target: Target, knowledge: Knowledge) -> bool:

@@ -19,18 +19,18 @@ def stack_of(files: tuple[IndexedFile, ...], listings: tuple[Listing, ...]) -> t
     """Return where the chosen files can be had, the chosen place first; those that no page lists left out."""
     return tuple(
         StackFile(
-            name=str(found.file.name),
-            filename=found.file.filename,
-            places=_places(found, listings),
+            name=str(indexed.file.name),
+            filename=indexed.file.filename,
+            places=_places(indexed, listings),
         )
-        for found in files
-        if found.file.url
+        for indexed in files
+        if indexed.file.url
     )
 
 
-def _places(found: IndexedFile, listings: tuple[Listing, ...]) -> tuple[FilePlace, ...]:
+def _places(indexed: IndexedFile, listings: tuple[Listing, ...]) -> tuple[FilePlace, ...]:
     """What one page says of its file says nothing of another's: that has its own digest, or a known one."""
-    pairs = ((found.listing, found.file), *_alike(found.file, listings))
+    pairs = ((indexed.listing, indexed.file), *_alike(indexed.file, listings))
     return tuple(
         FilePlace(listing.source.url, listing.page, file.url, file.sha256, file.size)
         for listing, file in pairs

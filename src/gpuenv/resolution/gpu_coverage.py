@@ -63,14 +63,14 @@ class DriverNeed:
 
 def cover(build: TorchBuild, capability: ComputeCapability, knowledge: Knowledge) -> Coverage:
     """Tell how a GPU runs a build under the newest driver there is for it, or why it doesn't."""
-    case = case_of(build)
+    candidate = case_of(build)
     target = _target(build.platform, capability, knowledge)
-    code = kernels.code_for(case, target.gpus[0], knowledge)
+    code = kernels.code_for(candidate, target.gpus[0], knowledge)
     if code is None:
         return "no-code" if build.architectures else "unknown"
-    for failure in library.check(case, target, knowledge):
+    for failure in library.check(candidate, target, knowledge):
         return _BY_LIBRARY.get(failure.key[1], "library-left")
-    for failure in driver.check(case, target, knowledge):
+    for failure in driver.check(candidate, target, knowledge):
         return "unknown" if failure.key[1] == "unknown" else "no-driver"
     match code:
         case "machine code":
@@ -106,8 +106,13 @@ def find_generations(knowledge: Knowledge) -> tuple[GpuGeneration, ...]:
     rows: dict[str, list[tuple[ComputeCapability, ArchitectureSupport]]] = {}
     for capability, support in sorted(knowledge.generations.items(), key=lambda item: item[0]):
         rows.setdefault(support.name, []).append((capability, support))
-    found = [_generation(name, members, knowledge) for name, members in rows.items()]
-    return tuple(sorted(found, key=lambda one: (one.first_cuda, one.capabilities, one.integrated)))
+    generations = [_generation(name, members, knowledge) for name, members in rows.items()]
+    return tuple(
+        sorted(
+            generations,
+            key=lambda generation: (generation.first_cuda, generation.capabilities, generation.integrated),
+        )
+    )
 
 
 def _generation(
@@ -116,14 +121,14 @@ def _generation(
     supports = [support for _, support in members]
     last_cuda = [support.last_cuda for support in supports]
     branches = [support.last_driver_branch for support in supports]
-    integrated = {one: knowledge.is_integrated(one, None) for one, _ in members}
+    integrated = {capability: knowledge.is_integrated(capability, None) for capability, _ in members}
     return GpuGeneration(
         name,
-        tuple(one for one, apart in integrated.items() if not apart),
-        tuple(one for one, apart in integrated.items() if apart),
+        tuple(capability for capability, apart in integrated.items() if not apart),
+        tuple(capability for capability, apart in integrated.items() if apart),
         min(support.first_cuda for support in supports),
-        None if None in last_cuda else max(one for one in last_cuda if one),
-        None if None in branches else max(one for one in branches if one),
+        None if None in last_cuda else max(version for version in last_cuda if version),
+        None if None in branches else max(branch for branch in branches if branch),
     )
 
 
@@ -158,12 +163,12 @@ def runs_on(build: TorchBuild, target: Target, knowledge: Knowledge) -> bool:
 
 def failures_on(build: TorchBuild, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
     """Return what keeps a build for the target's platform from running there."""
-    case = case_of(build)
+    candidate = case_of(build)
     return (
-        driver.check(case, target, knowledge)
-        + kernels.check(case, target, knowledge)
-        + library.check(case, target, knowledge)
-        + platform.check(case, target)
+        driver.check(candidate, target, knowledge)
+        + kernels.check(candidate, target, knowledge)
+        + library.check(candidate, target, knowledge)
+        + platform.check(candidate, target)
     )
 
 
@@ -171,8 +176,8 @@ def case_of(build: TorchBuild) -> Candidate:
     """Return the build as the rules judge it, with one file of which nothing counts but its platform tags."""
     tags = frozenset(Tag("py3", "none", tag) for tag in build.tags)
     file = WheelFile(canonicalize_name("torch"), build.torch, tags, "", "", build.variant)
-    found = IndexedFile(file, _NOT_LISTED, 0, build.torch)
-    return Candidate(build.torch, build.variant, build.index, build, (found,))
+    indexed = IndexedFile(file, _NOT_LISTED, 0, build.torch)
+    return Candidate(build.torch, build.variant, build.index, build, (indexed,))
 
 
 _NOT_LISTED = Listing(IndexSource("snapshot", "", "matrix torch.json"), canonicalize_name("torch"), (), "")

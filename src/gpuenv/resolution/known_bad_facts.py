@@ -37,7 +37,7 @@ class Situation:
 
 
 def situation_of(
-    case: Candidate,
+    candidate: Candidate,
     companions: tuple[IndexedFile, ...],
     python: PythonOffer,
     target: Target,
@@ -48,23 +48,23 @@ def situation_of(
     system = target.machines[0].system
     versions = {
         **_chosen(resolved),
-        "torch": (case.torch,),
+        "torch": (candidate.torch,),
         **{str(item.file.name): (item.release,) for item in companions},
         "python": (full_version(python),),
         "machines": (Version(str(len(target.machines))),),
-        **_of_build(case),
+        **_of_build(candidate),
         **_of_machines(target),
     }
     words = {
         "os": system.os,
         "arch": system.arch,
         "platform": target.platform,
-        "index": case.kind,
-        "variant": str(case.variant),
+        "index": candidate.kind,
+        "variant": str(candidate.variant),
         "manager": request.manager,
     }
-    if case.kind == "conda" and case.found and case.found[0].listing.source.name:
-        words["channel"] = case.found[0].listing.source.name
+    if candidate.kind == "conda" and candidate.found and candidate.found[0].listing.source.name:
+        words["channel"] = candidate.found[0].listing.source.name
     environment = marker_environment(target.platform, str(full_version(python)))
     return Situation(versions, words, _asked(request.others, environment))
 
@@ -84,19 +84,19 @@ def _version(text: str) -> Version | None:
         return None
 
 
-def _of_build(case: Candidate) -> dict[str, tuple[Version, ...]]:
+def _of_build(candidate: Candidate) -> dict[str, tuple[Version, ...]]:
     facts: dict[str, tuple[Version, ...]] = {}
-    if case.cuda:
-        facts["cuda"] = (Version(str(case.cuda)),)
-    if case.row and case.row.cudnn:
-        facts["cudnn"] = (Version(case.row.cudnn),)
+    if candidate.cuda:
+        facts["cuda"] = (Version(str(candidate.cuda)),)
+    if candidate.row and candidate.row.cudnn:
+        facts["cudnn"] = (Version(candidate.row.cudnn),)
     return facts
 
 
 def _of_machines(target: Target) -> dict[str, tuple[Version, ...]]:
     drivers = {gpu.machine.driver.version for gpu in target.gpus if gpu.machine.driver}
     systems = (machine.system for machine in target.machines)
-    glibcs = {one.libc_version for one in systems if one.libc == "glibc" and one.libc_version}
+    glibcs = {system.libc_version for system in systems if system.libc == "glibc" and system.libc_version}
     return {
         "capability": tuple({Version(str(gpu.capability)) for gpu in target.gpus}),
         "driver": tuple(drivers),
@@ -105,9 +105,9 @@ def _of_machines(target: Target) -> dict[str, tuple[Version, ...]]:
 
 
 def _asked(others: tuple[Requirement, ...], environment: dict[str, str]) -> dict[str, SpecifierSet]:
-    asked: dict[str, SpecifierSet] = {}
+    specifiers: dict[str, SpecifierSet] = {}
     for item in others:
         if item.marker is None or item.marker.evaluate(environment):
             name = canonicalize_name(item.name)
-            asked[name] = asked.get(name, SpecifierSet()) & item.specifier
-    return asked
+            specifiers[name] = specifiers.get(name, SpecifierSet()) & item.specifier
+    return specifiers

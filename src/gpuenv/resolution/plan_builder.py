@@ -28,36 +28,36 @@ from gpuenv.resolution.rules.python import counts_patches
 def build_plan(
     question: ResolutionInput,
     decision: Decision,
-    choice: Solution,
+    solution: Solution,
     configuration: IndexConfiguration,
     resolved: tuple[PlannedPackage, ...] = (),
 ) -> Plan:
-    """Return the plan for `choice`, without steps; `resolved` is what a resolver added to the torch stack."""
+    """Return the plan for `solution`, without steps; `resolved` is what a resolver added to the stack."""
     request = question.request
-    choice = _with_hashes(choice, resolved)
-    constraints = constraints_of(question, choice)
-    sources = sources_of(choice, configuration)
-    stack = tuple(planned(item, choice, question) for item in choice.files)
+    solution = _with_hashes(solution, resolved)
+    constraints = constraints_of(question, solution)
+    sources = sources_of(solution, configuration)
+    stack = tuple(planned(item, solution, question) for item in solution.files)
     return Plan(
         machines=question.target.machines,
-        python=choice.python.short,
-        python_path=choice.python.path,
-        python_release=_release_to_name(choice.python, request),
-        variant=str(choice.case.variant),
+        python=solution.python.short,
+        python_path=solution.python.path,
+        python_release=_release_to_name(solution.python, request),
+        variant=str(solution.case.variant),
         manager=request.manager,
         packages=stack
         + tuple(item for item in resolved if item.name not in {package.name for package in stack}),
-        pins=pins_of(choice, sources, question),
-        requirements=_unpinned(request, choice),
+        pins=pins_of(solution, sources, question),
+        requirements=_unpinned(request, solution),
         constraints=tuple(text for text, _ in constraints),
         sources=sources,
         steps=(),
-        why=rationale(question, choice) + workarounds(question, decision, choice, constraints),
-        rejected=_better_but_rejected(decision, choice),
-        advice=give_advice(question, decision, choice),
-        warnings=(*collect_warnings(question, choice), *warn_of_known_bad(question, choice, resolved)),
-        stack=stack_of(choice.files, question.listings),
-        compatibility=compatibility(question, choice),
+        why=rationale(question, solution) + workarounds(question, decision, solution, constraints),
+        rejected=_better_but_rejected(decision, solution),
+        advice=give_advice(question, decision, solution),
+        warnings=(*collect_warnings(question, solution), *warn_of_known_bad(question, solution, resolved)),
+        stack=stack_of(solution.files, question.listings),
+        compatibility=compatibility(question, solution),
     )
 
 
@@ -68,62 +68,62 @@ def _release_to_name(python: PythonOffer, request: Request) -> str | None:
     return python.version if counts_patches(request.python) else None
 
 
-def _with_hashes(choice: Solution, resolved: tuple[PlannedPackage, ...]) -> Solution:
+def _with_hashes(solution: Solution, resolved: tuple[PlannedPackage, ...]) -> Solution:
     """Return the choice with the hashes that a resolver told of files whose pages tell none."""
-    told = {package.url: package.sha256 for package in resolved if package.url and package.sha256}
+    facts = {package.url: package.sha256 for package in resolved if package.url and package.sha256}
     companions = tuple(
-        replace(item, file=replace(item.file, sha256=told[item.file.url]))
-        if item.file.sha256 is None and item.file.url in told
+        replace(item, file=replace(item.file, sha256=facts[item.file.url]))
+        if item.file.sha256 is None and item.file.url in facts
         else item
-        for item in choice.companions
+        for item in solution.companions
     )
-    return replace(choice, companions=companions)
+    return replace(solution, companions=companions)
 
 
-def _unpinned(request: Request, choice: Solution) -> tuple[str, ...]:
+def _unpinned(request: Request, solution: Solution) -> tuple[str, ...]:
     """Return the user's other requirements, less the projects bound to torch: those are pinned."""
-    pinned = {item.file.name for item in choice.files}
+    pinned = {item.file.name for item in solution.files}
     return tuple(str(item) for item in request.others if canonicalize_name(item.name) not in pinned)
 
 
-def planned(item: IndexedFile, choice: Solution, question: ResolutionInput) -> PlannedPackage:
+def planned(item: IndexedFile, solution: Solution, question: ResolutionInput) -> PlannedPackage:
     """Return the file as the plan names it."""
     file = item.file
     return PlannedPackage(
         name=str(file.name),
         version=str(file.version),
-        variant=_variant(item, choice, question),
+        variant=_variant(item, solution, question),
         index=item.listing.source.url,
         filename=file.filename,
         url=file.url or None,
         sha256=file.sha256,
         size=file.size,
-        evidence=_evidence(item, choice, question),
+        evidence=_evidence(item, solution, question),
     )
 
 
-def _variant(item: IndexedFile, choice: Solution, question: ResolutionInput) -> str | None:
+def _variant(item: IndexedFile, solution: Solution, question: ResolutionInput) -> str | None:
     """The variant of a file: a companion's may be another than torch's, or none without CUDA code."""
-    if item is choice.torch:
-        return str(choice.case.variant)
-    found = item.file.variant or companion.companion_variant(item, question.target, question.knowledge)
-    return str(found) if found else None
+    if item is solution.torch:
+        return str(solution.case.variant)
+    variant = item.file.variant or companion.companion_variant(item, question.target, question.knowledge)
+    return str(variant) if variant else None
 
 
-def _evidence(item: IndexedFile, choice: Solution, question: ResolutionInput) -> Evidence:
-    row = choice.case.row
-    pair = question.knowledge.companions(choice.case.torch, str(item.file.name))
+def _evidence(item: IndexedFile, solution: Solution, question: ResolutionInput) -> Evidence:
+    row = solution.case.row
+    pair = question.knowledge.companions(solution.case.torch, str(item.file.name))
     if item.file.assumed or (pair is not None and pair.evidence == "assumed"):
         return "assumed"
-    measured = item is choice.torch and row is not None and row.index == choice.case.kind
+    measured = item is solution.torch and row is not None and row.index == solution.case.kind
     return "wheel" if measured and row is not None and row.evidence == "wheel" else "matrix"
 
 
-def sources_of(choice: Solution, configuration: IndexConfiguration) -> Sources:
+def sources_of(solution: Solution, configuration: IndexConfiguration) -> Sources:
     """Return where the installer looks: the pages that list the torch stack, and what the user configured."""
     pages = [
         item.listing.page
-        for item in choice.files
+        for item in solution.files
         if not bound.is_own(item) and not _is_asked_anyway(item.listing, configuration)
     ]
     configured = [source.url for source in configuration.find_links]
@@ -156,7 +156,7 @@ def _default_index(listing: Listing, configuration: IndexConfiguration) -> bool:
     return source.kind == "pypi" and configuration.index_url is None
 
 
-def pins_of(choice: Solution, sources: Sources, question: ResolutionInput) -> tuple[str, ...]:
+def pins_of(solution: Solution, sources: Sources, question: ResolutionInput) -> tuple[str, ...]:
     """Return exact pins with the extras asked for.
 
     `===` stands where a file of the same release with a local version would outrank the chosen one.
@@ -172,7 +172,7 @@ def pins_of(choice: Solution, sources: Sources, question: ResolutionInput) -> tu
         _by_address(item.file)
         if bound.is_by_address(item, request, knowledge)
         else _pin(item, consulted, request.extras(item.file.name))
-        for item in choice.files
+        for item in solution.files
     )
 
 
@@ -194,5 +194,5 @@ def _by_address(file: WheelFile) -> str:
     return f"{file.name} @ {file.url}" + (f"#sha256={file.sha256}" if file.sha256 else "")
 
 
-def _better_but_rejected(decision: Decision, choice: Solution) -> tuple[Rejection, ...]:
-    return rejections(asked_for(decision.rejected_down_to(choice.case.torch)))
+def _better_but_rejected(decision: Decision, solution: Solution) -> tuple[Rejection, ...]:
+    return rejections(asked_for(decision.rejected_down_to(solution.case.torch)))

@@ -26,5 +26,5 @@ def _parse(text: str) -> Version | None:
 
 def distance(version: Version, anchors: Iterable[Version], known: Sequence[Version]) -> int:
     """Return how many of the `known` releases, oldest first, lie from the nearest anchor to `version`."""
-    place = bisect_left(known, version)
-    return min((abs(place - bisect_left(known, anchor)) for anchor in anchors), default=0)
+    position = bisect_left(known, version)
+    return min((abs(position - bisect_left(known, anchor)) for anchor in anchors), default=0)

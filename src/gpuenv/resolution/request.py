@@ -63,8 +63,8 @@ class Request:
 
     def extras(self, project: str) -> tuple[str, ...]:
         """The extras of `project` that are asked for: `torch[opt-einsum]`."""
-        asked = (item.extras for item in self.requirements if canonicalize_name(item.name) == project)
-        return tuple(sorted({extra for extras in asked for extra in extras}))
+        sets = (item.extras for item in self.requirements if canonicalize_name(item.name) == project)
+        return tuple(sorted({extra for extras in sets for extra in extras}))
 
     @property
     def python_asked(self) -> str:
@@ -105,9 +105,9 @@ class Request:
         name = canonicalize_name(new.name)
         new.extras |= set(self.extras(name))
         names = [canonicalize_name(item.name) for item in self.requirements]
-        place = names.index(name) if name in names else 0
+        position = names.index(name) if name in names else 0
         kept = [item for item, other in zip(self.requirements, names, strict=True) if other != name]
-        return replace(self, requirements=(*kept[:place], new, *kept[place:]))
+        return replace(self, requirements=(*kept[:position], new, *kept[position:]))
 
     def without_project(self, project: str) -> Request:
         """Return the request without the requirements on one project."""

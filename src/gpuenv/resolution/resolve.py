@@ -111,18 +111,18 @@ class Decision:
     choices: Sequence[Solution]
     rejected: Sequence[RejectedCandidate]
 
-    def with_build(self, case: Candidate) -> tuple[Solution, ...]:
+    def with_build(self, candidate: Candidate) -> tuple[Solution, ...]:
         """Return the choices of a build that has been judged: one of them has been looked at."""
         choices = self.choices.so_far if isinstance(self.choices, _AsJudged) else self.choices
-        return tuple(choice for choice in choices if choice.case is case)
+        return tuple(choice for choice in choices if choice.case is candidate)
 
     def rejected_down_to(self, torch: Version) -> tuple[RejectedCandidate, ...]:
         """Return the rejected builds of a release of torch and of newer ones."""
-        return tuple(takewhile(lambda judged: judged.case.torch >= torch, self.rejected))
+        return tuple(takewhile(lambda rejected: rejected.case.torch >= torch, self.rejected))
 
     def rejected_above(self, torch: Version) -> tuple[RejectedCandidate, ...]:
         """Return the rejected builds of newer releases of torch."""
-        return tuple(takewhile(lambda judged: judged.case.torch > torch, self.rejected))
+        return tuple(takewhile(lambda rejected: rejected.case.torch > torch, self.rejected))
 
 
 _T = TypeVar("_T")
@@ -139,8 +139,8 @@ class _Judging:
 
     def judge_more(self) -> bool:
         """Judge the next block; whether there was one."""
-        for choices, rejected in self._blocks:
-            self.choices += choices
+        for solutions, rejected in self._blocks:
+            self.choices += solutions
             self.rejected += rejected
             return True
         return False
@@ -189,9 +189,9 @@ def build_input(
     pythons: tuple[PythonOffer, ...],
 ) -> ResolutionInput:
     """Put the question together; the listings are sorted into builds once."""
-    cases = collect_candidates(listings, target, knowledge)
-    shelf = collect_companions(listings, target, request.bound)
-    return ResolutionInput(request, target, knowledge, listings, pythons, cases, shelf)
+    candidates = collect_candidates(listings, target, knowledge)
+    available = collect_companions(listings, target, request.bound)
+    return ResolutionInput(request, target, knowledge, listings, pythons, candidates, available)
 
 
 def decide(question: ResolutionInput) -> Decision:
@@ -203,18 +203,20 @@ def decide(question: ResolutionInput) -> Decision:
     decision = _decide(question)
     if question.request.variant is not None or question.target.gpus or decision.choices:
         return decision
-    if any(_lacks_companions_alone(judged) for judged in decision.rejected):
+    if any(_lacks_companions_alone(rejected) for rejected in decision.rejected):
         return decision
     request = replace(question.request, runs_cuda_on_cpu=True)
     listed = tuple(
-        choice for choice in _decide(question.with_request(request)).choices if not choice.torch.file.assumed
+        solution
+        for solution in _decide(question.with_request(request)).choices
+        if not solution.torch.file.assumed
     )
     return replace(decision, choices=listed)
 
 
-def _lacks_companions_alone(judged: RejectedCandidate) -> bool:
-    rules = {failure.rule for failure in judged.failures}
-    return judged.case.variant.is_cpu and rules == {"companion"}
+def _lacks_companions_alone(rejected: RejectedCandidate) -> bool:
+    rules = {failure.rule for failure in rejected.failures}
+    return rejected.case.variant.is_cpu and rules == {"companion"}
 
 
 def _decide(question: ResolutionInput) -> Decision:
@@ -223,7 +225,7 @@ def _decide(question: ResolutionInput) -> Decision:
         (question.with_request(request), pythons)
         for request, pythons in by_python(question.request, question.target, offers)
     ]
-    judging = _Judging(_judge_cases(cases, question, offers, parts) for cases in _blocks(question))
+    judging = _Judging(_judge_cases(candidates, question, offers, parts) for candidates in _blocks(question))
     return Decision(_AsJudged(judging, judging.choices), _AsJudged(judging, judging.rejected))
 
 
@@ -232,15 +234,15 @@ def _blocks(question: ResolutionInput) -> Iterator[list[Candidate]]:
 
     That one may go before newer ones: see `_in_order_of_preference`.
     """
-    cases = [
+    candidates = [
         case for case in question.cases if request_rule.in_question(case, question.request, question.target)
     ]
-    if any(_is_local(item) for case in cases for item in case.found):
-        yield cases
+    if any(_is_local(item) for case in candidates for item in case.found):
+        yield candidates
         return
     blocks: dict[Version, list[Candidate]] = defaultdict(list)
-    for case in cases:
-        blocks[case.torch].append(case)
+    for candidate in candidates:
+        blocks[candidate.torch].append(candidate)
     for torch in sorted(blocks, reverse=True):
         yield blocks[torch]
 
@@ -249,54 +251,57 @@ _Part = tuple[ResolutionInput, tuple[PythonOffer, ...]]
 
 
 def _judge_cases(
-    cases: list[Candidate], question: ResolutionInput, offers: tuple[PythonOffer, ...], parts: list[_Part]
+    candidates: list[Candidate],
+    question: ResolutionInput,
+    offers: tuple[PythonOffer, ...],
+    parts: list[_Part],
 ) -> _Block:
-    choices: list[Solution] = []
+    solutions: list[Solution] = []
     rejected: list[RejectedCandidate] = []
-    for case in cases:
-        outcomes = [_judge(case, part, pythons) for part, pythons in parts]
-        good = [choice for found, _ in outcomes for choice in found]
-        choices += good
+    for candidate in candidates:
+        outcomes = [_judge(candidate, part, pythons) for part, pythons in parts]
+        good = [solution for result, _ in outcomes for solution in result]
+        solutions += good
         if not good:
-            failures = dict.fromkeys(failure for _, found in outcomes for failure in found)
-            rejected.append(RejectedCandidate(case, tuple(failures)))
+            failures = dict.fromkeys(failure for _, result in outcomes for failure in result)
+            rejected.append(RejectedCandidate(candidate, tuple(failures)))
     rejected.sort(key=lambda judged: (judged.case.torch, judged.case.cuda or _NO_CUDA), reverse=True)
-    return _in_order_of_preference(choices, offers, offline=question.request.offline), rejected
+    return _in_order_of_preference(solutions, offers, offline=question.request.offline), rejected
 
 
 _NO_CUDA = CudaVersion(0, 0)
 
 
 def _judge(
-    case: Candidate, question: ResolutionInput, offers: tuple[PythonOffer, ...]
+    candidate: Candidate, question: ResolutionInput, offers: tuple[PythonOffer, ...]
 ) -> tuple[list[Solution], tuple[Failure, ...]]:
-    failures = _judge_build(case, question) + _judge_files(case, question, offers)
-    return ([], failures) if failures else _judge_together(case, question, offers)
+    failures = _judge_build(candidate, question) + _judge_files(candidate, question, offers)
+    return ([], failures) if failures else _judge_together(candidate, question, offers)
 
 
-def _judge_build(case: Candidate, question: ResolutionInput) -> tuple[Failure, ...]:
+def _judge_build(candidate: Candidate, question: ResolutionInput) -> tuple[Failure, ...]:
     target, knowledge = question.target, question.knowledge
     return (
-        request_rule.check(case, question.request)
-        + driver.check(case, target, knowledge)
-        + kernels.check(case, target, knowledge)
-        + library.check(case, target, knowledge)
+        request_rule.check(candidate, question.request)
+        + driver.check(candidate, target, knowledge)
+        + kernels.check(candidate, target, knowledge)
+        + library.check(candidate, target, knowledge)
     )
 
 
 def _judge_files(
-    case: Candidate, question: ResolutionInput, offers: tuple[PythonOffer, ...]
+    candidate: Candidate, question: ResolutionInput, offers: tuple[PythonOffer, ...]
 ) -> tuple[Failure, ...]:
-    fitting = platform.fitting(case.found, question.target)
+    fitting = platform.fitting(candidate.found, question.target)
     return (
-        reach.check(case, tuple(item for item in question.listings if item.project == "torch"))
-        + platform.check(case, question.target)
-        + _judge_python(case, question, fitting, offers)
+        reach.check(candidate, tuple(item for item in question.listings if item.project == "torch"))
+        + platform.check(candidate, question.target)
+        + _judge_python(candidate, question, fitting, offers)
     )
 
 
 def _judge_python(
-    case: Candidate,
+    candidate: Candidate,
     question: ResolutionInput,
     fitting: tuple[IndexedFile, ...],
     offers: tuple[PythonOffer, ...],
@@ -305,28 +310,30 @@ def _judge_python(
     if not offers:
         return (python.not_provided(request.python_asked, question.pythons, request.manager),)
     if request.python is not None:
-        return python.check(case, fitting, offers, request.python_asked, "option --python")
+        return python.check(candidate, fitting, offers, request.python_asked, "option --python")
     source = tr("the Pythons that {manager} can provide", manager=request.manager)
-    return python.check(case, fitting, offers, python.in_words(offers), source)
+    return python.check(candidate, fitting, offers, python.in_words(offers), source)
 
 
 def _judge_together(
-    case: Candidate, question: ResolutionInput, offers: tuple[PythonOffer, ...]
+    candidate: Candidate, question: ResolutionInput, offers: tuple[PythonOffer, ...]
 ) -> tuple[list[Solution], tuple[Failure, ...]]:
     """Judge the build together with each Python and its companions; return what works, else why not."""
-    matches = companion.match(case, question.request, question.target, question.knowledge, question.shelf)
+    matches = companion.match(
+        candidate, question.request, question.target, question.knowledge, question.shelf
+    )
     if isinstance(matches, Failure):
         return [], (matches,)
-    bound = _match_bound(case, question)
+    bound = _match_bound(candidate, question)
     if isinstance(bound, Failure):
         return [], (bound,)
     matches += bound
     good: list[Solution] = []
     failures: dict[Failure, None] = {}
-    target, knowledge, cuda = question.target, question.knowledge, case.cuda
+    target, knowledge, cuda = question.target, question.knowledge, candidate.cuda
     native = cuda is None or all(driver.is_native(cuda, gpu.machine, knowledge) for gpu in target.gpus)
-    through_ptx = tuple(gpu for gpu in target.gpus if kernels.code_for(case, gpu, knowledge) == "ptx")
-    fitting = platform.fitting(case.found, question.target)
+    through_ptx = tuple(gpu for gpu in target.gpus if kernels.code_for(candidate, gpu, knowledge) == "ptx")
+    fitting = platform.fitting(candidate.found, question.target)
     for offer in offers:
         files = [item for item in fitting if python.runs_on(item.file, offer)]
         if not files:
@@ -334,13 +341,20 @@ def _judge_together(
         torch = min(files, key=_file_preference)
         beside = matches
         if question.request.offline and torch.listing.source.kind == "directory":
-            beside = companion.in_wheelhouses(matches, case)
-        outcome = _complete(case, beside, offer, question)
+            beside = companion.in_wheelhouses(matches, candidate)
+        outcome = _complete(candidate, beside, offer, question)
         if isinstance(outcome, _Completed):
-            left_out = companion.left_out(beside, case, offer)
+            left_out = companion.left_out(beside, candidate, offer)
             good.append(
                 Solution(
-                    case, offer, torch, outcome.companions, native, through_ptx, outcome.known_bad, left_out
+                    candidate,
+                    offer,
+                    torch,
+                    outcome.companions,
+                    native,
+                    through_ptx,
+                    outcome.known_bad,
+                    left_out,
                 )
             )
         else:
@@ -349,11 +363,11 @@ def _judge_together(
 
 
 def _match_bound(
-    case: Candidate, question: ResolutionInput
+    candidate: Candidate, question: ResolutionInput
 ) -> tuple[companion.CompanionMatch, ...] | Failure:
     if not question.request.bound:
         return ()
-    return bound_rule.match(case, question.request, question.target, question.knowledge, question.shelf)
+    return bound_rule.match(candidate, question.request, question.target, question.knowledge, question.shelf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,17 +379,17 @@ class _Completed:
 
 
 def _complete(
-    case: Candidate,
+    candidate: Candidate,
     matches: tuple[companion.CompanionMatch, ...],
     offer: PythonOffer,
     question: ResolutionInput,
 ) -> _Completed | tuple[Failure, ...]:
-    companions = companion.pick(matches, case, offer)
+    companions = companion.pick(matches, candidate, offer)
     if isinstance(companions, Failure):
         return (companions,)
-    situation = situation_of(case, companions, offer, question.target, question.request)
+    situation = situation_of(candidate, companions, offer, question.target, question.request)
     rows = known_bad.applying(situation, question.knowledge)
-    return known_bad.check(case, rows, situation) or _Completed(companions, rows)
+    return known_bad.check(candidate, rows, situation) or _Completed(companions, rows)
 
 
 def _file_preference(item: IndexedFile) -> tuple[object, ...]:
@@ -383,7 +397,7 @@ def _file_preference(item: IndexedFile) -> tuple[object, ...]:
 
 
 def _in_order_of_preference(
-    choices: list[Solution], offers: tuple[PythonOffer, ...], *, offline: bool
+    solutions: list[Solution], offers: tuple[PythonOffer, ...], *, offline: bool
 ) -> tuple[Solution, ...]:
     """Sort: newest torch, with what is optional, listed before assumed, native, newest CUDA, Python, index.
 
@@ -392,21 +406,23 @@ def _in_order_of_preference(
 
     Sorts are stable, so the criteria are applied from the least to the most important.
     """
-    ordered = sorted(choices, key=lambda choice: choice.torch.order)
-    ordered.sort(key=lambda choice: offers.index(choice.python))
-    ordered.sort(key=lambda choice: any(row.avoid for row in choice.known_bad))
-    ordered.sort(key=lambda choice: choice.case.cuda or _NO_CUDA, reverse=True)
-    ordered.sort(key=lambda choice: not choice.native)
-    ordered.sort(key=lambda choice: choice.is_assumed)
-    ordered.sort(key=lambda choice: len(choice.left_out))
-    ordered.sort(key=lambda choice: choice.case.torch, reverse=True)
-    if any(map(_lies_here, choices)):
-        ordered.sort(key=lambda choice: choice.torch.file.assumed or (offline and not _lies_here(choice)))
+    ordered = sorted(solutions, key=lambda solution: solution.torch.order)
+    ordered.sort(key=lambda solution: offers.index(solution.python))
+    ordered.sort(key=lambda solution: any(row.avoid for row in solution.known_bad))
+    ordered.sort(key=lambda solution: solution.case.cuda or _NO_CUDA, reverse=True)
+    ordered.sort(key=lambda solution: not solution.native)
+    ordered.sort(key=lambda solution: solution.is_assumed)
+    ordered.sort(key=lambda solution: len(solution.left_out))
+    ordered.sort(key=lambda solution: solution.case.torch, reverse=True)
+    if any(map(_lies_here, solutions)):
+        ordered.sort(
+            key=lambda solution: solution.torch.file.assumed or (offline and not _lies_here(solution))
+        )
     return tuple(ordered)
 
 
-def _lies_here(choice: Solution) -> bool:
-    return _is_local(choice.torch)
+def _lies_here(solution: Solution) -> bool:
+    return _is_local(solution.torch)
 
 
 def _is_local(item: IndexedFile) -> bool:

@@ -66,12 +66,14 @@ def pages_to_read(question: ResolutionInput) -> tuple[IndexSource, ...]:
         for listing in question.listings
         if listing.source.origin == ORIGIN and listing.problem
     }
-    best = next((minor_of(choice.case.torch) for choice in decide(question).choices), None)
-    for torch, choices in groupby(
-        decide(unbound(question)).choices, key=lambda one: minor_of(one.case.torch)
+    best = next((minor_of(solution.case.torch) for solution in decide(question).choices), None)
+    for torch, solutions in groupby(
+        decide(unbound(question)).choices, key=lambda solution: minor_of(solution.case.torch)
     ):
-        found = {source: None for choice in choices for source in _pages_of(choice.case, question)}
-        unread = tuple(one for one in found if one.url not in read and one.name not in unreadable)
+        fields = {source: None for solution in solutions for source in _pages_of(solution.case, question)}
+        unread = tuple(
+            source for source in fields if source.url not in read and source.name not in unreadable
+        )
         if unread or torch == best:
             return unread
     return ()
@@ -103,38 +105,46 @@ def _freed(question: ResolutionInput) -> ResolutionInput:
     return question.with_request(request)
 
 
-def _pages_of(case: Candidate, question: ResolutionInput) -> tuple[IndexSource, ...]:
+def _pages_of(candidate: Candidate, question: ResolutionInput) -> tuple[IndexSource, ...]:
     """Return the pages that may list wheels for a build; none where one of the projects can have none."""
     ecosystem = question.knowledge.ecosystem
-    found: dict[IndexSource, None] = {}
+    fields: dict[IndexSource, None] = {}
     for name in question.request.asked_bound:
         wheels = ecosystem.set_of(name)
-        pages = _pages_of_set(wheels, name, case, question) if wheels else ()
+        pages = _pages_of_set(wheels, name, candidate, question) if wheels else ()
         if wheels and not pages:
             return ()
-        found |= {_source(wheels, page): None for page in pages if wheels}
-    return tuple(found)
+        fields |= {_source(wheels, page): None for page in pages if wheels}
+    return tuple(fields)
 
 
-def _pages_of_set(wheels: WheelSet, name: str, case: Candidate, question: ResolutionInput) -> tuple[str, ...]:
+def _pages_of_set(
+    wheels: WheelSet, name: str, candidate: Candidate, question: ResolutionInput
+) -> tuple[str, ...]:
     known = tuple(
-        one
-        for one in question.knowledge.ecosystem.wheels(wheels.name, question.target.platform)
-        if is_for(one, wheels, case)
+        project
+        for project in question.knowledge.ecosystem.wheels(wheels.name, question.target.platform)
+        if is_for(project, wheels, candidate)
     )
     if wheels.by_version:
         wanted = question.request.specifier(name)
-        versions = sorted({version for one in known for version in one.versions if admits(wanted, version)})
-        return tuple(page_for(wheels, case, str(one)) for one in versions[: -_MOST_RELEASES - 1 : -1])
+        versions = sorted(
+            {version for project in known for version in project.versions if admits(wanted, version)}
+        )
+        return tuple(
+            page_for(wheels, candidate, str(version)) for version in versions[: -_MOST_RELEASES - 1 : -1]
+        )
     newest = question.knowledge.ecosystem.newest_torch(wheels.name)
-    may_be_new = not wheels.ended and minor_of(case.torch) > newest
-    return (page_for(wheels, case),) if known or may_be_new else ()
+    may_be_new = not wheels.ended and minor_of(candidate.torch) > newest
+    return (page_for(wheels, candidate),) if known or may_be_new else ()
 
 
-def is_for(known: KnownWheels, wheels: WheelSet, case: Candidate) -> bool:
+def is_for(known: KnownWheels, wheels: WheelSet, candidate: Candidate) -> bool:
     """Whether wheels that are known of are for a build of torch."""
     loose = wheels.match == "major" and known.by is None
-    return known.torch == minor_of(case.torch) and fits_cuda(known.variant, case.variant, loose=loose)
+    return known.torch == minor_of(candidate.torch) and fits_cuda(
+        known.variant, candidate.variant, loose=loose
+    )
 
 
 def _source(wheels: WheelSet, page: str) -> IndexSource:

@@ -31,11 +31,11 @@ def parse_binding(local: str) -> Binding:
     cu12torch2.8cxx11abitrue          flash_attn-2.8.3+cu12torch2.8cxx11abiTRUE-cp312-cp312-linux_x86_64.whl
     cu121                             dgl-2.4.0+cu121-cp312-cp312-manylinux1_x86_64.whl
     """
-    if found := _PYG.fullmatch(local):
-        return Binding((int(found[1]), int(found[2])), found[3])
-    if found := _FLASH.fullmatch(local):
-        cxx11 = None if found[4] is None else found[4] == "true"
-        return Binding((int(found[2]), int(found[3])), found[1], cxx11)
+    if match := _PYG.fullmatch(local):
+        return Binding((int(match[1]), int(match[2])), match[3])
+    if match := _FLASH.fullmatch(local):
+        cxx11 = None if match[4] is None else match[4] == "true"
+        return Binding((int(match[2]), int(match[3])), match[1], cxx11)
     if _PLAIN.fullmatch(local):
         return Binding(None, local)
     raise ValueError(tr("`{local}` tells no torch and no CUDA", local=local))

@@ -20,19 +20,25 @@ def builds_worth_asking(
 
     With `others`, targets of the same platform, they would run on one of them at least.
     """
-    cases = [
-        case
-        for case in collect_candidates((), target, knowledge)
-        if case.kind == "pytorch"
-        and any(_would_run(case, request, one, knowledge) for one in (target, *others))
+    candidates = [
+        candidate
+        for candidate in collect_candidates((), target, knowledge)
+        if candidate.kind == "pytorch"
+        and any(_would_run(candidate, request, location, knowledge) for location in (target, *others))
     ]
-    return tuple(sorted(cases, key=lambda case: (case.torch, case.cuda is not None, case.cuda), reverse=True))
+    return tuple(
+        sorted(
+            candidates,
+            key=lambda candidate: (candidate.torch, candidate.cuda is not None, candidate.cuda),
+            reverse=True,
+        )
+    )
 
 
-def _would_run(case: Candidate, request: Request, target: Target, knowledge: Knowledge) -> bool:
-    return request_rule.in_question(case, request, target) and not (
-        request_rule.check(case, request)
-        or driver.check(case, target, knowledge)
-        or kernels.check(case, target, knowledge)
-        or library.check(case, target, knowledge)
+def _would_run(candidate: Candidate, request: Request, target: Target, knowledge: Knowledge) -> bool:
+    return request_rule.in_question(candidate, request, target) and not (
+        request_rule.check(candidate, request)
+        or driver.check(candidate, target, knowledge)
+        or kernels.check(candidate, target, knowledge)
+        or library.check(candidate, target, knowledge)
     )

@@ -88,17 +88,17 @@ def _hidden_indexes(options: list[tuple[str, ...]]) -> dict[str, str]:
 
 def _login(name: str, url: str) -> dict[str, str]:
     start = f"UV_INDEX_{re.sub(r'[^A-Z0-9]', '_', name.upper())}"
-    found = _LOGIN.search(url)
-    user, has_password, password = found[1].partition(":") if found else ("", "", "")
+    match = _LOGIN.search(url)
+    user, has_password, password = match[1].partition(":") if match else ("", "", "")
     login = {f"{start}_USERNAME": unquote(user)}
     return login | {f"{start}_PASSWORD": unquote(password)} if has_password else login
 
 
-def _without_comma(place: str) -> str:
+def _without_comma(location: str) -> str:
     """Write a place so that it can stand in a list: a path as an address."""
-    if "," not in place:
-        return place
-    return quote(place, safe="/:%@+~=&?#!$*;()[]'") if "://" in place else f"file://{quote(place)}"
+    if "," not in location:
+        return location
+    return quote(location, safe="/:%@+~=&?#!$*;()[]'") if "://" in location else f"file://{quote(location)}"
 
 
 def _of_pip(argv: tuple[str, ...], environ: Mapping[str, str]) -> Concealed:

@@ -38,7 +38,7 @@ def redact_credentials(text: str) -> str:
     if "/" in text:
         text = _TOKEN.sub(rf"\1/t/{_HIDDEN}", _USERINFO.sub(f"{_HIDDEN}@", text))
     if "=" in text or ":" in text:
-        text = _SHOWN_PARAMETER.sub(lambda found: f"{found[1].partition('=')[0]}={_HIDDEN}", text)
+        text = _SHOWN_PARAMETER.sub(lambda match: f"{match[1].partition('=')[0]}={_HIDDEN}", text)
         text = _VARIABLE.sub(rf"\1\2{_HIDDEN}", _HEADER.sub(rf"\1\2{_HIDDEN}", text))
     return text
 
@@ -53,7 +53,7 @@ def without_userinfo(text: str) -> str:
     if "://" not in text:
         return text
     text = _TOKEN.sub(r"\1", _SSH_PASSWORD.sub(r"\1@", _NOT_SSH.sub("", text)))
-    return _PARAMETERS.sub(lambda found: found[1] if found[2] else "", text)
+    return _PARAMETERS.sub(lambda match: match[1] if match[2] else "", text)
 
 
 def has_userinfo(text: str) -> bool:

@@ -84,8 +84,8 @@ def parse_signature(row: Mapping[str, Any], language: Language = "en") -> Signat
             kind=_one_of(row["class"], CLASSES),
             case_of=row["case_of"],
             priority=int(row["priority"]),
-            patterns=tuple(_pattern(one) for one in row["patterns"]),
-            unless=tuple(_pattern(one) for one in row["unless"]),
+            patterns=tuple(_pattern(item) for item in row["patterns"]),
+            unless=tuple(_pattern(item) for item in row["unless"]),
             reads=tuple(map(str, row["reads"])),
             cause=str(row[f"cause_{language}"]),
             fix=str(row[f"fix_{language}"]),
@@ -99,8 +99,8 @@ def parse_signature(row: Mapping[str, Any], language: Language = "en") -> Signat
         raise ValueError(tr("is no row of signatures: {error}", error=error)) from None
 
 
-def _pattern(one: Mapping[str, Any]) -> Pattern:
-    return Pattern(str(one["regex"]), tuple(_way(way) for way in one["needs"]))
+def _pattern(entry: Mapping[str, Any]) -> Pattern:
+    return Pattern(str(entry["regex"]), tuple(_way(way) for way in entry["needs"]))
 
 
 def _way(words: Iterable[str]) -> Way:

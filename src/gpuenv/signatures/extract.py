@@ -23,25 +23,25 @@ def read_facts(match: re.Match[str], words: JoinedPage, reads: tuple[str, ...]) 
     end = match.end() + _AROUND
     for regex in reads:
         start = max(match.start() - (_BUILT if f"<{_SAID}>" in regex else _AROUND), 0)
-        found = compile_regex(regex).search(words.text, match.start(), end)
-        found = found or _last(regex, words.text, start, end)
-        if found:
-            facts = {**_named(found, words), **facts}
+        matched = compile_regex(regex).search(words.text, match.start(), end)
+        matched = matched or _last(regex, words.text, start, end)
+        if matched:
+            facts = {**_named(matched, words), **facts}
     return tuple(facts.items())
 
 
 def _last(regex: str, text: str, start: int, end: int) -> re.Match[str] | None:
-    found = None
-    for found in compile_regex(regex).finditer(text, start, end):  # noqa: B007 - the last one counts
+    match = None
+    for match in compile_regex(regex).finditer(text, start, end):  # noqa: B007 - the last one counts
         pass
-    return found
+    return match
 
 
 def _named(match: re.Match[str], words: JoinedPage) -> dict[str, str]:
-    told = match.groupdict()
-    if told.get(_SAID):
-        told[_SAID] = words.text[match.start(_SAID) : words.end_of_line(match.start(_SAID))]
-    kept = {name: value.strip() for name, value in told.items() if value and value.strip()}
+    facts = match.groupdict()
+    if facts.get(_SAID):
+        facts[_SAID] = words.text[match.start(_SAID) : words.end_of_line(match.start(_SAID))]
+    kept = {name: value.strip() for name, value in facts.items() if value and value.strip()}
     return {name: _tidy(name, value[:_LONGEST]) for name, value in kept.items()}
 
 

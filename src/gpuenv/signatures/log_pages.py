@@ -101,9 +101,9 @@ class JoinedPage:
         """Return the lines, with their numbers, that a stretch of the text stands in."""
         return self.lines[bisect_right(self.starts, start) - 1 : max(bisect_right(self.starts, end - 1), 1)]
 
-    def end_of_line(self, place: int) -> int:
+    def end_of_line(self, position: int) -> int:
         """Return where the line ends that a letter stands in."""
-        following = bisect_right(self.starts, place)
+        following = bisect_right(self.starts, position)
         return self.starts[following] - 1 if following < len(self.starts) else len(self.text)
 
 
@@ -125,8 +125,8 @@ def _end_of_line(text: str, least: int, most: int) -> int:
     """Return where the last line ends that lies between the two, `most` where none does."""
     if most >= len(text):
         return len(text)
-    found = text.rfind("\n", max(least, most - OVERLAP), most)
-    return most if found < 0 else found + 1
+    value = text.rfind("\n", max(least, most - OVERLAP), most)
+    return most if value < 0 else value + 1
 
 
 def words_of(page: LogPage) -> JoinedPage:
@@ -163,4 +163,4 @@ def _lower(text: str) -> str:
     lower = text.lower()
     if len(lower) == len(text):
         return lower
-    return "".join(one if len(one.lower()) > 1 else one.lower() for one in text)
+    return "".join(item if len(item.lower()) > 1 else item.lower() for item in text)

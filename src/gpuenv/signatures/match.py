@@ -121,13 +121,13 @@ def examine(text: str, signatures: Iterable[Signature], spent: Callable[[], floa
     for number, page in enumerate(reversed(tuple(pages(text)))):
         if (number >= _LEAST_PAGES and tried > _MOST_PLACES) or not budget.lasts():
             break
-        sought = [one for one in known if len(hits.get(one.id, ())) < _PAGES]
-        told, places = _on_page(page, sought, budget)
+        sought = [item for item in known if len(hits.get(item.id, ())) < _PAGES]
+        reported, places = _on_page(page, sought, budget)
         tried += places
-        for signature, hit in told:
+        for signature, hit in reported:
             hits.setdefault(signature.id, []).append(hit)
-    found = [_Found(one, tuple(reversed(hits[one.id]))) for one in known if one.id in hits]
-    matches = tuple(_match(one) for one in _with_broader(_in_order(found), known))
+    findings = [_Found(item, tuple(reversed(hits[item.id]))) for item in known if item.id in hits]
+    matches = tuple(_match(finding) for finding in _with_broader(_in_order(findings), known))
     return Examined(matches, whole=not budget.is_gone)
 
 
@@ -136,50 +136,52 @@ def _on_page(
 ) -> tuple[list[tuple[Signature, _Hit]], int]:
     """Return what a page tells, and in how many places it was looked for."""
     vocabulary = vocabulary_of(page)
-    tried = [(one, patterns) for one in sought if (patterns := _to_try(one.patterns, vocabulary))]
+    tried = [(item, patterns) for item in sought if (patterns := _to_try(item.patterns, vocabulary))]
     if not tried:
         return [], 0
     words = words_of(page)
     count = cache(words.lower.count)
-    found, places = [], 0
+    results, places = [], 0
     for signature, patterns in tried:
         places += sum(min(count(_rarest(way, count)), _PLACES) for _, ways in patterns for way in ways)
         matches = [
             match for pattern, ways in patterns if (match := _find(pattern, ways, words, count, budget))
         ]
         if matches and not any(
-            _find(*one, words, count, budget) for one in _to_try(signature.unless, vocabulary)
+            _find(*item, words, count, budget) for item in _to_try(signature.unless, vocabulary)
         ):
             last = max(matches, key=lambda match: match.end())
-            found.append((signature, _hit(last, words, signature.reads if budget.lasts() else ())))
+            results.append((signature, _hit(last, words, signature.reads if budget.lasts() else ())))
         elif budget.is_gone:
             break
-    return found, places
+    return results, places
 
 
 def _to_try(patterns: tuple[Pattern, ...], vocabulary: Vocabulary) -> list[tuple[Pattern, list[Way]]]:
     """Return the patterns that may match, with the ways that a page has the words for."""
     allows = vocabulary.allows
-    return [(one, ways) for one in patterns if (ways := [way for way in one.needs if allows(way)])]
+    return [
+        (pattern, ways) for pattern in patterns if (ways := [way for way in pattern.needs if allows(way)])
+    ]
 
 
 def _find(
     pattern: Pattern, ways: list[Way], words: JoinedPage, count: Callable[[str], int], budget: _Budget
 ) -> re.Match[str] | None:
     """Return the last match on a page, whose words `count` counts."""
-    found: re.Match[str] | None = None
+    matched: re.Match[str] | None = None
     for way in ways:
-        for place in _places(_rarest(way, count), words.lower):
-            start, end = max(place - _BEFORE, 0), place + _AFTER
+        for position in _places(_rarest(way, count), words.lower):
+            start, end = max(position - _BEFORE, 0), position + _AFTER
             if any(words.lower.find(word, start, end) < 0 for word in way.words):
                 continue
             if not budget.lasts():
-                return found
+                return matched
             match = pattern.compiled.search(words.text, start, end)
             if match:
-                found = match if found is None or match.end() > found.end() else found
+                matched = match if matched is None or match.end() > matched.end() else matched
                 break
-    return found
+    return matched
 
 
 def _rarest(way: Way, count: Callable[[str], int]) -> str:
@@ -188,68 +190,71 @@ def _rarest(way: Way, count: Callable[[str], int]) -> str:
 
 def _places(word: str, lower: str) -> Iterator[int]:
     """Yield where a word stands, the last place first."""
-    place = len(lower)
+    position = len(lower)
     for _ in range(_PLACES):
-        place = lower.rfind(word, 0, place)
-        if place < 0:
+        position = lower.rfind(word, 0, position)
+        if position < 0:
             return
-        yield place
+        yield position
 
 
 def _hit(match: re.Match[str], words: JoinedPage, reads: tuple[str, ...]) -> _Hit:
     lines = words.lines_of(match.start(), match.end())
-    told = tuple(Line(number, text[:_WIDEST]) for number, text in lines[-_LINES:])
-    return _Hit(lines[-1][0], told, read_facts(match, words, reads))
+    reported = tuple(Line(number, text[:_WIDEST]) for number, text in lines[-_LINES:])
+    return _Hit(lines[-1][0], reported, read_facts(match, words, reads))
 
 
-def _in_order(found: list[_Found]) -> list[_Found]:
+def _in_order(hits: list[_Found]) -> list[_Found]:
     """Sort by what tells most, then by what stands nearest to the end.
 
     Wrappers and hints count only where nothing better was found, and what is merely deprecated comes after
     all that failed. What only tells the kind of an error counts beside better where the text ends with it.
     """
-    warned = [one for one in found if _only_warns(one)]
-    failed = [one for one in found if not _only_warns(one)]
+    warned = [hit for hit in hits if _only_warns(hit)]
+    failed = [hit for hit in hits if not _only_warns(hit)]
     return [*_telling_first(failed), *_telling_first(warned)]
 
 
-def _telling_first(found: list[_Found]) -> list[_Found]:
-    telling = [one for one in found if one.signature.priority >= _LIKELY]
-    said = [one for one in found if _SAID <= one.signature.priority < _LIKELY]
+def _telling_first(hits: list[_Found]) -> list[_Found]:
+    telling = [hit for hit in hits if hit.signature.priority >= _LIKELY]
+    said = [hit for hit in hits if _SAID <= hit.signature.priority < _LIKELY]
     if not telling:
-        return _by_weight(said or found)
-    end = max(one.last for one in telling)
+        return _by_weight(said or hits)
+    end = max(hit.last for hit in telling)
     ordered = _by_weight(telling)
-    return [*ordered[:_ROOTS], *_by_weight([one for one in said if one.last > end])[:1], *ordered[_ROOTS:]]
+    return [*ordered[:_ROOTS], *_by_weight([hit for hit in said if hit.last > end])[:1], *ordered[_ROOTS:]]
 
 
-def _with_broader(found: list[_Found], known: tuple[Signature, ...]) -> list[_Found]:
+def _with_broader(hits: list[_Found], known: tuple[Signature, ...]) -> list[_Found]:
     """Put what the roots are cases of behind them."""
-    roots, rest = found[:_ROOTS], {one.signature.id: one for one in found[_ROOTS:]}
-    ids = {one.signature.id for one in roots}
-    cases = {one.signature.case_of: one for one in reversed(roots) if one.signature.case_of not in ids}
-    broader = [one for one in known if one.id in cases]
-    behind = [rest.pop(one.id, _Found(one, cases[one.id].hits, broader=True)) for one in broader]
+    roots, rest = hits[:_ROOTS], {hit.signature.id: hit for hit in hits[_ROOTS:]}
+    ids = {hit.signature.id for hit in roots}
+    cases = {hit.signature.case_of: hit for hit in reversed(roots) if hit.signature.case_of not in ids}
+    broader = [signature for signature in known if signature.id in cases]
+    behind = [
+        rest.pop(signature.id, _Found(signature, cases[signature.id].hits, broader=True))
+        for signature in broader
+    ]
     return [*roots, *behind, *rest.values()]
 
 
-def _by_weight(found: list[_Found]) -> list[_Found]:
-    return sorted(found, key=lambda one: (-one.signature.priority, -one.last))
+def _by_weight(hits: list[_Found]) -> list[_Found]:
+    return sorted(hits, key=lambda hit: (-hit.signature.priority, -hit.last))
 
 
-def _only_warns(found: _Found) -> bool:
-    said = " ".join(line.text for hit in found.hits for line in hit.lines).lower()
+def _only_warns(finding: _Found) -> bool:
+    said = " ".join(line.text for hit in finding.hits for line in hit.lines).lower()
     warns = "warning" in said or ("deprecated" in said and not _RAISED.search(said))
-    return found.signature.kind == "deprecation" and warns
+    return finding.signature.kind == "deprecation" and warns
 
 
-def _match(found: _Found) -> SignatureMatch:
-    signature, last = found.signature, found.hits[-1]
-    lines = {line.number: line for hit in found.hits[-_LINES:] for line in hit.lines}
+def _match(finding: _Found) -> SignatureMatch:
+    signature, last = finding.signature, finding.hits[-1]
+    lines = {line.number: line for hit in finding.hits[-_LINES:] for line in hit.lines}
     return SignatureMatch(
         id=signature.id,
         kind=signature.kind,
-        broader=found.broader,
+        broader=finding.broader,
         cause=signature.cause,
         fix=signature.fix,
         detail=_detail(signature, last.facts),

@@ -13,4 +13,4 @@ _HARMFUL = re.compile(
 
 def printable(text: str) -> str:
     """Return a text with control characters and marks of direction spelled out, as `repr` writes them."""
-    return _HARMFUL.sub(lambda found: ascii(found[0])[1:-1], text)
+    return _HARMFUL.sub(lambda match: ascii(match[0])[1:-1], text)

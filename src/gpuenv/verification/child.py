@@ -146,8 +146,8 @@ def test_zeros(bench: Bench) -> Outcome:
 
 def test_first_kernel(bench: Bench) -> Outcome:
     # the driver compiles PTX here, if the build has no machine code for the GPU
-    one = bench.put(bench.torch.zeros(64)) + 1
-    return float(one.sum().cpu()) == len(one), ""
+    item = bench.put(bench.torch.zeros(64)) + 1
+    return float(item.sum().cpu()) == len(item), ""
 
 
 def test_arithmetic(bench: Bench) -> Outcome:
@@ -261,7 +261,8 @@ def test_nccl(torch: Any, indices: List[int]) -> Outcome:
     if not hasattr(torch._C, "_nccl_all_reduce"):
         raise Skipped("this build of torch has no NCCL")
     tensors = [
-        torch.ones(1024).to("cuda:{}".format(index)) * (place + 1) for place, index in enumerate(indices)
+        torch.ones(1024).to("cuda:{}".format(index)) * (position + 1)
+        for position, index in enumerate(indices)
     ]
     torch.cuda.nccl.all_reduce(tensors)
     expected = len(indices) * (len(indices) + 1) / 2.0
@@ -302,7 +303,7 @@ def _chain(error: BaseException) -> List[str]:
         if before is None or before in chain:
             break
         chain.append(before)
-    return [_lines(found) for found in reversed(chain)]
+    return [_lines(exception) for exception in reversed(chain)]
 
 
 def _attempt(body: Callable[[], Outcome]) -> Dict[str, Any]:

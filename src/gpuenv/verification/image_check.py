@@ -39,33 +39,33 @@ def version(text: str) -> Pair:
     return tuple(int(part) for part in text.split("."))
 
 
-def built(asked: Any) -> Iterator[str]:
+def built(requested: Any) -> Iterator[str]:
     torch = importlib.import_module("torch")
-    cuda, alone = torch.version.cuda, {version(text) for text in asked.alone}
-    if torch.__version__.split("+")[0] != asked.torch.split("+")[0]:
-        yield "torch {} was planned, {} is installed".format(asked.torch, torch.__version__)
-    if cuda != asked.cuda:
-        planned, found = ("CUDA {}".format(one) if one else "the CPU" for one in (asked.cuda, cuda))
-        yield "a build for {} was planned, this one is for {}".format(planned, found)
+    cuda, alone = torch.version.cuda, {version(text) for text in requested.alone}
+    if torch.__version__.split("+")[0] != requested.torch.split("+")[0]:
+        yield "torch {} was planned, {} is installed".format(requested.torch, torch.__version__)
+    if cuda != requested.cuda:
+        planned, value = ("CUDA {}".format(item) if item else "the CPU" for item in (requested.cuda, cuda))
+        yield "a build for {} was planned, this one is for {}".format(planned, value)
     codes = torch._C._cuda_getArchFlags().split() if cuda else []
-    for gpu in asked.gpu:
+    for gpu in requested.gpu:
         if not any(runs(code, version(gpu), alone) for code in codes):
             yield "GPU {} is not served: torch {} has code for {}".format(
                 gpu, torch.__version__, " ".join(codes) or "no GPU"
             )
 
 
-def driver(asked: Any) -> Iterator[str]:
+def driver(requested: Any) -> Iterator[str]:
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:
         yield "no NVIDIA driver is visible here: start the container with --gpus all"
         return
-    count, found = ctypes.c_uint(), ctypes.create_string_buffer(96)
+    count, buffer = ctypes.c_uint(), ctypes.create_string_buffer(96)
     calls = (
         partial(nvml.nvmlInit_v2),
         partial(nvml.nvmlDeviceGetCount_v2, ctypes.byref(count)),
-        partial(nvml.nvmlSystemGetDriverVersion, found, 96),
+        partial(nvml.nvmlSystemGetDriverVersion, buffer, 96),
     )
     for call in calls:
         status = call()
@@ -74,8 +74,8 @@ def driver(asked: Any) -> Iterator[str]:
             return
     if not count.value:
         yield "no GPU is visible here: start the container with --gpus all"
-    if version(found.value.decode()) < version(asked.driver):
-        yield "driver {} is too old: {} or newer is needed".format(found.value.decode(), asked.driver)
+    if version(buffer.value.decode()) < version(requested.driver):
+        yield "driver {} is too old: {} or newer is needed".format(buffer.value.decode(), requested.driver)
 
 
 def gpus(_: Any) -> Iterator[str]:
@@ -91,11 +91,11 @@ def gpus(_: Any) -> Iterator[str]:
         print("{}: done".format(name))
 
 
-def measure(torch: Any, place: str) -> Iterator[Tuple[str, float]]:
+def measure(torch: Any, location: str) -> Iterator[Tuple[str, float]]:
     """Yield the largest error of each kind of work, against float64 on the CPU."""
     torch.manual_seed(1)
     numbers = torch.randn(256, 256)
-    results = work(torch, numbers.to(place))
+    results = work(torch, numbers.to(location))
     for what, expected in work(torch, numbers.double()).items():
         difference = results[what].cpu().double() - expected
         yield what, float(difference.abs().max()) / float(expected.pow(2).mean()) ** 0.5
@@ -118,9 +118,9 @@ def main() -> None:
     parser.add_argument("--gpu", action="append", default=[])
     parser.add_argument("--alone", action="append", default=[])
     parser.add_argument("--driver")
-    asked = parser.parse_args()
+    namespace = parser.parse_args()
     try:
-        faults = list({"built": built, "driver": driver, "gpus": gpus}[asked.what](asked))
+        faults = list({"built": built, "driver": driver, "gpus": gpus}[namespace.what](namespace))
     except Exception as error:
         faults = ["{}: {}".format(type(error).__name__, error)]
     for fault in faults:

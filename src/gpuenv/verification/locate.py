@@ -126,8 +126,8 @@ def _pythons_on_path(environ: Mapping[str, str], *, windows: bool) -> Iterator[P
     # Windows' own `python3` opens a shop
     names = ("python", "python3") if windows else ("python3", "python")
     for folder in environ.get("PATH", "").split(os.pathsep):
-        found = (find_executable(name, {**environ, "PATH": folder}) for name in names if folder)
-        yield from (python for python in found if python)
+        paths = (find_executable(name, {**environ, "PATH": folder}) for name in names if folder)
+        yield from (python for python in paths if python)
 
 
 def _prefix_of(python: Path) -> Path:
@@ -136,18 +136,18 @@ def _prefix_of(python: Path) -> Path:
     return real.parent.parent if real.parent.name.lower() in {"bin", "scripts"} else real.parent
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
+def _is_same(path: Path, other: Path) -> bool:
+    return os.path.realpath(path) == os.path.realpath(other)
 
 
 def _locate_in(root: Path, *, broken: bool, windows: bool) -> LocatedPython:
     places = _WINDOWS_PYTHONS if windows else _PYTHONS
-    for place in places:
-        if os.path.isfile(root / place):  # noqa: PTH113 - false, where pathlib raises, without permission
-            return LocatedPython(root / place, root)
-    for place in places:
-        _refuse_closed(root / place)
-    left = next((root / place for place in places if os.path.lexists(root / place)), None)
+    for location in places:
+        if os.path.isfile(root / location):  # noqa: PTH113 - false, where pathlib raises, without permission
+            return LocatedPython(root / location, root)
+    for location in places:
+        _refuse_closed(root / location)
+    left = next((root / where for where in places if os.path.lexists(root / where)), None)
     if broken and _is_environment(root):
         return LocatedPython(left or root / places[0], root)
     problem = tr("`{path}` is no environment: there is no `{python}` in it", path=root, python=places[0])
@@ -178,7 +178,7 @@ def _refuse_closed(path: Path) -> None:
 
 def _would_be_python(path: Path) -> bool:
     """Tell whether a path that leads to no file is that of an environment's Python, or a link called so."""
-    usual = {Path(place).name for place in (*_PYTHONS, *_WINDOWS_PYTHONS)}
+    usual = {Path(location).name for location in (*_PYTHONS, *_WINDOWS_PYTHONS)}
     if path.name in usual and environment_of(path) is not None:
         return True
     return path.name.startswith("python") and os.path.islink(path)  # noqa: PTH114 - for names that can't be

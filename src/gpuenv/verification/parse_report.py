@@ -58,21 +58,25 @@ def parse_report(document: object) -> Report:
      "compute_capability": "8.9", "tests": [{"id": "zeros", "ok": true, "ms": 1.5, "detail": ""}]}],
      "running": {"what": "matmul", "device": 0}, "warnings": [], "complete": false}
     """
-    found = _mapping(document, tr("the document"))
-    if found.get("schema") != SCHEMA:
+    fields = _mapping(document, tr("the document"))
+    if fields.get("schema") != SCHEMA:
         raise ValueError(
-            tr("the document's schema is {found!r}, not {version}", found=found.get("schema"), version=SCHEMA)
+            tr(
+                "the document's schema is {found!r}, not {version}",
+                found=fields.get("schema"),
+                version=SCHEMA,
+            )
         )
-    torch, failure, running = found.get("torch"), found.get("failure"), found.get("running")
+    torch, failure, running = fields.get("torch"), fields.get("failure"), fields.get("running")
     return Report(
-        python=_text(found, "python"),
-        executable=_text(found, "executable"),
+        python=_text(fields, "python"),
+        executable=_text(fields, "executable"),
         torch=None if torch is None else _parse_torch(_mapping(torch, "torch")),
         failure=None if failure is None else _parse_failure(_mapping(failure, "failure")),
-        devices=tuple(_parse_device(_mapping(item, tr("a device"))) for item in _list(found, "devices")),
+        devices=tuple(_parse_device(_mapping(item, tr("a device"))) for item in _list(fields, "devices")),
         running=None if running is None else _parse_running(_mapping(running, "running")),
-        messages=_texts(found, "warnings"),
-        complete=_flag(found, "complete"),
+        messages=_texts(fields, "warnings"),
+        complete=_flag(fields, "complete"),
     )
 
 
@@ -82,44 +86,44 @@ def parse_cudnn_version(number: int) -> str:
     return f"{major}.{rest // 100}.{rest % 100}"
 
 
-def _parse_torch(found: Mapping[str, Any]) -> TorchReport:
-    cudnn = _number(found, "cudnn")
+def _parse_torch(fields: Mapping[str, Any]) -> TorchReport:
+    cudnn = _number(fields, "cudnn")
     return TorchReport(
-        version=_text(found, "version") or "",
-        file=_text(found, "file"),
-        cuda=_text(found, "cuda"),
-        hip=_text(found, "hip"),
+        version=_text(fields, "version") or "",
+        file=_text(fields, "file"),
+        cuda=_text(fields, "cuda"),
+        hip=_text(fields, "hip"),
         cudnn=None if cudnn is None else parse_cudnn_version(int(cudnn)),
-        architectures=None if found.get("architectures") is None else _texts(found, "architectures"),
-        available=_flag(found, "available"),
-        error=_text(found, "error"),
+        architectures=None if fields.get("architectures") is None else _texts(fields, "architectures"),
+        available=_flag(fields, "available"),
+        error=_text(fields, "error"),
     )
 
 
-def _parse_failure(found: Mapping[str, Any]) -> ImportFailure:
-    return ImportFailure(_flag(found, "missing"), _texts(found, "errors"), _texts(found, "lines"))
+def _parse_failure(fields: Mapping[str, Any]) -> ImportFailure:
+    return ImportFailure(_flag(fields, "missing"), _texts(fields, "errors"), _texts(fields, "lines"))
 
 
-def _parse_running(found: Mapping[str, Any]) -> RunningStep:
-    return RunningStep(_text(found, "what") or "", _index(found, "device"))
+def _parse_running(fields: Mapping[str, Any]) -> RunningStep:
+    return RunningStep(_text(fields, "what") or "", _index(fields, "device"))
 
 
-def _parse_device(found: Mapping[str, Any]) -> DeviceReport:
-    capability = _text(found, "compute_capability")
+def _parse_device(fields: Mapping[str, Any]) -> DeviceReport:
+    capability = _text(fields, "compute_capability")
     return DeviceReport(
-        index=_index(found, "index"),
-        name=_text(found, "name"),
+        index=_index(fields, "index"),
+        name=_text(fields, "name"),
         compute_capability=None if capability is None else parse_compute_capability(capability),
-        tests=tuple(_parse_test(_mapping(item, tr("a test"))) for item in _list(found, "tests")),
+        tests=tuple(_parse_test(_mapping(item, tr("a test"))) for item in _list(fields, "tests")),
     )
 
 
-def _parse_test(found: Mapping[str, Any]) -> TestResult:
+def _parse_test(fields: Mapping[str, Any]) -> TestResult:
     return TestResult(
-        _text(found, "id") or "",
-        _flag(found, "ok"),
-        _number(found, "ms"),
-        said_detail(_text(found, "detail") or ""),
+        _text(fields, "id") or "",
+        _flag(fields, "ok"),
+        _number(fields, "ms"),
+        said_detail(_text(fields, "detail") or ""),
     )
 
 
@@ -129,33 +133,33 @@ def _mapping(value: object, what: str) -> Mapping[str, Any]:
     return value
 
 
-def _list(found: Mapping[str, Any], key: str) -> list[Any]:
-    value = found.get(key)
+def _list(fields: Mapping[str, Any], key: str) -> list[Any]:
+    value = fields.get(key)
     if not isinstance(value, list):
         raise ValueError(tr("`{key}` is not a list", key=key))
     return value
 
 
-def _texts(found: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    return tuple(_clean(str(item)) for item in _list(found, key))
+def _texts(fields: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    return tuple(_clean(str(item)) for item in _list(fields, key))
 
 
-def _text(found: Mapping[str, Any], key: str) -> str | None:
-    value = found.get(key)
+def _text(fields: Mapping[str, Any], key: str) -> str | None:
+    value = fields.get(key)
     if value is not None and not isinstance(value, str):
         raise ValueError(tr("`{key}` is not a text", key=key))
     return None if value is None else _clean(value)
 
 
-def _flag(found: Mapping[str, Any], key: str) -> bool:
-    value = found.get(key)
+def _flag(fields: Mapping[str, Any], key: str) -> bool:
+    value = fields.get(key)
     if not isinstance(value, bool):
         raise ValueError(tr("`{key}` is neither true nor false", key=key))
     return value
 
 
-def _number(found: Mapping[str, Any], key: str) -> float | None:
-    value = found.get(key)
+def _number(fields: Mapping[str, Any], key: str) -> float | None:
+    value = fields.get(key)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:  # noqa: PLR2004
@@ -163,8 +167,8 @@ def _number(found: Mapping[str, Any], key: str) -> float | None:
     return value
 
 
-def _index(found: Mapping[str, Any], key: str) -> int | None:
-    value = found.get(key)
+def _index(fields: Mapping[str, Any], key: str) -> int | None:
+    value = fields.get(key)
     if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
         raise ValueError(tr("`{key}` is no device index", key=key))
     return value

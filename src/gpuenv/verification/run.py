@@ -37,15 +37,15 @@ def run_verification(
     empty directory, where no stray `torch.py` shadows the real one. `devices` are indices as torch counts.
     """
     try:
-        with temporary_folder("gpuenv-verify-") as place:
-            result = Path(place) / "result.json"
-            (Path(place) / "start").mkdir()
+        with temporary_folder("gpuenv-verify-") as location:
+            result = Path(location) / "result.json"
+            (Path(location) / "start").mkdir()
             argv = [python, str(CHILD), str(result), *_options(devices, compile=compile, nccl=nccl)]
             ended = run(
                 argv,
                 timeout_s=timeout_s,
                 environ=_environ(python, environ),
-                cwd=Path(place) / "start",
+                cwd=Path(location) / "start",
                 limit=_KEPT_BYTES,
             )
             return ChildOutcome(stop_of(ended, timeout_s), _read(result), _printed(ended))

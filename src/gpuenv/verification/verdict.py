@@ -194,8 +194,8 @@ def label(index: int | None) -> str:
 def _judge_tests(device: DeviceReport, report: Report) -> Finding | None:
     """Say once a device what failed: one cause makes many tests fail."""
     running = None if report.complete else report.running
-    told = running.test if running and running.device == device.index else None
-    failed = tuple(test for test in device.tests if not test.ok and test.id != told)
+    message = running.test if running and running.device == device.index else None
+    failed = tuple(test for test in device.tests if not test.ok and test.id != message)
     if not failed:
         return None
     names = ", ".join(f"`{test.id}`" for test in failed)
@@ -229,23 +229,23 @@ def _judge_build(torch: TorchReport, expectation: Expectation) -> tuple[Finding,
             planned=expectation.torch,
         )
         findings.append(Finding("wrong-version", text))
-    found = variant_of(torch)
+    value = variant_of(torch)
     planned = expectation.variant
-    foreign = planned is None or not Variant(planned).is_known or found is None
-    if not foreign and planned != found:
+    foreign = planned is None or not Variant(planned).is_known or value is None
+    if not foreign and planned != value:
         text = tr(
-            "the installed torch is a {found} build; the plan was {planned}", found=found, planned=planned
+            "the installed torch is a {found} build; the plan was {planned}", found=value, planned=planned
         )
         findings.append(Finding("wrong-variant", text))
     return tuple(findings)
 
 
-def _is_release(found: str, planned: str) -> bool:
+def _is_release(value: str, planned: str) -> bool:
     """Whether both are one release; the local part (`+cu126`) is the variant, and PyPI's files have none."""
     try:
-        return Version(found).public == Version(planned).public
+        return Version(value).public == Version(planned).public
     except InvalidVersion:
-        return found == planned
+        return value == planned
 
 
 def variant_of(torch: TorchReport) -> str | None:

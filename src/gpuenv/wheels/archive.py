@@ -81,16 +81,16 @@ class WheelArchive:
 
     def find(self, wanted: Callable[[str], bool]) -> str | None:
         """Return the name of the first member that is wanted; the whole directory is read only if need be."""
-        found = next(filter(wanted, self._archive.namelist()), None)
-        if found is None and self._widen():
-            found = next(filter(wanted, self._archive.namelist()), None)
-        return found
+        value = next(filter(wanted, self._archive.namelist()), None)
+        if value is None and self._widen():
+            value = next(filter(wanted, self._archive.namelist()), None)
+        return value
 
     def largest(self, wanted: Callable[[str], bool]) -> str | None:
         """Return the name of the largest member that is wanted; reads the whole directory."""
         self._widen()
-        found = [info for info in self._archive.infolist() if wanted(info.filename)]
-        return max(found, key=lambda info: info.file_size).filename if found else None
+        infos = [info for info in self._archive.infolist() if wanted(info.filename)]
+        return max(infos, key=lambda info: info.file_size).filename if infos else None
 
     def read(self, member: str, *, limit: int) -> bytes:
         """Read a member of at most `limit` bytes, its checksum included."""

@@ -50,8 +50,10 @@ def parse_flags(text: str) -> tuple[Architecture, ...]:
 
 def parse_gencode(text: str) -> tuple[Architecture, ...]:
     """Parse nvcc's flags: `-gencode;arch=compute_37,code=sm_37;-gencode;arch=compute_37,code=compute_37`."""
-    found = _CODE.findall(text.encode())
-    return _sorted(parse_architecture(word.decode()) for codes in found for word in codes.split(b",") if word)
+    values = _CODE.findall(text.encode())
+    return _sorted(
+        parse_architecture(word.decode()) for codes in values for word in codes.split(b",") if word
+    )
 
 
 def parse_fatbin(data: bytes) -> tuple[Architecture, ...]:
@@ -60,20 +62,29 @@ def parse_fatbin(data: bytes) -> tuple[Architecture, ...]:
         raise ValueError(tr("no fat binary"))
     _, _, header, size = _HEADER.unpack_from(data)
     position, end = header, min(header + size, len(data))
-    found: list[Architecture] = []
+    architectures: list[Architecture] = []
     while position + _ENTRY.size <= end:
         kind, _, own, code, capability = _ENTRY.unpack_from(data, position)
         if kind not in _KINDS or own < _ENTRY.size or position + own + code > end:
             raise ValueError(tr("no fat binary"))
-        found.append(parse_architecture(f"{_KINDS[kind]}_{capability}"))
+        architectures.append(parse_architecture(f"{_KINDS[kind]}_{capability}"))
         position += own + code
-    if not found:
+    if not architectures:
         raise ValueError(tr("no fat binary"))
-    return _sorted(found)
+    return _sorted(architectures)
 
 
 def _sorted(architectures: Iterable[Architecture]) -> tuple[Architecture, ...]:
-    return tuple(sorted(set(architectures), key=lambda one: (one.kind != "sm", one.capability, one.suffix)))
+    return tuple(
+        sorted(
+            set(architectures),
+            key=lambda architecture: (
+                architecture.kind != "sm",
+                architecture.capability,
+                architecture.suffix,
+            ),
+        )
+    )
 
 
 class FlagFinder:
@@ -90,9 +101,9 @@ class FlagFinder:
     def feed(self, chunk: bytes) -> tuple[Architecture, ...] | None:
         """Return the architectures once the list is whole."""
         seen = self._rest + chunk
-        found = _LIST.search(seen)
-        if found:
-            return parse_flags(found[0].decode())
+        match = _LIST.search(seen)
+        if match:
+            return parse_flags(match[0].decode())
         self._singles.update(_SINGLE.findall(seen))
         self._rest = seen[-_LONGEST:]
         return None
@@ -116,8 +127,8 @@ class CodeFinder:
             self._fatbin += chunk
             return self._take()
         seen = self._rest + chunk
-        found = _GENCODE.search(seen)
-        if found and (named := parse_gencode(found[0].decode("ascii", errors="replace"))):
+        match = _GENCODE.search(seen)
+        if match and (named := parse_gencode(match[0].decode("ascii", errors="replace"))):
             return named
         start = seen.find(_MAGIC)
         if start >= 0:

@@ -117,18 +117,18 @@ class _Download:
 
     def _is_right(self, part: Path) -> bool:
         """Whether it is what was listed; with bytes of an earlier download in it, it deserves another try."""
-        told = self._expected.sha256
-        if told is None:
+        message = self._expected.sha256
+        if message is None:
             _check_zip(part)
             return True
-        found = self._digest.hexdigest()
-        if found == told.lower() or self._inherited:
-            return found == told.lower()
+        value = self._digest.hexdigest()
+        if value == message.lower() or self._inherited:
+            return value == message.lower()
         raise BrokenFileError(
             tr(
                 "is another file than was listed: its sha256 is {found}…, not {told}…",
-                found=found[:12],
-                told=told[:12],
+                found=value[:12],
+                told=message[:12],
             )
         )
 
@@ -201,15 +201,15 @@ class _Download:
         if self._have:
             self._begin_anew(sink)
         self._validator = _validator(response)
-        told = response.headers.get("Content-Length", "")
-        if not told.isdecimal() or response.headers.get("Content-Encoding", "identity") != "identity":
+        message = response.headers.get("Content-Length", "")
+        if not message.isdecimal() or response.headers.get("Content-Encoding", "identity") != "identity":
             return None
-        self._length = int(told)
+        self._length = int(message)
         return self._length
 
     def _rest_of(self, response: requests.Response, sink: IO[bytes]) -> int:
-        found = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
-        first, last, length = found.groups() if found else (None, None, None)
+        match = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
+        first, last, length = match.groups() if match else (None, None, None)
         if response.status_code != requests.codes.partial and length and int(length) == self._have:
             self._length = self._have  # nothing was missing
             return 0
@@ -226,10 +226,10 @@ class _Download:
         self._check_length()
 
     def _check_length(self) -> None:
-        told = self._expected.size
-        if told is not None and self._length is not None and self._length != told:
+        reported = self._expected.size
+        if reported is not None and self._length is not None and self._length != reported:
             raise BrokenFileError(
-                tr("has {length} bytes, but its index lists {told}", length=self._length, told=told)
+                tr("has {length} bytes, but its index lists {told}", length=self._length, told=reported)
             )
 
     def _check_start(self, chunk: bytes, response: requests.Response) -> None:
@@ -240,9 +240,9 @@ class _Download:
 
     def _check_end(self) -> None:
         """Raise BrokenFileError where more comes than the file can have."""
-        told = self._expected.size
-        if told is not None and self._have > told:
-            raise BrokenFileError(tr("has more than the {told} bytes that its index says", told=told))
+        reported = self._expected.size
+        if reported is not None and self._have > reported:
+            raise BrokenFileError(tr("has more than the {told} bytes that its index says", told=reported))
         if self._have > self._limits.file_bytes:
             raise BrokenFileError(tr("is larger than {size} MB", size=self._limits.file_bytes >> 20))
 

@@ -53,18 +53,20 @@ def parse_needs(read: Read) -> LinkedLibraries:
         raise ValueError(tr("it has no dynamic section"))
     data = read(dynamic.offset, min(dynamic.size, _LARGEST_DYNAMIC))
     entries = [
-        _ENTRY.unpack_from(data, place) for place in range(0, len(data) - _ENTRY.size + 1, _ENTRY.size)
+        _ENTRY.unpack_from(data, position) for position in range(0, len(data) - _ENTRY.size + 1, _ENTRY.size)
     ]
-    told = dict(reversed(entries))
-    if _STRINGS not in told:
+    facts = dict(reversed(entries))
+    if _STRINGS not in facts:
         raise ValueError(tr("it has no table of names"))
-    base = _offset(told[_STRINGS], segments)
+    base = _offset(facts[_STRINGS], segments)
 
-    def name(place: int | None) -> str | None:
-        return None if place is None else _text(read(base + place, _LONGEST_NAME))
+    def name(position: int | None) -> str | None:
+        return None if position is None else _text(read(base + position, _LONGEST_NAME))
 
-    libraries = tuple(_text(read(base + place, _LONGEST_NAME)) for tag, place in entries if tag == _NEEDED)
-    return LinkedLibraries(libraries, name(told.get(_RPATH)), name(told.get(_RUNPATH)))
+    libraries = tuple(
+        _text(read(base + location, _LONGEST_NAME)) for tag, location in entries if tag == _NEEDED
+    )
+    return LinkedLibraries(libraries, name(facts.get(_RPATH)), name(facts.get(_RUNPATH)))
 
 
 def _segments(read: Read) -> list[_Segment]:
@@ -77,7 +79,7 @@ def _segments(read: Read) -> list[_Segment]:
     table = read(start, size * count)
     if len(table) < size * count:
         raise ValueError(tr("its table of segments is cut short"))
-    rows = (_PROGRAM.unpack_from(table, place * size) for place in range(count))
+    rows = (_PROGRAM.unpack_from(table, position * size) for position in range(count))
     return [_Segment(kind, offset, address, held) for kind, _, offset, address, _, held, _, _ in rows]
 
 

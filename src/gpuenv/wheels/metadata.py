@@ -89,28 +89,28 @@ def parse_version_file(text: str) -> VersionFile:
 
     A companion's has only the first line, and perhaps no variant in it.
     """
-    found = _VERSION.search(text)
-    version = Version(found[1]) if found else None
-    told = dict(_TOLD.findall(text))
-    if "cuda" in told:
-        return VersionFile(version, _told_variant(told))
+    match = _VERSION.search(text)
+    version = Version(match[1]) if match else None
+    facts = dict(_TOLD.findall(text))
+    if "cuda" in facts:
+        return VersionFile(version, _told_variant(facts))
     local = Variant(version.local) if version and version.local else None
     return VersionFile(version, local if local and local.is_known else None)
 
 
-def _told_variant(told: Mapping[str, str]) -> Variant:
-    if told["cuda"]:
-        return Variant("cu" + "".join(_major_minor(told["cuda"])))
-    if told.get("hip"):
-        return Variant("rocm" + ".".join(_major_minor(told["hip"])))
-    return Variant("xpu") if told.get("xpu") else CPU
+def _told_variant(facts: Mapping[str, str]) -> Variant:
+    if facts["cuda"]:
+        return Variant("cu" + "".join(_major_minor(facts["cuda"])))
+    if facts.get("hip"):
+        return Variant("rocm" + ".".join(_major_minor(facts["hip"])))
+    return Variant("xpu") if facts.get("xpu") else CPU
 
 
 def _major_minor(text: str) -> tuple[str, str]:
-    found = _MAJOR_MINOR.match(text)
-    if not found:
+    match = _MAJOR_MINOR.match(text)
+    if not match:
         raise ValueError(tr("does not tell its CUDA version"))
-    return found[1], found[2]
+    return match[1], match[2]
 
 
 def parse_metadata(text: str) -> WheelMetadata:
@@ -181,8 +181,10 @@ def _holds(requirement: Requirement, platform: Platform, wanted: tuple[tuple[str
 
 def specifier_of(metadata: WheelMetadata, project: str, platform: Platform | None) -> str | None:
     """Tell what a wheel asks of another project: `==3.7.1`; an empty text where any version will do."""
-    found = [item for item in requirements_on(metadata, platform) if canonicalize_name(item.name) == project]
-    return str(found[0].specifier) if found else None
+    requirements = [
+        item for item in requirements_on(metadata, platform) if canonicalize_name(item.name) == project
+    ]
+    return str(requirements[0].specifier) if requirements else None
 
 
 def cudnn_of(metadata: WheelMetadata, platform: Platform | None) -> str | None:

@@ -40,18 +40,18 @@ def parse_torch_version(text: str) -> Variant:
     cuda: Optional[str] = '12.6'
     hip: Optional[str] = None
     """
-    told = dict(_TOLD.findall(text))
-    if "cuda" not in told:
+    facts = dict(_TOLD.findall(text))
+    if "cuda" not in facts:
         raise ValueError(tr("does not tell its CUDA version"))
-    if told["cuda"]:
-        return Variant("cu" + "".join(_version(told["cuda"])))
-    if told.get("hip"):
-        return Variant("rocm" + ".".join(_version(told["hip"])))
-    return Variant("xpu") if told.get("xpu") else CPU
+    if facts["cuda"]:
+        return Variant("cu" + "".join(_version(facts["cuda"])))
+    if facts.get("hip"):
+        return Variant("rocm" + ".".join(_version(facts["hip"])))
+    return Variant("xpu") if facts.get("xpu") else CPU
 
 
 def _version(text: str) -> tuple[str, str]:
-    found = _MAJOR_MINOR.match(text)
-    if not found:
+    match = _MAJOR_MINOR.match(text)
+    if not match:
         raise ValueError(tr("does not tell its CUDA version"))
-    return found[1], found[2]
+    return match[1], match[2]

@@ -34,15 +34,15 @@ def parse_end_record(tail: bytes, length: int) -> EndRecord | None:
     None where there is none, or where it is one of those that only a full reader understands: zip64, or a
     directory that does not end where the record begins.
     """
-    place = tail.rfind(_END_SIGNATURE)
-    while place >= 0:
-        if place + END_BYTES <= len(tail):
-            _, disk, first, _, count, size, start, comment = _END.unpack_from(tail, place)
-            if place + END_BYTES + comment == len(tail):
-                position = length - len(tail) + place
+    offset = tail.rfind(_END_SIGNATURE)
+    while offset >= 0:
+        if offset + END_BYTES <= len(tail):
+            _, disk, first, _, count, size, start, comment = _END.unpack_from(tail, offset)
+            if offset + END_BYTES + comment == len(tail):
+                position = length - len(tail) + offset
                 plain = not disk and not first and count != _MANY and _FAR not in (size, start)
                 return EndRecord(position, start, size) if plain and start + size == position else None
-        place = tail.rfind(_END_SIGNATURE, 0, place)
+        offset = tail.rfind(_END_SIGNATURE, 0, offset)
     return None
 
 
@@ -57,26 +57,26 @@ def last_entries(tail: bytes) -> bytes:
     Their signature may stand in a name by chance: the first of them counts from which entry follows entry up
     to the very end.
     """
-    place = tail.find(_ENTRY_SIGNATURE)
-    while place >= 0:
-        if _walk(tail, place) == len(tail):
-            return tail[place:]
-        place = tail.find(_ENTRY_SIGNATURE, place + 1)
+    position = tail.find(_ENTRY_SIGNATURE)
+    while position >= 0:
+        if _walk(tail, position) == len(tail):
+            return tail[position:]
+        position = tail.find(_ENTRY_SIGNATURE, position + 1)
     return b""
 
 
-def _walk(data: bytes, place: int) -> int:
+def _walk(data: bytes, position: int) -> int:
     """Step from entry to entry; return where the last whole one ends."""
-    while place + _ENTRY.size <= len(data) and data.startswith(_ENTRY_SIGNATURE, place):
-        end = place + _entry_length(data, place)
+    while position + _ENTRY.size <= len(data) and data.startswith(_ENTRY_SIGNATURE, position):
+        end = position + _entry_length(data, position)
         if end > len(data):
             break
-        place = end
-    return place
+        position = end
+    return position
 
 
-def _entry_length(data: bytes, place: int) -> int:
-    lengths = _ENTRY.unpack_from(data, place)[10:13]  # of name, extra field, comment
+def _entry_length(data: bytes, position: int) -> int:
+    lengths = _ENTRY.unpack_from(data, position)[10:13]  # of name, extra field, comment
     return _ENTRY.size + int(sum(lengths))
 
 
@@ -85,9 +85,9 @@ def shortened(record: EndRecord, entries: bytes) -> bytes:
 
     It starts at `record.position - len(entries)`; a comment is left out.
     """
-    place = count = 0
-    while place < len(entries):
-        place += _entry_length(entries, place)
+    position = count = 0
+    while position < len(entries):
+        position += _entry_length(entries, position)
         count += 1
     start = record.position - len(entries)
     return entries + _END.pack(_END_SIGNATURE, 0, 0, count, count, len(entries), start, 0)

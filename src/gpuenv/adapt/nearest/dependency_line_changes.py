@@ -18,10 +18,10 @@ from gpuenv.resolution.constraints import constraints_of
 from gpuenv.resolution.resolve import ResolutionInput, Solution
 
 
-def other_changes(nearest: Nearest, choice: Solution, wishes: Wishes) -> Iterator[RequirementChange]:
+def other_changes(nearest: Nearest, solution: Solution, wishes: Wishes) -> Iterator[RequirementChange]:
     """Yield what known-bad combinations demand of other packages and the files do not keep already."""
-    demands = {one.project: (Requirement(one.text), one.row) for one in nearest.moved(choice)}
-    demands |= _constraints(nearest.question_for(choice), choice)
+    demands = {pin.project: (Requirement(pin.text), pin.row) for pin in nearest.moved(solution)}
+    demands |= _constraints(nearest.question_for(solution), solution)
     for project, (demand, row) in demands.items():
         lines = wishes.lines.get(project, ())
         if lines and (lies_within(wishes.of(project), demand.specifier) or not demand.specifier):
@@ -29,19 +29,19 @@ def other_changes(nearest: Nearest, choice: Solution, wishes: Wishes) -> Iterato
         yield from _tightened(project, demand, row, lines)
 
 
-def _constraints(question: ResolutionInput, choice: Solution) -> dict[str, tuple[Requirement, KnownBad]]:
+def _constraints(question: ResolutionInput, solution: Solution) -> dict[str, tuple[Requirement, KnownBad]]:
     """Return the constraints on what will be there, by project; what is added by one may call for another."""
-    found: dict[str, tuple[Requirement, KnownBad]] = {}
+    rows: dict[str, tuple[Requirement, KnownBad]] = {}
     while more := [
         (Requirement(text), row)
-        for text, row in constraints_of(question, choice)
-        if canonicalize_name(Requirement(text).name) not in found
+        for text, row in constraints_of(question, solution)
+        if canonicalize_name(Requirement(text).name) not in rows
     ]:
         for demand, row in more:
-            found[canonicalize_name(demand.name)] = demand, row
-            if demand.name not in {one.name for one in question.request.others}:
+            rows[canonicalize_name(demand.name)] = demand, row
+            if demand.name not in {requirement.name for requirement in question.request.others}:
                 question = question.with_request(question.request.with_requirement(str(demand)))
-    return found
+    return rows
 
 
 def _without(row: KnownBad) -> str:

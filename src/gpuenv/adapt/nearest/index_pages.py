@@ -12,8 +12,8 @@ _OF_TORCH = re.compile(r"/torch_stable\.html|/whl(?:/|['\"\s]|$)|/pytorch-wheels
 
 def variant_of_page(text: str) -> Variant | None:
     """Return the variant of the builds on a page like PyTorch's: `https://…/whl/cu118/torch/`."""
-    found = _OF_VARIANT.search(text)
-    return Variant(found[1]) if found and is_page_of_torch(text) else None
+    match = _OF_VARIANT.search(text)
+    return Variant(match[1]) if match and is_page_of_torch(text) else None
 
 
 def is_page_of_torch(text: str) -> bool:

@@ -44,7 +44,7 @@ def with_others_free(request: Request) -> Request:
 
 
 def settle(
-    choice: Solution, companions: tuple[IndexedFile, ...], question: ResolutionInput
+    solution: Solution, companions: tuple[IndexedFile, ...], question: ResolutionInput
 ) -> Settled | None:
     """Return the choice with these companions and the least change of other packages that makes it sound.
 
@@ -53,11 +53,11 @@ def settle(
     request = question.request
     moved: tuple[ConflictingPin, ...] = ()
     for _ in range(len(request.others) + 1):
-        situation = situation_of(choice.case, companions, choice.python, question.target, request)
+        situation = situation_of(solution.case, companions, solution.python, question.target, request)
         rows = known_bad.applying(situation, question.knowledge)
-        failures = known_bad.check(choice.case, rows, situation)
+        failures = known_bad.check(solution.case, rows, situation)
         if not failures:
-            return Settled(replace(choice, companions=companions, known_bad=rows), request, moved)
+            return Settled(replace(solution, companions=companions, known_bad=rows), request, moved)
         row = next(row for row in rows if row.id == failures[0].key[-1])
         mended = _mended(row, situation)
         if mended is None:
@@ -68,8 +68,8 @@ def settle(
 
 def _mended(row: KnownBad, situation: Situation) -> ConflictingPin | None:
     """Return what to ask of the package that a row is about instead of what is asked."""
-    for one in row.when:
-        for name, bad in one:
+    for item in row.when:
+        for name, bad in item:
             wanted = situation.asked.get(name)
             if wanted is None or isinstance(bad, str) or not lies_within(wanted, bad):
                 continue
@@ -81,18 +81,20 @@ def _mended(row: KnownBad, situation: Situation) -> ConflictingPin | None:
 
 def _constraint(name: str, row: KnownBad) -> SpecifierSet | None:
     named = (Requirement(text) for text in row.constrain)
-    return next((one.specifier for one in named if canonicalize_name(one.name) == name), None)
+    return next(
+        (requirement.specifier for requirement in named if canonicalize_name(requirement.name) == name), None
+    )
 
 
 def _opposite(bad: SpecifierSet) -> SpecifierSet | None:
     """Return what is not `bad`: of several bounds, what lies above the upper one."""
     items: list[Specifier] = sorted(bad, key=lambda item: item.operator not in ("<", "<="))
-    found = next((item for item in items if item.operator in _OPPOSITES), None)
-    return SpecifierSet(f"{_OPPOSITES[found.operator]}{found.version}") if found else None
+    specifier = next((item for item in items if item.operator in _OPPOSITES), None)
+    return SpecifierSet(f"{_OPPOSITES[specifier.operator]}{specifier.version}") if specifier else None
 
 
-def tightened(asked: SpecifierSet, constraint: SpecifierSet) -> SpecifierSet:
+def tightened(specifiers: SpecifierSet, constraint: SpecifierSet) -> SpecifierSet:
     """Return both joined, or the constraint alone where it says all, or where they contradict each other."""
-    if lies_apart(asked, constraint) or lies_within(constraint, asked):
+    if lies_apart(specifiers, constraint) or lies_within(constraint, specifiers):
         return constraint
-    return asked & constraint
+    return specifiers & constraint

@@ -33,7 +33,7 @@ _BY_PIP = "matrix torch.json"
 
 
 def stack_changes(
-    nearest: Nearest, choice: Solution, left: Project, known: Knowledge | None = None
+    nearest: Nearest, solution: Solution, project: Project, known: Knowledge | None = None
 ) -> tuple[RequirementChange, ...]:
     """Return the changes that lead from what was left to one of the nearest choices, without risks.
 
@@ -41,38 +41,43 @@ def stack_changes(
     they are known to fail. In an environment.yml a torch that conda does not bring becomes a requirement with
     a local version or a page, which belongs to its pip part. `known` tells of builds that a channel lacks.
     """
-    changing = _Changing(nearest, choice, left, known)
+    changing = _Changing(nearest, solution, project, known)
     stack = tuple(changing.stack())
     wishes = changing.wishes
-    pages = index_changes(nearest.question, choice, wishes, stack)
-    others = other_changes(nearest, choice, wishes)
-    found = (*stack, *changing.python(), *changing.cuda(stack), *pages, *others)
-    return tuple(sorted(found, key=_place))
+    pages = index_changes(nearest.question, solution, wishes, stack)
+    others = other_changes(nearest, solution, wishes)
+    changes = (*stack, *changing.python(), *changing.cuda(stack), *pages, *others)
+    return tuple(sorted(changes, key=_place))
 
 
 def _place(change: RequirementChange) -> tuple[bool, str, int]:
-    asked = change.asked
-    return (asked is None, asked.file if asked else "", asked.start if asked else 0)
+    declared = change.asked
+    return (declared is None, declared.file if declared else "", declared.start if declared else 0)
 
 
 class _Changing:
     """Finds the changes of one choice."""
 
-    def __init__(self, nearest: Nearest, choice: Solution, left: Project, known: Knowledge | None) -> None:
-        self.nearest, self.choice, self.left = nearest, choice, left
+    def __init__(
+        self, nearest: Nearest, solution: Solution, project: Project, known: Knowledge | None
+    ) -> None:
+        self.nearest, self.choice, self.left = nearest, solution, project
         self.question = nearest.question
-        self.wishes: Wishes = wishes_for(left, self.question.target, choice.python)
-        self.reasons = Reasons(self.question, choice, self.wishes, known)
+        self.wishes: Wishes = wishes_for(project, self.question.target, solution.python)
+        self.reasons = Reasons(self.question, solution, self.wishes, known)
 
     def stack(self) -> Iterator[RequirementChange]:
         """Yield the changes of torch, its companions, and the projects bound to it."""
-        changes = [*self._torch(), *(one for item in self.choice.companions for one in self._companion(item))]
+        changes = [
+            *self._torch(),
+            *(change for item in self.choice.companions for change in self._companion(item)),
+        ]
         if self._leaves_conda and changes:
-            changes = [*changes, *self._left_behind({id(one.asked) for one in changes})]
-            changes = [replace(one, pip=True) for one in changes]
+            changes = [*changes, *self._left_behind({id(change.asked) for change in changes})]
+            changes = [replace(change, pip=True) for change in changes]
         yield from changes
         kept = {*(str(page.project) for page in self.nearest.unread), *self.nearest.unknown}
-        for project in (one for one in self.nearest.given_up if one not in kept):
+        for project in (item for item in self.nearest.given_up if item not in kept):
             because = self.reasons.for_gone(project, self.nearest.asked.request)
             for line in self.wishes.lines.get(project, ()):
                 yield _change(line, None, because)
@@ -83,19 +88,21 @@ class _Changing:
         return is_condas(self.wishes) and self.choice.case.kind != "conda"
 
     def _torch(self) -> Iterator[RequirementChange]:
-        case = self.choice.case
-        moves = not admits(self.wishes.of("torch"), case.torch)
+        candidate = self.choice.case
+        moves = not admits(self.wishes.of("torch"), candidate.torch)
         leads = resolves_to(self.choice, self.wishes, self.question)
         if not moves and leads:
             return
         because = self.reasons.for_torch() if moves else self.reasons.for_variant()
         lines = self._torch_lines()
-        new = str(version_of(case))
+        new = str(version_of(candidate))
         for line in lines:
             yield self._changed(line, _pinned(line, new), because)
         if not lines and not self._of_conda_cuda():
-            hinted = (one for one in self.left.asked if one.project == "torch" and one.hint)
-            old = next((one.requirement for one in hinted), None)
+            hinted = (
+                declared for declared in self.left.asked if declared.project == "torch" and declared.hint
+            )
+            old = next((declared.requirement for declared in hinted), None)
             yield RequirementChange("torch", None, old, f"torch=={new}", because.text, because.source)
 
     def _torch_lines(self) -> tuple[DeclaredRequirement, ...]:

@@ -38,13 +38,13 @@ class Nearness:
     `releases` are those of torch that count beside the question's: with them channels can be compared.
     """
 
-    def __init__(self, question: ResolutionInput, left: Project, releases: Iterable[Version] = ()) -> None:
-        self.question, self.left = question, left
+    def __init__(self, question: ResolutionInput, project: Project, releases: Iterable[Version] = ()) -> None:
+        self.question, self.left = question, project
         self._wishes: dict[PythonOffer, Wishes] = {}
         self._free = question.with_request(with_others_free(question.request))
         self._matches: dict[tuple[str, str, frozenset[str]], tuple[companion.CompanionMatch, ...]] = {}
         self._releases: dict[str, list[Version]] = {
-            "torch": sorted({*releases, *(case.torch for case in question.cases)})
+            "torch": sorted({*releases, *(candidate.torch for candidate in question.cases)})
         }
         self._moves: dict[tuple[str, Version, SpecifierSet], int] = {}
         self._leads: dict[tuple[object, ...], bool] = {}
@@ -52,41 +52,48 @@ class Nearness:
     def wishes(self, python: PythonOffer) -> Wishes:
         """Return what was left asks for with a Python."""
         if python not in self._wishes:
-            found = wishes_for(self.left, self.question.target, python)
-            alike = (one for one in self._wishes.values() if one.is_like(found))
-            self._wishes[python] = next(alike, found)
+            wishes = wishes_for(self.left, self.question.target, python)
+            alike = (wish for wish in self._wishes.values() if wish.is_like(wishes))
+            self._wishes[python] = next(alike, wishes)
         return self._wishes[python]
 
-    def ranked(self, choices: Sequence[Solution]) -> tuple[Settled, ...]:
-        """Return the choices, the nearest first, each with its nearest companions; `choices` best first."""
-        settled = ((one, place) for place, choice in enumerate(choices) if (one := self._settled(choice)))
+    def ranked(self, solutions: Sequence[Solution]) -> tuple[Settled, ...]:
+        """Return the choices, the nearest first, each with its nearest companions; `solutions` best first."""
+        settled = (
+            (item, position)
+            for position, solution in enumerate(solutions)
+            if (item := self._settled(solution))
+        )
         ordered = sorted(settled, key=lambda pair: (self.rank(pair[0]), pair[1]))
-        return tuple(one for one, _ in ordered)
+        return tuple(pair for pair, _ in ordered)
 
     def rank(self, settled: Settled) -> tuple[object, ...]:
         """Return how far a choice lies from what was left; the less the nearer."""
-        choice = settled.choice
-        wishes = self.wishes(choice.python)
+        solution = settled.choice
+        wishes = self.wishes(solution.python)
         return (
-            self._of_torch(choice, wishes),
-            self._of(choice.companions, wishes, COMPANIONS),
-            _of_python(choice.python, wishes.python),
-            (not self._leads_to(choice, wishes), choice.case.variant not in (wishes.variant, wishes.hinted)),
-            self._of(choice.companions, wishes, self.question.request.bound),
+            self._of_torch(solution, wishes),
+            self._of(solution.companions, wishes, COMPANIONS),
+            _of_python(solution.python, wishes.python),
+            (
+                not self._leads_to(solution, wishes),
+                solution.case.variant not in (wishes.variant, wishes.hinted),
+            ),
+            self._of(solution.companions, wishes, self.question.request.bound),
             len(settled.moved),
         )
 
-    def _of_torch(self, choice: Solution, wishes: Wishes) -> tuple[int, int]:
+    def _of_torch(self, solution: Solution, wishes: Wishes) -> tuple[int, int]:
         """Return how far torch moves; of two equally far the newer is nearer."""
-        far = self._move("torch", choice.case.torch, wishes)
-        return far, -self._known("torch").index(choice.case.torch) if far else 0
+        far = self._move("torch", solution.case.torch, wishes)
+        return far, -self._known("torch").index(solution.case.torch) if far else 0
 
-    def _leads_to(self, choice: Solution, wishes: Wishes) -> bool:
-        companions = tuple(item.release for item in choice.companions)
-        moved = None if _of_python(choice.python, wishes.python) == (0, 0) else choice.python
-        key = (choice.case.label, choice.case.kind, companions, moved, wishes)
+    def _leads_to(self, solution: Solution, wishes: Wishes) -> bool:
+        companions = tuple(item.release for item in solution.companions)
+        moved = None if _of_python(solution.python, wishes.python) == (0, 0) else solution.python
+        key = (solution.case.label, solution.case.kind, companions, moved, wishes)
         if key not in self._leads:
-            self._leads[key] = resolves_to(choice, wishes, self.question)
+            self._leads[key] = resolves_to(solution, wishes, self.question)
         return self._leads[key]
 
     def _of(self, files: Sequence[IndexedFile], wishes: Wishes, projects: Sequence[str]) -> Move:
@@ -110,14 +117,14 @@ class Nearness:
             self._releases[project] = sorted(listed)
         return self._releases[project]
 
-    def _settled(self, choice: Solution) -> Settled | None:
+    def _settled(self, solution: Solution) -> Settled | None:
         """Return the choice with the nearest companions with which it is sound."""
-        wishes = self.wishes(choice.python)
+        wishes = self.wishes(solution.python)
         best: tuple[tuple[object, ...], Settled] | None = None
-        for far, companions in self._sets(choice, wishes):
+        for far, companions in self._sets(solution, wishes):
             if best is not None and best[0][:2] < far:
                 break
-            settled = settle(choice, companions, self.question)
+            settled = settle(solution, companions, self.question)
             rank = (*far, len(settled.moved)) if settled else ()
             if settled and (best is None or rank < best[0]):
                 best = rank, settled
@@ -126,16 +133,22 @@ class Nearness:
         return best[1] if best else None
 
     def _sets(
-        self, choice: Solution, wishes: Wishes
+        self, solution: Solution, wishes: Wishes
     ) -> Iterator[tuple[tuple[Move, Move], tuple[IndexedFile, ...]]]:
         """Yield the sets of companions that fit, the nearest first, with how far each lies."""
-        options = [self._options(match, choice.python, wishes) for match in self._matches_of(choice)]
+        options = [self._options(match, solution.python, wishes) for match in self._matches_of(solution)]
         sets = (tuple(items) for items in product(*options))
-        found = [
-            ((self._of(one, wishes, COMPANIONS), self._of(one, wishes, self.question.request.bound)), one)
-            for one, _ in zip(sets, range(_MOST_SETS), strict=False)
+        results = [
+            (
+                (
+                    self._of(indexed_files, wishes, COMPANIONS),
+                    self._of(indexed_files, wishes, self.question.request.bound),
+                ),
+                indexed_files,
+            )
+            for indexed_files, _ in zip(sets, range(_MOST_SETS), strict=False)
         ]
-        yield from sorted(found, key=lambda pair: pair[0])
+        yield from sorted(results, key=lambda pair: pair[0])
 
     def _options(
         self, match: companion.CompanionMatch, python: PythonOffer, wishes: Wishes
@@ -148,26 +161,30 @@ class Nearness:
         near = sorted(files.values(), key=lambda item: self._move(match.project, item.release, wishes))
         return near if match.project in COMPANIONS else near[:1]
 
-    def _matches_of(self, choice: Solution) -> tuple[companion.CompanionMatch, ...]:
+    def _matches_of(self, solution: Solution) -> tuple[companion.CompanionMatch, ...]:
         """Return the files that go with a build, of the projects it has: markers leave some out."""
-        case, question = choice.case, self._free
-        there = frozenset(str(item.file.name) for item in choice.companions)
-        if (case.label, case.kind, there) not in self._matches:
-            kept = tuple(one for one in question.request.requirements if canonicalize_name(one.name) in there)
-            request = replace(question.request, requirements=kept)
-            asked = (case, request, question.target, question.knowledge, question.shelf)
-            found = (companion.match(*asked), bound.match(*asked))
-            self._matches[case.label, case.kind, there] = tuple(
-                one for matches in found if isinstance(matches, tuple) for one in matches
+        candidate, question = solution.case, self._free
+        there = frozenset(str(item.file.name) for item in solution.companions)
+        if (candidate.label, candidate.kind, there) not in self._matches:
+            kept = tuple(
+                requirement
+                for requirement in question.request.requirements
+                if canonicalize_name(requirement.name) in there
             )
-        return self._matches[case.label, case.kind, there]
+            request = replace(question.request, requirements=kept)
+            requested = (candidate, request, question.target, question.knowledge, question.shelf)
+            result = (companion.match(*requested), bound.match(*requested))
+            self._matches[candidate.label, candidate.kind, there] = tuple(
+                match for matches in result if isinstance(matches, tuple) for match in matches
+            )
+        return self._matches[candidate.label, candidate.kind, there]
 
 
 def _far(release: Version, wanted: SpecifierSet, known: Sequence[Version]) -> int:
     """Return how many releases away what is asked for lies; 0 for one that is asked for."""
     if not wanted or admits(wanted, release):
         return 0
-    anchors = [one for one in known if admits(wanted, one)] or named_versions(wanted)
+    anchors = [version for version in known if admits(wanted, version)] or named_versions(wanted)
     return max(1, distance(release, anchors, sorted({*known, *anchors})))
 
 
@@ -177,10 +194,10 @@ def _of_python(python: PythonOffer, wanted: SpecifierSet | None) -> tuple[int, i
         return 0, 0
     offers = [PythonOffer(f"3.{minor}") for minor in range(_MINORS)]
     anchors = [offer.minor for offer in offers if admitted((offer,), wanted)]
-    anchors = anchors or [(one.major, one.minor) for one in named_versions(wanted)]
+    anchors = anchors or [(version.major, version.minor) for version in named_versions(wanted)]
     far = min((_line(python.minor, anchor) for anchor in anchors), default=1)
     return max(1, far), -python.minor[1]
 
 
-def _line(one: tuple[int, int], other: tuple[int, int]) -> int:
-    return abs((one[0] - other[0]) * _MINORS + one[1] - other[1])
+def _line(item: tuple[int, int], other: tuple[int, int]) -> int:
+    return abs((item[0] - other[0]) * _MINORS + item[1] - other[1])

@@ -28,50 +28,53 @@ class Reasons:
     """
 
     def __init__(
-        self, question: ResolutionInput, choice: Solution, wishes: Wishes, known: Knowledge | None = None
+        self, question: ResolutionInput, solution: Solution, wishes: Wishes, known: Knowledge | None = None
     ) -> None:
         self._known = known or question.knowledge
         self._question = question.with_request(with_others_free(question.request))
-        self._choice, self._wishes = choice, wishes
+        self._choice, self._wishes = solution, wishes
 
     def for_torch(self) -> Because:
         """Say why no build of the torch asked for runs."""
         wanted = self._wishes.of("torch")
-        found = self._unfit(wanted) or self._refused(_with(self._question.request, "torch", wanted))
-        if found is None:
+        reason = self._unfit(wanted) or self._refused(_with(self._question.request, "torch", wanted))
+        if reason is None:
             return Because(
                 tr("none of the requested torch versions is compatible with the other requirements"),
                 "matrix torch.json",
             )
-        named = f"torch {asked}" if (asked := _release_in(wanted)) else f"torch{wanted}"
+        named = f"torch {requested}" if (requested := _release_in(wanted)) else f"torch{wanted}"
         return (
-            found
-            if "torch" in found.text
-            else replace(found, text=tr("{torch}: {reason}", torch=named, reason=found.text))
+            reason
+            if "torch" in reason.text
+            else replace(reason, text=tr("{torch}: {reason}", torch=named, reason=reason.text))
         )
 
     def _unfit(self, wanted: SpecifierSet) -> Because | None:
         """Say why none of the known builds runs here, where the channel has none of that release."""
         target = self._question.target
-        if any(admits(wanted, case.torch) for case in self._question.cases):
+        if any(admits(wanted, candidate.torch) for candidate in self._question.cases):
             return None
         builds = [
-            one for one in self._known.builds_of(target.platform) if one.cuda and admits(wanted, one.torch)
+            torch_build
+            for torch_build in self._known.builds_of(target.platform)
+            if torch_build.cuda and admits(wanted, torch_build.torch)
         ]
-        judged = tuple(
-            RejectedCandidate(case_of(one), failures_on(one, target, self._known)) for one in builds
+        rejected = tuple(
+            RejectedCandidate(case_of(torch_build), failures_on(torch_build, target, self._known))
+            for torch_build in builds
         )
-        if not all(one.failures for one in judged):
+        if not all(candidate.failures for candidate in rejected):
             build = self._choice.case.label
             text = tr("{torch} is not available where {build} is", torch=f"torch{wanted}", build=build)
             return Because(text, self._choice.case.source)
-        return _joined(explain_failures(judged))
+        return _joined(explain_failures(rejected))
 
     def for_variant(self) -> Because:
         """Say why it can't be the build of that torch that the files lead to."""
         wanted = self._wishes.variant
-        found = self._refused(replace(self._fixed(), variant=wanted)) if wanted else self._of_pypi()
-        return found or Because(
+        reason = self._refused(replace(self._fixed(), variant=wanted)) if wanted else self._of_pypi()
+        return reason or Because(
             tr("the unchanged files resolve to a build other than {build}", build=self._choice.case.label),
             self._choice.case.source,
         )
@@ -79,14 +82,14 @@ class Reasons:
     def _of_pypi(self) -> Because | None:
         """Say what is wrong with PyPI's builds, of the newest torch that is asked for."""
         request = _with(self._question.request, "torch", self._wishes.of("torch"))
-        judged = asked_for(decide(self._question.with_request(request)).rejected)
-        newest = [one for one in judged if one.case.kind == "pypi"][:1]
+        rejected = asked_for(decide(self._question.with_request(request)).rejected)
+        newest = [candidate for candidate in rejected if candidate.case.kind == "pypi"][:1]
         return _joined(explain_failures(tuple(newest))) if newest else None
 
     def for_python(self) -> Because:
         """Say why it can't be the Python asked for."""
-        found = self._refused(replace(self._fixed(companions=True), python=self._wishes.python))
-        return found or Because(
+        reason = self._refused(replace(self._fixed(companions=True), python=self._wishes.python))
+        return reason or Because(
             tr("torch {torch} supports Python {python}", **self._facts()), self._choice.case.source
         )
 
@@ -111,14 +114,21 @@ class Reasons:
         )
         return Because(text, "matrix ecosystem.json")
 
-    def for_gone(self, project: str, asked: Request) -> Because:
+    def for_gone(self, project: str, requested: Request) -> Because:
         """Say why a project goes with nothing that runs here, by what is wrong beside this choice."""
-        case, question = self._choice.case, self._question
-        request = replace(asked, requirements=tuple(one for one in asked.requirements if one.name == project))
+        candidate, question = self._choice.case, self._question
+        request = replace(
+            requested,
+            requirements=tuple(
+                requirement for requirement in requested.requirements if requirement.name == project
+            ),
+        )
         rule = companion.match if project in COMPANIONS else bound.match
-        found = rule(case, with_others_free(request), question.target, question.knowledge, question.shelf)
-        if isinstance(found, Failure):
-            return Because(found.detail, found.source)
+        result = rule(
+            candidate, with_others_free(request), question.target, question.knowledge, question.shelf
+        )
+        if isinstance(result, Failure):
+            return Because(result.detail, result.source)
         return Because(
             tr("nothing that runs here is compatible with {project}", project=project),
             "matrix companions.json",
@@ -137,8 +147,8 @@ class Reasons:
         decision = decide(question)
         if decision.choices:
             return None
-        judged = asked_for(decision.rejected)
-        return _joined(explain_failures(judged) if judged else no_such_release(question))
+        rejected = asked_for(decision.rejected)
+        return _joined(explain_failures(rejected) if rejected else no_such_release(question))
 
     def _facts(self) -> dict[str, object]:
         return {"torch": self._choice.case.torch, "python": self._choice.python.short}
@@ -151,16 +161,16 @@ def _release_in(wanted: SpecifierSet) -> str | None:
     return only[0].version.removesuffix(".*") if is_pin else None
 
 
-def _exactly(choice: Solution) -> SpecifierSet:
-    return SpecifierSet(f"=={choice.python.short}.*")
+def _exactly(solution: Solution) -> SpecifierSet:
+    return SpecifierSet(f"=={solution.python.short}.*")
 
 
 def _with(request: Request, project: str, wanted: SpecifierSet) -> Request:
     """Return the request with another specifier of a project; markers and extras stay."""
     changed = []
-    for one in request.requirements:
-        copy = type(one)(str(one))
-        if one.name == project:
+    for requirement in request.requirements:
+        copy = type(requirement)(str(requirement))
+        if requirement.name == project:
             copy.specifier = wanted
         changed.append(copy)
     return replace(request, requirements=tuple(changed))
@@ -169,8 +179,8 @@ def _with(request: Request, project: str, wanted: SpecifierSet) -> Request:
 def _joined(because: tuple[Because, ...]) -> Because | None:
     if not because:
         return None
-    texts = dict.fromkeys(one.text for one in because)
-    sources = dict.fromkeys(one.source for one in because)
+    texts = dict.fromkeys(reason.text for reason in because)
+    sources = dict.fromkeys(reason.source for reason in because)
     return Because("; ".join(texts), "; ".join(sources))
 
 

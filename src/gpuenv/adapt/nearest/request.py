@@ -52,21 +52,21 @@ class Wishes:
         return (self.lines, self.asked) == (other.lines, other.asked)
 
 
-def requirement_of(asked: DeclaredRequirement) -> Requirement | None:
+def requirement_of(declared: DeclaredRequirement) -> Requirement | None:
     """Return what is asked of a project; None where it is no project, or was not understood.
 
     A wheel of the torch stack, named by its address, is its version. A marker must be one that can be
     evaluated: `python_version ~= "3"` compares what can't be compared.
     """
-    if asked.project in NO_PROJECTS or asked.requirement is None:
+    if declared.project in NO_PROJECTS or declared.requirement is None:
         return None
     try:
-        requirement = Requirement(asked.requirement)
+        requirement = Requirement(declared.requirement)
         if requirement.marker:
             requirement.marker.evaluate(marker_environment("linux-64", "3.12.0"))
     except (ValueError, UndefinedEnvironmentName):  # what it raises for a marker, too
         return None
-    if requirement.url and asked.project in STACK:
+    if requirement.url and declared.project in STACK:
         requirement.specifier = _version_in(requirement.url)
         requirement.url = None
     return requirement
@@ -83,22 +83,22 @@ def _version_in(url: str) -> SpecifierSet:
     return SpecifierSet(f"=={version}")
 
 
-def python_of(asked: DeclaredRequirement) -> SpecifierSet | None:
+def python_of(declared: DeclaredRequirement) -> SpecifierSet | None:
     """Return the Pythons that a line asks for, `3.7` or `>=3.7`; None where it was not understood."""
     try:
-        return parse_python(asked.requirement) if asked.requirement else None
+        return parse_python(declared.requirement) if declared.requirement else None
     except UsageError:
         return None
 
 
-def variant_in(asked: DeclaredRequirement) -> Variant | None:
+def variant_in(declared: DeclaredRequirement) -> Variant | None:
     """Return the variant that a line names: `cudatoolkit=10.2`, `torch==1.7.1+cu110`, `-f …/whl/cu110`."""
-    if asked.project == "index":
-        return variant_of_page(asked.requirement or asked.text)
+    if declared.project == "index":
+        return variant_of_page(declared.requirement or declared.text)
     try:
-        if asked.project == "cuda":
-            return parse_variant(asked.requirement or "")
-        local = _local(requirement_of(asked)) if asked.project in STACK else None
+        if declared.project == "cuda":
+            return parse_variant(declared.requirement or "")
+        local = _local(requirement_of(declared)) if declared.project in STACK else None
         return parse_variant(local) if local else None
     except ValueError:
         return None
@@ -118,17 +118,17 @@ def public(specifier: SpecifierSet) -> SpecifierSet:
         return specifier
 
 
-def wishes_for(left: Project, target: Target, python: PythonOffer) -> Wishes:
+def wishes_for(project: Project, target: Target, python: PythonOffer) -> Wishes:
     """Return what counts of what was left on a target with a Python.
 
     What a README says counts where the files leave it open.
     """
     environment = marker_environment(target.platform, str(full_version(python)))
-    counting = [one for one in left.asked if _counts(one, environment)]
+    counting = [requirement for requirement in project.asked if _counts(requirement, environment)]
     lines: dict[str, tuple[DeclaredRequirement, ...]] = {}
-    for one in counting:
-        if not one.hint:
-            lines[one.project] = (*lines.get(one.project, ()), one)
+    for declared in counting:
+        if not declared.hint:
+            lines[declared.project] = (*lines.get(declared.project, ()), declared)
     own = {name: wanted for name, wanted in _joined(counting, hint=False).items() if wanted}
     named, hinted = _variant(counting, hint=False), _variant(counting, hint=True)
     if "torch" not in own:  # where a README says which torch, it says which build of it
@@ -136,31 +136,33 @@ def wishes_for(left: Project, target: Target, python: PythonOffer) -> Wishes:
     return Wishes(lines, _joined(counting, hint=True) | own, _python(counting), named, hinted)
 
 
-def _counts(asked: DeclaredRequirement, environment: dict[str, str]) -> bool:
-    requirement = requirement_of(asked)
+def _counts(declared: DeclaredRequirement, environment: dict[str, str]) -> bool:
+    requirement = requirement_of(declared)
     return requirement is None or requirement.marker is None or requirement.marker.evaluate(environment)
 
 
 def _joined(counting: list[DeclaredRequirement], *, hint: bool) -> dict[str, SpecifierSet]:
-    found: dict[str, SpecifierSet] = {}
-    for one in counting:
-        requirement = requirement_of(one)
-        if one.hint == hint and requirement is not None:
-            found[one.project] = found.get(one.project, SpecifierSet()) & public(requirement.specifier)
-    return found
+    specifiers: dict[str, SpecifierSet] = {}
+    for declared in counting:
+        requirement = requirement_of(declared)
+        if declared.hint == hint and requirement is not None:
+            specifiers[declared.project] = specifiers.get(declared.project, SpecifierSet()) & public(
+                requirement.specifier
+            )
+    return specifiers
 
 
 def _python(counting: list[DeclaredRequirement]) -> SpecifierSet | None:
     for hint in (False, True):
-        found = [
+        specifiers = [
             wanted
-            for one in counting
-            if one.project == "python" and one.hint == hint
-            if (wanted := python_of(one)) is not None
+            for declared in counting
+            if declared.project == "python" and declared.hint == hint
+            if (wanted := python_of(declared)) is not None
         ]
-        if found:
-            wanted = found[0]
-            for other in found[1:]:
+        if specifiers:
+            wanted = specifiers[0]
+            for other in specifiers[1:]:
                 wanted &= other
             return wanted
     return None
@@ -173,14 +175,19 @@ def _variant(counting: list[DeclaredRequirement], *, hint: bool) -> Variant | No
     """
     order: tuple[str, ...] = (*STACK, "cuda", "index")
     if (
-        any(one.project == "torch" and one.notation == "pip" and not one.hint for one in counting)
+        any(
+            declared.project == "torch" and declared.notation == "pip" and not declared.hint
+            for declared in counting
+        )
         and not hint
     ):
         order = (*STACK, "index")
     named = [
-        (order.index(one.project), variant)
-        for one in counting
-        if one.hint == hint and one.project in order and (variant := variant_in(one)) is not None
+        (order.index(declared.project), variant)
+        for declared in counting
+        if declared.hint == hint
+        and declared.project in order
+        and (variant := variant_in(declared)) is not None
     ]
     return min(named, key=lambda pair: pair[0])[1] if named else None
 
@@ -188,31 +195,42 @@ def _variant(counting: list[DeclaredRequirement], *, hint: bool) -> Variant | No
 # the request
 
 
-def request_of(left: Project, base: Request) -> Request:
+def request_of(project: Project, base: Request) -> Request:
     """Return the request for all that was left, in which torch and its companions, Python and CUDA, are free.
 
     `base` has the options of the command line: its Python and its variant hold. Other requirements stand as
     they are; all are required. Raises UsageError where two lines ask for different releases of one project
     of the stack.
     """
-    _refuse_contradiction(left)
-    requirements = tuple(freed(one) if one.name in STACK else one for one in _requirements(left))
-    if all(one.name != "torch" for one in requirements):
+    _refuse_contradiction(project)
+    requirements = tuple(
+        freed(requirement) if requirement.name in STACK else requirement
+        for requirement in _requirements(project)
+    )
+    if all(requirement.name != "torch" for requirement in requirements):
         requirements = (Requirement("torch"), *requirements)
     return replace(base, requirements=requirements, optional=())
 
 
-def _requirements(left: Project) -> Iterator[Requirement]:
-    for one in left.asked:
-        requirement = requirement_of(one)
-        if requirement is not None and not one.constraint and (not one.hint or _fills(one, left)):
-            requirement.name = one.project
+def _requirements(project: Project) -> Iterator[Requirement]:
+    for declared in project.asked:
+        requirement = requirement_of(declared)
+        if (
+            requirement is not None
+            and not declared.constraint
+            and (not declared.hint or _fills(declared, project))
+        ):
+            requirement.name = declared.project
             yield requirement
 
 
-def _fills(hint: DeclaredRequirement, left: Project) -> bool:
+def _fills(hint: DeclaredRequirement, project: Project) -> bool:
     """Whether a README's word adds a project: where there are no files, or they leave the torch stack out."""
-    named = {one.project for one in left.asked if not one.hint and one.project not in NO_PROJECTS}
+    named = {
+        declared.project
+        for declared in project.asked
+        if not declared.hint and declared.project not in NO_PROJECTS
+    }
     return not named or (hint.project in STACK and "torch" not in named and hint.project not in named)
 
 
@@ -223,39 +241,43 @@ def freed(requirement: Requirement) -> Requirement:
     return copy
 
 
-def _refuse_contradiction(left: Project) -> None:
+def _refuse_contradiction(adapted_project: Project) -> None:
     for project in STACK:
         pins: dict[Version, DeclaredRequirement] = {}
-        for one in left.asked:
-            release = exact_release(one) if one.project == project and not one.hint else None
-            if release is not None and _has_no_marker(one):
-                pins.setdefault(release, one)
+        for declared in adapted_project.asked:
+            release = exact_release(declared) if declared.project == project and not declared.hint else None
+            if release is not None and _has_no_marker(declared):
+                pins.setdefault(release, declared)
         if len(pins) > 1:
             raise UsageError(
                 tr("{project} is required in different releases", project=project),
                 code="asked-twice",
-                because=tuple(Because(_place(one), one.file) for one in pins.values()),
+                because=tuple(
+                    Because(_place(requirement), requirement.file) for requirement in pins.values()
+                ),
                 fixes=(Fix(tr("remove one of them, or name the file to use")),),
             )
 
 
-def _place(asked: DeclaredRequirement) -> str:
-    return tr("{place} requires `{text}`", place=f"{asked.file}:{asked.line}", text=asked.text.strip())
+def _place(declared: DeclaredRequirement) -> str:
+    return tr(
+        "{place} requires `{text}`", place=f"{declared.file}:{declared.line}", text=declared.text.strip()
+    )
 
 
-def _has_no_marker(asked: DeclaredRequirement) -> bool:
-    requirement = requirement_of(asked)
+def _has_no_marker(declared: DeclaredRequirement) -> bool:
+    requirement = requirement_of(declared)
     return requirement is not None and requirement.marker is None
 
 
-def exact_release(asked: DeclaredRequirement) -> Version | None:
+def exact_release(declared: DeclaredRequirement) -> Version | None:
     """Return the one release that a line asks for, without its local part; None for a range."""
-    requirement = requirement_of(asked)
+    requirement = requirement_of(declared)
     pinned = (
         item for item in (requirement.specifier if requirement else ()) if item.operator in ("==", "===")
     )
-    found = next(pinned, None)
+    specifier = next(pinned, None)
     try:
-        return release_of(Version(found.version)) if found else None
+        return release_of(Version(specifier.version)) if specifier else None
     except InvalidVersion:  # `==1.7.*`, and what follows `===`
         return None

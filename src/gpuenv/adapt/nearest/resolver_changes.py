@@ -22,20 +22,20 @@ _LONGEST = 240  # characters of the resolver's own words
 
 
 def moved_changes(
-    project: str, version: Version, because: Because, wishes: Wishes, found: tuple[RequirementChange, ...]
+    project: str, version: Version, because: Because, wishes: Wishes, result: tuple[RequirementChange, ...]
 ) -> tuple[RequirementChange, ...]:
     """Return the changes with those of a project's lines that do not admit the version it must have.
 
     A line that changes already gets the version instead; one reason is enough.
     """
-    told = {id(one.asked): one for one in found}
-    changes = list(found)
+    reported = {id(change.asked): change for change in result}
+    changes = list(result)
     for line in wishes.lines.get(project, ()):
         requirement = requirement_of(line)
         if requirement is None or requirement.url or admits(requirement.specifier, version):
             continue
         requirement.specifier = widened(requirement.specifier, version)
-        known = told.get(id(line))
+        known = reported.get(id(line))
         if known is not None:
             changes[changes.index(known)] = replace(known, new=str(requirement))
         else:
@@ -44,16 +44,16 @@ def moved_changes(
 
 
 def removed_changes(
-    project: str, because: Because, wishes: Wishes, found: tuple[RequirementChange, ...]
+    project: str, because: Because, wishes: Wishes, changes: tuple[RequirementChange, ...]
 ) -> tuple[RequirementChange, ...]:
     """Return the changes with the removal of a project's lines."""
     lines = wishes.lines.get(project, ())
-    there = {id(one.asked) for one in found}
-    return (*found, *(_change(line, None, because) for line in lines if id(line) not in there))
+    there = {id(change.asked) for change in changes}
+    return (*changes, *(_change(line, None, because) for line in lines if id(line) not in there))
 
 
 def freed_of_builds(
-    wishes: Wishes, python: str, found: tuple[RequirementChange, ...], limits: Mapping[str, SpecifierSet]
+    wishes: Wishes, python: str, result: tuple[RequirementChange, ...], limits: Mapping[str, SpecifierSet]
 ) -> tuple[RequirementChange, ...]:
     """Return the changes with those of conda's lines that name a build of another Python, or one beside it.
 
@@ -63,14 +63,14 @@ def freed_of_builds(
     An export names what was solved for its one Python: for another one the releases are the least. `limits`
     are what is known to fail from some release on.
     """
-    there = {id(one.asked) for one in found}
-    exported = [one for lines in wishes.lines.values() for one in lines if _has_build(one)]
+    there = {id(change.asked) for change in result}
+    exported = [declared for lines in wishes.lines.values() for declared in lines if _has_build(declared)]
     wanted = f"py{python.replace('.', '')}"
-    foreign = {built for one in exported if (built := _python_of_build(one)) not in (None, wanted)}
+    foreign = {built for declared in exported if (built := _python_of_build(declared)) not in (None, wanted)}
     if not foreign:
-        return found
+        return result
     text = tr("it was solved for Python {version}", version=", ".join(sorted(map(_said, foreign))))
-    changes = list(found)
+    changes = list(result)
     for line in exported:
         requirement = requirement_of(line)
         if id(line) not in there and requirement is not None and _python_of_build(line) != wanted:
@@ -90,8 +90,8 @@ def _has_build(line: DeclaredRequirement) -> bool:
 
 
 def _python_of_build(line: DeclaredRequirement) -> str | None:
-    found = _PYTHON_BUILD.search(line.text.strip())
-    return found[1] if found else None
+    match = _PYTHON_BUILD.search(line.text.strip())
+    return match[1] if match else None
 
 
 def _said(tag: str | None) -> str:
@@ -104,13 +104,15 @@ def _change(line: DeclaredRequirement, new: str | None, because: Because) -> Req
     )
 
 
-def widened(asked: SpecifierSet, version: Version) -> SpecifierSet:
+def widened(specifiers: SpecifierSet, version: Version) -> SpecifierSet:
     """Return the least wider specifier that admits a version: a pin moves, a range reaches as far as it."""
     lower = [
-        item for item in asked if item.operator in (">", ">=") and admits(SpecifierSet(str(item)), version)
+        item
+        for item in specifiers
+        if item.operator in (">", ">=") and admits(SpecifierSet(str(item)), version)
     ]
-    upper = [item for item in asked if item.operator in ("<", "<=")]
-    if lower and upper and len(asked) == len(lower) + len(upper):
+    upper = [item for item in specifiers if item.operator in ("<", "<=")]
+    if lower and upper and len(specifiers) == len(lower) + len(upper):
         return SpecifierSet(",".join([*map(str, lower), f"<={version}"]))
     return SpecifierSet(f"=={version}")
 
@@ -119,16 +121,16 @@ def why_moved(project: str, old: str, message: str, demands: Iterable[str], pyth
     """Return why a project can't stay as it was asked for, from uv's words about it put back alone."""
     name = f"{project} {old}".strip()
     about = [
-        one for one in re.split(r",? (?:and|we can conclude that) |\. ", message) if _names(project, one)
+        item for item in re.split(r",? (?:and|we can conclude that) |\. ", message) if _names(project, item)
     ]
     if any(map(_NO_WHEEL.search, about)):
         return tr("{package} has no wheel for Python {python}", package=name, python=python)
-    if _OTHER_PYTHON.search(message) and any(f"{project}==" in one and "Python" in one for one in about):
+    if _OTHER_PYTHON.search(message) and any(f"{project}==" in item and "Python" in item for item in about):
         return tr("{package} does not support Python {python}", package=name, python=python)
     if any(map(_NO_VERSION.search, about)):
         return tr("{package} is not on the index", package=name)
-    told = "; ".join(dict.fromkeys(demands))
-    return told or message[:_LONGEST]
+    text = "; ".join(dict.fromkeys(demands))
+    return text or message[:_LONGEST]
 
 
 def _names(project: str, words: str) -> bool:

@@ -16,18 +16,18 @@ from gpuenv.resolution.rules import python
 from gpuenv.resolution.rules.platform_tags import fitting
 
 
-def resolves_to(choice: Solution, wishes: Wishes, question: ResolutionInput) -> bool:
+def resolves_to(solution: Solution, wishes: Wishes, question: ResolutionInput) -> bool:
     """Whether what the files say of torch's build is this one.
 
     Where torch must move it is about the CUDA alone: the line with its release changes anyway. conda's solver
     looks at the GPU's driver itself, pip takes PyPI's build unless a page or a local version says otherwise.
     """
-    case = choice.case
-    if not _is_of_kind(case, wishes, question):
+    candidate = solution.case
+    if not _is_of_kind(candidate, wishes, question):
         return False
-    if is_condas(wishes) or not admits(wishes.of("torch"), case.torch):
+    if is_condas(wishes) or not admits(wishes.of("torch"), candidate.torch):
         return True
-    return case.torch == _taken(choice, wishes, question)
+    return candidate.torch == _taken(solution, wishes, question)
 
 
 def is_condas(wishes: Wishes) -> bool:
@@ -35,14 +35,14 @@ def is_condas(wishes: Wishes) -> bool:
     return any(line.notation == "conda" for line in wishes.lines.get("torch", ()))
 
 
-def _is_of_kind(case: Candidate, wishes: Wishes, question: ResolutionInput) -> bool:
+def _is_of_kind(candidate: Candidate, wishes: Wishes, question: ResolutionInput) -> bool:
     if wishes.variant is not None:
-        return case.variant == wishes.variant and (case.kind != "pypi" or not _is_pips(wishes))
-    if is_condas(wishes) or case.kind == "conda":
+        return candidate.variant == wishes.variant and (candidate.kind != "pypi" or not _is_pips(wishes))
+    if is_condas(wishes) or candidate.kind == "conda":
         return True
     if names_mixed_page(wishes):
-        return case.kind == "pytorch" and case.variant == _highest(case.torch, question)
-    return case.kind == "pypi"
+        return candidate.kind == "pytorch" and candidate.variant == _highest(candidate.torch, question)
+    return candidate.kind == "pypi"
 
 
 def _is_pips(wishes: Wishes) -> bool:
@@ -59,49 +59,51 @@ def names_mixed_page(wishes: Wishes) -> bool:
 
 def _highest(torch: Version, question: ResolutionInput) -> Variant | None:
     builds = (
-        case for case in question.cases if case.torch == torch and case.kind == "pytorch" and case.found
+        candidate
+        for candidate in question.cases
+        if candidate.torch == torch and candidate.kind == "pytorch" and candidate.found
     )
-    best = max(builds, key=lambda case: Version(f"{torch.public}+{case.variant}"), default=None)
+    best = max(builds, key=lambda candidate: Version(f"{torch.public}+{candidate.variant}"), default=None)
     return best.variant if best else None
 
 
-def _taken(choice: Solution, wishes: Wishes, question: ResolutionInput) -> Version | None:
+def _taken(solution: Solution, wishes: Wishes, question: ResolutionInput) -> Version | None:
     """Return the release that an installer takes of those asked for: the newest with files.
 
     A companion that is pinned, or becomes so because it moves, takes its own torch; so does a Python.
     """
     offers = python.admitted(question.pythons, wishes.python)
-    if choice.python not in offers:
-        offers = (choice.python,)
+    if solution.python not in offers:
+        offers = (solution.python,)
     releases = (
         other.torch
         for other in question.cases
-        if _may_be_taken(other, choice.case, wishes)
-        and _goes_with_pins(other.torch, choice, wishes, question)
+        if _may_be_taken(other, solution.case, wishes)
+        and _goes_with_pins(other.torch, solution, wishes, question)
         and _has_file(other, offers, question)
     )
     return max(releases, default=None)
 
 
-def _may_be_taken(other: Candidate, case: Candidate, wishes: Wishes) -> bool:
+def _may_be_taken(other: Candidate, candidate: Candidate, wishes: Wishes) -> bool:
     return (
-        other.kind == case.kind
-        and (other.kind == "pypi" or other.variant == case.variant)
+        other.kind == candidate.kind
+        and (other.kind == "pypi" or other.variant == candidate.variant)
         and admits(wishes.of("torch"), other.torch)
     )
 
 
-def _has_file(case: Candidate, offers: tuple[PythonOffer, ...], question: ResolutionInput) -> bool:
-    files = fitting(case.found, question.target)
+def _has_file(candidate: Candidate, offers: tuple[PythonOffer, ...], question: ResolutionInput) -> bool:
+    files = fitting(candidate.found, question.target)
     return any(python.runs_on(item.file, offer) for item in files for offer in offers)
 
 
-def _goes_with_pins(torch: Version, choice: Solution, wishes: Wishes, question: ResolutionInput) -> bool:
+def _goes_with_pins(torch: Version, solution: Solution, wishes: Wishes, question: ResolutionInput) -> bool:
     """Whether a torch goes with each companion as its line asks for it once the choice is made."""
     paired = question.knowledge.companions_of(torch)
     return all(
         any(admits(wanted, version) for version in paired.get(str(item.file.name), ()))
-        for item in choice.companions
+        for item in solution.companions
         if item.file.name in COMPANIONS and (wanted := _asked_then(item, wishes))
     )
 

@@ -36,7 +36,7 @@ class Nearest:
     @property
     def choices(self) -> tuple[Solution, ...]:
         """The choices, the nearest first, each with its nearest companions."""
-        return tuple(one.choice for one in self.settled)
+        return tuple(settled.choice for settled in self.settled)
 
     @property
     def given_up(self) -> tuple[str, ...]:
@@ -53,23 +53,23 @@ class Nearest:
     @property
     def unknown(self) -> tuple[str, ...]:
         """Those given up of which no page was read that could list them: they may be there, or be built."""
-        read = {one.project for one in self.asked.listings if not one.problem}
+        read = {listing.project for listing in self.asked.listings if not listing.problem}
         bound = self.asked.request.bound
-        return tuple(one for one in self.given_up if one in bound and one not in read)
+        return tuple(item for item in self.given_up if item in bound and item not in read)
 
-    def question_for(self, choice: Solution) -> ResolutionInput:
+    def question_for(self, solution: Solution) -> ResolutionInput:
         """Return the question that a choice answers: with what had to change of the other packages."""
-        return self.question.with_request(self._settled(choice).request)
+        return self.question.with_request(self._settled(solution).request)
 
-    def moved(self, choice: Solution) -> tuple[ConflictingPin, ...]:
+    def moved(self, solution: Solution) -> tuple[ConflictingPin, ...]:
         """Return what had to change of the other packages for a choice."""
-        return self._settled(choice).moved
+        return self._settled(solution).moved
 
-    def _settled(self, choice: Solution) -> Settled:
-        return next(one for one in self.settled if one.choice is choice)
+    def _settled(self, solution: Solution) -> Settled:
+        return next(settled for settled in self.settled if settled.choice is solution)
 
 
-def find_nearest(question: ResolutionInput, left: Project, releases: Iterable[Version] = ()) -> Nearest:
+def find_nearest(question: ResolutionInput, project: Project, releases: Iterable[Version] = ()) -> Nearest:
     """Return the sets that work here, the nearest to what was left first.
 
     The question is that of `request_of`, with the pages of the projects bound to torch; `releases` of torch
@@ -79,10 +79,10 @@ def find_nearest(question: ResolutionInput, left: Project, releases: Iterable[Ve
     known = tuple(releases)
     for tried in _fewer_and_fewer(question):
         decision = decide(_free(tried))
-        settled = Nearness(tried, left, known).ranked(decision.choices)
+        settled = Nearness(tried, project, known).ranked(decision.choices)
         if settled:
-            choices = tuple(one.choice for one in settled)
-            return Nearest(question, tried, Decision(choices, decision.rejected), settled)
+            solutions = tuple(item.choice for item in settled)
+            return Nearest(question, tried, Decision(solutions, decision.rejected), settled)
     raise refuse(question, decide(_free(question)))
 
 
@@ -98,10 +98,10 @@ def _fewer_and_fewer(question: ResolutionInput) -> Iterator[ResolutionInput]:
     """Yield the question, then without each project that goes with nothing here, then without more."""
     yield question
     projects = _projects(question)
-    alone = tuple(one for one in projects if not _is_served(question, (one,)))
+    alone = tuple(project for project in projects if not _is_served(question, (project,)))
     if alone:
         yield _without(question, alone)
-    others = [one for one in projects if one not in alone]
+    others = [project for project in projects if project not in alone]
     for count in range(1, min(len(others), _MOST_GIVEN_UP) + 1):
         for more in combinations(reversed(others), count):
             yield _without(question, (*alone, *more))
@@ -109,7 +109,7 @@ def _fewer_and_fewer(question: ResolutionInput) -> Iterator[ResolutionInput]:
 
 
 def _is_served(question: ResolutionInput, projects: tuple[str, ...]) -> bool:
-    rest = tuple(one for one in _projects(question) if one not in projects)
+    rest = tuple(project for project in _projects(question) if project not in projects)
     return bool(decide(_free(_without(question, rest))).choices)
 
 

@@ -49,7 +49,7 @@ class Collector:
     _ends: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._ends = [found.start() for found in re.finditer("\n", self.file.text)]
+        self._ends = [match.start() for match in re.finditer("\n", self.file.text)]
 
     def line(self, at: int) -> int:
         """Return the number of the line of a place, from 1."""
@@ -90,17 +90,19 @@ class Collector:
 
     def tell(self, at: int, text: str) -> None:
         """Warn of what stands at a place."""
-        place = f"{shown(self.file.path)}:{self.line(at)}"
-        self.warnings.append(tr("{place}: {text}", place=place, text=text))
+        location = f"{shown(self.file.path)}:{self.line(at)}"
+        self.warnings.append(tr("{place}: {text}", place=location, text=text))
 
     def result(self) -> RequirementCollector:
         """Return what was collected, in the order of the text."""
-        asked = sorted(self.asked, key=lambda one: (one.start, one.end))
-        return RequirementCollector(tuple(asked), tuple(self.more), tuple(dict.fromkeys(self.warnings)))
+        declarations = sorted(self.asked, key=lambda declared: (declared.start, declared.end))
+        return RequirementCollector(
+            tuple(declarations), tuple(self.more), tuple(dict.fromkeys(self.warnings))
+        )
 
 
 def shown(text: str) -> str:
     """Return text of a file as a message may repeat it: short, printable, without a password."""
     short = redact_credentials(text[: 4 * _SHOWN])
     short = short if len(short) <= _SHOWN else f"{short[:_SHOWN]}…"
-    return "".join(one if one.isprintable() else "�" for one in short)
+    return "".join(item if item.isprintable() else "�" for item in short)

@@ -21,13 +21,13 @@ _CHOOSING = WITH_TORCH - {"libtorch", "torchtriton"}
 _SILENT = ("pip",)
 
 
-def read_conda(found: Collector, text: str, start: int, end: int) -> None:
+def read_conda(collector: Collector, text: str, start: int, end: int) -> None:
     """Note a spec that stands between two places; what is not understood is told."""
-    found.bounded(text, start)
+    collector.bounded(text, start)
     try:
         spec = parse_match_spec(text)
     except ValueError:
-        found.tell(start, _unknown(text))
+        collector.tell(start, _unknown(text))
         return
     own = spec.name.startswith("_")  # conda's alone: no name of PyPI's begins so
     project = spec.name if own else TORCH_NAMES.get(spec.name, canonicalize_name(spec.name))
@@ -40,8 +40,8 @@ def read_conda(found: Collector, text: str, start: int, end: int) -> None:
     else:
         requirement = _requirement(project, spec)
     if requirement is None and spec.name != "pytorch-mutex" and not own:
-        found.tell(start, _unknown(text))
-    found.take(project, requirement, start, end, "conda")
+        collector.tell(start, _unknown(text))
+    collector.take(project, requirement, start, end, "conda")
 
 
 def _unknown(text: str) -> str:

@@ -33,15 +33,15 @@ _SELECTOR = re.compile(r"[^\n]*?#\s*\[(?P<condition>[^\]\n]+)\]")
 
 def read_environment(file: DependencyFile, platform: Platform) -> RequirementCollector:
     """Read an environment.yml for a platform; raise ValueError for what is no such file."""
-    found = Collector(file)
+    collector = Collector(file)
     root = compose(file.text)
     keys = dict(_entries(root))
     for node in _items(keys.get("channels"), "channels"):
-        for start, end in _place(found, node):
-            found.take("index", node.value, start, end, "conda")
+        for start, end in _place(collector, node):
+            collector.take("index", node.value, start, end, "conda")
     for node in _items(keys.get("dependencies"), "dependencies"):
-        _read_dependency(found, node, platform)
-    return found.result()
+        _read_dependency(collector, node, platform)
+    return collector.result()
 
 
 def compose(text: str) -> Any:
@@ -74,51 +74,53 @@ def _items(node: Any, key: str) -> list[Any]:
     return list({id(item): item for item in node.value}.values())
 
 
-def _read_dependency(found: Collector, node: Any, platform: Platform) -> None:
-    if not _is_selected(found, node, platform):
+def _read_dependency(collector: Collector, node: Any, platform: Platform) -> None:
+    if not _is_selected(collector, node, platform):
         return
     if node.id == "scalar":
-        for start, end in _place(found, node):
-            read_conda(found, node.value, start, end)
+        for start, end in _place(collector, node):
+            read_conda(collector, node.value, start, end)
         return
     entries = dict(_entries(node)) if node.id == "mapping" else {}
     if set(entries) != {"pip"}:
-        text = found.file.text[_at(found, node.start_mark) :].partition("\n")[0]
-        found.tell(_at(found, node.start_mark), tr("`{text}` is not a valid dependency", text=shown(text)))
+        text = collector.file.text[_at(collector, node.start_mark) :].partition("\n")[0]
+        collector.tell(
+            _at(collector, node.start_mark), tr("`{text}` is not a valid dependency", text=shown(text))
+        )
         return
     for item in _items(entries["pip"], "pip"):
-        if item.id == "scalar" and _is_selected(found, item, platform):
-            for start, end in _place(found, item):
-                read_line(found, start, end)
+        if item.id == "scalar" and _is_selected(collector, item, platform):
+            for start, end in _place(collector, item):
+                read_line(collector, start, end)
 
 
-def _is_selected(found: Collector, node: Any, platform: Platform) -> bool:
+def _is_selected(collector: Collector, node: Any, platform: Platform) -> bool:
     if node.id != "scalar":
         return True
-    selector = _SELECTOR.match(found.file.text, _at(found, node.end_mark))
+    selector = _SELECTOR.match(collector.file.text, _at(collector, node.end_mark))
     fits = judge(selector["condition"], platform) if selector else True
     if fits is None and selector:
         text = tr("the selector `[{condition}]` is not understood", condition=shown(selector["condition"]))
-        found.tell(_at(found, node.start_mark), text)
+        collector.tell(_at(collector, node.start_mark), text)
     return fits is not False
 
 
-def _at(found: Collector, mark: Any) -> int:
-    return int(mark.index) + found.file.text.startswith("\ufeff")
+def _at(collector: Collector, mark: Any) -> int:
+    return int(mark.index) + collector.file.text.startswith("\ufeff")
 
 
-def _place(found: Collector, node: Any) -> Iterator[tuple[int, int]]:
+def _place(collector: Collector, node: Any) -> Iterator[tuple[int, int]]:
     """Yield where a value stands, within its quotes; nothing for one that is written in several pieces."""
     if node.id != "scalar" or not node.value.strip():
         return
-    start, end = _at(found, node.start_mark), _at(found, node.end_mark)
+    start, end = _at(collector, node.start_mark), _at(collector, node.end_mark)
     if node.style in ("'", '"'):
         start, end = start + 1, end - 1
-    if found.file.text[start:end] == node.value:
+    if collector.file.text[start:end] == node.value:
         yield start, end
     else:
         text = tr(
             "`{text}` is written in a way that cannot be changed, and is left unchanged",
             text=shown(node.value),
         )
-        found.tell(start, text)
+        collector.tell(start, text)

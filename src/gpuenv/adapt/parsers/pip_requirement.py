@@ -64,10 +64,10 @@ def _is_file(text: str) -> bool:
 
 
 def _not_understood(text: str) -> PipLine:
-    found = _NAME.match(text)
-    if found is None:
+    match = _NAME.match(text)
+    if match is None:
         return PipLine(told=_unknown(text))
-    return PipLine(canonicalize_name(found[0]), None, _unknown(text))
+    return PipLine(canonicalize_name(match[0]), None, _unknown(text))
 
 
 def _unknown(text: str) -> str:
@@ -85,8 +85,8 @@ def _named(requirement: Requirement, text: str) -> PipLine:
     if not url.startswith("file:"):
         return PipLine(project, str(requirement))
     requirement.url = None
-    told = tr("`{text}` is a directory on another machine: its version is not known", text=shown(text))
-    return PipLine(project, str(requirement), told)
+    message = tr("`{text}` is a directory on another machine: its version is not known", text=shown(text))
+    return PipLine(project, str(requirement), message)
 
 
 def _address(url: str) -> PipLine:
@@ -124,8 +124,8 @@ def _name_in(url: str) -> str | None:
     last = path.rstrip("/").replace(":", "/").rpartition("/")[2].partition("@")[0]
     if "+" not in path.partition("://")[0] or last.lower().endswith(_ARCHIVES):
         return None
-    found = _NAME.fullmatch(last.removesuffix(".git"))
-    return found[0] if found else None
+    match = _NAME.fullmatch(last.removesuffix(".git"))
+    return match[0] if match else None
 
 
 def _local(text: str) -> PipLine:

@@ -38,10 +38,10 @@ def _clause(text: str) -> str:
 
 def _caret(parts: list[int]) -> list[int]:
     """Up to the first number that is not zero: ^1.2.3 to 2, ^0.2.3 to 0.3, ^0.0 to 0.1, ^0 to 1."""
-    place = next((place for place, part in enumerate(parts) if part), len(parts) - 1)
-    return [*parts[:place], parts[place] + 1]
+    position = next((offset for offset, part in enumerate(parts) if part), len(parts) - 1)
+    return [*parts[:position], parts[position] + 1]
 
 
 def _tilde(parts: list[int]) -> list[int]:
-    place = min(1, len(parts) - 1)
-    return [*parts[:place], parts[place] + 1]
+    position = min(1, len(parts) - 1)
+    return [*parts[:position], parts[position] + 1]

@@ -54,8 +54,8 @@ def read_pyproject(file: DependencyFile) -> RequirementCollector:
 
 
 class _Reader:
-    def __init__(self, found: Collector, document: dict[str, Any], places: dict[Key, TomlSpan]) -> None:
-        self.found, self.document, self.places = found, document, places
+    def __init__(self, collector: Collector, document: dict[str, Any], places: dict[Key, TomlSpan]) -> None:
+        self.found, self.document, self.places = collector, document, places
 
     def read(self) -> None:
         for key in _LEFT_ALONE:
@@ -73,17 +73,17 @@ class _Reader:
 
     def _string(self, key: Key) -> Iterator[tuple[int, int, str]]:
         """Yield where a string stands within its quotes; nothing for none, or for one with escapes."""
-        value, place = value_at(self.document, key), self.places.get(key)
-        if not isinstance(value, str) or place is None:
+        value, span = value_at(self.document, key), self.places.get(key)
+        if not isinstance(value, str) or span is None:
             return
-        if self.found.file.text[place.start + 1 : place.end - 1] == value:
-            yield place.start + 1, place.end - 1, value
+        if self.found.file.text[span.start + 1 : span.end - 1] == value:
+            yield span.start + 1, span.end - 1, value
         else:
-            told = tr(
+            message = tr(
                 "`{text}` is written in a way that cannot be changed, and is left unchanged",
                 text=shown(value),
             )
-            self.found.tell(place.start, told)
+            self.found.tell(span.start, message)
 
     def _poetry(self) -> None:
         wanted = value_at(self.document, _POETRY)
@@ -121,15 +121,15 @@ class _Reader:
                 )
 
     def _poetry_address(self, name: str, key: Key, address: str) -> None:
-        place = self.places.get(key)
-        if place is not None:
-            read = read_pip(self.found.bounded(f"{name} @ {address}", place.start))
-            self.found.take(canonicalize_name(name), read.requirement, place.start, place.end, "poetry")
+        span = self.places.get(key)
+        if span is not None:
+            read = read_pip(self.found.bounded(f"{name} @ {address}", span.start))
+            self.found.take(canonicalize_name(name), read.requirement, span.start, span.end, "poetry")
 
-    def _not_understood(self, place: TomlSpan, name: str) -> None:
-        text = f"{name} = {self.found.file.text[place.start : place.end]}"
-        told = tr("`{text}` is not understood and is left unchanged", text=shown(text))
-        self.found.tell(place.start, told)
+    def _not_understood(self, span: TomlSpan, name: str) -> None:
+        text = f"{name} = {self.found.file.text[span.start : span.end]}"
+        message = tr("`{text}` is not understood and is left unchanged", text=shown(text))
+        self.found.tell(span.start, message)
 
     def _indexes(self) -> None:
         for key in _INDEXES:
@@ -140,8 +140,10 @@ class _Reader:
         sources = value_at(self.document, _SOURCES)
         for name in sources if isinstance(sources, dict) else ():
             if canonicalize_name(name) in STACK:
-                told = tr("`{table}` sets where {project} comes from", table="tool.uv.sources", project=name)
-                self.found.tell(self._source_place(name), told)
+                message = tr(
+                    "`{table}` sets where {project} comes from", table="tool.uv.sources", project=name
+                )
+                self.found.tell(self._source_place(name), message)
 
     def _source_place(self, name: str) -> int:
         keys = ((*_SOURCES, name), (*_SOURCES, name, "index"), (*_SOURCES, name, 0))
@@ -151,7 +153,7 @@ class _Reader:
 def _requirement(project: str, specifier: str, table: dict[str, Any]) -> str | None:
     if project == "python":
         return specifier
-    extras = ",".join(str(one) for one in table["extras"]) if isinstance(table.get("extras"), list) else ""
+    extras = ",".join(str(item) for item in table["extras"]) if isinstance(table.get("extras"), list) else ""
     marker = table.get("markers")
     text = f"{project}{f'[{extras}]' if extras else ''}{specifier}"
     try:

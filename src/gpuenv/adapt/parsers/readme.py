@@ -46,19 +46,19 @@ _KEPT = (*STACK, "python", "cuda", "index")
 
 def read_readme(file: DependencyFile) -> RequirementCollector:
     """Read the install lines for torch's stack, Python and CUDA; of alternatives the first counts."""
-    found, one = Collector(file, hint=True), Collector(file, hint=True)
+    collector, item = Collector(file, hint=True), Collector(file, hint=True)
     for start, end, tool in _commands(file.text):
-        one.asked.clear()
-        (_read_pip if tool == "pip" else _read_conda)(one, start, end)
-        _join(found, one.asked)
-    return found.result()
+        item.asked.clear()
+        (_read_pip if tool == "pip" else _read_conda)(item, start, end)
+        _join(collector, item.asked)
+    return collector.result()
 
 
 def _commands(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield where the words of each install command stand, continued lines among them."""
     at = 0
-    while found := _COMMAND.search(text, at):
-        start = found.end()
+    while match := _COMMAND.search(text, at):
+        start = match.end()
         end = start
         while True:
             line = text.find("\n", end)
@@ -73,63 +73,71 @@ def _commands(text: str) -> Iterator[tuple[int, int, str]]:
         end = min(end, start + _LONGEST)
         stop = _ENDS.search(text, start, end)
         at = end = stop.start() if stop else end
-        yield start, end, "pip" if "pip" in found["tool"] else "conda"
+        yield start, end, "pip" if "pip" in match["tool"] else "conda"
 
 
 def _words(text: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
-    for found in _TOKEN.finditer(text, start, end):
-        word, at = found[0], found.start()
+    for match in _TOKEN.finditer(text, start, end):
+        word, at = match[0], match.start()
         if word[0] in "\"'":
             word, at = word[1:].rstrip(word[0]), at + 1
         if word not in ("", "\\"):
             yield word, at, at + len(word)
 
 
-def _read_pip(found: Collector, start: int, end: int) -> None:
+def _read_pip(collector: Collector, start: int, end: int) -> None:
     option = ""
-    for word, at, until in _words(found.file.text, start, end):
+    for word, at, until in _words(collector.file.text, start, end):
         if option in _PIP_INDEXES:
-            found.take("index", word, at, until)
+            collector.take("index", word, at, until)
             option = ""
         elif option in _WITH_VALUE["pip"]:
             option = ""
         elif word.startswith("-"):
             option, equals, value = word.partition("=")
             if equals and option in _PIP_INDEXES:
-                found.take("index", value, at, until)
+                collector.take("index", value, at, until)
             option = "" if equals else option
         else:
             option = ""
-            read = read_pip(found.bounded(word, at))
+            read = read_pip(collector.bounded(word, at))
             if read.project in STACK and read.requirement is not None:
-                found.take(read.project, read.requirement, at, until)
+                collector.take(read.project, read.requirement, at, until)
 
 
-def _read_conda(found: Collector, start: int, end: int) -> None:
+def _read_conda(collector: Collector, start: int, end: int) -> None:
     option = ""
-    for word, at, until in _words(found.file.text, start, end):
+    for word, at, until in _words(collector.file.text, start, end):
         if option in _WITH_VALUE["conda"]:
             if option in ("-c", "--channel"):
-                found.take("index", word, at, until, "conda")
+                collector.take("index", word, at, until, "conda")
             option = ""
         elif word.startswith("-"):
             option = "" if "=" in word else word
         elif word[0].isalpha():
             option = ""
-            read_conda(found, word, at, until)
+            read_conda(collector, word, at, until)
 
 
-def _join(found: Collector, asked: list[DeclaredRequirement]) -> None:
+def _join(collector: Collector, declarations: list[DeclaredRequirement]) -> None:
     """Keep the first word on each project; pages and channels count where they come with torch."""
-    named = {one.project for one in found.asked}
-    with_torch = any(one.project in STACK for one in asked) and "torch" not in named
-    for one in asked:
-        if one.project not in _KEPT or one.requirement is None or (one.project == "index" and not with_torch):
-            continue
-        if one.project == "index" or one.project not in named:
-            found.asked.append(one)
-        elif all(
-            one.requirement != other.requirement for other in found.asked if other.project == one.project
+    named = {requirement.project for requirement in collector.asked}
+    with_torch = any(requirement.project in STACK for requirement in declarations) and "torch" not in named
+    for declared in declarations:
+        if (
+            declared.project not in _KEPT
+            or declared.requirement is None
+            or (declared.project == "index" and not with_torch)
         ):
-            told = tr("`{text}` is another way to install; only the first one is used", text=shown(one.text))
-            found.tell(one.start, told)
+            continue
+        if declared.project == "index" or declared.project not in named:
+            collector.asked.append(declared)
+        elif all(
+            declared.requirement != other.requirement
+            for other in collector.asked
+            if other.project == declared.project
+        ):
+            message = tr(
+                "`{text}` is another way to install; only the first one is used", text=shown(declared.text)
+            )
+            collector.tell(declared.start, message)

@@ -45,17 +45,17 @@ def read_requirements(file: DependencyFile, *, constraint: bool = False) -> Requ
 
     Raises ValueError for one that asks for more than anybody does.
     """
-    found = Collector(file, constraint=constraint)
+    collector = Collector(file, constraint=constraint)
     if re.search(r"^@EXPLICIT\s*$", file.text, re.MULTILINE):
-        found.tell(0, tr("it lists conda packages by URL, which cannot be adapted"))
-        return found.result()
+        collector.tell(0, tr("it lists conda packages by URL, which cannot be adapted"))
+        return collector.result()
     for start, end in _logical_lines(file.text):
-        read_line(found, start, end)
-    hashed = next((one for one in found.asked if "--hash" in one.text), None)
+        read_line(collector, start, end)
+    hashed = next((declared for declared in collector.asked if "--hash" in declared.text), None)
     if hashed is not None:
         text = tr("the file pins hashes: pip rejects a changed line until its hashes are updated")
-        found.tell(hashed.start, text)
-    return found.result()
+        collector.tell(hashed.start, text)
+    return collector.result()
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, int]]:
@@ -82,15 +82,15 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield start, start + len(bare.lstrip())
 
 
-def read_line(found: Collector, start: int, end: int) -> None:
+def read_line(collector: Collector, start: int, end: int) -> None:
     """Read the requirement or the options between two places of a file's text."""
-    raw = found.file.text[start:end]
+    raw = collector.file.text[start:end]
     if not raw.startswith("-"):
-        _read_requirement(found, start, end)
+        _read_requirement(collector, start, end)
         return
     options = list(_OPTION.finditer(_joined(raw)))
     for option in options:
-        _read_option(found, option, start, start + len(raw) if len(options) == 1 else None)
+        _read_option(collector, option, start, start + len(raw) if len(options) == 1 else None)
 
 
 def _joined(raw: str) -> str:
@@ -98,45 +98,45 @@ def _joined(raw: str) -> str:
     return re.sub(r"\\(\r?\n)", lambda end: " " * len(end[0]), raw)
 
 
-def _read_option(found: Collector, option: re.Match[str], base: int, end: int | None) -> None:
+def _read_option(collector: Collector, option: re.Match[str], base: int, end: int | None) -> None:
     name, value = option["short"] or option["long"], (option["value"] or "").strip("'\"")
     start, end = base + option.start(), base + option.end() if end is None else end
     if name in _INDEXES and value:
-        found.take("index", value, start, end)
+        collector.take("index", value, start, end)
     elif name in _FILES and value:
-        found.follow(value, _FILES[name], start)
+        collector.follow(value, _FILES[name], start)
     elif name in _EDITABLE and value:
-        _take(found, read_pip(found.bounded(value, start)), start, end)
+        _take(collector, read_pip(collector.bounded(value, start)), start, end)
 
 
-def _read_requirement(found: Collector, start: int, end: int) -> None:
-    raw = _joined(found.file.text[start:end])
+def _read_requirement(collector: Collector, start: int, end: int) -> None:
+    raw = _joined(collector.file.text[start:end])
     own = _OPTIONS.search(raw)
     bare = raw[: own.start()] if own else raw
-    indexes = [one for one in _OPTION.finditer(raw) if (one["short"] or one["long"]) in _INDEXES]
+    indexes = [match for match in _OPTION.finditer(raw) if (match["short"] or match["long"]) in _INDEXES]
     for option in indexes:
-        _read_option(found, option, start, None)
+        _read_option(collector, option, start, None)
     if indexes:
         end = start + len(raw[: indexes[0].start()].rstrip())
     if _EXPORTED.fullmatch(bare):
-        read_conda(found, bare, start, end)
+        read_conda(collector, bare, start, end)
     else:
-        _take(found, read_pip(found.bounded(bare.strip(), start)), start, end)
+        _take(collector, read_pip(collector.bounded(bare.strip(), start)), start, end)
 
 
-def _take(found: Collector, read: PipLine, start: int, end: int) -> None:
+def _take(collector: Collector, read: PipLine, start: int, end: int) -> None:
     if read.folder is not None:
-        found.follow(read.folder, "project", start)
+        collector.follow(read.folder, "project", start)
     if read.told is not None:
-        found.tell(start, read.told)
+        collector.tell(start, read.told)
     if read.project is not None:
-        found.take(read.project, read.requirement, start, end)
+        collector.take(read.project, read.requirement, start, end)
 
 
-def take_requirement(found: Collector, text: str, start: int, end: int) -> None:
+def take_requirement(collector: Collector, text: str, start: int, end: int) -> None:
     """Note a requirement that stands in quotes somewhere: PEP 621's, setuptools'."""
-    read = read_pip(found.bounded(text.strip(), start))
+    read = read_pip(collector.bounded(text.strip(), start))
     if read.folder is not None:
-        found.tell(start, tr("`{text}` is not understood and is left unchanged", text=shown(text)))
+        collector.tell(start, tr("`{text}` is not understood and is left unchanged", text=shown(text)))
         return
-    _take(found, read, start, end)
+    _take(collector, read, start, end)

@@ -25,13 +25,13 @@ _COMMENT = ("#", ";")
 
 def read_setup_cfg(file: DependencyFile) -> RequirementCollector:
     """Read a setup.cfg; nothing is raised."""
-    found = Collector(file)
+    collector = Collector(file)
     for name, start, end in _values(file.text):
         if name == "python_requires":
-            found.take("python", file.text[start:end], start, end)
+            collector.take("python", file.text[start:end], start, end)
         elif name == "install_requires":
-            take_requirement(found, file.text[start:end], start, end)
-    return found.result()
+            take_requirement(collector, file.text[start:end], start, end)
+    return collector.result()
 
 
 def _values(text: str) -> Iterator[tuple[str, int, int]]:

@@ -24,9 +24,9 @@ _FILE = re.compile(r"[\w./-]*require[\w./-]*\.(?:txt|in)", re.ASCII)
 
 def read_setup(file: DependencyFile) -> RequirementCollector:
     """Read a setup.py; what is not written out in it is told; raise ValueError for what is no Python."""
-    found = Collector(file)
+    collector = Collector(file)
     tree = parse_python_text(file.text)
-    reader = _Reader(found, _Places(file.text), _bound(tree))
+    reader = _Reader(collector, _Places(file.text), _bound(tree))
     said = dict(_keywords(tree, reader.bound))
     if "python_requires" in said:
         reader.python(said["python_requires"])
@@ -34,10 +34,10 @@ def read_setup(file: DependencyFile) -> RequirementCollector:
         reader.requirements(said["install_requires"])
     for name in ("extras_require", "tests_require", "setup_requires"):
         if name in said:
-            found.tell(reader.places.start(said[name]), tr("`{table}` is left unchanged", table=name))
+            collector.tell(reader.places.start(said[name]), tr("`{table}` is left unchanged", table=name))
     if not said:
-        found.tell(0, tr("it has no call of `setup` with requirements"))
-    return found.result()
+        collector.tell(0, tr("it has no call of `setup` with requirements"))
+    return collector.result()
 
 
 def parse_python_text(text: str) -> ast.Module:
@@ -55,14 +55,14 @@ def parse_python_text(text: str) -> ast.Module:
 
 def _bound(tree: ast.Module) -> dict[str, ast.expr]:
     """What the module's names are bound to, where that is done once."""
-    found: dict[str, list[ast.expr]] = {}
+    nodes: dict[str, list[ast.expr]] = {}
     for node in ast.walk(tree):
         if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for target in targets:
                 if isinstance(target, ast.Name):
-                    found.setdefault(target.id, []).append(node.value)
-    return {name: values[0] for name, values in found.items() if len(values) == 1}
+                    nodes.setdefault(target.id, []).append(node.value)
+    return {name: values[0] for name, values in nodes.items() if len(values) == 1}
 
 
 def _keywords(tree: ast.Module, bound: dict[str, ast.expr]) -> Iterator[tuple[str, ast.expr]]:
@@ -83,7 +83,11 @@ def _entries(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 yield key.value, value
     elif isinstance(node, ast.Call) and _name(node.func) == "dict":
-        yield from ((one.arg, one.value) for one in node.keywords if one.arg is not None)
+        yield from (
+            (keyword_argument.arg, keyword_argument.value)
+            for keyword_argument in node.keywords
+            if keyword_argument.arg is not None
+        )
 
 
 def _name(node: ast.expr) -> str:
@@ -100,7 +104,7 @@ class _Places:
     def __init__(self, text: str) -> None:
         self.text = text
         base = 1 if text.startswith("\ufeff") else 0
-        self.starts = [base, *(found.end() for found in re.finditer(r"\r\n|\r|\n", text))]
+        self.starts = [base, *(match.end() for match in re.finditer(r"\r\n|\r|\n", text))]
 
     def start(self, node: ast.expr) -> int:
         return self._at(node.lineno, node.col_offset)

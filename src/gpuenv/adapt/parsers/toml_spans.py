@@ -63,8 +63,8 @@ class _Scanner:
         return self.found
 
     def _skip(self) -> None:
-        found = _BLANK.match(self.text, self.at)
-        self.at = found.end() if found else self.at
+        match = _BLANK.match(self.text, self.at)
+        self.at = match.end() if match else self.at
 
     def _header(self) -> Key:
         is_array = self.text.startswith("[[", self.at)
@@ -119,9 +119,9 @@ class _Scanner:
             self._past(_BARE)
 
     def _past(self, value: re.Pattern[str]) -> None:
-        found = value.match(self.text, self.at)
-        assert found is not None  # noqa: S101 - the text is valid
-        self.at = found.end()
+        match = value.match(self.text, self.at)
+        assert match is not None  # noqa: S101 - the text is valid
+        self.at = match.end()
 
     def _array(self, key: Key, depth: int) -> None:
         self.at += 1

@@ -19,60 +19,63 @@ from gpuenv.resolution.request import STACK
 _NO_PROJECTS = ("python", "cuda", "index")
 
 
-def patched(left: Project, changes: tuple[RequirementChange, ...]) -> tuple[DependencyFile, ...]:
+def patched(project: Project, changes: tuple[RequirementChange, ...]) -> tuple[DependencyFile, ...]:
     """Return all files in their order, changed where a change is about them; a README never is.
 
     What no file can hold (see `unplaced`) is not in them. Each new text is read again: it says what the
     changes say and everything else as before. Raises ValueError where that can't be.
     """
-    homeless = unapplied(left, changes)
-    placed = [(change, _home(left, change)) for change in changes if change not in homeless]
+    homeless = unapplied(project, changes)
+    placed = [(change, _home(project, change)) for change in changes if change not in homeless]
     return tuple(
-        _changed(file, left, tuple(change for change, home in placed if home == file)) for file in left.files
+        _changed(file, project, tuple(change for change, home in placed if home == file))
+        for file in project.files
     )
 
 
-def _changed(file: DependencyFile, left: Project, changes: tuple[RequirementChange, ...]) -> DependencyFile:
+def _changed(
+    file: DependencyFile, project: Project, changes: tuple[RequirementChange, ...]
+) -> DependencyFile:
     if not changes:
         return file
-    edits = list(_edits(file, left, changes))
+    edits = list(_edits(file, project, changes))
     after = replace(file, text=apply_edits(file.text, edits))
     _check(file, after, edits)
     return after
 
 
-def unapplied(left: Project, changes: tuple[RequirementChange, ...]) -> tuple[RequirementChange, ...]:
+def unapplied(project: Project, changes: tuple[RequirementChange, ...]) -> tuple[RequirementChange, ...]:
     """Return the changes that no file can hold: a README's words, a page in a setup.py, nothing to add to."""
-    return tuple(change for change in changes if _home(left, change) is None)
+    return tuple(change for change in changes if _home(project, change) is None)
 
 
-def _home(left: Project, change: RequirementChange) -> DependencyFile | None:
+def _home(project: Project, change: RequirementChange) -> DependencyFile | None:
     """Return the file that a change is about."""
     if change.asked is not None:
-        file = _file(left, change.asked.file)
+        file = _file(project, change.asked.file)
         is_option = change.project == "index" and (change.new is None or _is_option(change))
         # uv and poetry name an index in a table, which has no place for pip's pages
         return None if change.asked.hint or (file.kind == "pyproject" and is_option) else file
-    anchor = _anchor(left, change)
-    return _file(left, anchor.file) if anchor and change.new is not None else None
+    anchor = _anchor(project, change)
+    return _file(project, anchor.file) if anchor and change.new is not None else None
 
 
-def _file(left: Project, path: str) -> DependencyFile:
-    return next(file for file in left.files if file.path == path)
+def _file(project: Project, path: str) -> DependencyFile:
+    return next(file for file in project.files if file.path == path)
 
 
-def _anchor(left: Project, change: RequirementChange) -> DeclaredRequirement | None:
+def _anchor(project: Project, change: RequirementChange) -> DeclaredRequirement | None:
     """Return the place beside which something new goes: the torch stack's last, else the last of its list."""
-    own = [one for one in left.asked if not one.hint and not one.constraint]
+    own = [declared for declared in project.asked if not declared.hint and not declared.constraint]
     if change.project in _NO_PROJECTS:
         kinds = ("requirements", "environment") if _is_option(change) else ("environment",)
-        own = [one for one in own if _file(left, one.file).kind in kinds]
+        own = [declared for declared in own if _file(project, declared.file).kind in kinds]
     if not _is_pips(change) and change.project in _NO_PROJECTS:
-        own = [one for one in own if one.notation == "conda"]
-    projects = [one for one in own if one.project not in _NO_PROJECTS] or own
-    stack = [one for one in projects if one.project in STACK]
-    found = stack or projects
-    return found[-1] if found else None
+        own = [declared for declared in own if declared.notation == "conda"]
+    projects = [declared for declared in own if declared.project not in _NO_PROJECTS] or own
+    stack = [declared for declared in projects if declared.project in STACK]
+    declarations = stack or projects
+    return declarations[-1] if declarations else None
 
 
 def _is_option(change: RequirementChange) -> bool:
@@ -87,44 +90,46 @@ def _is_pips(change: RequirementChange) -> bool:
         requirement = Requirement(change.new or "")
     except InvalidRequirement:
         return False
-    return requirement.url is not None or any("+" in one.version for one in requirement.specifier)
+    return requirement.url is not None or any("+" in specifier.version for specifier in requirement.specifier)
 
 
-def _edits(file: DependencyFile, left: Project, changes: tuple[RequirementChange, ...]) -> Iterator[Edit]:
+def _edits(file: DependencyFile, project: Project, changes: tuple[RequirementChange, ...]) -> Iterator[Edit]:
     to_pip: list[tuple[str, str]] = []
     for change in changes:
-        asked, new = change.asked, change.new
-        if asked is not None and new is None:
-            yield removal(file, asked)
+        declared, new = change.asked, change.new
+        if declared is not None and new is None:
+            yield removal(file, declared)
         elif (
-            asked is not None
+            declared is not None
             and new is not None
-            and not (_is_yaml_of_condas(file, asked) and _is_pips(change))
+            and not (_is_yaml_of_condas(file, declared) and _is_pips(change))
         ):
-            yield replacement(file, asked, new)
-        elif new is not None and (asked is not None or _goes_to_pip(file, left, change)):
-            if asked is not None:
-                yield removal(file, asked)
+            yield replacement(file, declared, new)
+        elif new is not None and (declared is not None or _goes_to_pip(file, project, change)):
+            if declared is not None:
+                yield removal(file, declared)
             to_pip.append((change.project, _plain_line(new)))
         elif _is_channel(file, change):
             yield into_channels(file, _plain_line(new or ""))
         else:
-            anchor = _anchor(left, change)
+            anchor = _anchor(project, change)
             assert anchor is not None  # noqa: S101 - it has a home
             yield insertion(file, anchor, change)
     if to_pip:
         yield from into_pip_part(file, tuple(to_pip))
 
 
-def _is_yaml_of_condas(file: DependencyFile, asked: DeclaredRequirement) -> bool:
-    return file.kind == "environment" and asked.notation == "conda" and asked.project not in _NO_PROJECTS
+def _is_yaml_of_condas(file: DependencyFile, declared: DeclaredRequirement) -> bool:
+    return (
+        file.kind == "environment" and declared.notation == "conda" and declared.project not in _NO_PROJECTS
+    )
 
 
-def _goes_to_pip(file: DependencyFile, left: Project, change: RequirementChange) -> bool:
+def _goes_to_pip(file: DependencyFile, project: Project, change: RequirementChange) -> bool:
     """Whether something new goes to the pip part of an environment.yml; torch's friends go where torch is."""
     if file.kind != "environment":
         return False
-    anchor = _anchor(left, change)
+    anchor = _anchor(project, change)
     is_project = change.project not in _NO_PROJECTS
     return _is_pips(change) or (is_project and anchor is not None and anchor.notation == "pip")
 
@@ -144,11 +149,17 @@ def _plain_line(text: str) -> str:
 def _check(before: DependencyFile, after: DependencyFile, edits: list[Edit]) -> None:
     """Raise ValueError unless the file says what it said, but for the edits, on every platform."""
     for platform in get_args(Platform):
-        asked = {(one.start, one.end): one for one in read_left_file(before, platform).asked}
-        here = [edit for edit in edits if edit.asked is None or edit.asked in asked]
+        declarations = {
+            (declared.start, declared.end): declared for declared in read_left_file(before, platform).asked
+        }
+        here = [edit for edit in edits if edit.asked is None or edit.asked in declarations]
         gone = {edit.asked for edit in here}
-        kept = [(one.project, one.text) for place, one in asked.items() if place not in gone]
-        new = [one for edit in here for one in edit.said]
-        found = [(one.project, one.text) for one in read_left_file(after, platform).asked]
-        if sorted([*kept, *new]) != sorted(found):
+        kept = [
+            (declared.project, declared.text)
+            for location, declared in declarations.items()
+            if location not in gone
+        ]
+        new = [item for edit in here for item in edit.said]
+        results = [(declared.project, declared.text) for declared in read_left_file(after, platform).asked]
+        if sorted([*kept, *new]) != sorted(results):
             raise ValueError(tr("the file cannot be changed without changing its other content"))

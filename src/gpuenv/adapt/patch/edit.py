@@ -36,38 +36,38 @@ class Edit:
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     """Return the text with all edits done; raise ValueError for two of one place."""
     last = len(text) + 1
-    for edit in sorted(edits, key=lambda one: (one.start, one.end), reverse=True):
+    for edit in sorted(edits, key=lambda item: (item.start, item.end), reverse=True):
         if edit.end > last:
             raise ValueError(tr("two changes apply to the same place"))
         text, last = text[: edit.start] + edit.text + text[edit.end :], edit.start
     return text
 
 
-def replacement(file: DependencyFile, asked: DeclaredRequirement, new: str) -> Edit:
+def replacement(file: DependencyFile, declared: DeclaredRequirement, new: str) -> Edit:
     """Return the edit that lets a place say `new`; raise ValueError where it can't."""
-    text = rendered(asked, new)
-    quote = _quote_around(file.text, asked)
+    text = rendered(declared, new)
+    quote = _quote_around(file.text, declared)
     if quote:
         text = quoted_within(text, quote)
     if len(text.splitlines()) != 1:
         raise ValueError(tr("`{text}` is not a valid requirement", text=text))
-    start, end = asked.start, asked.end
-    said = text.strip('"') if asked.text.startswith("{") else text  # poetry's table becomes a string
-    if asked.project == "index" and text.startswith("-") and not asked.text.startswith("-"):
+    start, end = declared.start, declared.end
+    said = text.strip('"') if declared.text.startswith("{") else text  # poetry's table becomes a string
+    if declared.project == "index" and text.startswith("-") and not declared.text.startswith("-"):
         raise ValueError(tr("`{text}` is not a valid requirement", text=text))
-    return Edit(file.path, start, end, text, (start, end), ((asked.project, said),))
+    return Edit(file.path, start, end, text, (start, end), ((declared.project, said),))
 
 
-def _quote_around(text: str, asked: DeclaredRequirement) -> str:
-    around = text[asked.start - 1 : asked.start]
-    return around if around in ("'", '"') and text[asked.end : asked.end + 1] == around else ""
+def _quote_around(text: str, declared: DeclaredRequirement) -> str:
+    around = text[declared.start - 1 : declared.start]
+    return around if around in ("'", '"') and text[declared.end : declared.end + 1] == around else ""
 
 
-def removal(file: DependencyFile, asked: DeclaredRequirement) -> Edit:
+def removal(file: DependencyFile, declared: DeclaredRequirement) -> Edit:
     """Return the edit that takes a place out, with its line where nothing else is in it; raise ValueError."""
-    start, end = _line(file.text, asked)
-    before, after = file.text[start : asked.start], file.text[asked.end : end].removesuffix("\n")
-    place = (asked.start, asked.end)
+    start, end = _line(file.text, declared)
+    before, after = file.text[start : declared.start], file.text[declared.end : end].removesuffix("\n")
+    location = (declared.start, declared.end)
     key = (
         file.kind == "pyproject"
         and _KEY_BEFORE.fullmatch(before)
@@ -75,32 +75,34 @@ def removal(file: DependencyFile, asked: DeclaredRequirement) -> Edit:
     )
     if key or (_BEFORE.fullmatch(before.removeprefix("\ufeff")) and _AFTER.fullmatch(after)):
         start += before.startswith("\ufeff")
-        return Edit(file.path, start, end, "", place)
-    if file.kind == "requirements" or (asked.text.startswith("-") and not _quote_around(file.text, asked)):
+        return Edit(file.path, start, end, "", location)
+    if file.kind == "requirements" or (
+        declared.text.startswith("-") and not _quote_around(file.text, declared)
+    ):
         blanks = len(before) - len(before.rstrip(" \t"))
-        return Edit(file.path, asked.start - blanks, asked.end, "", place)
-    return _out_of_list(file, asked)
+        return Edit(file.path, declared.start - blanks, declared.end, "", location)
+    return _out_of_list(file, declared)
 
 
-def _out_of_list(file: DependencyFile, asked: DeclaredRequirement) -> Edit:
+def _out_of_list(file: DependencyFile, declared: DeclaredRequirement) -> Edit:
     """`["torch==1.7", "numpy"]` without torch, with the comma that it had."""
-    wide = 1 if _quote_around(file.text, asked) else 0
-    start, end = asked.start - wide, asked.end + wide
+    wide = 1 if _quote_around(file.text, declared) else 0
+    start, end = declared.start - wide, declared.end + wide
     comma = re.compile(r"[ \t]*,[ \t]*").match(file.text, end)
     if comma:
         end = comma.end()
     else:
         ahead = re.search(r",\s*$", file.text[:start])
         if ahead is None and not re.search(r"[\[(]\s*$", file.text[:start]):
-            raise ValueError(tr("`{text}` cannot be removed from {file}", text=asked.text, file=file.path))
+            raise ValueError(tr("`{text}` cannot be removed from {file}", text=declared.text, file=file.path))
         start = ahead.start() if ahead else start
-    return Edit(file.path, start, end, "", (asked.start, asked.end))
+    return Edit(file.path, start, end, "", (declared.start, declared.end))
 
 
-def _line(text: str, asked: DeclaredRequirement) -> tuple[int, int]:
+def _line(text: str, declared: DeclaredRequirement) -> tuple[int, int]:
     """Where the lines of a place begin and end, the last line's end among them."""
-    start = text.rfind("\n", 0, asked.start) + 1
-    end = text.find("\n", asked.end)
+    start = text.rfind("\n", 0, declared.start) + 1
+    end = text.find("\n", declared.end)
     return start, len(text) if end < 0 else end + 1
 
 

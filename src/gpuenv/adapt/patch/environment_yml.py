@@ -20,8 +20,8 @@ def into_pip_part(file: DependencyFile, said: tuple[Said, ...]) -> Iterator[Edit
     """Yield the edits that put lines into the pip part, pages first; raise ValueError if they can't go."""
     listed = _list(file, "dependencies")
     pip = next((part for item in listed.value for part in _pip_lists(item)), None)
-    pages = tuple(one for one in said if one[0] == "index")
-    others = tuple(one for one in said if one[0] != "index")
+    pages = tuple(item for item in said if item[0] == "index")
+    others = tuple(item for item in said if item[0] != "index")
     if pip is None:
         named = any(
             item.id == "scalar" and item.value.split("=")[0].strip() == "pip" for item in listed.value

@@ -23,26 +23,26 @@ _LAST_CUDATOOLKIT = 11  # conda's package of that name; CUDA 12 and later are as
 _QUOTES = "\"'"
 
 
-def rendered(asked: DeclaredRequirement, new: str) -> str:
+def rendered(declared: DeclaredRequirement, new: str) -> str:
     """Return what replaces `asked.text` so that it says `new`; raise ValueError where it can't be said there.
 
     `new` is PEP 508, a Python (`3.10`, or a specifier), a CUDA (`12.8`, `cpu`), an option line or an address.
     """
-    if asked.project == "index":
-        return _index(asked.text, new)
-    if asked.project == "python":
-        return _python(asked, new)
-    if asked.project == "cuda":
-        return _cuda(asked.text, new)
+    if declared.project == "index":
+        return _index(declared.text, new)
+    if declared.project == "python":
+        return _python(declared, new)
+    if declared.project == "cuda":
+        return _cuda(declared.text, new)
     try:
         requirement = Requirement(new.partition(" --hash")[0])
     except InvalidRequirement:
         raise ValueError(tr("`{text}` is not a valid requirement", text=new)) from None
-    if asked.notation == "conda":
-        return _conda(asked.text, requirement)
-    if asked.notation == "poetry":
-        return _poetry(asked.text, requirement)
-    return _pip(asked.text, requirement) + new[len(new.partition(" --hash")[0]) :]
+    if declared.notation == "conda":
+        return _conda(declared.text, requirement)
+    if declared.notation == "poetry":
+        return _poetry(declared.text, requirement)
+    return _pip(declared.text, requirement) + new[len(new.partition(" --hash")[0]) :]
 
 
 def added(project: str, new: str, notation: str) -> str:
@@ -85,7 +85,10 @@ def gap_after(specifier: str, gap: str) -> str:
 
 def _ordered(specifier: SpecifierSet) -> str:
     """Return the clauses with the lower bound first, as people write them."""
-    return ",".join(str(one) for one in sorted(specifier, key=lambda one: (one.operator[0] != ">", str(one))))
+    return ",".join(
+        str(clause)
+        for clause in sorted(specifier, key=lambda clause: (clause.operator[0] != ">", str(clause)))
+    )
 
 
 def _conda(text: str, new: Requirement) -> str:
@@ -124,10 +127,10 @@ def _poetry_version(text: str, new: Requirement) -> str:
     return f"=={version}" if old.startswith("==") else version
 
 
-def _python(asked: DeclaredRequirement, new: str) -> str:
-    if asked.notation == "conda":
+def _python(declared: DeclaredRequirement, new: str) -> str:
+    if declared.notation == "conda":
         name = "python"
-        rest = asked.text[len(name) :] if asked.text.startswith(name) else ""
+        rest = declared.text[len(name) :] if declared.text.startswith(name) else ""
         if not _PYTHON.fullmatch(new):
             return f"{name}{new}"
         if re.match(r"\s*(?:[<>!~]|.*,)", rest):
@@ -135,16 +138,16 @@ def _python(asked: DeclaredRequirement, new: str) -> str:
         return f"{name}{' ' if rest[:1].isspace() else '='}{new}"
     if not _PYTHON.fullmatch(new):
         return new
-    old = asked.text.strip()
-    if asked.notation == "poetry" and re.match(r"(?:\^|~(?!=)|\d)", old):
+    old = declared.text.strip()
+    if declared.notation == "poetry" and re.match(r"(?:\^|~(?!=)|\d)", old):
         return f"{old[0] if old[0] in '^~' else ''}{new}{'.*' if old.endswith('.*') else ''}"
     return admitting(old, new)
 
 
 def admitting(specifier: str, python: str) -> str:
     """Change the least of a specifier that admits `python`: `>=3.6,<3.8` for 3.10 to `>=3.6,<3.11`."""
-    clauses = [one.strip() for one in specifier.split(",") if one.strip()]
-    return ",".join(filter(None, (_clause(one, python) for one in clauses))) or f">={python}"
+    clauses = [item.strip() for item in specifier.split(",") if item.strip()]
+    return ",".join(filter(None, (_clause(clause, python) for clause in clauses))) or f">={python}"
 
 
 def _clause(text: str, python: str) -> str:
@@ -166,15 +169,15 @@ def _clause(text: str, python: str) -> str:
 
 def _cuda(text: str, new: str) -> str:
     """The name says how: `cpuonly`, `cudatoolkit=10.2`, `pytorch-cuda=11.8`, `cuda-version=12.8`."""
-    found = _CUDA.fullmatch(new)
+    match = _CUDA.fullmatch(new)
     if new == "cpu":
         return "cpuonly"
-    if found is None:
+    if match is None:
         return new
     name = (_CONDA.fullmatch(text) or {"name": text})["name"]
     plain = name.rpartition("::")[2]
     modern = plain in ("pytorch-cuda", "cuda-version")
-    fits = modern or (plain == "cudatoolkit" and int(found["major"]) <= _LAST_CUDATOOLKIT)
+    fits = modern or (plain == "cudatoolkit" and int(match["major"]) <= _LAST_CUDATOOLKIT)
     gap = " " if re.match(r"[^=]*\s\d", text) else "="
     return f"{name if fits else 'cuda-version'}{gap}{new}"
 

@@ -11,14 +11,14 @@ from gpuenv.adapt.model import DependencyFile, Project
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
-def unified_diff(left: Project, files: tuple[DependencyFile, ...]) -> str:
+def unified_diff(project: Project, files: tuple[DependencyFile, ...]) -> str:
     """Return what changed between the files that were left and what becomes of them; empty for nothing.
 
     Names are relative to where the command runs, or to the folder of all files where one lies elsewhere. Line
     ends stand as they are in the files.
     """
-    names = _names(tuple(file.path for file in left.files))
-    pairs = zip(left.files, files, strict=True)
+    names = _names(tuple(file.path for file in project.files))
+    pairs = zip(project.files, files, strict=True)
     return "".join(
         part for before, after in pairs for part in _one(names[before.path], before.text, after.text)
     )
@@ -26,14 +26,14 @@ def unified_diff(left: Project, files: tuple[DependencyFile, ...]) -> str:
 
 def _names(paths: tuple[str, ...]) -> dict[str, str]:
     plain = {path: posixpath.normpath(path) for path in paths}
-    away = [one for one in plain.values() if one.startswith(("..", "/")) or one[1:2] == ":"]
+    away = [item for item in plain.values() if item.startswith(("..", "/")) or item[1:2] == ":"]
     if not away:
         return plain
-    folders = [one.rpartition("/")[0].split("/") for one in plain.values()]
+    folders = [item.rpartition("/")[0].split("/") for item in plain.values()]
     common = 0
     while all(len(parts) > common for parts in folders) and len({parts[common] for parts in folders}) == 1:
         common += 1
-    return {path: "/".join(one.split("/")[common:]) for path, one in plain.items()}
+    return {path: "/".join(item.split("/")[common:]) for path, item in plain.items()}
 
 
 def _one(name: str, before: str, after: str) -> Iterator[str]:
@@ -53,12 +53,12 @@ def _lines(text: str) -> list[str]:
 
 def _quoted(name: str) -> str:
     """Return a name as git writes it: in quotes where it has odd characters, a tab after one with blanks."""
-    if not name.isprintable() or any(one in _ESCAPES for one in name):
-        return f'"{"".join(_escaped(one) for one in name)}"'
+    if not name.isprintable() or any(item in _ESCAPES for item in name):
+        return f'"{"".join(_escaped(item) for item in name)}"'
     return f"{name}\t" if " " in name else name
 
 
-def _escaped(one: str) -> str:
-    if one.isprintable() or one in _ESCAPES:
-        return _ESCAPES.get(one, one)
-    return "".join(f"\\{byte:03o}" for byte in one.encode("utf-8", "surrogateescape"))
+def _escaped(item: str) -> str:
+    if item.isprintable() or item in _ESCAPES:
+        return _ESCAPES.get(item, item)
+    return "".join(f"\\{byte:03o}" for byte in item.encode("utf-8", "surrogateescape"))

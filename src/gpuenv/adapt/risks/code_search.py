@@ -28,14 +28,14 @@ def places_of(
     `code` are paths and texts. Comments, docstrings and messages don't count where a text can be taken apart.
     """
     wanted = tuple(change for change in changes if change.compiled)
-    found: dict[str, list[str]] = {}
+    fields: dict[str, list[str]] = {}
     for path, text in code:
         language = language_of(path)
         if language is None:
             continue
         for identifier, line in _in_file(wanted, text, language):
-            found.setdefault(identifier, []).append(f"{path}:{line}")
-    return {name: CodeUses(tuple(places[:most]), len(places)) for name, places in found.items()}
+            fields.setdefault(identifier, []).append(f"{path}:{line}")
+    return {name: CodeUses(tuple(places[:most]), len(places)) for name, places in fields.items()}
 
 
 def _in_file(changes: tuple[ApiChange, ...], text: str, language: CodeLanguage) -> Iterator[tuple[str, int]]:

@@ -60,7 +60,7 @@ def without_comments(text: str, language: CodeLanguage) -> str:
     A text that can't be taken apart stays as it is.
     """
     if language == "c++":
-        return _C_COMMENT.sub(lambda found: _c_part(found[0]), text)
+        return _C_COMMENT.sub(lambda match: _c_part(match[0]), text)
     if language == "python" and len(text) <= _LONGEST and not _UNREADABLE.search(text):
         try:
             with warnings.catch_warnings():  # Python 3.12 and later warn of `"\\d"` in what they take apart

@@ -61,9 +61,9 @@ def risks_of(
         for change, move in zip(changes, moves, strict=True)
     )
     texts = tuple(code)
-    found = places_of({row.id: row for met in crossed for row in met}.values(), texts, MOST_PLACES)
+    uses = places_of({row.id: row for met in crossed for row in met}.values(), texts, MOST_PLACES)
     return tuple(
-        replace(change, risks=_risks(move, met, found, looked=bool(texts))) if move and met else change
+        replace(change, risks=_risks(move, met, uses, looked=bool(texts))) if move and met else change
         for change, move, met in zip(changes, moves, crossed, strict=True)
     )
 
@@ -75,21 +75,21 @@ def _project(change: RequirementChange) -> str:
 def _gravest(rows: Iterable[ApiChange]) -> tuple[ApiChange, ...]:
     """Sort what is removed before what is changed before what warns; of one thing told twice, the worse."""
     ordered = sorted(rows, key=lambda row: (KINDS.index(row.kind), not row.often, row.version, row.id))
-    told: dict[str, ApiChange] = {}
+    changes: dict[str, ApiChange] = {}
     for row in ordered:
-        told.setdefault(row.regex or row.id, row)
-    return tuple(told.values())
+        changes.setdefault(row.regex or row.id, row)
+    return tuple(changes.values())
 
 
 def _risks(
-    move: _Move, rows: tuple[ApiChange, ...], found: Mapping[str, CodeUses], *, looked: bool
+    move: _Move, rows: tuple[ApiChange, ...], uses: Mapping[str, CodeUses], *, looked: bool
 ) -> tuple[Risk, ...]:
-    seen = tuple(row for row in rows if row.id in found)
-    hidden = tuple(row for row in rows if row.id not in found and not (looked and row.regex))
+    seen = tuple(row for row in rows if row.id in uses)
+    hidden = tuple(row for row in rows if row.id not in uses and not (looked and row.regex))
     if move.old is None:
         hidden = ()
     shown = (*seen, *hidden[:MOST_UNSEEN])
-    risks = [_risk(row, found.get(row.id, _NOWHERE)) for row in shown]
+    risks = [_risk(row, uses.get(row.id, _NOWHERE)) for row in shown]
     if move.old is not None and len(shown) < len(rows):
         risks.append(Risk("others", _others(len(rows) - len(shown), looked=looked), _SOURCE))
     return tuple(risks)
@@ -136,7 +136,7 @@ def _pinned(text: str) -> Version | None:
 
 def _least(text: str) -> Version | None:
     """Read the least release of a range: 1.4 of `torch>=1.4,<2`, `torch~=1.4`; None where there is none."""
-    bounds = (one for one in _specifiers(text) if one.operator in (">=", ">", "~="))
+    bounds = (specifier for specifier in _specifiers(text) if specifier.operator in (">=", ">", "~="))
     versions = (_version(bound.version) for bound in bounds)
     return max((version for version in versions if version), default=None)
 

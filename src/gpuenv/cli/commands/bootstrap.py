@@ -24,7 +24,7 @@ _SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
 
 def bootstrap(
     wanted: PlanArguments,
-    asked: BootstrapArguments,
+    arguments: BootstrapArguments,
     lab: Path | None,
     output: str | Path | None,
     common: Common,
@@ -33,7 +33,9 @@ def bootstrap(
     written = None if output in (None, "-") else Path(str(output))
     is_folder = written is not None and (str(output).endswith(_SEPARATORS) or written.is_dir())
     options = options_of(wanted, ("gpuenv", "bootstrap"))
-    chosen = BootstrapOptions(asked.name, asked.pin, asked.version, asked.launcher, asked.verify)
+    chosen = BootstrapOptions(
+        arguments.name, arguments.pin, arguments.version, arguments.launcher, arguments.verify
+    )
     with working(tr("reading indexes"), quiet=common.quiet):
         read = read_lab(lab) if lab else None
         script = make_bootstrap(options, replace(chosen, carried=is_folder), read, os.environ)
@@ -66,8 +68,8 @@ def _write_folder(folder: Path, script: Script, common: Common) -> None:
         size = to_come
         if common.quiet:
             return
-        told = {"count": files, "size": render_size(to_come), "folder": folder / WHEELS}
-        note(tr("{count} files, {size} to fetch into {folder}", **told))
+        facts = {"count": files, "size": render_size(to_come), "folder": folder / WHEELS}
+        note(tr("{count} files, {size} to fetch into {folder}", **facts))
         others = ", ".join(f"`{name}`" for name in script.names if name not in script.pinned)
         if others:
             note(

@@ -70,14 +70,14 @@ def clean(common: Common, *, with_uv: bool, yes: bool) -> int:
     of_uv = _clean_uv(of_uv, common) if with_uv else None
     with working(tr("removing"), quiet=common.quiet):
         cleaned = cache.clean(content)
-    warnings = tuple(_in_use(one.part.name) for one in cleaned.in_use)
-    removed = sum(one.size for one in cleaned.removed)
+    warnings = tuple(_in_use(part.part.name) for part in cleaned.in_use)
+    removed = sum(part.size for part in cleaned.removed)
     data = {
         "dir": str(content.root),
         "size": removed,
         "removed": cache.render_parts(cleaned.removed),
-        "kept": [{"name": one.part.name, "reason": cache.IN_USE} for one in cleaned.in_use]
-        + [{"name": one.name, "reason": one.reason} for one in cleaned.failed],
+        "kept": [{"name": part.part.name, "reason": cache.IN_USE} for part in cleaned.in_use]
+        + [{"name": not_removed.name, "reason": not_removed.reason} for not_removed in cleaned.failed],
         "uv": of_uv,
     }
     print_warnings(() if common.as_json else warnings)

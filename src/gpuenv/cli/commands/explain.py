@@ -31,4 +31,4 @@ def explain(words: tuple[str, ...], common: Common) -> int:
 
 
 def _data(explained: Explained) -> dict[str, object]:
-    return {"matches": [match_data(one, explained.commands.get(one.id)) for one in explained.matches]}
+    return {"matches": [match_data(match, explained.commands.get(match.id)) for match in explained.matches]}

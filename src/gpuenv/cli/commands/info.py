@@ -23,36 +23,36 @@ _PACKAGES = {"name": marked("package"), "version": marked("version")}
 def info(name: str | None, common: Common) -> int:
     """Print what a bug report needs; `-v` adds where each fact was read, and what the last verify said."""
     with working(tr("examining"), quiet=common.quiet):
-        told = read_info(name, os.environ)
+        answer = read_info(name, os.environ)
     if common.as_json:
-        print_json(envelope("info", told))
+        print_json(envelope("info", answer))
     else:
-        print_data("\n\n".join(block for block in _blocks(told, verbose=common.verbose) if block))
+        print_data("\n\n".join(block for block in _blocks(answer, verbose=common.verbose) if block))
     return 0
 
 
-def _blocks(told: dict[str, Any], *, verbose: bool) -> Iterator[str]:
+def _blocks(facts: dict[str, Any], *, verbose: bool) -> Iterator[str]:
     """Return what is told in blocks, from data that is redacted already."""
-    version, python, folder = (told[name] for name in ("gpuenv", "python", "installed_in"))
+    version, python, folder = (facts[name] for name in ("gpuenv", "python", "installed_in"))
     own = {
         "gpuenv": tr(
             "{version}, Python {python}, in {folder}", version=version, python=python, folder=folder
         ),
-        tr("data"): told["data_dir"] or tr("no home directory"),
-        tr("cache"): told["cache_dir"],
+        tr("data"): facts["data_dir"] or tr("no home directory"),
+        tr("cache"): facts["cache_dir"],
     }
     yield _aligned(own)
-    machine = parse_machine(told["machine"])
+    machine = parse_machine(facts["machine"])
     problems = (tr("warning: {message}", message=problem.message) for problem in machine.problems)
     yield "\n".join((render_machine_text(machine, verbose=verbose).rstrip("\n"), *problems))
-    yield _aligned(told["variables"])
-    if told["environment"] is not None:
-        yield from _environment_blocks(told["environment"], verbose=verbose)
+    yield _aligned(facts["variables"])
+    if facts["environment"] is not None:
+        yield from _environment_blocks(facts["environment"], verbose=verbose)
 
 
-def _environment_blocks(told: dict[str, Any], *, verbose: bool) -> Iterator[str]:
+def _environment_blocks(facts: dict[str, Any], *, verbose: bool) -> Iterator[str]:
     row = {
-        name: tr("not known") if value is None else value for name, value in shown_environment(told).items()
+        name: tr("not known") if value is None else value for name, value in shown_environment(facts).items()
     }
     size, created, used = (row[name] for name in ("size", "created", "last_used"))
     lines = {
@@ -61,10 +61,10 @@ def _environment_blocks(told: dict[str, Any], *, verbose: bool) -> Iterator[str]
         tr("verified"): row["verified"],
         tr("size"): tr("{size}, created {created}, last used {used}", size=size, created=created, used=used),
     }
-    yield _aligned(lines) + (f"\n{told['outdated']}" if told["outdated"] else "")
-    if told["verify"] is not None and (verbose or not told["verified"]):
-        yield json.dumps(told["verify"], indent=1, ensure_ascii=False)
-    packages = [{"name": name, "version": version} for name, version in told["packages"].items()]
+    yield _aligned(lines) + (f"\n{facts['outdated']}" if facts["outdated"] else "")
+    if facts["verify"] is not None and (verbose or not facts["verified"]):
+        yield json.dumps(facts["verify"], indent=1, ensure_ascii=False)
+    packages = [{"name": name, "version": version} for name, version in facts["packages"].items()]
     yield render_table(packages, _PACKAGES)
 
 

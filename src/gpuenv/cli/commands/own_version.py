@@ -36,18 +36,22 @@ def _data(indexes: tuple[OnIndex, ...], *, check: bool) -> dict[str, Any]:
         "newest": str(best.newest) if best else None,
         "newer": is_newer(best.newest) if best else None,
         "indexes": [
-            {"url": one.url, "newest": str(one.newest) if one.newest else None, "problem": one.problem}
-            for one in indexes
+            {
+                "url": on_index.url,
+                "newest": str(on_index.newest) if on_index.newest else None,
+                "problem": on_index.problem,
+            }
+            for on_index in indexes
         ],
     }
 
 
 def _lines(indexes: tuple[OnIndex, ...]) -> Iterator[str]:
     best = newest(indexes)
-    for one in indexes:
-        if one.problem is not None:
-            yield tr("{url} could not be read: {problem}", url=one.url, problem=one.problem)
-    read = [one.url for one in indexes if one.problem is None]
+    for on_index in indexes:
+        if on_index.problem is not None:
+            yield tr("{url} could not be read: {problem}", url=on_index.url, problem=on_index.problem)
+    read = [release.url for release in indexes if release.problem is None]
     if best is not None and is_newer(best.newest):
         yield tr("{url} lists gpuenv {version}, which is newer", url=best.url, version=best.newest)
         yield tr(

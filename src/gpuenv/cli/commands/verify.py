@@ -29,8 +29,8 @@ def check_limit(seconds: float) -> float:
 
 def verify(environment: str | None, options: VerifyOptions, common: Common) -> int:
     """Prove an environment; exit 6 where it does not hold."""
-    if environment is not None and (place := place_meant(environment, os.environ)) is not None:
-        refuse_interrupted(place)
+    if environment is not None and (paths := place_meant(environment, os.environ)) is not None:
+        refuse_interrupted(paths)
     with working(tr("verifying"), quiet=common.quiet):
         result = verify_environment(environment, os.environ, machine=detect(os.environ), options=options)
     if common.as_json and result.error is None:

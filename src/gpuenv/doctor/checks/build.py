@@ -56,10 +56,10 @@ def _over_others(findings: Findings) -> Outcome | None:
 
 def _installed_over(findings: Findings) -> Iterator[tuple[Dist, ...]]:
     """Yield the records of one name that lie beside each other, as no installer leaves them on purpose."""
-    for name, place in dict.fromkeys((dist.name, dist.place) for dist in findings.dists):
-        dists = tuple(dist for dist in subject.dists_of(findings, name) if dist.place == place)
+    for name, location in dict.fromkeys((dist.name, dist.place) for dist in findings.dists):
+        dists = tuple(dist for dist in subject.dists_of(findings, name) if dist.place == location)
         # conda's beside pip's are told as mixed
-        own = place in findings.python.packages and all(dist.installer != "conda" for dist in dists)
+        own = location in findings.python.packages and all(dist.installer != "conda" for dist in dists)
         if name in _REPAIRED and own and len({dist.version for dist in dists}) > 1:
             yield dists
 
@@ -138,9 +138,11 @@ def _compared_libc(findings: Findings, needed: Version | None, read: str) -> Out
 
 def _needed_glibc(tags: tuple[str, ...]) -> Version | None:
     """Return the least glibc that any of the tags asks for: a wheel may carry several."""
-    found = [Version(f"{match[1]}.{match[2]}") for tag in tags if (match := _MANYLINUX.search(tag))]
-    found += [Version(floor) for tag in tags for name, floor in _OLD_MANYLINUX.items() if f"{name}_" in tag]
-    return min(found, default=None)
+    versions = [Version(f"{match[1]}.{match[2]}") for tag in tags if (match := _MANYLINUX.search(tag))]
+    versions += [
+        Version(floor) for tag in tags for name, floor in _OLD_MANYLINUX.items() if f"{name}_" in tag
+    ]
+    return min(versions, default=None)
 
 
 @check("D02")  # a driver older than the CUDA of the build

@@ -95,8 +95,8 @@ def scheduler(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if not has_scheduler(findings):
         return skipped(tr("no scheduler was found"))
     if given or findings.machine.gpus:
-        told = ", ".join(f"{name}={subject.variable(findings, name)}" for name in given)
-        return ok(told or tr("a GPU is present"))
+        message = ", ".join(f"{name}={subject.variable(findings, name)}" for name in given)
+        return ok(message or tr("a GPU is present"))
     return _without_job(findings) if not job else skipped(tr("`nvidia-smi` reports its own cause"))
 
 
@@ -150,8 +150,8 @@ def container_lost(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for NVML's `Unknown Error` inside a container."""
     if findings.machine.system.container is None:
         return skipped(tr("this is not a container"))
-    told = next((text for _, text in subject.broken_driver(findings) if "Unknown Error" in text), None)
-    return problem("lost", told) if told else ok(tr("NVML responds, or was never available"))
+    message = next((text for _, text in subject.broken_driver(findings) if "Unknown Error" in text), None)
+    return problem("lost", message) if message else ok(tr("NVML responds, or was never available"))
 
 
 @check("D56")  # a container that lacks the device of unified memory

@@ -85,7 +85,11 @@ def stray_libcuda(findings: Findings, _knowledge: Knowledge) -> Outcome:
 def fabric_manager(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for NVSwitches, and for the service that they need."""
     nodes = [node.path for node in findings.nodes if "nvidia-nvswitch" in node.path]
-    bridges = [one for one in findings.pci if one.vendor == subject.NVIDIA and one.kind.startswith(_NVSWITCH)]
+    bridges = [
+        device
+        for device in findings.pci
+        if device.vendor == subject.NVIDIA and device.kind.startswith(_NVSWITCH)
+    ]
     if not nodes and not bridges:
         return skipped(tr("there is no NVSwitch"))
     if findings.kernel.fabric_manager or subject.proven(findings):
@@ -138,7 +142,7 @@ def amd(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if variant is None or not variant.name.startswith("rocm"):
         return skipped(tr("torch is not a ROCm build"))
     torch = subject.torch_label(findings)
-    if findings.machine.gpus and not any(one.vendor == subject.AMD for one in findings.pci):
+    if findings.machine.gpus and not any(device.vendor == subject.AMD for device in findings.pci):
         return problem("nvidia", variant.name, torch=torch)
     node = next((node for node in findings.nodes if node.path.endswith("/kfd")), None)
     if node is None:

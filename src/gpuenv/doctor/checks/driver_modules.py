@@ -27,11 +27,13 @@ def driver_mismatch(findings: Findings, _knowledge: Knowledge) -> Outcome:
         return skipped(tr("the driver is the one of Windows"))
     loaded = _MODULE_VERSION.search((findings.kernel.nvidia or "") + " ")
     module = loaded[1] if loaded else None
-    files = tuple(found[1] for path in findings.kernel.libraries if (found := _LIBRARY_VERSION.search(path)))
+    files = tuple(
+        matched[1] for path in findings.kernel.libraries if (matched := _LIBRARY_VERSION.search(path))
+    )
     differ = bool(module and files) and module not in files
     if subject.has_problem(findings, "driver-mismatch"):
-        told = _NVML_VERSION.search(subject.message_of(findings, "driver-mismatch"))
-        return _mismatch(module, told[1] if told else " ".join(files))
+        match = _NVML_VERSION.search(subject.message_of(findings, "driver-mismatch"))
+        return _mismatch(module, match[1] if match else " ".join(files))
     if differ and not subject.proven(findings):
         return _mismatch(module, " ".join(files))
     if module is None or not files:
@@ -52,16 +54,16 @@ def _mismatch(module: str | None, library: str) -> Outcome:
 @check("D21")  # the open and the proprietary kernel module do not serve the same GPUs
 def open_kernel_module(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look at the kind of the loaded module, and for the kernel's word that it is the wrong one."""
-    told = findings.kernel.nvidia
+    message = findings.kernel.nvidia
     if any(_NEEDS_OPEN in line for line in findings.kernel.messages):
         return problem("needs-open", _NEEDS_OPEN)
     if any(_NEEDS_CLOSED in line.lower() for line in findings.kernel.messages):
         return problem("needs-closed", _NEEDS_CLOSED)
-    if told is None:
+    if message is None:
         return skipped(tr("no NVIDIA kernel module is loaded"))
-    is_open = "Open Kernel Module" in told
+    is_open = "Open Kernel Module" in message
     if not findings.machine.gpus and subject.nvidia_devices(findings) and is_open:
-        return problem("open-without-gpu", told)
+        return problem("open-without-gpu", message)
     return ok(tr("the open module") if is_open else tr("the proprietary module"))
 
 
@@ -97,7 +99,7 @@ def nouveau(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look which driver is bound to the GPU, and for files that keep nvidia's out."""
     if not lacks_module(findings):
         return skipped(tr("the module is loaded, or there is no hardware for it"))
-    bound = {one.driver for one in subject.nvidia_devices(findings)} - {None, "nvidia"}
+    bound = {device.driver for device in subject.nvidia_devices(findings)} - {None, "nvidia"}
     if "nouveau" in bound or "nouveau" in findings.kernel.modules:
         return problem("nouveau", tr("nouveau uses the GPU"))
     if any((name or "").startswith("vfio") for name in bound):
@@ -123,10 +125,10 @@ def kernel_modules(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if lacks_module(findings) and kernel.libraries:
         return problem("not-loaded", tr("no /proc/driver/nvidia, but {path}", path=kernel.libraries[0]))
     broken = subject.broken_driver(findings)
-    told = next((text for code, text in broken if code not in _OWN_CHECKS and code != "no-driver"), None)
+    message = next((text for code, text in broken if code not in _OWN_CHECKS and code != "no-driver"), None)
     system = findings.machine.system
-    if told and not system.wsl and not is_without_gpu(findings):
-        return problem("broken", subject.without_repair(told), message=told)
+    if message and not system.wsl and not is_without_gpu(findings):
+        return problem("broken", subject.without_repair(message), message=message)
     driver = findings.machine.driver
     if driver is None:
         return skipped(tr("there is no driver"))

@@ -35,17 +35,17 @@ def mig(findings: Findings, _knowledge: Knowledge) -> Outcome:
 @check("D25")  # a GPU that only one program at a time may use, or none
 def compute_mode(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look at nvidia-smi's compute mode: `Default`, `Exclusive_Process`, `Prohibited`."""
-    told = [state for state in findings.states if state.compute_mode]
-    if not told:
+    states = [state for state in findings.states if state.compute_mode]
+    if not states:
         return skipped(tr("nvidia-smi does not report the compute mode"))
-    for state in told:
+    for state in states:
         mode = state.compute_mode or ""
         if mode == "Prohibited":
             return problem("prohibited", mode, gpu=state.index)
         if mode.startswith("Exclusive") and (state.memory_used or 0) > _BUSY_MIB:
             make = problem if subject.failed(findings) else warning
             return make("exclusive", mode, gpu=state.index, used=state.memory_used)
-    return ok(", ".join(f"{state.index}: {state.compute_mode}" for state in told))
+    return ok(", ".join(f"{state.index}: {state.compute_mode}" for state in states))
 
 
 @check("D37")  # a processor, or a virtual one, without AVX
@@ -66,11 +66,11 @@ def cpu_features(findings: Findings, _knowledge: Knowledge) -> Outcome:
 @check("D49")  # GPU memory that other programs hold
 def gpu_memory(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look at how much of each GPU's memory is taken."""
-    told = [state for state in findings.states if state.memory_used is not None and state.memory_total]
-    if not told:
+    states = [state for state in findings.states if state.memory_used is not None and state.memory_total]
+    if not states:
         return skipped(tr("nvidia-smi does not report memory use"))
-    read = ", ".join(f"{state.index}: {state.memory_used} / {state.memory_total} MiB" for state in told)
-    for state in told:
+    read = ", ".join(f"{state.index}: {state.memory_used} / {state.memory_total} MiB" for state in states)
+    for state in states:
         if (state.memory_used or 0) > _FULL * (state.memory_total or 1):
             return warning("held", read, gpu=state.index, used=state.memory_used, total=state.memory_total)
     return ok(read)
@@ -86,7 +86,7 @@ def peer_access(findings: Findings, _knowledge: Knowledge) -> Outcome:
         return warning("processes", read, processes=processes, count=len(seen))
     if len(seen) < 2:  # noqa: PLR2004 - between one and none there is nothing
         return skipped(tr("there is only one GPU, or none"))
-    kinds = [one.iommu for one in subject.nvidia_devices(findings) if one.iommu]
+    kinds = [device.iommu for device in subject.nvidia_devices(findings) if device.iommu]
     translated = next((kind for kind in kinds if kind.startswith(_TRANSLATED)), None)
     if translated and _failed_between(findings):
         return warning("iommu", translated, kind=translated)
@@ -110,10 +110,10 @@ def _failed_between(findings: Findings) -> bool:
 @check("D55")  # a GPU that is used and slow
 def throttling(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look whether the hardware slows a GPU down because of heat; idle clocks and links tell nothing."""
-    told = [state for state in findings.states if state.too_hot is not None]
-    if not told:
+    states = [state for state in findings.states if state.too_hot is not None]
+    if not states:
         return skipped(tr("nvidia-smi does not report whether a GPU is throttled"))
-    hot = [state.index for state in told if state.too_hot]
+    hot = [state.index for state in states if state.too_hot]
     if hot:
         return warning("hot", tr("throttled by heat"), gpu=hot[0])
     return ok(tr("no GPU is throttled by heat"))

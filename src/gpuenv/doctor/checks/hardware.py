@@ -51,7 +51,7 @@ def gpu_present(findings: Findings, _knowledge: Knowledge) -> Outcome:
     system = findings.machine.system
     if subject.sees_hardware(findings):
         names = [gpu.name or "?" for gpu in findings.machine.gpus]
-        names = names or [one.device for one in subject.nvidia_devices(findings)]
+        names = names or [device.device for device in subject.nvidia_devices(findings)]
         return ok(", ".join(names) or tr("traces of an NVIDIA driver"))
     scheduled = has_scheduler(findings) and not granted_gpus(findings)
     if system.os == "macos" or system.wsl or system.container or scheduled:
@@ -60,7 +60,7 @@ def gpu_present(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if subject.cuda_of(findings) is None or findings.planned_without_gpu:
         return ok(read)
     torch = subject.torch_label(findings)
-    if any(one.vendor == subject.AMD for one in findings.pci):
+    if any(device.vendor == subject.AMD for device in findings.pci):
         return problem("amd", read, torch=torch)
     return problem("none", read, torch=torch)
 
@@ -75,7 +75,7 @@ def old_gpu(findings: Findings, knowledge: Knowledge) -> Outcome:
     for gpu in gpus:
         support = knowledge.architecture_of(gpu.capability)
         left = support is not None and support.last_cuda is not None  # others may be newer than what is known
-        if left and not any(cover(one, gpu.capability, knowledge) in _RUNS for one in builds):
+        if left and not any(cover(build, gpu.capability, knowledge) in _RUNS for build in builds):
             return problem("no-build", gpu.label, gpu=gpu.label, branch=_branch(gpu, knowledge))
     return ok(", ".join(gpu.label for gpu in gpus))
 
@@ -108,7 +108,7 @@ def failing_gpu(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if subject.has_problem(findings, "gpu-lost", "gpu-error"):
         message = subject.complaint_of(findings, "gpu-lost", "gpu-error")
         return problem("lost", tr("a GPU that does not respond"), message=message)
-    xids = tuple(found[1] for line in findings.kernel.messages if (found := _XID.search(line)))
+    xids = tuple(match[1] for line in findings.kernel.messages if (match := _XID.search(line)))
     if _LOST & set(xids) and not subject.proven(findings):
         return problem("xid", f"Xid {' '.join(dict.fromkeys(xids))}", xid=xids[-1])
     faulty = [state for state in findings.states if state.ecc_errors]

@@ -36,8 +36,8 @@ def interpreter(findings: Findings, _knowledge: Knowledge) -> Outcome:
 
 
 def _lies_in(path: str, folder: str) -> bool:
-    place = folder.replace("\\", "/").rstrip("/").lower() + "/"
-    return path.replace("\\", "/").lower().startswith(place)
+    location = folder.replace("\\", "/").rstrip("/").lower() + "/"
+    return path.replace("\\", "/").lower().startswith(location)
 
 
 @check("D43")  # a Python that torch has no wheels for

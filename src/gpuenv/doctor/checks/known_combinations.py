@@ -16,14 +16,14 @@ def applying(findings: Findings, knowledge: Knowledge, *, about: str) -> KnownBa
     """Return the first row that names `about` and applies to what is installed."""
     versions, words = _versions(findings), _words(findings)
     for row in knowledge.known_bad:
-        named = any(name == about for one in row.when for name, _ in one)
+        named = any(name == about for item in row.when for name, _ in item)
         if named and not versions.keys() & set(row.unless) and _applies(row, versions, words):
             return row
     return None
 
 
 def _applies(row: KnownBad, versions: dict[str, Version], words: dict[str, str]) -> bool:
-    return any(all(_holds(name, wanted, versions, words) for name, wanted in one) for one in row.when)
+    return any(all(_holds(name, wanted, versions, words) for name, wanted in item) for item in row.when)
 
 
 def _holds(
@@ -31,21 +31,21 @@ def _holds(
 ) -> bool:
     if isinstance(wanted, str):
         return words.get(name) == wanted
-    alike = (version for one, version in versions.items() if fnmatchcase(one, name))
+    alike = (version for item, version in versions.items() if fnmatchcase(item, name))
     return any(wanted.contains(version, prereleases=True) for version in alike)
 
 
 def _versions(findings: Findings) -> dict[str, Version]:
-    told = {item.name: subject.version_of(item.version) for item in findings.conda}
-    told |= {dist.name: subject.version_of(dist.version) for dist in reversed(findings.dists)}
+    versions = {item.name: subject.version_of(item.version) for item in findings.conda}
+    versions |= {dist.name: subject.version_of(dist.version) for dist in reversed(findings.dists)}
     torch, python = subject.torch_version(findings), subject.version_of(findings.python.version)
-    told |= {"torch": torch, "python": python}
+    versions |= {"torch": torch, "python": python}
     cuda = subject.cuda_of(findings)
-    told |= {"cuda": Version(str(cuda))} if cuda else {}
-    public = {name: Version(version.public) for name, version in told.items() if version is not None}
+    versions |= {"cuda": Version(str(cuda))} if cuda else {}
+    public = {name: Version(version.public) for name, version in versions.items() if version is not None}
     conda = subject.conda_of(findings, "pytorch")
-    found = subject.version_of(conda.version) if conda else None
-    return {**public, "torch": found} if found and "torch" not in public else public
+    release = subject.version_of(conda.version) if conda else None
+    return {**public, "torch": release} if release and "torch" not in public else public
 
 
 def _words(findings: Findings) -> dict[str, str]:

@@ -21,11 +21,11 @@ _PAGE_FILE = "winerror 1455"
 def other_cuda_packages(findings: Findings) -> tuple[str, ...]:
     """Return the packages of another CUDA generation than torch's whose component torch's has too."""
     cuda = subject.cuda_of(findings)
-    found = tuple(subject.nvidia_dists(findings))
+    results = tuple(subject.nvidia_dists(findings))
     if cuda is None:
         return ()
-    own = {component for component, major, _ in found if major == cuda.major}
-    return tuple(dist.name for component, major, dist in found if major != cuda.major and component in own)
+    own = {component for component, major, _ in results if major == cuda.major}
+    return tuple(dist.name for component, major, dist in results if major != cuda.major and component in own)
 
 
 @check("D32")  # libraries of two CUDA generations in one environment
@@ -76,53 +76,61 @@ def cuda_packages(findings: Findings, _knowledge: Knowledge) -> Outcome:
         return problem("library", " ".join(files.lacking), library=files.lacking[0])
     if torch.installer == "conda":
         return ok(tr("conda's packages bring them"))
-    asked = wanted_cuda_packages(findings)
-    missing = [item for item in asked if subject.dist_of(findings, canonicalize_name(item.name)) is None]
+    requirements = wanted_cuda_packages(findings)
+    missing = [
+        item for item in requirements if subject.dist_of(findings, canonicalize_name(item.name)) is None
+    ]
     if missing:
         names = " ".join(item.name for item in missing)
         make = warning if subject.proven(findings) else problem
         return make("missing", names, names=names, name=missing[0].name)
-    for item in asked:
-        found = subject.installed(findings, canonicalize_name(item.name))
-        if found and not item.specifier.contains(found, prereleases=True):
+    for item in requirements:
+        version = subject.installed(findings, canonicalize_name(item.name))
+        if version and not item.specifier.contains(version, prereleases=True):
             return warning(
-                "other-version", f"{item.name} {found}", name=item.name, found=found, needs=item.specifier
+                "other-version", f"{item.name} {version}", name=item.name, found=version, needs=item.specifier
             )
-    return ok(tr("{count} packages", count=len(asked)) if asked else tr("they are in torch itself"))
+    return ok(
+        tr("{count} packages", count=len(requirements)) if requirements else tr("they are in torch itself")
+    )
 
 
 @check("D31")  # libraries of the system stand before the bundled ones
 def ld_library_path(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for CUDA's libraries in LD_LIBRARY_PATH: an older one breaks the bundled ones."""
-    found = tuple(one for one in findings.foreign_libraries if not _is_passed_over(one, findings))
-    if not found:
+    libraries = tuple(
+        foreign_library
+        for foreign_library in findings.foreign_libraries
+        if not _is_passed_over(foreign_library, findings)
+    )
+    if not libraries:
         return ok(tr("no other library comes before the bundled ones"))
-    older = next((one for one in found if _is_older(one)), None)
-    one = older or found[0]
-    facts = {"name": one.name, "path": one.path, "via": one.via}
-    read = f"{one.path} ({one.version or '?'}; {one.bundled or '?'})"
+    older = next((item for item in libraries if _is_older(item)), None)
+    library = older or libraries[0]
+    facts = {"name": library.name, "path": library.path, "via": library.via}
+    read = f"{library.path} ({library.version or '?'}; {library.bundled or '?'})"
     if subject.proven(findings):
-        return ok(tr("{path}, and torch works with it", path=one.path))
-    if older or any(item.name.split(".")[0].lower() in subject.said(findings) for item in found):
-        return problem("shadows", read, have=one.version or "?", needs=one.bundled or "?", **facts)
-    if all(_is_same(item) for item in found):
+        return ok(tr("{path}, and torch works with it", path=library.path))
+    if older or any(item.name.split(".")[0].lower() in subject.said(findings) for item in libraries):
+        return problem("shadows", read, have=library.version or "?", needs=library.bundled or "?", **facts)
+    if all(_is_same(item) for item in libraries):
         return ok(read)
     return warning("before", read, **facts)
 
 
-def _is_passed_over(one: ForeignLibrary, findings: Findings) -> bool:
+def _is_passed_over(library: ForeignLibrary, findings: Findings) -> bool:
     """Whether the loader takes torch's own all the same: an RPATH goes before LD_LIBRARY_PATH."""
     torch = findings.torch
-    return torch is not None and torch.finds_own and one.name in torch.needs
+    return torch is not None and torch.finds_own and library.name in torch.needs
 
 
-def _is_older(one: ForeignLibrary) -> bool:
-    have, bundled = subject.version_of(one.version), subject.version_of(one.bundled)
+def _is_older(library: ForeignLibrary) -> bool:
+    have, bundled = subject.version_of(library.version), subject.version_of(library.bundled)
     return have is not None and bundled is not None and have.release[:2] < bundled.release[:2]
 
 
-def _is_same(one: ForeignLibrary) -> bool:
-    have, bundled = subject.version_of(one.version), subject.version_of(one.bundled)
+def _is_same(library: ForeignLibrary) -> bool:
+    have, bundled = subject.version_of(library.version), subject.version_of(library.bundled)
     return have is not None and bundled is not None and have.release[:2] >= bundled.release[:2]
 
 

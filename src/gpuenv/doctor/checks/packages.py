@@ -140,13 +140,13 @@ def _is_extension(dist: Dist, version: Version) -> bool:
 
 
 def _other_torch(version: Version, torch: Version) -> str | None:
-    found = _LOCAL_TORCH.search(version.local or "")
-    if not found:
+    match = _LOCAL_TORCH.search(version.local or "")
+    if not match:
         return None
-    minors = _minors(found[3], dotted=bool(found[2]))
-    if torch.release[:2] in {(int(found[1]), minor) for minor in minors}:
+    minors = _minors(match[3], dotted=bool(match[2]))
+    if torch.release[:2] in {(int(match[1]), minor) for minor in minors}:
         return None
-    return f"torch {found[1]}.{minors[0]}"
+    return f"torch {match[1]}.{minors[0]}"
 
 
 def _minors(digits: str, *, dotted: bool) -> tuple[int, ...]:
@@ -158,8 +158,8 @@ def _minors(digits: str, *, dotted: bool) -> tuple[int, ...]:
 
 
 def _other_cuda(version: Version, major: str | None) -> str | None:
-    found = _LOCAL_CUDA.search(version.local or "")
-    return f"CUDA {found[1]}" if found and major and found[1] != major else None
+    match = _LOCAL_CUDA.search(version.local or "")
+    return f"CUDA {match[1]}" if match and major and match[1] != major else None
 
 
 @check("D60")  # both packages of ONNX Runtime
@@ -234,7 +234,7 @@ def long_paths(findings: Findings, _knowledge: Knowledge) -> Outcome:
     windows = findings.windows
     if windows is None or windows.long_paths is None:
         return skipped(tr("this is not Windows"))
-    place = max(findings.python.packages, key=len, default=findings.environment)
-    if windows.long_paths or len(place) + _LONGEST_MEMBER <= _LONGEST_PATH:
-        return ok(tr("{count} characters", count=len(place)))
-    return warning("too-long", place, place=place, count=len(place))
+    location = max(findings.python.packages, key=len, default=findings.environment)
+    if windows.long_paths or len(location) + _LONGEST_MEMBER <= _LONGEST_PATH:
+        return ok(tr("{count} characters", count=len(location)))
+    return warning("too-long", location, place=location, count=len(location))

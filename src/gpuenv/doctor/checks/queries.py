@@ -48,9 +48,9 @@ def version_of(text: str | None) -> Version | None:
 
 def torch_version(findings: Findings) -> Version | None:
     """Return the version of the torch that the environment has: by its files, else by its metadata."""
-    told = version_of(findings.torch.version) if findings.torch else None
+    version = version_of(findings.torch.version) if findings.torch else None
     dist = dist_of(findings, "torch")
-    return told or (version_of(dist.version) if dist else None)
+    return version or (version_of(dist.version) if dist else None)
 
 
 def has_torch(findings: Findings) -> bool:
@@ -89,8 +89,8 @@ def dists_of(findings: Findings, name: str) -> tuple[Dist, ...]:
 def dist_of(findings: Findings, name: str) -> Dist | None:
     """Return the distribution of that name that is imported: the first; of torch's the one of its files."""
     there = dists_of(findings, name)
-    found = findings.torch.version if findings.torch and name == "torch" else None
-    return next((dist for dist in there if found and dist.version == found), next(iter(there), None))
+    value = findings.torch.version if findings.torch and name == "torch" else None
+    return next((dist for dist in there if value and dist.version == value), next(iter(there), None))
 
 
 def installed(findings: Findings, name: str) -> Version | None:
@@ -122,7 +122,9 @@ def is_posix_linux(findings: Findings) -> bool:
 
 def nvidia_devices(findings: Findings) -> tuple[PciDevice, ...]:
     """Return NVIDIA's display devices on the bus."""
-    return tuple(one for one in findings.pci if one.vendor == NVIDIA and one.kind.startswith(_DISPLAY))
+    return tuple(
+        device for device in findings.pci if device.vendor == NVIDIA and device.kind.startswith(_DISPLAY)
+    )
 
 
 def sees_hardware(findings: Findings) -> bool:

@@ -26,4 +26,4 @@ _SUBJECTS = (
     running,
 )  # fmt: skip
 
-CHECKS = tuple(one for subject in _SUBJECTS for one in vars(subject).values() if isinstance(one, Check))
+CHECKS = tuple(var for subject in _SUBJECTS for var in vars(subject).values() if isinstance(var, Check))

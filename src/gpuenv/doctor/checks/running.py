@@ -45,11 +45,11 @@ def verify_result(findings: Findings, _knowledge: Knowledge) -> Outcome:
         return skipped(tr("torch is not installed"))
     if proof.ok:
         return ok(tr("{count} GPUs passed", count=proof.gpus) if proof.gpus else tr("the CPU worked"))
-    told = proof.errors[0] if proof.errors else tr("no message")
-    facts = {"message": told, "torch": subject.torch_label(findings)}
+    message = proof.errors[0] if proof.errors else tr("no message")
+    facts = {"message": message, "torch": subject.torch_label(findings)}
     if proof.signature == _SHADOWED and not (findings.foreign_torch or findings.here):
         why = tr("nothing hides it, so its installation is incomplete")
-        return problem("known", told, why=why, advice=tr("reinstall it"), **facts)
+        return problem("known", message, why=why, advice=tr("reinstall it"), **facts)
     if proof.cause and proof.fix:
-        return problem("known", f"{proof.signature}: {told}", why=proof.cause, advice=proof.fix, **facts)
-    return problem(_FAILURES.get(proof.codes[0] if proof.codes else "", "wrong"), told, **facts)
+        return problem("known", f"{proof.signature}: {message}", why=proof.cause, advice=proof.fix, **facts)
+    return problem(_FAILURES.get(proof.codes[0] if proof.codes else "", "wrong"), message, **facts)

@@ -17,10 +17,10 @@ _CLASSES = ("03", "0680")  # displays and 3D controllers; NVSwitch
 def read_nodes(root: Path) -> tuple[Node, ...]:
     """Return the device files that belong to GPUs, and whether this user may open them."""
     try:
-        found = [path for name in _NAMES for path in sorted((root / "dev").glob(name))[:_MOST]]
+        paths = [path for name in _NAMES for path in sorted((root / "dev").glob(name))[:_MOST]]
     except OSError:
         return ()
-    return tuple(Node("/dev/" + path.name, _may_open(path)) for path in found if not path.is_dir())
+    return tuple(Node("/dev/" + path.name, _may_open(path)) for path in paths if not path.is_dir())
 
 
 def _may_open(path: Path) -> bool:
@@ -33,7 +33,7 @@ def read_devices(root: Path) -> tuple[PciDevice, ...]:
         devices = sorted((root / "sys/bus/pci/devices").iterdir())
     except OSError:
         return ()
-    return tuple(found for device in devices if (found := _read_device(device)))
+    return tuple(result for device in devices if (result := _read_device(device)))
 
 
 def _read_device(device: Path) -> PciDevice | None:

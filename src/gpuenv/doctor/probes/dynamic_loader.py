@@ -47,15 +47,15 @@ def _matching(folder: Path, pattern: str) -> list[Path]:
 
 def _lines(file: Path) -> Iterator[str]:
     for line in (read_text(file) or "").splitlines()[:_MOST_LINES]:
-        told = line.partition("#")[0].strip()
-        if told:
-            yield told
+        message = line.partition("#")[0].strip()
+        if message:
+            yield message
 
 
-def own_folders(needs: LinkedLibraries, place: Path) -> Iterator[Path]:
-    """Yield the directories that a library in `place` itself names: `$ORIGIN/../../nvidia/cudnn/lib`."""
+def own_folders(needs: LinkedLibraries, file: Path) -> Iterator[Path]:
+    """Yield the directories that a library in `file` itself names: `$ORIGIN/../../nvidia/cudnn/lib`."""
     for path in (needs.rpath, needs.runpath):
         for entry in (path or "").split(":"):
-            told = entry.replace("${ORIGIN}", str(place)).replace("$ORIGIN", str(place))
-            if told.startswith("/"):
-                yield Path(told)
+            message = entry.replace("${ORIGIN}", str(file)).replace("$ORIGIN", str(file))
+            if message.startswith("/"):
+                yield Path(message)

@@ -56,7 +56,7 @@ def parse_modules(text: str) -> tuple[str, ...]:
 
     Sample: `nvidia_uvm 1437696 0 - Live 0x0000000000000000 (POE)`
     """
-    return tuple(found[1] for found in _GRAPHICS.finditer(text))
+    return tuple(match[1] for match in _GRAPHICS.finditer(text))
 
 
 def _first_line(text: str | None) -> str | None:
@@ -77,8 +77,8 @@ def _is_built(root: Path, release: str | None) -> bool | None:
     try:
         if release is None or not folder.is_dir():
             return None
-        places = (folder / place for place in _MODULE_PLACES)
-        return any(next(place.glob("nvidia*.ko*"), None) is not None for place in places if place.is_dir())
+        places = (folder / module_place for module_place in _MODULE_PLACES)
+        return any(next(path.glob("nvidia*.ko*"), None) is not None for path in places if path.is_dir())
     except OSError:
         return None
 
@@ -105,18 +105,20 @@ def _secure_boot(root: Path) -> bool | None:
 
 def driver_libraries(root: Path) -> tuple[str, ...]:
     """Return the driver's libcuda files in the usual places, the most exactly named first."""
-    found: dict[str, None] = {}
-    for place in _LIBRARY_PLACES:
+    fields: dict[str, None] = {}
+    for library_place in _LIBRARY_PLACES:
         try:
-            names = sorted((path.name for path in (root / place).glob("libcuda.so.*")), key=len, reverse=True)
+            names = sorted(
+                (path.name for path in (root / library_place).glob("libcuda.so.*")), key=len, reverse=True
+            )
         except OSError:
             continue
         if names:
-            real = os.path.realpath(root / place)
-            if real not in found:
-                found[real] = None
-                found |= dict.fromkeys(f"/{place}/{name}" for name in names[:4])
-    return tuple(path for path in found if "libcuda.so" in path)
+            real = os.path.realpath(root / library_place)
+            if real not in fields:
+                fields[real] = None
+                fields |= dict.fromkeys(f"/{library_place}/{name}" for name in names[:4])
+    return tuple(path for path in fields if "libcuda.so" in path)
 
 
 def _messages(environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -142,4 +144,4 @@ def _has_process(root: Path, name: str) -> bool | None:
         return None
     if not numbers:
         return None
-    return any((read_text(root / "proc" / one / "comm", 64) or "").strip() == name for one in numbers)
+    return any((read_text(root / "proc" / number / "comm", 64) or "").strip() == name for number in numbers)

@@ -29,19 +29,19 @@ def read_limits(root: Path, environment: Path) -> MachineLimits:
 
 def parse_cpu_flags(text: str) -> tuple[str, ...]:
     """Return which vector instructions /proc/cpuinfo names: `flags : fpu vme sse4_2 avx avx2`."""
-    found = _FLAGS.search(text)
-    words = set(found[1].split()) if found else set()
+    match = _FLAGS.search(text)
+    words = set(match[1].split()) if match else set()
     return tuple(flag for flag in _KEPT if flag in words)
 
 
-def _size(place: Path) -> int | None:
-    if sys.platform == "win32" or not place.is_dir():
+def _size(path: Path) -> int | None:
+    if sys.platform == "win32" or not path.is_dir():
         return None
     try:
-        told = os.statvfs(place)
+        file_system = os.statvfs(path)
     except OSError:
         return None
-    return told.f_frsize * told.f_blocks
+    return file_system.f_frsize * file_system.f_blocks
 
 
 def _open_files() -> int | None:
@@ -60,8 +60,8 @@ def _temporary_free() -> int | None:
         return 0
 
 
-def _free(place: Path) -> int | None:
+def _free(path: Path) -> int | None:
     try:
-        return shutil.disk_usage(place).free
+        return shutil.disk_usage(path).free
     except OSError:
         return None

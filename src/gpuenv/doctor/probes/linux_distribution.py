@@ -11,7 +11,7 @@ _PLACES = ("etc/os-release", "usr/lib/os-release")
 
 def read_distribution(root: FileTree) -> tuple[str, ...]:
     """Return the name of the distribution and of those that it is like, none where nothing tells it."""
-    texts = (read_text(root / place) for place in _PLACES)
+    texts = (read_text(root / location) for location in _PLACES)
     return parse_os_release(next((text for text in texts if text is not None), ""))
 
 

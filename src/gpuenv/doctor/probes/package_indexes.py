@@ -30,7 +30,7 @@ def read_indexes(
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or os.path.expanduser("~"))  # noqa: PTH111 - one that can't be told stays `~`
     read = read_configuration(environ, home=home, cwd=here, root=root, prefix=prefix)
     first = (read.index_url,) if read.index_url else ()
-    return tuple(_judged(one, mirrors) for one in (*first, *read.extra_index_urls, *read.find_links))
+    return tuple(_judged(item, mirrors) for item in (*first, *read.extra_index_urls, *read.find_links))
 
 
 def _judged(source: IndexSource, mirrors: tuple[Mirror, ...]) -> ConfiguredIndex:

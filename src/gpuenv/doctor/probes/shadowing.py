@@ -40,10 +40,10 @@ def read_foreign_libraries(
     )[:50]
 
 
-def _bundled(place: Path, dists: tuple[Dist, ...]) -> Iterator[tuple[str, tuple[Path, str | None]]]:
+def _bundled(file: Path, dists: tuple[Dist, ...]) -> Iterator[tuple[str, tuple[Path, str | None]]]:
     """Yield the libraries that torch brings: name, path, version by the package that they belong to."""
-    for name in _names(place / "torch/lib"):
-        yield name, (place / "torch/lib" / name, None)
+    for name in _names(file / "torch/lib"):
+        yield name, (file / "torch/lib" / name, None)
     for dist, path in recorded_libraries(dists):
         yield path.name, (path, dist.version)
 
@@ -60,8 +60,8 @@ def _names(folder: Path) -> tuple[str, ...]:
 
 
 def _version_of(path: Path) -> str | None:
-    found = _NUMBERED.search(os.path.realpath(path))
-    return found[1] if found else None
+    match = _NUMBERED.search(os.path.realpath(path))
+    return match[1] if match else None
 
 
 def read_driver_libraries(
@@ -71,10 +71,10 @@ def read_driver_libraries(
     own = {os.path.realpath(root / path.lstrip("/")) for path in kernel.libraries}
     places = [(folder, _VIA) for folder in _search_path(environ)]
     places += [(root / line.lstrip("/"), f"/etc/{name}") for line, name in _configured(root)]
-    found = (
+    results = (
         (folder / name, via) for folder, via in places for name in _DRIVER[:1] if is_there(folder / name)
     )
-    return tuple((str(path), via) for path, via in found if not _is_the_drivers(path, own, kernel))[:10]
+    return tuple((str(path), via) for path, via in results if not _is_the_drivers(path, own, kernel))[:10]
 
 
 def _is_the_drivers(path: Path, own: set[str], kernel: KernelFindings) -> bool:
@@ -94,16 +94,16 @@ def read_foreign_torch(
     python: Interpreter, torch: TorchFiles | None, environ: Mapping[str, str]
 ) -> tuple[tuple[str, str], ...]:
     """Return torches that are imported before the environment's own: (path, `pythonpath`, `user-site`)."""
-    own = {os.path.realpath(place) for place in python.packages}
-    found = [
+    own = {os.path.realpath(package) for package in python.packages}
+    results = [
         (str(path), "pythonpath")
         for entry in environ.get("PYTHONPATH", "").split(os.pathsep)
         if entry and os.path.realpath(entry) not in own and (path := _torch_in(Path(entry)))
     ]
     there = _torch_in(Path(python.user_site)) if python.user_site and python.uses_user_site else None
     if there and not _comes_before_user_site(torch, python):
-        found.append((str(there), "user-site" if torch else "user-only"))
-    return tuple(found)
+        results.append((str(there), "user-site" if torch else "user-only"))
+    return tuple(results)
 
 
 def _comes_before_user_site(torch: TorchFiles | None, python: Interpreter) -> bool:
@@ -128,7 +128,7 @@ def read_here(directory: Path, python: Interpreter) -> tuple[str, ...]:
     There are none in the directory that the packages themselves lie in.
     """
     own = (*python.packages, python.user_site if python.uses_user_site else None)
-    if os.path.realpath(directory) in {os.path.realpath(place) for place in own if place}:
+    if os.path.realpath(directory) in {os.path.realpath(location) for location in own if location}:
         return ()
     names = ("torch.py", "torch/__init__.py", "torchvision.py", "torchaudio.py", "numpy.py")
     return tuple(name for name in names if is_there(directory / name))
@@ -137,8 +137,8 @@ def read_here(directory: Path, python: Interpreter) -> tuple[str, ...]:
 def first_python(environ: Mapping[str, str]) -> str | None:
     """Return what `python` means on PATH."""
     names = ("python", "python3")
-    found = (find_executable(name, environ) for name in names)
-    return next((str(path) for path in found if path), None)
+    paths = (find_executable(name, environ) for name in names)
+    return next((str(path) for path in paths if path), None)
 
 
 def schedulers(environ: Mapping[str, str]) -> tuple[str, ...]:

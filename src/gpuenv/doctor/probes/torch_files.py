@@ -35,18 +35,18 @@ def read_torch(python: Interpreter, environ: Mapping[str, str], root: Path) -> T
 
     The user site is the own of a Python that is in no environment.
     """
-    place = next((place for place in _own_places(python) if _has_torch(place)), None)
-    if place is None:
+    path = next((file for file in _own_places(python) if _has_torch(file)), None)
+    if path is None:
         return None
-    version, variant, problem = _version(place / "torch/version.py")
-    needs, finds_own, named = _linked(place / "torch/lib")
+    version, variant, problem = _version(path / "torch/version.py")
+    needs, finds_own, named = _linked(path / "torch/lib")
     return TorchFiles(
-        place=str(place),
+        place=str(path),
         version=version,
         variant=variant,
-        architectures=_architectures(place / "torch/lib"),
+        architectures=_architectures(path / "torch/lib"),
         needs=needs,
-        lacking=_lacking(needs, (*named, *_places(place, python, environ, root))),
+        lacking=_lacking(needs, (*named, *_places(path, python, environ, root))),
         finds_own=finds_own,
         problem=problem,
     )
@@ -58,8 +58,8 @@ def _own_places(python: Interpreter) -> Iterator[Path]:
         yield Path(python.user_site)
 
 
-def _has_torch(place: Path) -> bool:
-    return is_there(place / "torch/version.py") or is_there(place / "torch/__init__.py")
+def _has_torch(path: Path) -> bool:
+    return is_there(path / "torch/version.py") or is_there(path / "torch/__init__.py")
 
 
 def _version(file: Path) -> tuple[str | None, str | None, str | None]:
@@ -67,18 +67,18 @@ def _version(file: Path) -> tuple[str | None, str | None, str | None]:
     if text is None:
         return None, None, tr("torch/version.py can't be read")
     try:
-        told = parse_version_file(text)
+        version_file = parse_version_file(text)
     except ValueError as error:
         return None, None, tr("torch/version.py {error}", error=error)
-    variant = str(told.variant) if told.variant else None
-    if told.version is None and variant is None:
+    variant = str(version_file.variant) if version_file.variant else None
+    if version_file.version is None and variant is None:
         return None, None, tr("torch/version.py has neither the version nor CUDA")
-    return str(told.version) if told.version else None, variant, None
+    return str(version_file.version) if version_file.version else None, variant, None
 
 
 def _architectures(folder: Path) -> tuple[str, ...]:
-    found = (_read_flags(folder / name) for name in _FLAG_LIBRARIES)
-    return next((flags for flags in found if flags), ())
+    results = (_read_flags(folder / name) for name in _FLAG_LIBRARIES)
+    return next((flags for flags in results if flags), ())
 
 
 def _read_flags(library: Path) -> tuple[str, ...]:
@@ -94,17 +94,19 @@ def _read_flags(library: Path) -> tuple[str, ...]:
 def _found(chunks: Iterator[bytes]) -> tuple[str, ...]:
     finder, seen = FlagFinder(), 0
     for chunk in chunks:
-        found = finder.feed(chunk)
+        architectures = finder.feed(chunk)
         seen += len(chunk)
-        if found or seen > _LARGEST:
-            return tuple(map(str, found or ()))
+        if architectures or seen > _LARGEST:
+            return tuple(map(str, architectures or ()))
     return tuple(map(str, finder.finish() or ()))
 
 
 def _linked(folder: Path) -> tuple[tuple[str, ...], bool, tuple[Path, ...]]:
     """Return the libraries of CUDA that torch's own need, whether they say where to look first, and where."""
     read = [needs for name in _LINKED if (needs := _needs(folder / name))]
-    names = dict.fromkeys(one for needs in read for one in needs.libraries if one.startswith(_CUDA))
+    names = dict.fromkeys(
+        library for needs in read for library in needs.libraries if library.startswith(_CUDA)
+    )
     first = bool(read) and all(needs.rpath and not needs.runpath for needs in read)
     places = tuple(dict.fromkeys(path for needs in read for path in own_folders(needs, folder)))
     return tuple(name for name in names if not name.startswith(_DRIVERS)), first, places
@@ -127,18 +129,18 @@ def _read_at(file: BinaryIO, offset: int, size: int) -> bytes:
     return file.read(size)
 
 
-def library_folders(place: Path) -> tuple[Path, ...]:
+def library_folders(path: Path) -> tuple[Path, ...]:
     """Return the folders of bundled libraries: torch's own, `nvidia/cudnn/lib`, `nvidia/cu13/lib`."""
     try:
-        beside = sorted((place / "nvidia").glob("*/lib"))[:100]
+        beside = sorted((path / "nvidia").glob("*/lib"))[:100]
     except OSError:
         beside = []
-    return (place / "torch/lib", *beside)
+    return (path / "torch/lib", *beside)
 
 
-def _places(place: Path, python: Interpreter, environ: Mapping[str, str], root: Path) -> Iterator[Path]:
+def _places(file: Path, python: Interpreter, environ: Mapping[str, str], root: Path) -> Iterator[Path]:
     """Yield where the loader looks besides what a library itself names."""
-    yield from library_folders(place)
+    yield from library_folders(file)
     yield from (Path(path) for path in environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if path)
     yield from (root / folder.lstrip("/") for folder, _ in configured_folders(root))
     yield from (root / folder for folder in _SYSTEM)

@@ -12,18 +12,18 @@ from gpuenv.model.findings import Interpreter
 def read_unread(python: Interpreter) -> tuple[str, ...]:
     """Return the directories of packages, of torch and of its metadata that are there and can't be read."""
     places = (*python.packages, python.user_site if python.uses_user_site else None)
-    return tuple(str(path) for place in places if place for path in _closed(Path(place)))
+    return tuple(str(path) for location in places if location for path in _closed(Path(location)))
 
 
-def _closed(place: Path) -> Iterator[Path]:
-    if _is_closed(place):
-        yield place
+def _closed(file: Path) -> Iterator[Path]:
+    if _is_closed(file):
+        yield file
         return
     try:
-        beside = sorted(place.glob("torch-*.dist-info"))
+        beside = sorted(file.glob("torch-*.dist-info"))
     except OSError:
         return
-    yield from (path for path in (place / "torch", *beside) if _is_closed(path))
+    yield from (path for path in (file / "torch", *beside) if _is_closed(path))
 
 
 def _is_closed(folder: Path) -> bool:

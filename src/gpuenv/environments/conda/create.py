@@ -39,7 +39,7 @@ class CondaRunning:
     every_s: float = _LOOK_EVERY_S
 
 
-def create_environment(found: CondaTool, solved: Solved, running: CondaRunning, system: str) -> None:
+def create_environment(tool: CondaTool, solved: Solved, running: CondaRunning, system: str) -> None:
     """Make the environment that was solved; it is there whole, or its path is free.
 
     The path must be free or an empty directory: UsageError else, as conda tools install into what is there,
@@ -50,14 +50,14 @@ def create_environment(found: CondaTool, solved: Solved, running: CondaRunning, 
     make_way(prefix)
     try:
         done = process.attend(
-            create_argv(found, solved.wanted),
+            create_argv(tool, solved.wanted),
             log=running.log,
             environ=run_variables(solved.wanted, running.calling),
             tick=_follower(solved, running, prefix),
             every_s=running.every_s,
             keep_open=running.keep_open,
         )
-        _check(found, solved, done, running.log, system)
+        _check(tool, solved, done, running.log, system)
     except BaseException:  # conda tools leave what they began, and list it ever after
         remove_tree(prefix)
         raise
@@ -91,18 +91,18 @@ def _follower(solved: Solved, running: CondaRunning, prefix: Path) -> Callable[[
     return look
 
 
-def _check(found: CondaTool, solved: Solved, done: process.Completed, log: Path, system: str) -> None:
+def _check(tool: CondaTool, solved: Solved, done: process.Completed, log: Path, system: str) -> None:
     if done.returncode is None:
-        raise _not_started(found, done, log)
+        raise _not_started(tool, done, log)
     if not done.ok or _says_failure(done.stdout):
-        raise _told(found, explain(done.stdout, done.stderr, failure_words()), done.returncode, log)
+        raise _told(tool, explain(done.stdout, done.stderr, failure_words()), done.returncode, log)
     problem = problem_in(Path(solved.wanted.prefix), solved.records, solved.wanted.pins, system)
     if problem is None:
         return
     failure = explain("", done.stderr, failure_words())
     if failure.kind != "other":
-        raise _told(found, failure, done.returncode, log)
-    message = tr("{tool} reported success, but {problem}", tool=found.tool, problem=problem)
+        raise _told(tool, failure, done.returncode, log)
+    message = tr("{tool} reported success, but {problem}", tool=tool.tool, problem=problem)
     raise _not_as_planned(message, problem, Path(solved.wanted.prefix), log)
 
 
@@ -123,8 +123,8 @@ def _says_failure(stdout: str) -> bool:
         return False  # it prints something else; conda-meta tells
 
 
-def _told(found: CondaTool, failure: CondaFailure, returncode: int, log: Path) -> GpuenvError:
-    error = failure_told(found, failure, returncode)
+def _told(tool: CondaTool, failure: CondaFailure, returncode: int, log: Path) -> GpuenvError:
+    error = failure_told(tool, failure, returncode)
     error.fixes = (*error.fixes, Fix(tr("the full log is in {log}", log=log)))
     if failure.kind == "lock":
         error.fixes = (
@@ -135,11 +135,11 @@ def _told(found: CondaTool, failure: CondaFailure, returncode: int, log: Path) -
     return error
 
 
-def _not_started(found: CondaTool, done: process.Completed, log: Path) -> InstallFailed:
+def _not_started(tool: CondaTool, done: process.Completed, log: Path) -> InstallFailed:
     return InstallFailed(
-        tr("`{program}` could not be started", program=found.path),
+        tr("`{program}` could not be started", program=tool.path),
         code="install-failed",
-        because=(Because(done.error or "", found.path),),
+        because=(Because(done.error or "", tool.path),),
         data={"log": str(log)},
     )
 

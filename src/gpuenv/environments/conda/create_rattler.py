@@ -69,7 +69,7 @@ def _install(solved: Solved, running: CondaRunning, *, offline: bool) -> None:
         try:
             rattler.install(solved, running.calling, follower, offline=offline)
         except GpuenvError as error:
-            log.writelines(f"{one.text}\n" for one in error.because)
+            log.writelines(f"{reason.text}\n" for reason in error.because)
             raise
 
 

@@ -30,9 +30,9 @@ def installed_names(prefix: Path) -> dict[str, CondaRecord]:
     `conda-meta/pytorch-2.8.0-cuda129_mkl_py311_h129abc_301.json`; subdir, channel and build number are not
     told there (`read_record` reads them).
     """
-    found = (_FILE.fullmatch(file.name) for file in sorted(prefix.glob("conda-meta/*.json")))
+    matches = (_FILE.fullmatch(file.name) for file in sorted(prefix.glob("conda-meta/*.json")))
     return {
-        match["name"]: _named(match["name"], match["version"], match["build"]) for match in found if match
+        match["name"]: _named(match["name"], match["version"], match["build"]) for match in matches if match
     }
 
 
@@ -94,7 +94,7 @@ def problem_in(
             "{count} of {all} packages are missing: {names}",
             count=len(missing),
             all=len(records),
-            names=", ".join(f"{one.name} {one.version} {one.build}" for one in missing[:_SHOWN]),
+            names=", ".join(f"{record.name} {record.version} {record.build}" for record in missing[:_SHOWN]),
         )
     try:
         pinned = tuple(
@@ -112,5 +112,8 @@ def problem_in(
 
 
 def _is_there(record: CondaRecord, installed: dict[str, CondaRecord]) -> bool:
-    found = installed.get(record.name)
-    return found is not None and (found.version, found.build) == (record.version, record.build)
+    conda_record = installed.get(record.name)
+    return conda_record is not None and (conda_record.version, conda_record.build) == (
+        record.version,
+        record.build,
+    )

@@ -16,7 +16,7 @@ def downloaded(fetch: tuple[CondaRecord, ...], caches: tuple[str, ...]) -> int:
 
 
 def _there(record: CondaRecord, caches: tuple[str, ...]) -> int:
-    sizes = (_size(place, record) for cache in caches for place in _places(Path(cache), record))
+    sizes = (_size(path, record) for cache in caches for path in _places(Path(cache), record))
     return min(max(sizes, default=0), record.size or 0)
 
 

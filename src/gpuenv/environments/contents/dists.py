@@ -29,47 +29,47 @@ _WHOLE = ("torch", "torchvision", "torchaudio", "triton", "numpy")  # whose file
 
 def read_dists(places: tuple[str, ...]) -> tuple[Dist, ...]:
     """Return the distributions in these directories, in the order in which they would be imported."""
-    return tuple(dist for place in places for dist in islice(_in_place(Path(place)), _MOST_DISTS))
+    return tuple(dist for location in places for dist in islice(_in_place(Path(location)), _MOST_DISTS))
 
 
-def _in_place(place: Path) -> Iterator[Dist]:
-    for info in _folders(place):
-        dist = _read(place, info)
+def _in_place(path: Path) -> Iterator[Dist]:
+    for info in _folders(path):
+        dist = _read(path, info)
         if dist is not None:
             yield dist
 
 
-def _folders(place: Path) -> list[Path]:
+def _folders(path: Path) -> list[Path]:
     try:
-        with os.scandir(place) as entries:
+        with os.scandir(path) as entries:
             names = sorted(
                 entry.name for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))
             )
     except OSError:
         return []
-    return [place / name for name in names if not name.startswith("~")]
+    return [path / name for name in names if not name.startswith("~")]
 
 
-def _read(place: Path, info: Path) -> Dist | None:
+def _read(path: Path, info: Path) -> Dist | None:
     named = _INFO.fullmatch(info.name)
     name = canonicalize_name(named["name"]) if named else ""
     files = (info / "METADATA", info / "PKG-INFO", info)  # an egg-info may be a file itself
     text = next((text for file in files if (text := read_text(file, _METADATA))), "")
     try:
-        told, version, requires = parse_headers(text)
+        message, version, requires = parse_headers(text)
     except ValueError as error:
         return (
-            Dist(name, named["version"] if named else None, str(place), problem=str(error)) if name else None
+            Dist(name, named["version"] if named else None, str(path), problem=str(error)) if name else None
         )
-    keeps = _matters(told, requires)
+    keeps = _matters(message, requires)
     installer = (read_text(info / "INSTALLER", 64) or "").strip() or None
     # conda writes its own paths into files, and RECORD keeps the sizes from before
-    whole = installer != "conda" and (told in _WHOLE or _is_nvidia(told))
-    missing, changed, example = _compare(place, info) if whole else (0, 0, None)
+    whole = installer != "conda" and (message in _WHOLE or _is_nvidia(message))
+    missing, changed, example = _compare(path, info) if whole else (0, 0, None)
     return Dist(
-        name=told,
+        name=message,
         version=version,
-        place=str(place),
+        place=str(path),
         installer=installer,
         requires=requires if keeps else (),
         tags=parse_tags(read_text(info / "WHEEL", 65536) or "") if keeps else (),
@@ -124,11 +124,11 @@ def _recorded(info: Path) -> Iterator[tuple[str, int | None]]:
     return islice(parse_record(read_text(info / "RECORD", _RECORD) or ""), _MOST_FILES)
 
 
-def _compare(place: Path, info: Path) -> tuple[int, int, str | None]:
+def _compare(file: Path, info: Path) -> tuple[int, int, str | None]:
     """Count the files of a RECORD that are missing or of another size; compiled ones come and go."""
-    sizes = [(path, size, _size(place / path)) for path, size in _recorded(info) if not _is_fleeting(path)]
-    missing = [path for path, _, found in sizes if found is None]
-    changed = [path for path, size, found in sizes if None not in (size, found) and size != found]
+    sizes = [(path, size, _size(file / path)) for path, size in _recorded(info) if not _is_fleeting(path)]
+    missing = [path for path, _, value in sizes if value is None]
+    changed = [path for path, size, value in sizes if None not in (size, value) and size != value]
     return len(missing), len(changed), next(iter((*missing, *changed)), None)
 
 
@@ -165,12 +165,12 @@ def recorded_libraries(dists: tuple[Dist, ...]) -> Iterator[tuple[Dist, Path]]:
 
 def read_leftovers(places: tuple[str, ...]) -> tuple[str, ...]:
     """Return what an interrupted pip left: `~orch`, `~umpy-1.26.4.dist-info`."""
-    found = (str(path) for place in places for path in _matching(Path(place)))
-    return tuple(islice(found, 20))
+    values = (str(path) for location in places for path in _matching(Path(location)))
+    return tuple(islice(values, 20))
 
 
-def _matching(place: Path) -> list[Path]:
+def _matching(path: Path) -> list[Path]:
     try:
-        return sorted(place.glob("~*"))
+        return sorted(path.glob("~*"))
     except OSError:
         return []

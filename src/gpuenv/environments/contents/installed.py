@@ -18,13 +18,13 @@ _DIRECT = 65536
 
 def read_installed(environment: Path) -> tuple[Installed, ...]:
     """Return the distributions of an environment by name; what has no readable metadata is left out."""
-    found: dict[str, Installed] = {}
-    for place in site_packages(environment):
-        for info in sorted(place.glob("*.dist-info")):
-            one = _read(info)
-            if one is not None and not info.name.startswith("~"):
-                found.setdefault(one.name, one)
-    return tuple(found[name] for name in sorted(found))
+    packages: dict[str, Installed] = {}
+    for path in site_packages(environment):
+        for info in sorted(path.glob("*.dist-info")):
+            package = _read(info)
+            if package is not None and not info.name.startswith("~"):
+                packages.setdefault(package.name, package)
+    return tuple(packages[name] for name in sorted(packages))
 
 
 def _read(info: Path) -> Installed | None:
@@ -52,8 +52,8 @@ def parse_direct_url(text: str) -> str | None:
     {"url": "https://example.org/x-1.0-py3-none-any.whl", "archive_info": {"hashes": {"sha256": "5d1f..."}}}
     """
     try:
-        told = load_json(text)
-        url, vcs, archive = str(told["url"]), told.get("vcs_info"), told.get("archive_info")
+        answer = load_json(text)
+        url, vcs, archive = str(answer["url"]), answer.get("vcs_info"), answer.get("archive_info")
         if isinstance(vcs, dict):
             return f"{vcs['vcs']}+{without_userinfo(url)}@{vcs['commit_id']}"
         if not isinstance(archive, dict) or url.startswith("file:"):

@@ -81,7 +81,7 @@ def kernels_of(root: Path) -> tuple[Path, ...]:
         listed = load_json(read_limited_text(root / LIST))
     except (OSError, ValueError, RecursionError):
         return ()
-    return tuple(Path(one) for one in listed if isinstance(one, str)) if isinstance(listed, list) else ()
+    return tuple(Path(item) for item in listed if isinstance(item, str)) if isinstance(listed, list) else ()
 
 
 def remove_kernel(folder: Path, root: Path) -> bool:

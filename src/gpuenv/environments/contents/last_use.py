@@ -22,8 +22,8 @@ def mark_used(root: Path) -> None:
             return
         descriptor = os.open(root / FILE_NAME, _OPEN, 0o666)
         try:
-            found = os.fstat(descriptor)
-            if stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and is_own(found):
+            status = os.fstat(descriptor)
+            if stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and is_own(status):
                 os.utime(descriptor if os.utime in os.supports_fd else root / FILE_NAME)
         finally:
             os.close(descriptor)

@@ -14,19 +14,19 @@ from gpuenv.on_disk.replace import replace_file
 from gpuenv.untrusted.documents import load_json
 
 
-def environment_size(place: EnvironmentPaths, cache: Path | None) -> int | None:
+def environment_size(environment: EnvironmentPaths, cache: Path | None) -> int | None:
     """Return the bytes of an environment, None where it can't be read; a file counts once.
 
     Installing and removing packages changes the folder of packages; until then `cache` tells what was counted
     before.
     """
-    note = cache / "sizes" / f"{place.key}.json" if cache else None
-    stamps = _stamps(place.path)
+    note = cache / "sizes" / f"{environment.key}.json" if cache else None
+    stamps = _stamps(environment.path)
     known = _known(note, stamps) if note else None
     if known is not None:
         return known
     try:
-        size = count_bytes(place.path)
+        size = count_bytes(environment.path)
     except OSError:
         return None
     if note:
@@ -36,10 +36,10 @@ def environment_size(place: EnvironmentPaths, cache: Path | None) -> int | None:
     return size
 
 
-def forget_size(place: EnvironmentPaths, cache: Path) -> None:
+def forget_size(environment: EnvironmentPaths, cache: Path) -> None:
     """Drop what was counted of an environment that is gone."""
     with suppress(OSError):
-        (cache / "sizes" / f"{place.key}.json").unlink()
+        (cache / "sizes" / f"{environment.key}.json").unlink()
 
 
 def count_bytes(root: Path) -> int:
@@ -51,12 +51,12 @@ def count_bytes(root: Path) -> int:
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.path)
                     continue
-                found = entry.stat(follow_symlinks=False)
-                if found.st_nlink > 1:
-                    if (found.st_dev, found.st_ino) in linked:
+                status = entry.stat(follow_symlinks=False)
+                if status.st_nlink > 1:
+                    if (status.st_dev, status.st_ino) in linked:
                         continue
-                    linked.add((found.st_dev, found.st_ino))
-                total += found.st_size
+                    linked.add((status.st_dev, status.st_ino))
+                total += status.st_size
     return total
 
 
@@ -64,8 +64,8 @@ def _stamps(root: Path) -> list[list[int]]:
     stamps = []
     for path in (*site_packages(root), root / "conda-meta"):
         with suppress(OSError):
-            found = path.stat()
-            stamps.append([found.st_ino, found.st_mtime_ns])
+            status = path.stat()
+            stamps.append([status.st_ino, status.st_mtime_ns])
     return stamps
 
 

@@ -26,8 +26,8 @@ def file_system_of(path: Path) -> str | None:
 
 def kind_of(path: str, mounts: tuple[tuple[str, str], ...]) -> str | None:
     """Return the kind of the innermost mount that a path lies in; of two on one folder the later counts."""
-    inside = [one for one in mounts if one[0] == "/" or f"{path}/".startswith(f"{one[0]}/")]
-    return max(enumerate(inside), key=lambda one: (len(one[1][0]), one[0]))[1][1] if inside else None
+    inside = [mount for mount in mounts if mount[0] == "/" or f"{path}/".startswith(f"{mount[0]}/")]
+    return max(enumerate(inside), key=lambda item: (len(item[1][0]), item[0]))[1][1] if inside else None
 
 
 def parse_mountinfo(text: str) -> tuple[tuple[str, str], ...]:
@@ -41,7 +41,7 @@ def parse_mountinfo(text: str) -> tuple[tuple[str, str], ...]:
         before, dash, after = line.partition(" - ")
         fields, kinds = before.split(" "), after.split(" ")
         if dash and len(fields) > 4:  # noqa: PLR2004 - the fifth is the mount point
-            mounts.append((_ESCAPE.sub(lambda found: chr(int(found[1], 8)), fields[4]), kinds[0]))
+            mounts.append((_ESCAPE.sub(lambda match: chr(int(match[1], 8)), fields[4]), kinds[0]))
     return tuple(mounts)
 
 

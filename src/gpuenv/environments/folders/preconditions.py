@@ -32,27 +32,27 @@ _LONGEST_PATH = 3072  # bytes; Linux ends at 4,096, and torch's own files have n
 _BEGINNING = 65536  # bytes that a lock, a journal, a log and a record take at least
 
 
-def check_beginning(place: EnvironmentPaths, environ: Mapping[str, str]) -> None:
+def check_beginning(environment: EnvironmentPaths, environ: Mapping[str, str]) -> None:
     """Raise UsageError where an environment can't be made at a place, whatever will be in it."""
-    check_path(place.path, DATA if not place.is_elsewhere else None)
-    check_path(place.store.root, DATA)
-    check_folders(place, environ)
-    _check_twins(place)
-    _check_parent(place)
-    check_kept(place)
+    check_path(environment.path, DATA if not environment.is_elsewhere else None)
+    check_path(environment.store.root, DATA)
+    check_folders(environment, environ)
+    _check_twins(environment)
+    _check_parent(environment)
+    check_kept(environment)
 
 
-def check_change(place: EnvironmentPaths, environ: Mapping[str, str]) -> None:
+def check_change(environment: EnvironmentPaths, environ: Mapping[str, str]) -> None:
     """Raise UsageError where an environment that is there can't be changed, whatever the change is."""
-    check_folders(place, environ)
-    check_environment_owner(place.path)
-    check_kept(place)
+    check_folders(environment, environ)
+    check_environment_owner(environment.path)
+    check_kept(environment)
 
 
-def check_folders(place: EnvironmentPaths, environ: Mapping[str, str]) -> None:
+def check_folders(environment: EnvironmentPaths, environ: Mapping[str, str]) -> None:
     """Raise UsageError where another user could change what gpuenv keeps."""
-    check_folder(place.store.root, DATA, named=bool(environ.get(DATA)))
-    for folder in (place.store.environments, place.store.locks, place.store.journals):
+    check_folder(environment.store.root, DATA, named=bool(environ.get(DATA)))
+    for folder in (environment.store.environments, environment.store.locks, environment.store.journals):
         if folder.exists():
             check_folder(folder, DATA, named=True)
     cache = Path(os.path.abspath(cache_root(environ)))  # noqa: PTH100 - a link must stay one
@@ -91,23 +91,23 @@ def check_path(path: Path, variable: str | None) -> None:
 _SHOWN = 200
 
 
-def _check_twins(place: EnvironmentPaths) -> None:
+def _check_twins(environment: EnvironmentPaths) -> None:
     """Raise UsageError where a name differs from another by case alone: some file systems know only one."""
-    if place.is_elsewhere or os.path.lexists(place.path):
+    if environment.is_elsewhere or os.path.lexists(environment.path):
         return
     with suppress(FileNotFoundError, NotADirectoryError):
-        for name in os.listdir(place.path.parent):  # noqa: PTH208 - names alone
-            if name != place.path.name and _folded(name) == _folded(place.path.name):
+        for name in os.listdir(environment.path.parent):  # noqa: PTH208 - names alone
+            if name != environment.path.name and _folded(name) == _folded(environment.path.name):
                 problem = tr(
                     "some file systems treat it as the same name as `{other}`, which exists", other=name
                 )
-                raise bad_name(place.name, problem)
+                raise bad_name(environment.name, problem)
 
 
-def _check_parent(place: EnvironmentPaths) -> None:
+def _check_parent(environment: EnvironmentPaths) -> None:
     """Raise UsageError where everybody may put another environment in the place of one at a user's path."""
-    parent = place.path.parent
-    if place.is_elsewhere and parent.is_dir():
+    parent = environment.path.parent
+    if environment.is_elsewhere and parent.is_dir():
         check_open_to_all(parent)
 
 
@@ -115,9 +115,9 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
 
 
-def check_kept(place: EnvironmentPaths) -> None:
+def check_kept(environment: EnvironmentPaths) -> None:
     """Raise UsageError unless files can be written and locked where gpuenv keeps locks, journals and logs."""
-    for folder in (place.store.locks, place.store.journals, place.store.logs):
+    for folder in (environment.store.locks, environment.store.journals, environment.store.logs):
         _try(make_directory(folder))
 
 

@@ -49,11 +49,11 @@ class Ansible:
         argv = [_find("ansible", self.environ), "all", "--list-hosts", *self._chosen()]
         ended = run(argv, timeout_s=_LIST_S, environ=with_utf8(self.environ))
         try:
-            found = parse_host_list(ended.stdout) if ended.ok else ()
+            values = parse_host_list(ended.stdout) if ended.ok else ()
         except ValueError:
-            found = ()
-        if found:
-            return found
+            values = ()
+        if values:
+            return values
         words = ended.error or last_words(ended.stderr) or last_words(ended.stdout)
         if ended.timed_out:
             words = tr("it timed out after {seconds} s", seconds=f"{_LIST_S:g}")
@@ -70,13 +70,13 @@ class Ansible:
         results: dict[str, HostResult] = {}
 
         def on_event(event: Mapping[str, Any]) -> None:
-            told = parse_event(event)
-            if told is not None and told.host in task.requests:
-                results[told.host] = told
-                on_host(told)
+            result = parse_event(event)
+            if result is not None and result.host in task.requests:
+                results[result.host] = result
+                on_host(result)
 
-        with temporary_folder("gpuenv-fleet-") as place:
-            folder = Path(place)
+        with temporary_folder("gpuenv-fleet-") as location:
+            folder = Path(location)
             self._write(folder, task)
             options = (*self._chosen(), *self._ways(task))
             played = play(Play(program, folder, options, self.environ), on_event)
@@ -90,7 +90,7 @@ class Ansible:
 
     def _chosen(self) -> tuple[str, ...]:
         limit = (f"--limit={self.limit}",) if self.limit else ()
-        return (*(f"--inventory={_absolute(one)}" for one in self.inventory), *limit)
+        return (*(f"--inventory={_absolute(item)}" for item in self.inventory), *limit)
 
     def _ways(self, task: NodeTask) -> tuple[str, ...]:
         return ("--check",) * task.check + ((f"--forks={self.forks}",) if self.forks else ())
@@ -127,10 +127,10 @@ def _find(program: str, environ: Mapping[str, str]) -> str:
             fixes=(Fix(tr("run gpuenv in WSL or on a Linux machine")),),
         )
     places = path_directories({"PATH": environ.get("PATH", os.defpath)})
-    found = next(find_executables(program, (*places, Path(sys.executable).parent)), None)
-    if found is None:
+    path = next(find_executables(program, (*places, Path(sys.executable).parent)), None)
+    if path is None:
         raise not_installed("ansible")
-    return str(found)
+    return str(path)
 
 
 def _no_hosts(words: str, environ: Mapping[str, str]) -> UsageError:
@@ -160,5 +160,5 @@ def _not_started(words: str, status: int | None) -> UsageError:
 
 def _left_out(host: str, played: Played) -> HostResult:
     words = "" if played.status in _WELL_ENDED else last_words(played.printed)
-    told = tr("ansible did not reach it: {why}", why=words) if words else tr("ansible did not reach it")
-    return HostResult(host, "failed", message=told)
+    message = tr("ansible did not reach it: {why}", why=words) if words else tr("ansible did not reach it")
+    return HostResult(host, "failed", message=message)

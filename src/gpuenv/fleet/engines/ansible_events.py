@@ -26,7 +26,7 @@ def parse_host_list(text: str) -> tuple[str, ...]:
             gpu2
     """
     lines = [line.strip() for line in _COLOUR.sub("", text).splitlines() if line.strip()]
-    heads = [place for place, line in enumerate(lines) if _COUNT.fullmatch(line)]
+    heads = [position for position, line in enumerate(lines) if _COUNT.fullmatch(line)]
     if not heads:
         raise ValueError(tr("ansible printed no list of hosts"))
     named = tuple(dict.fromkeys(lines[heads[-1] + 1 :]))
@@ -42,32 +42,32 @@ def parse_event(event: Mapping[str, Any]) -> HostResult | None:
     {"event": "runner_on_ok", "event_data": {"host": "gpu1", "res": {"changed": false, "answer": {...}}}}
     """
     data = _mapping(event.get("event_data"))
-    host, told = data.get("host"), _mapping(data.get("res"))
+    host, facts = data.get("host"), _mapping(data.get("res"))
     if not isinstance(host, str):
         return None
     match event.get("event"):
         case "runner_on_start":
             return HostResult(host, "running")
         case "runner_on_unreachable":
-            return HostResult(host, "unreachable", message=_message(told))
+            return HostResult(host, "unreachable", message=_message(facts))
         case "runner_on_ok" | "runner_on_failed":
-            return _ended(host, told)
+            return _ended(host, facts)
         case _:
             return None
 
 
-def _ended(host: str, told: Mapping[str, Any]) -> HostResult:
-    answer = told.get("answer")
+def _ended(host: str, facts: Mapping[str, Any]) -> HostResult:
+    answer = facts.get("answer")
     if isinstance(answer, dict):
         return HostResult(host, "done", answer)
-    return HostResult(host, "failed", message=_message(told))
+    return HostResult(host, "failed", message=_message(facts))
 
 
-def _message(told: Mapping[str, Any]) -> str:
+def _message(facts: Mapping[str, Any]) -> str:
     """Return Ansible's words, and the last that Python said where the module could not start."""
-    words = [str(told.get("msg") or tr("ansible reported no reason"))]
+    words = [str(facts.get("msg") or tr("ansible reported no reason"))]
     for stream in ("module_stdout", "module_stderr"):
-        words += str(told.get(stream) or "").strip().splitlines()[-_LINES:]
+        words += str(facts.get(stream) or "").strip().splitlines()[-_LINES:]
     return plain("\n".join(dict.fromkeys(words)))
 
 
@@ -89,9 +89,9 @@ def last_words(printed: str) -> str:
         [ERROR]: Specified inventory, host pattern and/or --limit leaves us without any hosts to target.
     """
     lines = [line for line in plain(printed).splitlines() if line.strip()]
-    starts = [place for place, line in enumerate(lines) if _COMPLAINT.match(line)]
+    starts = [position for position, line in enumerate(lines) if _COMPLAINT.match(line)]
     return "\n".join(lines[starts[0] :][:_LINES] if starts else lines[-_LINES:])
 
 
-def _mapping(found: object) -> Mapping[str, Any]:
-    return found if isinstance(found, dict) else {}
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -15,7 +15,7 @@ Group = tuple[tuple[str, ...], str, Mapping[str, Any]]
 
 def playbook_files(groups: Sequence[Group], name: str, program: bytes) -> dict[str, str]:
     """Return the files' texts by their paths; a group is its hosts, a line about it, and its request."""
-    locks = {f"locks/group-{number}.json": one for number, (_, _, one) in enumerate(groups, 1)}
+    locks = {f"locks/group-{number}.json": entry for number, (_, _, entry) in enumerate(groups, 1)}
     plays = [
         GroupPlay(hosts, lock, (tr("group {number}", number=number), about))
         for number, ((hosts, about, _), lock) in enumerate(zip(groups, locks, strict=True), 1)

@@ -55,8 +55,8 @@ _LOOK_S = 0.1
 
 def _run(module: AnsibleModule, action: str, request: dict[str, Any]) -> dict[str, Any]:
     """Run the program in a folder that goes with it; return the answer, or fail with its last lines."""
-    with tempfile.TemporaryDirectory(prefix="gpuenv-", dir=module.tmpdir) as place:
-        program = os.path.join(place, "gpuenv-node.pyz")
+    with tempfile.TemporaryDirectory(prefix="gpuenv-", dir=module.tmpdir) as location:
+        program = os.path.join(location, "gpuenv-node.pyz")
         with open(program, "wb") as file:
             file.write(base64.b64decode(PROGRAM))
         argv = [sys.executable, "-I", program, action]

@@ -126,8 +126,8 @@ def _end_of_terminal() -> type[Exception]:
     """Return what is raised where a process that outlives Ansible keeps its terminal open."""
     import pexpect  # noqa: PLC0415 - comes with ansible-runner
 
-    found: type[Exception] = pexpect.exceptions.ExceptionPexpect
-    return found
+    result: type[Exception] = pexpect.exceptions.ExceptionPexpect
+    return result
 
 
 def _printed(runner: Any) -> str:

@@ -97,11 +97,13 @@ class Slurm:
             "sinfo", "--noheader", "--Node", f"--partition={self.partition}", f"--format={NODE_FORMAT}"
         )
         try:
-            found = parse_nodes(ended.stdout)
+            nodes = parse_nodes(ended.stdout)
         except ValueError as error:
             raise _failed("sinfo", str(error)) from None
-        meant = tuple(node for node in found if any(one.fits(node.name) for one in patterns) or not patterns)
-        if not found:
+        meant = tuple(
+            node for node in nodes if any(pattern.fits(node.name) for pattern in patterns) or not patterns
+        )
+        if not nodes:
             raise self._no_partition()
         if not meant:
             raise UsageError(
@@ -133,14 +135,14 @@ class Slurm:
         raise _failed(program, words)
 
     def _find(self, program: str) -> str:
-        found = find_executable(program, {"PATH": self.environ.get("PATH", os.defpath)})
-        if found is None:
+        path = find_executable(program, {"PATH": self.environ.get("PATH", os.defpath)})
+        if path is None:
             raise UsageError(
                 tr("`{program}` is not on PATH: Slurm is not installed here", program=program),
                 code="no-slurm",
                 fixes=(Fix(tr("run gpuenv on a login node of the cluster")),),
             )
-        return str(found)
+        return str(path)
 
     def _argv(self, name: str, node: SlurmNode, action: Action) -> tuple[str, ...]:
         """Return the srun of one node; what a person asks for comes before what must be so."""
@@ -160,13 +162,13 @@ class Slurm:
         return (*minutes, *waits, *gpus)
 
     def _wants_gpus(self, node: SlurmNode, action: Action) -> bool:
-        asked = any(option.lstrip("-").startswith(_ASKS_FOR_GPUS) for option in self.options)
+        requested = any(option.lstrip("-").startswith(_ASKS_FOR_GPUS) for option in self.options)
         by_variable = any(name.startswith(_VARIABLES_OF_GPUS) for name in self._variables())
-        return action in _ON_GPUS and node.gpus > 0 and not asked and not by_variable
+        return action in _ON_GPUS and node.gpus > 0 and not requested and not by_variable
 
     def _stdin(self, task: NodeTask, request: Mapping[str, Any]) -> str:
-        asked = {**request, "check": True} if task.check and task.action == "create" else dict(request)
-        return json.dumps({"request": asked, "program": b64encode(self.node_program).decode()})
+        requested = {**request, "check": True} if task.check and task.action == "create" else dict(request)
+        return json.dumps({"request": requested, "program": b64encode(self.node_program).decode()})
 
     def _variables(self) -> Mapping[str, str]:
         in_job = "SLURM_JOB_ID" in self.environ

@@ -90,13 +90,13 @@ class Jobs:
             self._running[job.host] = _Running(process, folder, HostResult(job.host, "waiting"))
 
     def _reap(self) -> None:
-        for host, one in list(self._running.items()):
-            if (one.folder / "out").stat().st_size > _LARGEST:
-                one.process.end()
-            status = one.process.ended()
+        for host, running in list(self._running.items()):
+            if (running.folder / "out").stat().st_size > _LARGEST:
+                running.process.end()
+            status = running.process.ended()
             if status is not None:
                 del self._running[host]
-                self._end(_result(host, status, one.folder))
+                self._end(_result(host, status, running.folder))
 
     def _end(self, result: HostResult) -> None:
         self.results[result.host] = result
@@ -106,10 +106,10 @@ class Jobs:
         """Tell whose job waits, and for what; a queue that is not told stays as it was."""
         argv = ("squeue", "--noheader", f"--name={self.name}", f"--format={JOB_FORMAT}")
         queue = parse_jobs(run(argv, timeout_s=_ASK_S, environ=self.environ).stdout)
-        for host, one in self._running.items():
-            now = _in_queue(host, *queue[host]) if host in queue else one.told
-            if now != one.told:
-                one.told = now
+        for host, running in self._running.items():
+            now = _in_queue(host, *queue[host]) if host in queue else running.told
+            if now != running.told:
+                running.told = now
                 self.on_host(now)
 
     def _cancel(self) -> None:
@@ -128,11 +128,11 @@ class Jobs:
                     again = time.monotonic() + _CANCEL_S
                 time.sleep(_TURN_S)
         finally:
-            for one in self._still():
-                one.process.end()
+            for running in self._still():
+                running.process.end()
 
     def _still(self) -> list[_Running]:
-        return [one for one in self._running.values() if one.process.ended() is None]
+        return [running for running in self._running.values() if running.process.ended() is None]
 
 
 def _in_queue(host: str, state: str, reason: str) -> HostResult:
@@ -147,8 +147,8 @@ def _result(host: str, status: int, folder: Path) -> HostResult:
     if answer is not None:
         return HostResult(host, "done", answer)
     words = last_words(_tail(folder / "err")) or last_words(_tail(folder / "out"))
-    told = tr("srun failed (status {status}): {words}", status=status, words=words or "-")
-    return HostResult(host, "failed", message=told)
+    message = tr("srun failed (status {status}): {words}", status=status, words=words or "-")
+    return HostResult(host, "failed", message=message)
 
 
 def _answer(path: Path) -> dict[str, Any] | None:

@@ -35,10 +35,10 @@ class HostPattern:
 
     def fits(self, name: str) -> bool:
         """Whether a node has such a name."""
-        found = re.fullmatch(self.expression, name)
-        return found is not None and all(
-            any(one.holds(digits) for one in ranges)
-            for ranges, digits in zip(self.numbers, found.groups(), strict=True)
+        match = re.fullmatch(self.expression, name)
+        return match is not None and all(
+            any(number_range.holds(digits) for number_range in ranges)
+            for ranges, digits in zip(self.numbers, match.groups(), strict=True)
         )
 
 
@@ -53,10 +53,10 @@ def parse_limit(text: str) -> tuple[HostPattern, ...]:
             patterns.append([])
         else:
             patterns[-1].append(piece)
-    found = tuple(_pattern(one) for one in patterns if "".join(one).strip())
-    if not found:
+    host_patterns = tuple(_pattern(pattern) for pattern in patterns if "".join(pattern).strip())
+    if not host_patterns:
         raise ValueError(tr("`{text}` is not a valid list of hosts: it is empty", text=text))
-    return found
+    return host_patterns
 
 
 def _pattern(pieces: list[str]) -> HostPattern:
@@ -76,7 +76,7 @@ def _pattern(pieces: list[str]) -> HostPattern:
 
 def _ranges(piece: str, text: str) -> tuple[NumberRange, ...]:
     """`[1-3,007]`."""
-    found = []
+    ranges = []
     for part in piece[1:-1].split(","):
         ends = _RANGE.fullmatch(part.strip())
         if ends is None:
@@ -84,5 +84,5 @@ def _ranges(piece: str, text: str) -> tuple[NumberRange, ...]:
                 tr("`{text}` is not a valid list of hosts: `{part}` is not a number", text=text, part=part)
             )
         first, last = ends[1], ends[2] or ends[1]
-        found.append(NumberRange(int(first), int(last), len(first)))
-    return tuple(found)
+        ranges.append(NumberRange(int(first), int(last), len(first)))
+    return tuple(ranges)

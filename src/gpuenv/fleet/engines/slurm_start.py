@@ -26,14 +26,14 @@ def _end(number: int, _frame: Any) -> None:
 def _start() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
-    told = json.loads(sys.stdin.buffer.read().decode("utf-8"), strict=False)  # base64 may have lines
+    answer = json.loads(sys.stdin.buffer.read().decode("utf-8"), strict=False)  # base64 may have lines
     folder = tempfile.mkdtemp(prefix="gpuenv-")
     try:
         program = os.path.join(folder, "gpuenv-node.pyz")
         with open(program, "wb") as file:
-            file.write(base64.b64decode(told["program"]))
+            file.write(base64.b64decode(answer["program"]))
         sys.argv[0] = program
-        request = dict(told["request"], **told.get("also", {}))
+        request = dict(answer["request"], **answer.get("also", {}))
         sys.stdin = io.TextIOWrapper(io.BytesIO(json.dumps(request).encode()))
         runpy.run_path(program, run_name="__main__")
     finally:

@@ -64,7 +64,7 @@ def _why_away(state: re.Match[str], reason: str) -> str | None:
 def _gpus(resources: str) -> int:
     """Count the GPUs in `gpu:a100:4(S:0-1),mps:400`; one without a number is one."""
     parts = re.split(r",(?![^()]*\))", resources)
-    return sum(int(found[1] or 1) for part in parts if (found := _GPU.fullmatch(part)))
+    return sum(int(match[1] or 1) for part in parts if (match := _GPU.fullmatch(part)))
 
 
 def parse_jobs(text: str) -> dict[str, tuple[str, str]]:
@@ -76,7 +76,7 @@ def parse_jobs(text: str) -> dict[str, tuple[str, str]]:
         gpu2|RUNNING|None
     """
     fields = (line.strip().split("|", _JOB_FIELDS - 1) for line in text.splitlines())
-    return {one[0]: (one[1].upper(), one_line(one[2])) for one in fields if len(one) == _JOB_FIELDS}
+    return {field[0]: (field[1].upper(), one_line(field[2])) for field in fields if len(field) == _JOB_FIELDS}
 
 
 def last_words(printed: str) -> str:

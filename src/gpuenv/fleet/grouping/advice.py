@@ -50,27 +50,27 @@ def advise(fleet: PartedMachines) -> tuple[Advice, ...]:
     """Return what would make one group of the machines, and what would serve those that nothing works on."""
     update = _update_for_one(fleet) if len(fleet.split.groups) > 1 else None
     mended = update.numbers if update else ()
-    found: list[Advice | None] = []
+    advices: list[Advice | None] = []
     if len(fleet.split.groups) > 1:
-        found = [
+        advices = [
             _say_update(update, fleet) if update else None,
             _without_machines(fleet),
             _without_gpu(fleet),
         ]
-    return (*(one for one in found if one), *_serving(fleet, mended))
+    return (*(advice for advice in advices if advice), *_serving(fleet, mended))
 
 
 def listed(names: Iterable[str]) -> str:
     """Name machines in a sentence: the first of them, and how many more there are."""
-    found = list(names)
-    if len(found) <= _MOST_NAMES + 1:
-        return ", ".join(found)
-    first = ", ".join(found[:_MOST_NAMES])
-    return tr("{names} and {count} more", names=first, count=len(found) - _MOST_NAMES)
+    values = list(names)
+    if len(values) <= _MOST_NAMES + 1:
+        return ", ".join(values)
+    first = ", ".join(values[:_MOST_NAMES])
+    return tr("{names} and {count} more", names=first, count=len(values) - _MOST_NAMES)
 
 
-def _build(choice: Solution) -> str:
-    return tr("{build}, Python {python}", build=choice.case.label, python=choice.python.short)
+def _build(solution: Solution) -> str:
+    return tr("{build}, Python {python}", build=solution.case.label, python=solution.python.short)
 
 
 def _update_for_one(fleet: PartedMachines) -> _Update | None:
@@ -81,46 +81,50 @@ def _update_for_one(fleet: PartedMachines) -> _Update | None:
     return next((update for update in tried if update), None)
 
 
-def _update(kinds: tuple[MachineClass, ...], asker: GroupResolver) -> _Update | None:
+def _update(machine_classes: tuple[MachineClass, ...], asker: GroupResolver) -> _Update | None:
     """The update of the fewest machines; of equally few the one that brings the newest torch."""
-    assumed = tuple(kind.changed(Target.with_driver_assumed) for kind in kinds)
-    everything = (1 << len(kinds)) - 1
+    assumed = tuple(machine_class.changed(Target.with_driver_assumed) for machine_class in machine_classes)
+    everything = (1 << len(machine_classes)) - 1
     lacking = [
-        (case, everything & ~asker.works.mask(case, kinds))
-        for case in sorted(asker.question.cases, key=_by_torch)
-        if case.cuda and asker.works.mask(case, assumed) == everything
+        (candidate, everything & ~asker.works.mask(candidate, machine_classes))
+        for candidate in sorted(asker.question.cases, key=_by_torch)
+        if candidate.cuda and asker.works.mask(candidate, assumed) == everything
     ]
-    lacking.sort(key=lambda item: len(_numbers(picked(kinds, item[1]))))
-    tried = (_tried(case, mask, kinds, asker) for case, mask in lacking[:_MOST_TRIES])
+    lacking.sort(key=lambda item: len(_numbers(picked(machine_classes, item[1]))))
+    tried = (_tried(candidate, mask, machine_classes, asker) for candidate, mask in lacking[:_MOST_TRIES])
     return next((update for update in tried if update), None)
 
 
-def _by_torch(case: Candidate) -> tuple[object, ...]:
+def _by_torch(candidate: Candidate) -> tuple[object, ...]:
     """Newest torch first, of one torch the build that the oldest driver runs."""
-    return tuple(-part for part in case.torch.release), case.cuda or CudaVersion(0, 0)
+    return tuple(-part for part in candidate.torch.release), candidate.cuda or CudaVersion(0, 0)
 
 
 def _tried(
-    case: Candidate, mask: int, kinds: tuple[MachineClass, ...], asker: GroupResolver
+    candidate: Candidate, mask: int, machine_classes: tuple[MachineClass, ...], asker: GroupResolver
 ) -> _Update | None:
     knowledge = asker.question.knowledge
-    lacking = picked(kinds, mask)
-    if not lacking or not all(kind.has_gpus for kind in lacking):
+    lacking = picked(machine_classes, mask)
+    if not lacking or not all(machine_class.has_gpus for machine_class in lacking):
         return None
-    as_if_new = asker.best(tuple(kind.changed(Target.with_driver_assumed) for kind in lacking), (case,))
+    as_if_new = asker.best(
+        tuple(machine_class.changed(Target.with_driver_assumed) for machine_class in lacking), (candidate,)
+    )
     floor = as_if_new and least_driver_of(as_if_new, joint_target(lacking), knowledge)
     if not floor or not has_drivers_of(floor, joint_target(lacking), knowledge):
         return None
     updated = tuple(
-        kind.changed(lambda target: target.with_driver(floor, knowledge)) if mask >> place & 1 else kind
-        for place, kind in enumerate(kinds)
+        machine_class.changed(lambda target: target.with_driver(floor, knowledge))
+        if mask >> position & 1
+        else machine_class
+        for position, machine_class in enumerate(machine_classes)
     )
-    choice = asker.best(updated, (case,))
-    return _Update(_numbers(lacking), floor, choice) if choice else None
+    solution = asker.best(updated, (candidate,))
+    return _Update(_numbers(lacking), floor, solution) if solution else None
 
 
-def _numbers(kinds: tuple[MachineClass, ...]) -> tuple[int, ...]:
-    return tuple(sorted(number for kind in kinds for number in kind.numbers))
+def _numbers(machine_classes: tuple[MachineClass, ...]) -> tuple[int, ...]:
+    return tuple(sorted(number for machine_class in machine_classes for number in machine_class.numbers))
 
 
 def _say_update(update: _Update, fleet: PartedMachines) -> Advice:
@@ -141,7 +145,7 @@ def _needs_driver(floor: DriverVersion, names: tuple[str, ...]) -> str:
 def _without_machines(fleet: PartedMachines) -> Advice | None:
     """Name the fewest machines to leave out, where those that stay are more."""
     served = ((1 << len(fleet.kinds)) - 1) & ~fleet.split.unserved
-    largest = max(fleet.split.possible, key=lambda one: len(fleet.named(one.mask)))
+    largest = max(fleet.split.possible, key=lambda group: len(fleet.named(group.mask)))
     out = fleet.named(served & ~largest.mask)
     if len(out) >= len(fleet.named(largest.mask)):
         return None
@@ -156,51 +160,67 @@ def _without_machines(fleet: PartedMachines) -> Advice | None:
 def _without_gpu(fleet: PartedMachines) -> Advice | None:
     """Name a kind of GPU to leave out of machines that have others, where that makes one group."""
     tried = (_try_without(capability, fleet) for capability in _beside_others(fleet.kinds))
-    found = [one for one in tried if one]
-    return min(found, key=lambda one: one[0])[1] if found else None
+    results = [item for item in tried if item]
+    return min(results, key=lambda item: item[0])[1] if results else None
 
 
-def _beside_others(kinds: tuple[MachineClass, ...]) -> tuple[ComputeCapability, ...]:
+def _beside_others(machine_classes: tuple[MachineClass, ...]) -> tuple[ComputeCapability, ...]:
     """The compute capabilities of GPUs in machines of unlike ones."""
-    mixed = (kind for kind in kinds if len(_capabilities(kind)) > 1)
-    return tuple(sorted({capability for kind in mixed for capability in _capabilities(kind)}))
+    mixed = (machine_class for machine_class in machine_classes if len(_capabilities(machine_class)) > 1)
+    return tuple(
+        sorted({capability for machine_class in mixed for capability in _capabilities(machine_class)})
+    )
 
 
-def _capabilities(kind: MachineClass) -> set[ComputeCapability]:
-    return {gpu.capability for gpu in kind.target.gpus}
+def _capabilities(machine_class: MachineClass) -> set[ComputeCapability]:
+    return {gpu.capability for gpu in machine_class.target.gpus}
 
 
 def _try_without(capability: ComputeCapability, fleet: PartedMachines) -> tuple[int, Advice] | None:
     """Leave a kind of GPU out: machines that have no other leave with it, unlike those that have."""
     relevant = [
-        place
-        for place, kind in enumerate(fleet.kinds)
-        if not fleet.split.unserved >> place & 1 or _without(kind, capability) not in (kind, None)
+        position
+        for position, machine_class in enumerate(fleet.kinds)
+        if not fleet.split.unserved >> position & 1
+        or _without(machine_class, capability) not in (machine_class, None)
     ]
-    left = {place: _without(fleet.kinds[place], capability) for place in relevant}
-    stay = tuple(kind for kind in left.values() if kind)
-    choice = _one_for_all(stay, fleet)
-    changed = sum(1 << place for place, kind in left.items() if kind and kind != fleet.kinds[place])
-    if choice is None or not changed:
+    left = {position: _without(fleet.kinds[position], capability) for position in relevant}
+    stay = tuple(machine_class for machine_class in left.values() if machine_class)
+    solution = _one_for_all(stay, fleet)
+    changed = sum(
+        1 << position
+        for position, machine_class in left.items()
+        if machine_class and machine_class != fleet.kinds[position]
+    )
+    if solution is None or not changed:
         return None
-    gone = fleet.named(sum(1 << place for place, kind in left.items() if kind is None))
-    return len(gone), _say_without(capability, fleet, changed, gone, choice)
+    gone = fleet.named(
+        sum(1 << position for position, machine_class in left.items() if machine_class is None)
+    )
+    return len(gone), _say_without(capability, fleet, changed, gone, solution)
 
 
-def _without(kind: MachineClass, capability: ComputeCapability) -> MachineClass | None:
+def _without(machine_class: MachineClass, capability: ComputeCapability) -> MachineClass | None:
     """The kind without such GPUs; None where it has no others, itself where it has none."""
-    kept = tuple(gpu for gpu in kind.target.gpus if gpu.capability != capability)
-    if len(kept) == len(kind.target.gpus):
-        return kind
-    return kind.changed(lambda target: target.only(kept)) if kept else None
+    kept = tuple(gpu for gpu in machine_class.target.gpus if gpu.capability != capability)
+    if len(kept) == len(machine_class.target.gpus):
+        return machine_class
+    return machine_class.changed(lambda target: target.only(kept)) if kept else None
 
 
-def _one_for_all(kinds: tuple[MachineClass, ...], fleet: PartedMachines) -> Solution | None:
+def _one_for_all(machine_classes: tuple[MachineClass, ...], fleet: PartedMachines) -> Solution | None:
     """The newest torch that works on all of these."""
-    everything = (1 << len(kinds)) - 1
-    cases = [case for case in fleet.asker.question.cases if fleet.asker.works.mask(case, kinds) == everything]
-    tried = (fleet.asker.best(kinds, (case,)) for case in sorted(cases, key=_by_torch)[:_MOST_TRIES])
-    return next((choice for choice in tried if choice), None) if kinds else None
+    everything = (1 << len(machine_classes)) - 1
+    candidates = [
+        candidate
+        for candidate in fleet.asker.question.cases
+        if fleet.asker.works.mask(candidate, machine_classes) == everything
+    ]
+    tried = (
+        fleet.asker.best(machine_classes, (candidate,))
+        for candidate in sorted(candidates, key=_by_torch)[:_MOST_TRIES]
+    )
+    return next((solution for solution in tried if solution), None) if machine_classes else None
 
 
 def _say_without(
@@ -208,14 +228,14 @@ def _say_without(
     fleet: PartedMachines,
     changed: int,
     gone: tuple[str, ...],
-    choice: Solution,
+    solution: Solution,
 ) -> Advice:
-    gpus = (gpu for kind in picked(fleet.kinds, changed) for gpu in kind.target.gpus)
+    gpus = (gpu for machine_class in picked(fleet.kinds, changed) for gpu in machine_class.target.gpus)
     facts = {
         "gpu": next(gpu.label for gpu in gpus if gpu.capability == capability),
         "machines": listed(fleet.named(changed)),
         "others": listed(gone),
-        "build": _build(choice),
+        "build": _build(solution),
     }
     template = (
         marked("without the {gpu} in {machines}, and without {others}, one build works for the rest: {build}")
@@ -238,13 +258,13 @@ def _serving(fleet: PartedMachines, mended: tuple[int, ...]) -> Iterator[Advice]
     Those `mended` are left out: what was said before would serve them.
     """
     floors: dict[DriverVersion, int] = {}
-    unserved = [one for one in bits(fleet.split.unserved) if not {*fleet.kinds[one].numbers} & {*mended}]
-    for place in unserved[:_MOST_TRIES]:
-        update = _update((fleet.kinds[place],), fleet.asker)
+    unserved = [bit for bit in bits(fleet.split.unserved) if not {*fleet.kinds[bit].numbers} & {*mended}]
+    for position in unserved[:_MOST_TRIES]:
+        update = _update((fleet.kinds[position],), fleet.asker)
         if update:
-            floors[update.floor] = floors.get(update.floor, 0) | 1 << place
+            floors[update.floor] = floors.get(update.floor, 0) | 1 << position
         else:
-            yield from _parted(place, fleet)
+            yield from _parted(position, fleet)
     for floor, mask in floors.items():
         names = fleet.named(mask)
         text = tr(
@@ -253,19 +273,19 @@ def _serving(fleet: PartedMachines, mended: tuple[int, ...]) -> Iterator[Advice]
         yield Advice(text, _needs_driver(floor, names))
 
 
-def _parted(place: int, fleet: PartedMachines) -> Iterator[Advice]:
+def _parted(position: int, fleet: PartedMachines) -> Iterator[Advice]:
     """Name the GPU without which a machine can be served."""
-    kind = fleet.kinds[place]
-    for capability in sorted(_capabilities(kind)) if len(_capabilities(kind)) > 1 else ():
-        rest = _without(kind, capability)
-        choice = _one_for_all((rest,), fleet) if rest else None
-        if choice:
-            names = fleet.named(1 << place)
-            label = next(gpu.label for gpu in kind.target.gpus if gpu.capability == capability)
+    machine_class = fleet.kinds[position]
+    for capability in sorted(_capabilities(machine_class)) if len(_capabilities(machine_class)) > 1 else ():
+        rest = _without(machine_class, capability)
+        solution = _one_for_all((rest,), fleet) if rest else None
+        if solution:
+            names = fleet.named(1 << position)
+            label = next(gpu.label for gpu in machine_class.target.gpus if gpu.capability == capability)
             text = tr(
                 "without the {gpu} {machines} can be included: {build}",
                 gpu=label,
                 machines=listed(names),
-                build=_build(choice),
+                build=_build(solution),
             )
             yield Advice(text, _needs_fewer(label, names))

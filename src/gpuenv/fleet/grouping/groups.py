@@ -41,137 +41,139 @@ class Split:
     possible: tuple[Together, ...]
 
 
-def split(kinds: tuple[MachineClass, ...], asker: GroupResolver) -> Split:
+def split(machine_classes: tuple[MachineClass, ...], asker: GroupResolver) -> Split:
     """Return the fewest groups; of equally few those whose oldest torch is newest, then the next oldest.
 
     Machines without a GPU are shared out last, and a kind stays together: with them the number alone is best.
     """
-    possible = find_possible(kinds, asker)
-    releases = sorted({one.choice.case.torch for one in possible}, reverse=True)
-    options = [Option(one.mask, releases.index(one.choice.case.torch)) for one in possible]
-    chosen = [possible[place] for place in fewest_groups(options)] if options else []
-    groups = tuple(_share_out(chosen, kinds, asker))
+    possible = find_possible(machine_classes, asker)
+    releases = sorted({group.choice.case.torch for group in possible}, reverse=True)
+    options = [Option(group.mask, releases.index(group.choice.case.torch)) for group in possible]
+    chosen = [possible[fewest_group] for fewest_group in fewest_groups(options)] if options else []
+    groups = tuple(_share_out(chosen, machine_classes, asker))
     served = sum(group.mask for group in groups)
-    return Split(groups, (1 << len(kinds)) - 1 & ~served, possible)
+    return Split(groups, (1 << len(machine_classes)) - 1 & ~served, possible)
 
 
 def _share_out(
-    chosen: list[Together], kinds: tuple[MachineClass, ...], asker: GroupResolver
+    chosen: list[Together], machine_classes: tuple[MachineClass, ...], asker: GroupResolver
 ) -> Iterator[Together]:
     """Give each kind to the group with the newest torch that can hold it."""
-    masks = [one.mask for one in chosen]
+    masks = [together.mask for together in chosen]
     taken = 0
-    for place, one in enumerate(chosen):  # the newest torch first
-        masks[place] &= ~taken
-        if _lost_its_gpus(masks[place], one, kinds, asker):
-            masks = [mask & ~one.mask for mask in masks[:place]] + [one.mask, *masks[place + 1 :]]
-        taken |= masks[place]
-    for mask, one in zip(masks, chosen, strict=True):
-        choice = one.choice if mask == one.mask else _again(mask, one, kinds, asker)
-        if choice is not None:
-            yield Together(mask, choice)
+    for position, group in enumerate(chosen):  # the newest torch first
+        masks[position] &= ~taken
+        if _lost_its_gpus(masks[position], group, machine_classes, asker):
+            masks = [mask & ~group.mask for mask in masks[:position]] + [group.mask, *masks[position + 1 :]]
+        taken |= masks[position]
+    for mask, group in zip(masks, chosen, strict=True):
+        solution = group.choice if mask == group.mask else _again(mask, group, machine_classes, asker)
+        if solution is not None:
+            yield Together(mask, solution)
 
 
-def _lost_its_gpus(mask: int, one: Together, kinds: tuple[MachineClass, ...], asker: GroupResolver) -> bool:
+def _lost_its_gpus(
+    mask: int, group: Together, machine_classes: tuple[MachineClass, ...], asker: GroupResolver
+) -> bool:
     """Whether only machines without a GPU are left, for which there is no CPU build."""
-    left = picked(kinds, mask)
-    had = any(kind.has_gpus for kind in picked(kinds, one.mask))
-    if not left or not had or any(kind.has_gpus for kind in left):
+    left = picked(machine_classes, mask)
+    had = any(machine_class.has_gpus for machine_class in picked(machine_classes, group.mask))
+    if not left or not had or any(machine_class.has_gpus for machine_class in left):
         return False
     return asker.best(left, asker.question.cases) is None
 
 
 def _again(
-    mask: int, one: Together, kinds: tuple[MachineClass, ...], asker: GroupResolver
+    mask: int, group: Together, machine_classes: tuple[MachineClass, ...], asker: GroupResolver
 ) -> Solution | None:
     """The choice for a part of what went together: the same build, or what takes its place without GPUs.
 
     None where machines without a GPU can have no build but beside others, which are in another group.
     """
-    part = picked(kinds, mask)
+    part = picked(machine_classes, mask)
     if not part:
         return None
-    return asker.best(part, (one.choice.case,)) or asker.best(part, asker.question.cases)
+    return asker.best(part, (group.choice.case,)) or asker.best(part, asker.question.cases)
 
 
-def find_possible(kinds: tuple[MachineClass, ...], asker: GroupResolver) -> tuple[Together, ...]:
+def find_possible(machine_classes: tuple[MachineClass, ...], asker: GroupResolver) -> tuple[Together, ...]:
     """Return the sets of kinds that can go together, each with the newest torch, newest first.
 
     A set that another holds is left out, unless its torch is newer.
     """
-    finder = _Finder(kinds, asker)
-    found: list[Together] = []
-    cases = sorted(asker.question.cases, key=_in_order_of_preference, reverse=True)
-    for _, alike in groupby(cases, key=lambda case: case.torch):
-        found += finder.of_release(tuple(alike), found)
-    return tuple(found)
+    finder = _Finder(machine_classes, asker)
+    groups: list[Together] = []
+    candidates = sorted(asker.question.cases, key=_in_order_of_preference, reverse=True)
+    for _, alike in groupby(candidates, key=lambda candidate: candidate.torch):
+        groups += finder.of_release(tuple(alike), groups)
+    return tuple(groups)
 
 
-def _in_order_of_preference(case: Candidate) -> tuple[object, ...]:
-    return case.torch, case.cuda or _NO_CUDA
+def _in_order_of_preference(candidate: Candidate) -> tuple[object, ...]:
+    return candidate.torch, candidate.cuda or _NO_CUDA
 
 
 class _Finder:
     """Finds what can go together; counts its decisions, so that it comes to an end."""
 
-    def __init__(self, kinds: tuple[MachineClass, ...], asker: GroupResolver) -> None:
-        self._kinds, self._asker = kinds, asker
-        self._pythons = _masks_of_pythons(kinds, asker.question.request)
+    def __init__(self, machine_classes: tuple[MachineClass, ...], asker: GroupResolver) -> None:
+        self._kinds, self._asker = machine_classes, asker
+        self._pythons = _masks_of_pythons(machine_classes, asker.question.request)
         self._decisions = 0
 
-    def of_release(self, cases: tuple[Candidate, ...], known: list[Together]) -> list[Together]:
+    def of_release(self, candidates: tuple[Candidate, ...], known: list[Together]) -> list[Together]:
         """Return what can go together with builds of one torch, beyond what newer ones hold."""
-        found: list[Together] = []
-        masks = ((self._asker.works.mask(case, self._kinds), case) for case in cases)
+        groups: list[Together] = []
+        masks = ((self._asker.works.mask(case, self._kinds), case) for case in candidates)
         waiting = [(mask & shared, case) for mask, case in masks for shared in self._pythons]
         while waiting:
             waiting.sort(key=lambda item: item[0].bit_count(), reverse=True)  # stable: preferred builds first
-            mask, case = waiting.pop(0)
-            if any(mask & ~one.mask == 0 for one in (*known, *found)):
+            mask, candidate = waiting.pop(0)
+            if any(mask & ~group.mask == 0 for group in (*known, *groups)):
                 continue
-            if not self._asker.works.is_looked_for(case, picked(self._kinds, mask)):
+            if not self._asker.works.is_looked_for(candidate, picked(self._kinds, mask)):
                 continue
-            if self._holds(mask, case):
-                best = self._asker.best(picked(self._kinds, mask), cases)
-                found += [Together(mask, best)] if best else []
+            if self._holds(mask, candidate):
+                best = self._asker.best(picked(self._kinds, mask), candidates)
+                groups += [Together(mask, best)] if best else []
             else:
-                waiting += [(smaller, case) for smaller in self._smaller(mask, case)]
-        return found
+                waiting += [(smaller, candidate) for smaller in self._smaller(mask, candidate)]
+        return groups
 
-    def _holds(self, mask: int, case: Candidate) -> bool:
+    def _holds(self, mask: int, candidate: Candidate) -> bool:
         self._decisions += 1
         if not mask or self._decisions > _MOST_DECISIONS:
             return False
-        return self._asker.holds(picked(self._kinds, mask), case)
+        return self._asker.holds(picked(self._kinds, mask), candidate)
 
-    def _smaller(self, mask: int, case: Candidate) -> list[int]:
+    def _smaller(self, mask: int, candidate: Candidate) -> list[int]:
         """Return what to try instead of kinds that a build does not work on together, though on each."""
-        if mask.bit_count() <= 1 or not self._has_files(case):
+        if mask.bit_count() <= 1 or not self._has_files(candidate):
             return []
-        alone = sum(1 << place for place in bits(mask) if self._holds(1 << place, case))
+        alone = sum(1 << bit for bit in bits(mask) if self._holds(1 << bit, candidate))
         if alone != mask:  # a companion's own code, mostly
             return [alone]
-        return [mask & ~(1 << place) for place in bits(self._conflict(mask, case))]
+        return [mask & ~(1 << bit) for bit in bits(self._conflict(mask, candidate))]
 
-    def _conflict(self, mask: int, case: Candidate) -> int:
+    def _conflict(self, mask: int, candidate: Candidate) -> int:
         """Return kinds none of which can be left out for the rest of them to go together."""
-        for place in bits(mask):
-            without = mask & ~(1 << place)
-            if not self._holds(without, case):
+        for bit in bits(mask):
+            without = mask & ~(1 << bit)
+            if not self._holds(without, candidate):
                 mask = without
         return mask
 
-    def _has_files(self, case: Candidate) -> bool:
+    def _has_files(self, candidate: Candidate) -> bool:
         """Whether a build is there for any machine at all, with a Python and its companions."""
         anywhere = self._kinds[0].target.only(()).with_glibc_assumed()
-        offers = {offer.tag: offer for kind in self._kinds for offer in kind.pythons}
-        return self._asker.holds((MachineClass(anywhere, tuple(offers.values()), ()),), case)
+        offers = {offer.tag: offer for machine_class in self._kinds for offer in machine_class.pythons}
+        return self._asker.holds((MachineClass(anywhere, tuple(offers.values()), ()),), candidate)
 
 
-def _masks_of_pythons(kinds: tuple[MachineClass, ...], request: Request) -> tuple[int, ...]:
+def _masks_of_pythons(machine_classes: tuple[MachineClass, ...], request: Request) -> tuple[int, ...]:
     """Return the sets of kinds that can have the same Python, the largest first."""
     masks: dict[str, int] = {}
-    for place, kind in enumerate(kinds):
-        for offer in python.admitted(kind.pythons, request.python):
-            masks[offer.tag] = masks.get(offer.tag, 0) | 1 << place
+    for position, machine_class in enumerate(machine_classes):
+        for offer in python.admitted(machine_class.pythons, request.python):
+            masks[offer.tag] = masks.get(offer.tag, 0) | 1 << position
     return tuple(sorted(set(masks.values()), key=lambda mask: (-mask.bit_count(), mask)))

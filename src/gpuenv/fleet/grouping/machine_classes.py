@@ -76,7 +76,7 @@ class _Telling:
 
     @classmethod
     def of(cls, question: ResolutionInput) -> _Telling:
-        cudas = tuple(sorted({case.cuda for case in question.cases if case.cuda}))
+        cudas = tuple(sorted({candidate.cuda for candidate in question.cases if candidate.cuda}))
         drivers = known_bad.asked_of("driver", question.knowledge)
         gpus = max((floor.least_gpus for floor in question.knowledge.libraries), default=1)
         return cls(cudas, drivers, gpus, question.knowledge)
@@ -139,15 +139,15 @@ def _shared(offers: list[PythonOffer]) -> PythonOffer:
     )
 
 
-def joint_target(kinds: tuple[MachineClass, ...]) -> Target:
+def joint_target(machine_classes: tuple[MachineClass, ...]) -> Target:
     """Return what a build must work on to work on all the kinds."""
     return Target(
-        tuple(machine for kind in kinds for machine in kind.target.machines),
-        tuple(gpu for kind in kinds for gpu in kind.target.gpus),
-        kinds[0].target.platform,
+        tuple(machine for machine_class in machine_classes for machine in machine_class.target.machines),
+        tuple(gpu for machine_class in machine_classes for gpu in machine_class.target.gpus),
+        machine_classes[0].target.platform,
     )
 
 
-def picked(kinds: tuple[MachineClass, ...], mask: int) -> tuple[MachineClass, ...]:
+def picked(machine_classes: tuple[MachineClass, ...], mask: int) -> tuple[MachineClass, ...]:
     """Return the kinds whose bits are set."""
-    return tuple(kinds[place] for place in bits(mask))
+    return tuple(machine_classes[bit] for bit in bits(mask))

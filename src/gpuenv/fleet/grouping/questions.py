@@ -28,26 +28,28 @@ class GroupResolver:
         """Begin with the question as put for one machine of the platform."""
         return cls(question, Compatibility(question.request, question.knowledge), {})
 
-    def ask(self, kinds: tuple[MachineClass, ...]) -> ResolutionInput:
+    def ask(self, machine_classes: tuple[MachineClass, ...]) -> ResolutionInput:
         """Return the question whose choices work on all the kinds."""
-        question, target = self.question, joint_target(kinds)
-        apart = {(one.system.libc, one.system.libc_version): one for one in target.machines}
+        question, target = self.question, joint_target(machine_classes)
+        apart = {(machine.system.libc, machine.system.libc_version): machine for machine in target.machines}
         systems = frozenset(apart)
         if systems not in self._shelves:
             one_of_each = replace(target, machines=tuple(apart.values()))
             self._shelves[systems] = collect_companions(
                 question.listings, one_of_each, question.request.bound
             )
-        pythons = shared_pythons(tuple(kind.pythons for kind in kinds))
+        pythons = shared_pythons(tuple(machine_class.pythons for machine_class in machine_classes))
         return replace(question, target=target, pythons=pythons, shelf=self._shelves[systems])
 
-    def holds(self, kinds: tuple[MachineClass, ...], case: Candidate) -> bool:
+    def holds(self, machine_classes: tuple[MachineClass, ...], candidate: Candidate) -> bool:
         """Whether a build works on all the kinds, be it of the sort that is looked for there or not."""
-        question = self.ask(kinds)
-        request = replace(question.request, variant=case.variant)
-        return bool(decide(replace(question, request=request, cases=(case,))).choices)
+        question = self.ask(machine_classes)
+        request = replace(question.request, variant=candidate.variant)
+        return bool(decide(replace(question, request=request, cases=(candidate,))).choices)
 
-    def best(self, kinds: tuple[MachineClass, ...], cases: tuple[Candidate, ...]) -> Solution | None:
+    def best(
+        self, machine_classes: tuple[MachineClass, ...], candidates: tuple[Candidate, ...]
+    ) -> Solution | None:
         """Return the best choice of some builds that works on all the kinds."""
-        question = replace(self.ask(kinds), cases=cases)
+        question = replace(self.ask(machine_classes), cases=candidates)
         return next(iter(decide(question).choices), None)

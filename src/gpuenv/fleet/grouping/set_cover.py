@@ -38,15 +38,15 @@ def fewest_groups(options: Sequence[Option]) -> tuple[int, ...]:
         whole |= option.mask
     search = _Search(tuple(options), _greedy(options, whole))
     search.run(whole, ())
-    return tuple(sorted(search.best, key=lambda place: (options[place].rank, place)))
+    return tuple(sorted(search.best, key=lambda position: (options[position].rank, position)))
 
 
 def _greedy(options: Sequence[Option], whole: int) -> tuple[int, ...]:
     chosen: list[int] = []
     while whole:
-        place = max(range(len(options)), key=lambda one: (options[one].mask & whole).bit_count())
-        chosen.append(place)
-        whole &= ~options[place].mask
+        position = max(range(len(options)), key=lambda number: (options[number].mask & whole).bit_count())
+        chosen.append(position)
+        whole &= ~options[position].mask
     return tuple(chosen)
 
 
@@ -68,40 +68,42 @@ class _Search:
         useful = self._useful(left)
         if self._least_cost(left, chosen, useful) >= self._cost(self.best):
             return
-        for place in self._branches(left, useful):
-            self.run(left & ~self.options[place].mask, (*chosen, place))
+        for branch in self._branches(left, useful):
+            self.run(left & ~self.options[branch].mask, (*chosen, branch))
 
     def _cost(self, chosen: tuple[int, ...]) -> tuple[int, list[int]]:
-        return len(chosen), sorted((self.options[place].rank for place in chosen), reverse=True)
+        return len(chosen), sorted((self.options[position].rank for position in chosen), reverse=True)
 
     def _least_cost(
         self, left: int, chosen: tuple[int, ...], useful: tuple[int, ...]
     ) -> tuple[int, list[int]]:
         """What at least is paid for the rest: so many sets, one of them as bad as what is hardest to hold."""
-        largest = max((self.options[place].mask & left).bit_count() for place in useful)
+        largest = max((self.options[position].mask & left).bit_count() for position in useful)
         more = -(-left.bit_count() // largest)
         hardest = max(
-            min(self.options[place].rank for place in useful if self.options[place].mask >> bit & 1)
+            min(self.options[position].rank for position in useful if self.options[position].mask >> bit & 1)
             for bit in bits(left)
         )
-        ranks = [self.options[place].rank for place in chosen] + [hardest] + [0] * (more - 1)
+        ranks = [self.options[position].rank for position in chosen] + [hardest] + [0] * (more - 1)
         return len(chosen) + more, sorted(ranks, reverse=True)
 
     def _useful(self, left: int) -> tuple[int, ...]:
         """Leave out what another option holds as well, in a group that is as good."""
         ordered = sorted(
-            (place for place, option in enumerate(self.options) if option.mask & left),
-            key=lambda place: (self.options[place].rank, -(self.options[place].mask & left).bit_count()),
+            (offset for offset, option in enumerate(self.options) if option.mask & left),
+            key=lambda offset: (self.options[offset].rank, -(self.options[offset].mask & left).bit_count()),
         )
         kept: list[int] = []
-        for place in ordered:
-            held = self.options[place].mask & left
+        for position in ordered:
+            held = self.options[position].mask & left
             if not any(held & ~self.options[other].mask == 0 for other in kept):
-                kept.append(place)
+                kept.append(position)
         return tuple(kept)
 
     def _branches(self, left: int, useful: tuple[int, ...]) -> list[int]:
         """The options for what fewest can hold: one of them must be taken. The largest first."""
-        holders = ([place for place in useful if self.options[place].mask >> bit & 1] for bit in bits(left))
+        holders = (
+            [position for position in useful if self.options[position].mask >> bit & 1] for bit in bits(left)
+        )
         fewest = min(holders, key=len)
-        return sorted(fewest, key=lambda place: -(self.options[place].mask & left).bit_count())
+        return sorted(fewest, key=lambda position: -(self.options[position].mask & left).bit_count())

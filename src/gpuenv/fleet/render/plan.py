@@ -28,18 +28,18 @@ COLUMNS = {
 
 def table_rows(fleet: FleetPlan) -> list[dict[str, Any]]:
     """Return a row a machine, for a table of COLUMNS."""
-    return [_row(number, one, fleet) for number, one in enumerate(fleet.machines)]
+    return [_row(number, machine, fleet) for number, machine in enumerate(fleet.machines)]
 
 
-def _row(number: int, one: FleetMachine, fleet: FleetPlan) -> dict[str, Any]:
-    place = fleet.group_of(number)
-    plan = fleet.groups[place - 1].plan if place else None
+def _row(number: int, machine: FleetMachine, fleet: FleetPlan) -> dict[str, Any]:
+    position = fleet.group_of(number)
+    plan = fleet.groups[position - 1].plan if position else None
     return {
-        "name": one.name,
-        "gpus": gpus_in_words(one.machine) if one.machine else None,
-        "driver": driver_of(one.machine),
-        "group": place,
-        "torch": plan and torch_of(fleet.groups[(place or 1) - 1]),
+        "name": machine.name,
+        "gpus": gpus_in_words(machine.machine) if machine.machine else None,
+        "driver": driver_of(machine.machine),
+        "group": position,
+        "torch": plan and torch_of(fleet.groups[(position or 1) - 1]),
         "python": plan and plan.python,
     }
 
@@ -78,15 +78,17 @@ def _kind(gpu: Gpu) -> tuple[str | None, str | None]:
 
 def render_groups(fleet: FleetPlan, *, verbose: bool = False) -> str:
     """Return the groups with their plans, why machines are not served, and what would change it."""
-    parts = [_group(place, group, fleet, verbose=verbose) for place, group in enumerate(fleet.groups, 1)]
+    parts = [
+        _group(position, group, fleet, verbose=verbose) for position, group in enumerate(fleet.groups, 1)
+    ]
     for lines in ([*_unserved(fleet)], [one_line(advice.text) for advice in fleet.together]):
         parts += ["".join(f"{line}\n" for line in lines)] if lines else []
     return "\n".join(parts)
 
 
-def _group(place: int, group: FleetGroup, fleet: FleetPlan, *, verbose: bool) -> str:
+def _group(position: int, group: FleetGroup, fleet: FleetPlan, *, verbose: bool) -> str:
     facts = {
-        "number": place,
+        "number": position,
         "platform": group.platform,
         "names": ", ".join(fleet.names(group)) if verbose else listed(fleet.names(group)),
     }
@@ -98,8 +100,8 @@ def _group(place: int, group: FleetGroup, fleet: FleetPlan, *, verbose: bool) ->
 def _unserved(fleet: FleetPlan) -> Iterator[str]:
     """One line for each reason: many machines often have the same."""
     reasons: dict[str, list[str]] = {}
-    for one in fleet.unserved:
-        reasons.setdefault(one.problem or "", []).append(one.name)
+    for machine in fleet.unserved:
+        reasons.setdefault(machine.problem or "", []).append(machine.name)
     for reason, names in reasons.items():
         yield tr("not supported: {names}: {reason}", names=listed(names), reason=one_line(reason))
 
@@ -110,27 +112,27 @@ def render_fleet_data(fleet: FleetPlan) -> dict[str, Any]:
         "groups": [
             {
                 **render_plan_data(group.plan),
-                "group": place,
+                "group": position,
                 "platform": group.platform,
                 "machines": list(fleet.names(group)),
             }
-            for place, group in enumerate(fleet.groups, 1)
+            for position, group in enumerate(fleet.groups, 1)
         ],
-        "machines": [_machine_data(number, one, fleet) for number, one in enumerate(fleet.machines)],
+        "machines": [_machine_data(number, machine, fleet) for number, machine in enumerate(fleet.machines)],
         "together": [{"text": advice.text, "needs": advice.needs} for advice in fleet.together],
     }
 
 
-def _machine_data(number: int, one: FleetMachine, fleet: FleetPlan) -> dict[str, Any]:
-    counts = _counted(one.machine) if one.machine else {}
+def _machine_data(number: int, machine: FleetMachine, fleet: FleetPlan) -> dict[str, Any]:
+    counts = _counted(machine.machine) if machine.machine else {}
     return {
-        "name": one.name,
-        "file": one.file,
+        "name": machine.name,
+        "file": machine.file,
         "gpus": [
             {"name": name, "compute_capability": capability, "count": count}
             for (name, capability), count in counts.items()
         ],
-        "driver": driver_of(one.machine),
+        "driver": driver_of(machine.machine),
         "group": fleet.group_of(number),
-        "problem": one.problem,
+        "problem": machine.problem,
     }

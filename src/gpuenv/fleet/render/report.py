@@ -64,7 +64,7 @@ def render_report(run: FleetRun, *, style: str, made_by: str, made_on: str) -> s
 
 def _parts(run: FleetRun) -> Iterator[str]:
     yield from _remarks(run)
-    counts = Counter(one.state for one in run.hosts)
+    counts = Counter(outcome.state for outcome in run.hosts)
     cards = "".join(_card(state, words, counts[state]) for state, words in STATES.items() if counts[state])
     yield f'<ul class="cards">{cards}</ul>'
     yield from _wrong(run)
@@ -118,22 +118,22 @@ def _reason(text: str) -> str:
 def _groups(run: FleetRun) -> Iterator[str]:
     if run.fleet is None or not run.fleet.groups:
         return
-    groups = "".join(_group(place, group) for place, group in enumerate(run.fleet.groups, 1))
-    advice = "".join(f"<li>{_text(one.text)}</li>" for one in run.fleet.together)
+    groups = "".join(_group(position, group) for position, group in enumerate(run.fleet.groups, 1))
+    advice = "".join(f"<li>{_text(item.text)}</li>" for item in run.fleet.together)
     heading = f"<h2>{_text(tr('Groups'))}</h2>"
     yield f'<section>{heading}<ul class="groups">{groups}</ul><ul>{advice}</ul></section>'
 
 
-def _group(place: int, group: FleetGroup) -> str:
+def _group(position: int, group: FleetGroup) -> str:
     text = tr(
         "group {number} ({platform}): torch {torch}, Python {python}, machines: {count}",
-        number=place,
+        number=position,
         platform=group.platform,
         torch=torch_of(group),
         python=group.plan.python,
         count=len(group.numbers),
     )
-    files = "\n".join(f"{one.name} {one.version}" for one in group.plan.packages)
+    files = "\n".join(f"{package.name} {package.version}" for package in group.plan.packages)
     return f"<li>{_folded(text, _lines(files))}</li>"
 
 
@@ -145,39 +145,43 @@ def _table(run: FleetRun) -> str:
     columns = columns_of(run)
     headings = "".join(f'<th scope="col">{_text(said(words))}</th>' for words in columns.values())
     bodies = "".join(
-        _host(one, row, tuple(columns)) for one, row in zip(run.hosts, table_rows(run), strict=True)
+        _host(outcome, row, tuple(columns)) for outcome, row in zip(run.hosts, table_rows(run), strict=True)
     )
     return f'<div class="wide"><table><thead><tr>{headings}</tr></thead>{bodies}</table></div>'
 
 
-def _host(one: HostOutcome, row: dict[str, object], columns: tuple[str, ...]) -> str:
-    cells = "".join(_cell(name, row[name], one) for name in columns)
-    details = _folded(one.problem or tr("details"), "".join(_details(one)))
+def _host(outcome: HostOutcome, row: dict[str, object], columns: tuple[str, ...]) -> str:
+    cells = "".join(_cell(name, row[name], outcome) for name in columns)
+    details = _folded(outcome.problem or tr("details"), "".join(_details(outcome)))
     return f'<tbody><tr>{cells}</tr><tr class="more"><td colspan="{len(columns)}">{details}</td></tr></tbody>'
 
 
-def _cell(name: str, value: object, one: HostOutcome) -> str:
+def _cell(name: str, value: object, outcome: HostOutcome) -> str:
     text = "–" if value is None else _text(str(value))
     if name == "host":
         return f'<th scope="row">{text}</th>'
-    look = _LOOKS.get(one.state, "") if name == "state" else ""
-    if name == "verify" and one.is_proved is not None:
-        look = "good" if one.is_proved else "bad"
+    look = _LOOKS.get(outcome.state, "") if name == "state" else ""
+    if name == "verify" and outcome.is_proved is not None:
+        look = "good" if outcome.is_proved else "bad"
     return f'<td><span class="badge {look}">{text}</span></td>' if look else f"<td>{text}</td>"
 
 
-def _details(one: HostOutcome) -> Iterator[str]:
-    facts = {tr("machine"): one.host, tr("state"): state_of(one), tr("environment"): one.environment}
+def _details(outcome: HostOutcome) -> Iterator[str]:
+    facts = {
+        tr("machine"): outcome.host,
+        tr("state"): state_of(outcome),
+        tr("environment"): outcome.environment,
+    }
     yield f"<dl>{''.join(_fact(name, value) for name, value in facts.items() if value)}</dl>"
-    yield from _list(tr("because"), one.because)
-    yield from _list(tr("possible solutions"), one.fixes)
-    if one.verify is not None:
-        yield from _list(tr("verification"), tuple(map(str, one.verify.get("lines") or ())))
-    if one.log.strip():
-        yield f"<h3>{_text(tr('the last lines of the installer'))}</h3>{_lines(one.log)}"
-    if one.machine is not None:
-        problems = "\n".join(problem.message for problem in one.machine.problems)
-        yield f"<h3>{_text(tr('its output'))}</h3>{_lines(render_machine_text(one.machine) + problems)}"
+    yield from _list(tr("because"), outcome.because)
+    yield from _list(tr("possible solutions"), outcome.fixes)
+    if outcome.verify is not None:
+        yield from _list(tr("verification"), tuple(map(str, outcome.verify.get("lines") or ())))
+    if outcome.log.strip():
+        yield f"<h3>{_text(tr('the last lines of the installer'))}</h3>{_lines(outcome.log)}"
+    if outcome.machine is not None:
+        problems = "\n".join(problem.message for problem in outcome.machine.problems)
+        yield f"<h3>{_text(tr('its output'))}</h3>{_lines(render_machine_text(outcome.machine) + problems)}"
 
 
 def _fact(name: str, value: str) -> str:

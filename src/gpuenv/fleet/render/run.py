@@ -73,22 +73,22 @@ def columns_of(run: FleetRun, *, brief: bool = False) -> dict[str, str]:
 
 def table_rows(run: FleetRun) -> list[dict[str, Any]]:
     """Return a row a host, for a table of `columns_of`."""
-    return [_row(one, run) for one in run.hosts]
+    return [_row(outcome, run) for outcome in run.hosts]
 
 
-def _row(one: HostOutcome, run: FleetRun) -> dict[str, Any]:
-    group = run.fleet.groups[one.group - 1] if run.fleet and one.group else None
+def _row(outcome: HostOutcome, run: FleetRun) -> dict[str, Any]:
+    group = run.fleet.groups[outcome.group - 1] if run.fleet and outcome.group else None
     return {
-        "host": host_name(one.host),
-        "gpus": gpus_in_words(one.machine) if one.machine else None,
-        "driver": driver_of(one.machine),
-        "pythons": pythons_of(one),
-        "group": one.group,
-        "torch": torch_of(group) if group else _proved_torch(one),
+        "host": host_name(outcome.host),
+        "gpus": gpus_in_words(outcome.machine) if outcome.machine else None,
+        "driver": driver_of(outcome.machine),
+        "pythons": pythons_of(outcome),
+        "group": outcome.group,
+        "torch": torch_of(group) if group else _proved_torch(outcome),
         "python": group.plan.python if group else None,
-        "state": state_of(one),
-        "verify": verified_in_words(one),
-        "environment": one_line(one.environment) if one.environment else None,
+        "state": state_of(outcome),
+        "verify": verified_in_words(outcome),
+        "environment": one_line(outcome.environment) if outcome.environment else None,
     }
 
 
@@ -98,32 +98,32 @@ def host_name(host: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
 
 
-def pythons_of(one: HostOutcome) -> str | None:
+def pythons_of(outcome: HostOutcome) -> str | None:
     """Return the releases of Python that environments can be made of there."""
-    versions = one.machine.pythons if one.machine else ()
-    return ", ".join(dict.fromkeys(".".join(found.version.split(".")[:2]) for found in versions)) or None
+    versions = outcome.machine.pythons if outcome.machine else ()
+    return ", ".join(dict.fromkeys(".".join(python.version.split(".")[:2]) for python in versions)) or None
 
 
-def state_of(one: HostOutcome) -> str:
+def state_of(outcome: HostOutcome) -> str:
     """Return what became of a host, in the language of the texts."""
-    return said(STATES[one.state])
+    return said(STATES[outcome.state])
 
 
-def verified_in_words(one: HostOutcome) -> str | None:
+def verified_in_words(outcome: HostOutcome) -> str | None:
     """Return whether the environment was proved there."""
-    if one.is_proved is None:
+    if outcome.is_proved is None:
         return None
-    return tr("works") if one.is_proved else tr("does not work")
+    return tr("works") if outcome.is_proved else tr("does not work")
 
 
-def _proved_torch(one: HostOutcome) -> str | None:
-    found = one.verify.get("torch") if one.verify else None
-    return one_line(found) if isinstance(found, str) else None
+def _proved_torch(outcome: HostOutcome) -> str | None:
+    value = outcome.verify.get("torch") if outcome.verify else None
+    return one_line(value) if isinstance(value, str) else None
 
 
 def counts_in_words(run: FleetRun) -> str:
     """Return how many hosts came to what: `3 made, 1 unchanged, 1 unreachable`."""
-    counts = Counter(one.state for one in run.hosts)
+    counts = Counter(outcome.state for outcome in run.hosts)
     return ", ".join(
         tr("{count} {state}", count=counts[state], state=said(words))
         for state, words in STATES.items()
@@ -151,7 +151,7 @@ def error_of(run: FleetRun) -> GpuenvError | None:
     could not be reached, else 3 where nothing can be planned for one.
     """
     for states, kind, message in _ERRORS:
-        count = sum(one.state in states for one in run.hosts)
+        count = sum(outcome.state in states for outcome in run.hosts)
         if count:
             text = tr(message, count=count, all=len(run.hosts))
             return kind(text, code=_CODES[kind.exit_code], because=_because(run), fixes=_fixes(run))
@@ -160,44 +160,52 @@ def error_of(run: FleetRun) -> GpuenvError | None:
 
 def machine_problems(run: FleetRun) -> tuple[str, ...]:
     """Return what is wrong with the machines as they are, each once with the hosts that have it."""
-    found = ((one, problem.message) for one in run.hosts if one.machine for problem in one.machine.problems)
-    return tuple(_of_hosts(text, outcomes) for text, outcomes in _by_text(found).items())
+    results = (
+        (outcome, problem.message)
+        for outcome in run.hosts
+        if outcome.machine
+        for problem in outcome.machine.problems
+    )
+    return tuple(_of_hosts(text, outcomes) for text, outcomes in _by_text(results).items())
 
 
-def _by_text(found: Iterable[tuple[HostOutcome, str]]) -> dict[str, list[HostOutcome]]:
+def _by_text(results: Iterable[tuple[HostOutcome, str]]) -> dict[str, list[HostOutcome]]:
     hosts: dict[str, list[HostOutcome]] = {}
-    for one, text in found:
-        hosts.setdefault(text, []).append(one)
+    for outcome, text in results:
+        hosts.setdefault(text, []).append(outcome)
     return hosts
 
 
 def _of_hosts(text: str, outcomes: Iterable[HostOutcome]) -> str:
-    names = listed(host_name(one.host) for one in outcomes)
+    names = listed(host_name(outcome.host) for outcome in outcomes)
     return tr("{names}: {problem}", names=names, problem=one_line(text))
 
 
 def _because(run: FleetRun) -> tuple[Because, ...]:
     """Name each reason once, with the hosts that have it and what is under it on the first of them."""
-    hosts = _by_text((one, one.problem) for one in run.hosts if one.problem)
-    told: list[Because] = []
+    hosts = _by_text((outcome, outcome.problem) for outcome in run.hosts if outcome.problem)
+    reasons: list[Because] = []
     for problem, outcomes in list(hosts.items())[:_MOST_REASONS]:
-        told.append(Because(_of_hosts(problem, outcomes), run.engine))
-        told += [Because(f"  {text}", outcomes[0].host) for text in _under(outcomes[0])]
+        reasons.append(Because(_of_hosts(problem, outcomes), run.engine))
+        reasons += [Because(f"  {text}", outcomes[0].host) for text in _under(outcomes[0])]
     if len(hosts) > _MOST_REASONS:
         left = len(hosts) - _MOST_REASONS
-        told.append(
+        reasons.append(
             Because(tr("and {count} other reasons: see the table with --json", count=left), run.engine)
         )
-    return tuple(told)
+    return tuple(reasons)
 
 
-def _under(one: HostOutcome) -> tuple[str, ...]:
+def _under(outcome: HostOutcome) -> tuple[str, ...]:
     """Return the reasons under a problem, and the last that an installer printed."""
-    return (*one.because, *(line for line in map(one_line, one.log.splitlines()[-_LAST_LINES:]) if line))
+    return (
+        *outcome.because,
+        *(line for line in map(one_line, outcome.log.splitlines()[-_LAST_LINES:]) if line),
+    )
 
 
 def _fixes(run: FleetRun) -> tuple[Fix, ...]:
-    texts: Iterable[str] = dict.fromkeys(text for one in run.hosts for text in one.fixes)
+    texts: Iterable[str] = dict.fromkeys(text for outcome in run.hosts for text in outcome.fixes)
     return tuple(Fix(text) for text in list(texts)[:_MOST_FIXES])
 
 
@@ -209,30 +217,30 @@ def render_run_data(run: FleetRun) -> dict[str, Any]:
     plan = render_fleet_data(run.fleet) if run.fleet else {"groups": [], "together": []}
     for group in plan["groups"]:
         group["steps"] = []  # what is run, the machines find out themselves
-        group["machines"] = [one.host for one in run.hosts if one.group == group["group"]]
+        group["machines"] = [outcome.host for outcome in run.hosts if outcome.group == group["group"]]
     return {
         "engine": run.engine,
         "environment": run.environment,
         "check": run.check,
         "changed": run.changed,
-        "hosts": [_host_data(one) for one in run.hosts],
+        "hosts": [_host_data(outcome) for outcome in run.hosts],
         "groups": plan["groups"],
         "together": plan["together"],
     }
 
 
-def _host_data(one: HostOutcome) -> dict[str, Any]:
+def _host_data(outcome: HostOutcome) -> dict[str, Any]:
     return {
-        "host": one.host,
-        "state": one.state,
-        "group": one.group,
-        "changed": one.changed,
-        "code": one.code,
-        "problem": one.problem,
-        "because": list(one.because),
-        "fixes": list(one.fixes),
-        "log": one.log,
-        "environment": one.environment,
-        "verify": one.verify,
-        "machine": render_machine(one.machine) if one.machine else None,
+        "host": outcome.host,
+        "state": outcome.state,
+        "group": outcome.group,
+        "changed": outcome.changed,
+        "code": outcome.code,
+        "problem": outcome.problem,
+        "because": list(outcome.because),
+        "fixes": list(outcome.fixes),
+        "log": outcome.log,
+        "environment": outcome.environment,
+        "verify": outcome.verify,
+        "machine": render_machine(outcome.machine) if outcome.machine else None,
     }

@@ -56,8 +56,8 @@ def hardware_of(answer: SmiAnswer, root: FileTree, system: System, read_nvml: Re
     main = answer.reading if isinstance(answer, Answered) else None
     open_fields = main is not None and any(gpu.compute_capability is None for gpu in main.gpus)
     nvml = read_nvml() if open_fields else None
-    told = nvml if isinstance(nvml, SourceReading) else None
-    return Hardware(main, told, proc, pci, _problems_of(answer), "nvidia-smi")
+    reading = nvml if isinstance(nvml, SourceReading) else None
+    return Hardware(main, reading, proc, pci, _problems_of(answer), "nvidia-smi")
 
 
 def _problems_of(answer: SmiAnswer) -> tuple[Problem, ...]:
@@ -84,9 +84,9 @@ def _without_nvidia_smi(
     if isinstance(nvml, SourceReading):
         nothing = () if nvml.gpus else (problems.no_devices(),)
         return Hardware(nvml, None, proc, pci, nothing, nvml.source)
-    found = _problems_without_tools(root, system, proc, traces=traces, nvml=nvml)
+    result = _problems_without_tools(root, system, proc, traces=traces, nvml=nvml)
     main = proc if proc is not None and proc.gpus else None
-    return Hardware(main, None, proc, pci, found, searched)
+    return Hardware(main, None, proc, pci, result, searched)
 
 
 def _problems_without_tools(

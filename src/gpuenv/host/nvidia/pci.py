@@ -43,8 +43,8 @@ def _read_device(device: FileTree) -> PciGpu | None:
 
 def parse_id(text: str | None) -> str | None:
     """Parse sysfs' `0x10de` to `10de`; None for anything else."""
-    found = _HEX.fullmatch((text or "").strip())
-    return found[1].lower() if found else None
+    match = _HEX.fullmatch((text or "").strip())
+    return match[1].lower() if match else None
 
 
 def bound_driver(device: FileTree) -> str | None:

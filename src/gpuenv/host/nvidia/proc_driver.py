@@ -45,10 +45,10 @@ def parse_proc_version(text: str) -> DriverVersion:
         NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023
         NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.133.07  Release Build  (dvs-builder@...)
     """
-    found = _VERSION.search(text + "\n")
-    if not found:
+    match = _VERSION.search(text + "\n")
+    if not match:
         raise ValueError(tr("it names no driver version"))
-    return parse_driver_version(found[1])
+    return parse_driver_version(match[1])
 
 
 def parse_information(text: str) -> GpuReading:
@@ -61,9 +61,9 @@ def parse_information(text: str) -> GpuReading:
         Bus Location: 	 0000:01:00.0
     """
     fields = {
-        found[1].strip(): found[2].strip()
+        match[1].strip(): match[2].strip()
         for line in text.splitlines()
-        if (found := _FIELD.match(line.strip()))
+        if (match := _FIELD.match(line.strip()))
     }
     name, uuid, bus = fields.get("Model"), fields.get("GPU UUID", ""), fields.get("Bus Location")
     if not name or name == "Unknown":
@@ -78,9 +78,9 @@ def parse_information(text: str) -> GpuReading:
     )
 
 
-def _read_gpus(place: FileTree) -> tuple[GpuReading, ...]:
+def _read_gpus(tree: FileTree) -> tuple[GpuReading, ...]:
     try:
-        folders = sorted(place.iterdir(), key=lambda folder: folder.name)[:_MOST_GPUS]
+        folders = sorted(tree.iterdir(), key=lambda folder: folder.name)[:_MOST_GPUS]
     except OSError:
         return ()
     read = [gpu for folder in folders if (gpu := _read_gpu(folder))]

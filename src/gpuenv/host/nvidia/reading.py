@@ -63,15 +63,15 @@ def parse_uuid(text: str) -> str:
 
 def parse_bus_id(text: str) -> str:
     """Parse nvidia-smi's `00000000:01:00.0` to sysfs' `0000:01:00.0`; raise ValueError for anything else."""
-    found = _BUS_ID.fullmatch(text.strip())
-    if not found:
+    match = _BUS_ID.fullmatch(text.strip())
+    if not match:
         raise ValueError(tr("`{text}` is not a valid PCI bus id (example: 00000000:01:00.0)", text=text))
-    return f"{int(found[1], 16):04x}:{found[2]}:{found[3]}.{found[4]}".lower()
+    return f"{int(match[1], 16):04x}:{match[2]}:{match[3]}.{match[4]}".lower()
 
 
 def parse_device_id(text: str) -> str:
     """Parse `0x220810DE` (device, then NVIDIA's vendor id) to `2208`; raise ValueError for anything else."""
-    found = _DEVICE_ID.fullmatch(text.strip())
-    if not found:
+    match = _DEVICE_ID.fullmatch(text.strip())
+    if not match:
         raise ValueError(tr("`{text}` is not a valid NVIDIA PCI device id (example: 0x220810DE)", text=text))
-    return found[1].lower()
+    return match[1].lower()

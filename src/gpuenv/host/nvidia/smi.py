@@ -155,8 +155,8 @@ def read_answer(done: process.Completed, fields: tuple[str, ...]) -> Answered | 
 
 def _with_library(complaint: Complaint, text: str) -> Complaint:
     """Add the version of the driver's library, a line of its own: `NVML library version: 535.183`."""
-    found = _LIBRARY.search(text)
-    return replace(complaint, line=f"{complaint.line} ({found[0]})") if found else complaint
+    match = _LIBRARY.search(text)
+    return replace(complaint, line=f"{complaint.line} ({match[0]})") if match else complaint
 
 
 def _signal_of(done: process.Completed) -> str:
@@ -178,8 +178,8 @@ def _read(text: str, fields: tuple[str, ...]) -> SourceReading | None:
 def parse_complaints(text: str) -> tuple[Complaint, ...]:
     """Return the known complaints among the lines, once each; rows of a table or a query are none."""
     lines = dict.fromkeys(line.strip() for line in text.splitlines()[:_MOST_LINES])
-    found = (parse_complaint(line) for line in lines if not line.startswith("|") and ", [" not in line)
-    return tuple(complaint for complaint in found if complaint)
+    complaints = (parse_complaint(line) for line in lines if not line.startswith("|") and ", [" not in line)
+    return tuple(complaint for complaint in complaints if complaint)
 
 
 def _ask_plainly(smi: NvidiaSmi, failed: SmiFailure) -> Answered | SmiFailure:

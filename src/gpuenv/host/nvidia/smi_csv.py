@@ -46,7 +46,7 @@ def parse_query(text: str, fields: Sequence[str] = FIELDS) -> SourceReading:
     if not gpus:
         raise ValueError(tr("none of its lines describes a GPU"))
     driver = next((driver for _, driver in filter(None, read) if driver), None)
-    unread = sum(found is None and _is_wide(row, fields) for row, found in zip(rows, read, strict=False))
+    unread = sum(result is None and _is_wide(row, fields) for row, result in zip(rows, read, strict=False))
     return SourceReading(SOURCE, driver=driver, gpus=gpus, unread=unread + max(0, len(rows) - _MOST_GPUS))
 
 
@@ -81,8 +81,8 @@ def _read(row: Sequence[str], columns: Sequence[str]) -> tuple[GpuReading, Drive
     if not states and (len(known) < min(_TWO_COLUMNS, len(row)) or not _IDENTITY & set(known)):
         return None
     driver = values.pop("driver_version", None)
-    told = {_ATTRIBUTES[column]: value for column, value in values.items() if column in _ATTRIBUTES}
-    return GpuReading(**told, states=states), driver
+    facts = {_ATTRIBUTES[column]: value for column, value in values.items() if column in _ATTRIBUTES}
+    return GpuReading(**facts, states=states), driver
 
 
 def _starts(row: Sequence[str], columns: Sequence[str]) -> bool:

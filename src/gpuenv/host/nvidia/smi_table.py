@@ -58,10 +58,10 @@ def parse_list(text: str) -> SourceReading:
 
     Sample: `GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-1f3e8ab1-...)`, then a line for each MIG device.
     """
-    found = [listed for line in text.splitlines() if (listed := _LISTED.match(line.strip()))]
-    if not found:
+    matches = [listed for line in text.splitlines() if (listed := _LISTED.match(line.strip()))]
+    if not matches:
         raise ValueError(tr("it lists no GPU"))
-    return SourceReading("nvidia-smi -L", gpus=tuple(_listed(*listed.groups()) for listed in found))
+    return SourceReading("nvidia-smi -L", gpus=tuple(_listed(*listed.groups()) for listed in matches))
 
 
 def _listed(index: str, name: str, uuid: str) -> GpuReading:
@@ -79,10 +79,10 @@ def _gpus(text: str) -> tuple[GpuReading, ...]:
     gpus: dict[int, GpuReading] = {}
     latest: int | None = None
     for line in text.splitlines():
-        found = _GPU.match(line.strip())
-        if found:
-            latest = int(found["index"])
-            gpus.setdefault(latest, _start(latest, found["name"], found["bus"]))
+        match = _GPU.match(line.strip())
+        if match:
+            latest = int(match["index"])
+            gpus.setdefault(latest, _start(latest, match["name"], match["bus"]))
         elif not line.strip().startswith("|"):
             latest = None
         elif latest is not None:

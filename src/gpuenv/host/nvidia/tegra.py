@@ -33,14 +33,14 @@ def detect_tegra(root: FileTree) -> Tegra | None:
 
 def parse_chip(text: str) -> str | None:
     r"""Parse the device tree's list, `nvidia,p3737-0000\0nvidia,tegra234`, to `tegra234`, if it names one."""
-    found = _CHIP.search(text)
-    return found[1] if found else None
+    match = _CHIP.search(text)
+    return match[1] if match else None
 
 
 def parse_release(text: str) -> int | None:
     """Parse `# R35 (release), REVISION: 4.1, GCID: ...` to 35; None for anything else."""
-    found = _RELEASE.search(text)
-    return int(found[1]) if found else None
+    match = _RELEASE.search(text)
+    return int(match[1]) if match else None
 
 
 def _known(chip: str, source: str) -> Tegra:

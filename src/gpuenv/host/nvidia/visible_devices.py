@@ -38,8 +38,8 @@ def parse_visible(text: str | None, gpus: Sequence[Gpu]) -> frozenset[int]:
 def _device(entry: str, gpus: Sequence[Gpu]) -> int | None:
     """Return the one GPU that an entry names; a number may be followed by anything, as strtoul reads it."""
     if entry.startswith("GPU-"):
-        found = [gpu.index for gpu in gpus if (gpu.uuid or "").startswith(entry)]
-        return found[0] if len(found) == 1 else None
+        values = [gpu.index for gpu in gpus if (gpu.uuid or "").startswith(entry)]
+        return values[0] if len(values) == 1 else None
     number = _NUMBER.match(entry)
     wanted = int(number[1]) if number else None
     return wanted if wanted in {gpu.index for gpu in gpus} else None

@@ -18,8 +18,8 @@ def find_conda_environments(environ: Mapping[str, str], root: Path) -> tuple[Pat
 
     A folder counts that has a history in its `conda-meta`; the base environments are among them.
     """
-    found = (path for path in _candidates(environ, root) if _is_environment(path))
-    return tuple(dict.fromkeys(found))
+    paths = (path for path in _candidates(environ, root) if _is_environment(path))
+    return tuple(dict.fromkeys(paths))
 
 
 def _candidates(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
@@ -40,7 +40,7 @@ def _inside(folder: Path) -> tuple[Path, ...]:
 
 def _folders(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
     for variable in _FOLDERS:
-        yield from (Path(place) for place in environ.get(variable, "").split(os.pathsep) if place)
+        yield from (Path(location) for location in environ.get(variable, "").split(os.pathsep) if location)
     yield from (prefix / "envs" for prefix in conda_prefixes(environ, root))
     home = home_directory(environ)
     if home:

@@ -59,18 +59,18 @@ def _candidates(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
 def _version(
     nvcc: str, texts: Mapping[str, str | None], ask: Callable[[], str]
 ) -> tuple[CudaVersion | None, str]:
-    for place, text in texts.items():
-        if text is not None and (version := _in_file(place, text)):
-            return version, place
+    for location, text in texts.items():
+        if text is not None and (version := _in_file(location, text)):
+            return version, location
     try:
         return parse_nvcc(ask()), f"{nvcc} --version"
     except ValueError:
         return None, f"{nvcc} --version"
 
 
-def _in_file(place: str, text: str) -> CudaVersion | None:
+def _in_file(location: str, text: str) -> CudaVersion | None:
     try:
-        return parse_version_json(text) if place.endswith(".json") else parse_version_text(text)
+        return parse_version_json(text) if location.endswith(".json") else parse_version_text(text)
     except ValueError:
         return None
 
@@ -111,10 +111,10 @@ def parse_nvcc(text: str) -> CudaVersion:
 
 
 def _found(pattern: re.Pattern[str], text: str) -> CudaVersion:
-    found = pattern.search(text)
-    if not found:
+    match = pattern.search(text)
+    if not match:
         raise ValueError(tr("it names no CUDA version"))
-    return parse_cuda_version(found[1])
+    return parse_cuda_version(match[1])
 
 
 def _unreadable(nvcc: str) -> Problem:

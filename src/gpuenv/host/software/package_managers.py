@@ -50,18 +50,18 @@ def _beside(library: Path) -> Iterator[Path]:
 
 
 def _uv_version(library: Path) -> str | None:
-    found = (_DIST_INFO.fullmatch(entry.name) for entry in library.glob("uv-*.dist-info"))
-    return next((match[1] for match in found if match), None)
+    matches = (_DIST_INFO.fullmatch(entry.name) for entry in library.glob("uv-*.dist-info"))
+    return next((match[1] for match in matches if match), None)
 
 
 def find_conda_tools(environ: Mapping[str, str], root: Path) -> tuple[FoundManager, ...]:
     """Find conda, mamba and micromamba: on PATH, by CONDA_EXE and MAMBA_EXE, in the usual folders."""
-    found: dict[str, FoundManager] = {}
+    managers: dict[str, FoundManager] = {}
     for path in _candidates(environ, root):
         name = path.stem.lower()
-        if name in CONDA_TOOLS and name not in found:
-            found[name] = FoundManager(name, str(path), _version(name, path))
-    return tuple(found[name] for name in CONDA_TOOLS if name in found)
+        if name in CONDA_TOOLS and name not in managers:
+            managers[name] = FoundManager(name, str(path), _version(name, path))
+    return tuple(managers[name] for name in CONDA_TOOLS if name in managers)
 
 
 def _candidates(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
@@ -93,11 +93,11 @@ def _version(name: str, path: Path) -> str | None:
     except (OSError, RuntimeError):
         return None
     return next(
-        (found[1] for record in records if (found := parse_record(record.name)) and found[0] == name), None
+        (result[1] for record in records if (result := parse_record(record.name)) and result[0] == name), None
     )
 
 
 def parse_record(filename: str) -> tuple[str, str] | None:
     """Parse the name of a conda-meta record, `python-3.11.5-h955ad1f_0.json`; None for anything else."""
-    found = _RECORD.fullmatch(filename)
-    return (found["name"], found["version"]) if found else None
+    match = _RECORD.fullmatch(filename)
+    return (match["name"], match["version"]) if match else None

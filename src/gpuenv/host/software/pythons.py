@@ -27,12 +27,12 @@ def detect_pythons(environ: Mapping[str, str], prefixes: Iterable[Path] = ()) ->
     `prefixes` are folders of conda distributions. A virtual environment counts as its origin.
     """
     running = running_python()
-    found = {_real(running.path): running}
+    pythons = {_real(running.path): running}
     for path in _candidates(environ, prefixes):
         real = _real(str(path))
-        if real not in found and (python := read_python(path)):
-            found[real] = python
-    return tuple(found.values())
+        if real not in pythons and (python := read_python(path)):
+            pythons[real] = python
+    return tuple(pythons.values())
 
 
 def running_python() -> FoundPython:
@@ -77,11 +77,11 @@ def _managed_prefixes(environ: Mapping[str, str]) -> Iterator[Path]:
     yield from _folders(pyenv and Path(pyenv, "pyenv-win", "versions"))
 
 
-def _folders(place: str | Path | None) -> tuple[Path, ...]:
-    if not place:
+def _folders(location: str | Path | None) -> tuple[Path, ...]:
+    if not location:
         return ()
     try:
-        return tuple(sorted(entry for entry in Path(place).iterdir() if not entry.name.startswith(".")))
+        return tuple(sorted(entry for entry in Path(location).iterdir() if not entry.name.startswith(".")))
     except OSError:
         return ()
 
@@ -132,27 +132,27 @@ def parse_pyvenv(text: str) -> tuple[str | None, str | None]:
 
 
 def _minor(path: Path) -> tuple[str, bool] | None:
-    found = _PROGRAM.fullmatch(path.name)
-    return (f"3.{int(found['minor'])}", bool(found["threads"])) if found and found["minor"] else None
+    match = _PROGRAM.fullmatch(path.name)
+    return (f"3.{int(match['minor'])}", bool(match["threads"])) if match and match["minor"] else None
 
 
 def _minor_beside(path: Path) -> tuple[str, bool] | None:
     """Look for the one library that lies beside: `lib/python3.11`, or `python311.dll` on Windows."""
-    for place, pattern in ((path.parent.parent / "lib", _LIBRARY), (path.parent, _WINDOWS_LIBRARY)):
-        matches = {match for entry in _names(place) if (match := _match(pattern, entry))}
+    for file, pattern in ((path.parent.parent / "lib", _LIBRARY), (path.parent, _WINDOWS_LIBRARY)):
+        matches = {match for entry in _names(file) if (match := _match(pattern, entry))}
         if len(matches) == 1:
             return matches.pop()
     return None
 
 
 def _match(pattern: re.Pattern[str], name: str) -> tuple[str, bool] | None:
-    found = pattern.fullmatch(name)
-    return (f"3.{int(found['minor'])}", bool(found["threads"])) if found else None
+    match = pattern.fullmatch(name)
+    return (f"3.{int(match['minor'])}", bool(match["threads"])) if match else None
 
 
-def _names(place: Path) -> tuple[str, ...]:
+def _names(path: Path) -> tuple[str, ...]:
     try:
-        return tuple(os.listdir(place))  # noqa: PTH208 - names alone are wanted
+        return tuple(os.listdir(path))  # noqa: PTH208 - names alone are wanted
     except OSError:
         return ()
 
@@ -172,10 +172,10 @@ def parse_managed_name(name: str) -> tuple[str, bool] | None:
 
     Samples: `cpython-3.12.4-linux-x86_64-gnu`, `cpython-3.13.0+freethreaded-linux-x86_64-gnu`, `3.13.0t`.
     """
-    found = _MANAGED.fullmatch(name)
-    if not found:
+    match = _MANAGED.fullmatch(name)
+    if not match:
         return None
-    return found["version"], bool(found["threads"]) or "freethreaded" in (found["build"] or "")
+    return match["version"], bool(match["threads"]) or "freethreaded" in (match["build"] or "")
 
 
 def _real(path: str) -> str:

@@ -108,14 +108,14 @@ class JsonStream:
                 return
 
     def _take(self, wanted: str) -> str:
-        found = self._peek()
-        if not found or found not in wanted:
-            facts = {"found": found, "wanted": wanted[0]}
+        value = self._peek()
+        if not value or value not in wanted:
+            facts = {"found": value, "wanted": wanted[0]}
             raise ValueError(
-                tr("`{found}` instead of `{wanted}`", **facts) if found else tr("it is truncated")
+                tr("`{found}` instead of `{wanted}`", **facts) if value else tr("it is truncated")
             )
         self._at += 1
-        return found
+        return value
 
     def _peek(self) -> str:
         """Return the next character that is no blank, or nothing at the end."""

@@ -32,13 +32,13 @@ def parse_repodata(pieces: Iterable[bytes], names: frozenset[str]) -> Entries:
     document = JsonStream(_decoded(pieces))
     if not document.is_object():
         raise ValueError(tr("it is not a JSON object"))
-    found: list[tuple[str, Any]] = []
+    results: list[tuple[str, Any]] = []
     base_url = None
     is_repodata = False
     for key in document.keys():  # noqa: SIM118 - no dict
         if key in _PACKAGES and document.is_object():
             is_repodata = True
-            found += _wanted(document, names)
+            results += _wanted(document, names)
         elif key == "info":
             base_url = parse_base_url(document.value())
         else:
@@ -46,7 +46,7 @@ def parse_repodata(pieces: Iterable[bytes], names: frozenset[str]) -> Entries:
     document.finish()
     if not is_repodata:
         raise ValueError(tr("it lists no packages"))
-    return Entries(tuple(found), base_url)
+    return Entries(tuple(results), base_url)
 
 
 def parse_base_url(info: Any) -> str | None:

@@ -43,14 +43,14 @@ def parse_shard_index(data: bytes, names: frozenset[str]) -> ShardIndex:
     if document.get("version", _VERSION) != _VERSION or not isinstance(document.get("shards"), dict):
         raise ValueError(tr("it is not a shard index of a known version"))
     info = document.get("info")
-    told = info.get("shards_base_url") if isinstance(info, dict) else None
+    answer = info.get("shards_base_url") if isinstance(info, dict) else None
     digests = {name: document["shards"][name] for name in sorted(names) if name in document["shards"]}
     for digest in digests.values():
         if not isinstance(digest, bytes) or len(digest) != _DIGEST_BYTES:
             raise ValueError(tr("it has no digest of a shard"))
     return ShardIndex(
         tuple((name, digest.hex()) for name, digest in digests.items()),
-        told if isinstance(told, str) else "",
+        answer if isinstance(answer, str) else "",
         parse_base_url(info),
     )
 
@@ -61,18 +61,18 @@ def parse_shard(data: bytes, digest: str, name: str) -> Entries:
         raise ValueError(tr("it differs from the file that its index lists"))
     document = _unpack(data)
     removed = document.get("removed")
-    gone = {one for one in removed if isinstance(one, str)} if isinstance(removed, list) else set()
-    found = []
+    gone = {item for item in removed if isinstance(item, str)} if isinstance(removed, list) else set()
+    results = []
     for key in ("packages", "packages.conda"):
         entries = document.get(key, {})
         if not isinstance(entries, dict):
             raise ValueError(tr("it lists no packages"))
-        found += [
+        results += [
             (filename, entry)
             for filename, entry in entries.items()
             if isinstance(filename, str) and filename not in gone and package_of(filename) == name
         ]
-    return Entries(tuple(found))
+    return Entries(tuple(results))
 
 
 def _unpack(data: bytes) -> dict[Any, Any]:

@@ -100,7 +100,7 @@ def _number(value: Any) -> int | None:
 def _texts(value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise ValueError(tr("its dependencies cannot be read"))
     return tuple(value)
 

@@ -48,15 +48,15 @@ def read_channels(
     other, and is read where it is asked for. With a client that is offline, listings come from the cache; one
     that lacks some of the names says so in its `problem`.
     """
-    asked = [(channel, subdir) for channel in channels for subdir in subdirs]
+    requested = [(channel, subdir) for channel in channels for subdir in subdirs]
     with Streams(client) as streams:
-        jobs = [_job(channel, subdir, names, streams, client) for channel, subdir in asked]
+        jobs = [_job(channel, subdir, names, streams, client) for channel, subdir in requested]
         answers = dict(in_turns(jobs, at_a_time=_AT_A_TIME, limit_s=_FOLDER_LIMIT_S))
     return tuple(
-        ChannelListing(*_named(asked[place]), (), None, answer.reason)
+        ChannelListing(*_named(requested[position]), (), None, answer.reason)
         if isinstance(answer, HttpProblem)
         else answer
-        for place, answer in sorted(answers.items())
+        for position, answer in sorted(answers.items())
     )
 
 
@@ -67,8 +67,8 @@ def read_channel(
     return read_channels((channel,), (subdir,), names, client)[0]
 
 
-def _named(asked: tuple[CondaChannel, str]) -> tuple[str, str]:
-    return asked[0].name, asked[1]
+def _named(requested: tuple[CondaChannel, str]) -> tuple[str, str]:
+    return requested[0].name, requested[1]
 
 
 def _job(
@@ -102,9 +102,9 @@ def _read(
             passed_over=tuple(passed),
             garbled=reading.garbled,
         )
-    told = tr("has no address") if not passed else passed[0][1]
+    message = tr("has no address") if not passed else passed[0][1]
     return ChannelListing(
-        channel.name, subdir, (), None, told, absent=absent and bool(passed), passed_over=tuple(passed)
+        channel.name, subdir, (), None, message, absent=absent and bool(passed), passed_over=tuple(passed)
     )
 
 
@@ -225,8 +225,11 @@ class _FolderReader:
             )
         return replace(
             reading,
-            records=(*(one for one in kept.records if package_of(one.filename) in names), *reading.records),
-            garbled=(*(one for one in kept.garbled if package_of(one) in names), *reading.garbled),
+            records=(
+                *(record for record in kept.records if package_of(record.filename) in names),
+                *reading.records,
+            ),
+            garbled=(*(item for item in kept.garbled if package_of(item) in names), *reading.garbled),
             digests=index.shards,
         )
 
@@ -235,10 +238,10 @@ class _FolderReader:
     ) -> Iterator[tuple[str, object]]:
         base = urljoin(f"{self._folder.url}/", index.shards_base_url)
         jobs = [self._shard_job(join_path(base, f"{digest}.msgpack.zst")) for _, digest in shards]
-        for place, answer in in_turns(jobs, at_a_time=_SHARDS_AT_A_TIME, limit_s=_SHARD_LIMIT_S):
+        for position, answer in in_turns(jobs, at_a_time=_SHARDS_AT_A_TIME, limit_s=_SHARD_LIMIT_S):
             if isinstance(answer, HttpProblem):
                 raise answer
-            name, digest = shards[place]
+            name, digest = shards[position]
             yield from parse_shard(answer, digest, name).entries
 
     def _shard_job(self, url: str) -> Callable[[], bytes]:

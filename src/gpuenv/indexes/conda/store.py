@@ -77,8 +77,8 @@ def render_reading(reading: StoredRecords) -> str:
         record.filename: {key: value for key, value in asdict(record).items() if key not in _NOT_KEPT}
         for record in reading.records
     }
-    told = {key: value for key, value in asdict(reading).items() if key != "records"}
-    return json.dumps({**told, "format": _FORMAT, "names": sorted(reading.names), "records": rows})
+    facts = {key: value for key, value in asdict(reading).items() if key != "records"}
+    return json.dumps({**facts, "format": _FORMAT, "names": sorted(reading.names), "records": rows})
 
 
 def parse_reading(text: str, folder: Folder) -> StoredRecords:
@@ -89,20 +89,20 @@ def parse_reading(text: str, folder: Folder) -> StoredRecords:
      "records": {"pytorch-2.8.0-….conda": {…}}, "garbled": [], "digests": [["pytorch", "27ea…"]]}
     """
     try:
-        told = load_json(text)
-        if told["format"] != _FORMAT:
+        answer = load_json(text)
+        if answer["format"] != _FORMAT:
             raise ValueError(tr("its format is not known"))
-        place = Folder(folder.channel, folder.subdir, _text(told["files_url"]))
+        location = Folder(folder.channel, folder.subdir, _text(answer["files_url"]))
         return StoredRecords(
-            file=_text(told["file"]),
-            validators=Validators(**{key: _text_or_none(one) for key, one in told["validators"].items()}),
-            fetched=float(told["fetched"]),
-            max_age_s=int(told["max_age_s"]),
-            names=frozenset(_text(name) for name in told["names"]),
-            files_url=place.url,
-            records=tuple(parse_record(name, row, place) for name, row in told["records"].items()),
-            garbled=tuple(_text(name) for name in told["garbled"]),
-            digests=tuple((_text(name), _text(digest)) for name, digest in told["digests"]),
+            file=_text(answer["file"]),
+            validators=Validators(**{key: _text_or_none(item) for key, item in answer["validators"].items()}),
+            fetched=float(answer["fetched"]),
+            max_age_s=int(answer["max_age_s"]),
+            names=frozenset(_text(name) for name in answer["names"]),
+            files_url=location.url,
+            records=tuple(parse_record(name, row, location) for name, row in answer["records"].items()),
+            garbled=tuple(_text(name) for name in answer["garbled"]),
+            digests=tuple((_text(name), _text(digest)) for name, digest in answer["digests"]),
         )
     except (KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise ValueError(tr("it is not a valid response: {error}", error=error)) from None

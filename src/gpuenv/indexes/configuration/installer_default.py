@@ -47,8 +47,8 @@ def default_index(environ: Mapping[str, str], *, uv: str | None = None) -> str |
 
 def parse_emitted_index(text: str) -> str | None:
     """Read the index from what uv prints with `--emit-index-url`: `--index-url https://example.com/simple`."""
-    found = _EMITTED.search(text)
-    return found[1].rstrip("/") if found else None
+    match = _EMITTED.search(text)
+    return match[1].rstrip("/") if match else None
 
 
 def _ask_uv(environ: Mapping[str, str], uv: str | None) -> str | None:
@@ -61,13 +61,13 @@ def _ask_uv(environ: Mapping[str, str], uv: str | None) -> str | None:
 
 def _emitted(environ: Mapping[str, str], uv: str, *options: str) -> str | None:
     argv = [uv, "pip", "compile", "--no-config", "--offline", *options, "--no-header", "--emit-index-url"]
-    asked = process.run(
+    completed = process.run(
         [*argv, "--python", sys.executable, "--quiet", "-"],  # an empty list of requirements on stdin
         timeout_s=_TIMEOUT_S,
         environ={name: environ[name] for name in _KEPT if name in environ},
         stdin=os.linesep,
     )
-    return parse_emitted_index(asked.stdout) if asked.ok else None
+    return parse_emitted_index(completed.stdout) if completed.ok else None
 
 
 def _ask_pip() -> str | None:
@@ -86,8 +86,8 @@ def default_file_host() -> str | None:
     try:
         from pip._internal.models.index import PyPI  # noqa: PLC0415 - only where a lock is written
     except ImportError:
-        found = (_host_in(wheel) for wheel in _bundled_pips())
-        return next((host for host in found if host), None)
+        values = (_host_in(wheel) for wheel in _bundled_pips())
+        return next((host for host in values if host), None)
     return str(PyPI.file_storage_domain)
 
 
@@ -113,5 +113,5 @@ def parse_file_host(text: str) -> str | None:
 
     PyPI = PackageIndex("https://example.com/", file_storage_domain="files.example.com")
     """
-    found = _STORAGE.search(text)
-    return found[1] if found else None
+    match = _STORAGE.search(text)
+    return match[1] if match else None

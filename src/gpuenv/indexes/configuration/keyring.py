@@ -75,9 +75,9 @@ class Keyring:
     def _login(self, service: str, user: str | None) -> Login | None:
         if user is not None and user.startswith("-"):
             return None
-        told = self._told(_asking(service, user)) or ""
-        found, _, password = told.partition("\n") if user is None else (user, "", told)
-        return (found, password) if found and password else None
+        message = self._told(_asking(service, user)) or ""
+        value, _, password = message.partition("\n") if user is None else (user, "", message)
+        return (value, password) if value and password else None
 
     def _told(self, words: tuple[str, ...]) -> str | None:
         with _KNOWN.lock:

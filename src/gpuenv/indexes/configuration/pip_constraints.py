@@ -33,8 +33,8 @@ def chooses_by_own_rules(places: ConfigurationFolders) -> bool:
     """Tell whether pip is configured to choose other files than those that a resolver takes by default."""
     if any(places.environ.get(f"PIP_{name.upper().replace('-', '_')}") for name in _RULES):
         return True
-    told = {name.partition(".")[2] for path in places.pip_files() for name in _read(path, _RULES)}
-    return not told.isdisjoint(_RULES)
+    messages = {name.partition(".")[2] for path in places.pip_files() for name in _read(path, _RULES)}
+    return not messages.isdisjoint(_RULES)
 
 
 def _read(path: Path, names: tuple[str, ...] = ("constraint",)) -> Mapping[str, str]:

@@ -86,42 +86,40 @@ def read_configuration(
     places = ConfigurationFolders(
         environ, home, root, Path(active) if active else prefix or Path(sys.prefix), platform
     )
-    found = _Found(home, environ)
-    pip = _read_pip(places, found)
-    _take_uv(_uv_variables(environ), None, cwd, found)
-    _take_pip({name: pair for name, pair in pip.items() if pair[1].startswith(_PIP_PREFIX)}, cwd, found)
+    hit = _Found(home, environ)
+    pip = _read_pip(places, hit)
+    _take_uv(_uv_variables(environ), None, cwd, hit)
+    _take_pip({name: pair for name, pair in pip.items() if pair[1].startswith(_PIP_PREFIX)}, cwd, hit)
     for path in places.uv_files():
-        read = _read_file(path, parse_uv_configuration, found)
+        read = _read_file(path, parse_uv_configuration, hit)
         if read is not None:
-            _take_uv(read, str(path), path.absolute().parent, found)
-    _take_pip({name: pair for name, pair in pip.items() if not pair[1].startswith(_PIP_PREFIX)}, cwd, found)
+            _take_uv(read, str(path), path.absolute().parent, hit)
+    _take_pip({name: pair for name, pair in pip.items() if not pair[1].startswith(_PIP_PREFIX)}, cwd, hit)
     return IndexConfiguration(
-        index_url=found.defaults[0] if found.defaults and not found.no_index else None,
-        extra_index_urls=() if found.no_index else _distinct(found.extra),
-        find_links=_distinct(found.find_links),
-        no_index=found.no_index,
-        access=_access(found, pip, environ, cwd),
-        warnings=tuple(found.warnings),
-        index_strategy=found.strategies[0] if found.strategies else None,
+        index_url=hit.defaults[0] if hit.defaults and not hit.no_index else None,
+        extra_index_urls=() if hit.no_index else _distinct(hit.extra),
+        find_links=_distinct(hit.find_links),
+        no_index=hit.no_index,
+        access=_access(hit, pip, environ, cwd),
+        warnings=tuple(hit.warnings),
+        index_strategy=hit.strategies[0] if hit.strategies else None,
     )
 
 
-def _access(
-    found: _Found, pip: Mapping[str, tuple[str, str]], environ: Mapping[str, str], cwd: Path
-) -> Access:
+def _access(hit: _Found, pip: Mapping[str, tuple[str, str]], environ: Mapping[str, str], cwd: Path) -> Access:
     """Return how servers are reached: as pip is told, and as uv is."""
     cert = pip.get("cert")
-    hosts = (*found.insecure_hosts, *(host for host, _ in _words(pip, "trusted-host")))
-    sources = (*found.defaults, *found.extra, *found.find_links)
+    hosts = (*hit.insecure_hosts, *(host for host, _ in _words(pip, "trusted-host")))
+    sources = (*hit.defaults, *hit.extra, *hit.find_links)
     keyring = Keyring(environ).including(tuple(source.url for source in sources))
-    asks = found.keyrings[:1] == [_ASKED] or pip.get("keyring-provider", ("",))[0] in _ASKED_BY_PIP
-    proxies = dict.fromkeys(("http", "https"), pip["proxy"][0]) if "proxy" in pip else found.proxies
+    asks = hit.keyrings[:1] == [_ASKED] or pip.get("keyring-provider", ("",))[0] in _ASKED_BY_PIP
+    proxies = dict.fromkeys(("http", "https"), pip["proxy"][0]) if "proxy" in pip else hit.proxies
     return Access(
-        ca_bundle=str(_base(cert[1], cwd) / _expanded(cert[0], found.home)) if cert else None,
+        ca_bundle=str(_base(cert[1], cwd) / _expanded(cert[0], hit.home)) if cert else None,
         insecure_hosts=tuple(dict.fromkeys(parse_insecure_host(host) for host in hosts)),
-        system_certs=found.system_certs,
+        system_certs=hit.system_certs,
         proxies=tuple((scheme, with_scheme(url.strip())) for scheme, url in proxies.items()),
-        no_proxy=found.no_proxy,
+        no_proxy=hit.no_proxy,
         logins=keyring if asks else None,
     )
 
@@ -141,11 +139,11 @@ def without_folders(configuration: IndexConfiguration) -> IndexConfiguration:
     )
 
 
-def _read_pip(places: ConfigurationFolders, found: _Found) -> dict[str, tuple[str, str]]:
+def _read_pip(places: ConfigurationFolders, hit: _Found) -> dict[str, tuple[str, str]]:
     """Merge pip's options as pip does: each with its value and origin, empty ones left out."""
     merged: dict[str, tuple[str, str]] = {}
     for path in places.pip_files():
-        for name, value in (_read_file(path, parse_pip_configuration, found) or {}).items():
+        for name, value in (_read_file(path, parse_pip_configuration, hit) or {}).items():
             merged[name] = (value, str(path))
     for variable, value in places.environ.items():
         if variable.startswith(_PIP_PREFIX):
@@ -158,15 +156,15 @@ def _read_pip(places: ConfigurationFolders, found: _Found) -> dict[str, tuple[st
     return options
 
 
-def _take_pip(options: Mapping[str, tuple[str, str]], cwd: Path, found: _Found) -> None:
+def _take_pip(options: Mapping[str, tuple[str, str]], cwd: Path, hit: _Found) -> None:
     for url, origin in _words(options, "index-url", many=False):
-        found.defaults.append(found.source(NamedIndex(url), origin, _base(origin, cwd)))
+        hit.defaults.append(hit.source(NamedIndex(url), origin, _base(origin, cwd)))
     for url, origin in _words(options, "extra-index-url"):
-        found.extra.append(found.source(NamedIndex(url), origin, _base(origin, cwd)))
+        hit.extra.append(hit.source(NamedIndex(url), origin, _base(origin, cwd)))
     for url, origin in _words(options, "find-links"):
-        found.find_links.append(found.source(NamedIndex(url), origin, _base(origin, cwd), "find-links"))
+        hit.find_links.append(hit.source(NamedIndex(url), origin, _base(origin, cwd), "find-links"))
     for word, origin in _words(options, "no-index", many=False):
-        found.no_index = _is_yes(word, origin, found) or found.no_index
+        hit.no_index = _is_yes(word, origin, hit) or hit.no_index
 
 
 def _base(origin: str, cwd: Path) -> Path:
@@ -180,11 +178,11 @@ def _words(options: Mapping[str, tuple[str, str]], name: str, *, many: bool = Tr
     return [(word, origin) for word in words if word]
 
 
-def _is_yes(word: str, origin: str, found: _Found) -> bool:
+def _is_yes(word: str, origin: str, hit: _Found) -> bool:
     try:
         return parse_pip_boolean(word)
     except ValueError as error:
-        found.warnings.append(_unreadable(origin, error))
+        hit.warnings.append(_unreadable(origin, error))
         return False
 
 
@@ -196,7 +194,7 @@ def _uv_variables(environ: Mapping[str, str]) -> UvConfiguration:
         default=parse_named_index(default.strip()) if default.strip() else None,
         extra=tuple(parse_named_index(word) for word in extra.split()),
         find_links=tuple(
-            place.strip() for place in environ.get("UV_FIND_LINKS", "").split(",") if place.strip()
+            location.strip() for location in environ.get("UV_FIND_LINKS", "").split(",") if location.strip()
         ),
         index_strategy=environ.get("UV_INDEX_STRATEGY") or None,
         insecure_hosts=tuple(environ.get("UV_INSECURE_HOST", "").split()),
@@ -205,37 +203,37 @@ def _uv_variables(environ: Mapping[str, str]) -> UvConfiguration:
     )
 
 
-def _take_uv(read: UvConfiguration, origin: str | None, base: Path, found: _Found) -> None:
+def _take_uv(read: UvConfiguration, origin: str | None, base: Path, hit: _Found) -> None:
     if read.default:
-        found.defaults.append(found.source(read.default, origin or "UV_DEFAULT_INDEX", base))
-    found.extra += [found.source(index, origin or "UV_INDEX", base) for index in read.extra]
-    found.find_links += [
-        found.source(NamedIndex(place), origin or "UV_FIND_LINKS", base, "find-links")
-        for place in read.find_links
+        hit.defaults.append(hit.source(read.default, origin or "UV_DEFAULT_INDEX", base))
+    hit.extra += [hit.source(index, origin or "UV_INDEX", base) for index in read.extra]
+    hit.find_links += [
+        hit.source(NamedIndex(find_link), origin or "UV_FIND_LINKS", base, "find-links")
+        for find_link in read.find_links
     ]
     if read.index_strategy:
-        found.strategies.append((read.index_strategy, origin or "UV_INDEX_STRATEGY"))
-    found.no_index = found.no_index or read.no_index
-    found.insecure_hosts += read.insecure_hosts
-    found.system_certs = found.system_certs or read.system_certs
-    found.proxies = {**dict(read.proxies), **found.proxies}
-    found.no_proxy = found.no_proxy or read.no_proxy
-    found.keyrings += [read.keyring] if read.keyring else []
+        hit.strategies.append((read.index_strategy, origin or "UV_INDEX_STRATEGY"))
+    hit.no_index = hit.no_index or read.no_index
+    hit.insecure_hosts += read.insecure_hosts
+    hit.system_certs = hit.system_certs or read.system_certs
+    hit.proxies = {**dict(read.proxies), **hit.proxies}
+    hit.no_proxy = hit.no_proxy or read.no_proxy
+    hit.keyrings += [read.keyring] if read.keyring else []
 
 
-def _read_file(path: Path, parse: Callable[[str], T], found: _Found) -> T | None:
+def _read_file(path: Path, parse: Callable[[str], T], hit: _Found) -> T | None:
     try:
         return parse(read_limited_text(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        found.warnings.append(_unreadable(str(path), error))
+        hit.warnings.append(_unreadable(str(path), error))
         return None
 
 
-def _unreadable(place: str, error: Exception) -> str:
+def _unreadable(location: str, error: Exception) -> str:
     reason = reason_of(error)
-    return tr("`{place}` could not be read: {reason}", place=place, reason=redact_credentials(reason))
+    return tr("`{place}` could not be read: {reason}", place=location, reason=redact_credentials(reason))
 
 
 def _expanded(path: str, home: Path) -> str:

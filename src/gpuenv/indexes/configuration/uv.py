@@ -65,13 +65,15 @@ def parse_uv_configuration(text: str) -> UvConfiguration:
         ),
         find_links=(
             *(_named(index).url for index in indexes if index.get("format") == "flat"),
-            *(place for level in levels for place in _texts(level, "find-links")),
+            *(location for level in levels for location in _texts(level, "find-links")),
         ),
         no_index=any(_flag(level, "no-index") for level in levels),
         index_strategy=_first(levels, "index-strategy"),
         insecure_hosts=tuple(_texts(table, "allow-insecure-host")),
         system_certs=_flag(table, "system-certs") or _flag(table, "native-tls"),
-        proxies=tuple((one, url) for one in ("http", "https") if (url := _first((table,), f"{one}-proxy"))),
+        proxies=tuple(
+            (item, url) for item in ("http", "https") if (url := _first((table,), f"{item}-proxy"))
+        ),
         no_proxy=_no_proxy(table),
         keyring=_first(levels, "keyring-provider"),
     )
@@ -123,8 +125,8 @@ def _first(levels: tuple[dict[str, Any], ...], key: str) -> str | None:
 
 
 def _no_proxy(table: dict[str, Any]) -> str | None:
-    told = table.get("no-proxy")
-    return ",".join(map(str, told)) if isinstance(told, list) else _first((table,), "no-proxy")
+    answer = table.get("no-proxy")
+    return ",".join(map(str, answer)) if isinstance(answer, list) else _first((table,), "no-proxy")
 
 
 def _texts(table: dict[str, Any], key: str) -> Iterator[str]:

@@ -87,7 +87,7 @@ def _rendered(value: Any) -> str:
         case list():
             return f"[{', '.join(map(_rendered, value))}]"
         case dict():
-            pairs = (f"{_quoted(key)} = {_rendered(one)}" for key, one in value.items())
+            pairs = (f"{_quoted(key)} = {_rendered(item)}" for key, item in value.items())
             return f"{{{', '.join(pairs)}}}"
         case int() | float():
             return str(value)
@@ -108,9 +108,9 @@ def _read(path: Path) -> dict[str, Any]:
 def _anchored(value: Any, folder: Path, key: str = "") -> Any:
     """Make the paths absolute that are relative to the file's folder."""
     if isinstance(value, dict):
-        return {name: _anchored(one, folder, name) for name, one in value.items()}
+        return {name: _anchored(item, folder, name) for name, item in value.items()}
     if isinstance(value, list):
-        return [_anchored(one, folder, key) for one in value]
+        return [_anchored(item, folder, key) for item in value]
     is_path = isinstance(value, str) and key in _WITH_PATHS and not is_remote(value)
     if not is_path or value.lower().startswith("file:") or value.startswith("~"):
         return value

@@ -39,10 +39,10 @@ class Official:
 def pypi_files_root(url: str) -> str | None:
     """Return what the files of PyPI, or of a copy, lie below by one file's address; None for any other."""
     parts = urlsplit(url)
-    found = _PYPI_FILE.search(parts.path)
-    if found is None:
+    match = _PYPI_FILE.search(parts.path)
+    if match is None:
         return None
-    root = parts.path[: found.start(1)].rstrip("/")
+    root = parts.path[: match.start(1)].rstrip("/")
     return urlunsplit(parts._replace(path=root, query="", fragment=""))
 
 
@@ -56,20 +56,20 @@ def canonical_file(
     url, index = package.url, package.index
     if url is None:
         return None
-    place = _official_place(package, official) if _is_mirror(url, mirrors) else (url, index)
-    if place is None:
+    location = _official_place(package, official) if _is_mirror(url, mirrors) else (url, index)
+    if location is None:
         return None
-    url, index = place
+    url, index = location
     if _is_mirror(index, mirrors):  # a mirror whose links lead to where it has its files from
         index = _official_index(package, official)
     return without_userinfo(url), without_userinfo(index) if index else None
 
 
 def _official_place(package: PlannedPackage, official: Official) -> tuple[str, str | None] | None:
-    found = _PYPI_FILE.search(urlsplit(package.url or "").path)
+    match = _PYPI_FILE.search(urlsplit(package.url or "").path)
     local = package.version.partition("+")[2]
-    if found and not local:
-        return (f"{official.files}/{found[1]}", official.index) if official.files else None
+    if match and not local:
+        return (f"{official.files}/{match[1]}", official.index) if official.files else None
     index = _official_index(package, official)
     if not local or index is None or package.filename is None:
         return None
@@ -89,7 +89,7 @@ def canonical_pages(sources: Sources, files: Iterable[LockedFile], torch: str | 
     User names and passwords are left out: those who are to have them have them from elsewhere.
     """
     own = tuple(_page(file, torch) for file in files)
-    links = (place for place in (*own, *sources.find_links) if place)
+    links = (location for location in (*own, *sources.find_links) if location)
     return replace(
         sources,
         index_url=without_userinfo(sources.index_url) if sources.index_url else None,
@@ -113,7 +113,7 @@ def canonical_sources(plan: Plan, mirrors: tuple[Mirror, ...]) -> Sources:
     What comes from a mirror of PyPI is left to the installer's own index; an index that is no known mirror,
     such as a lab's, stays.
     """
-    official = next(one for one in mirrors if one.kind == _OFFICIAL)
+    official = next(mirror for mirror in mirrors if mirror.kind == _OFFICIAL)
     sources = plan.sources
     links = _shared(sources.find_links, mirrors)
     pages = (_official_page(package, official, mirrors) for package in plan.packages)
@@ -133,8 +133,8 @@ def channel_at(url: str, mirrors: tuple[Mirror, ...]) -> str | None:
     mirror = mirror_of_url(url, mirrors)
     if mirror is None or mirror.conda is None:
         return None
-    folders = [one for one in urlsplit(url).path.split("/") if one and one not in _SUBDIRS]
-    root = [one for one in urlsplit(mirror.conda.root).path.split("/") if one]
+    folders = [item for item in urlsplit(url).path.split("/") if item and item not in _SUBDIRS]
+    root = [item for item in urlsplit(mirror.conda.root).path.split("/") if item]
     if "pkgs" in folders:
         return _DEFAULTS
     if "cloud" in folders:
@@ -151,10 +151,10 @@ def _official_page(package: PlannedPackage, official: Mirror, mirrors: tuple[Mir
 
 def _shared(places: Iterable[str], mirrors: tuple[Mirror, ...]) -> tuple[str, ...]:
     """Those that mean something on another machine, and are no mirrors."""
-    remote = (place for place in places if place.lower().startswith(_REMOTE))
-    return tuple(place for place in remote if not _is_mirror(place, mirrors))
+    remote = (location for location in places if location.lower().startswith(_REMOTE))
+    return tuple(location for location in remote if not _is_mirror(location, mirrors))
 
 
 def _is_mirror(url: str | None, mirrors: tuple[Mirror, ...]) -> bool:
-    found = mirror_at(url, mirrors) if url else None
-    return found is not None and found.kind != _OFFICIAL
+    mirror = mirror_at(url, mirrors) if url else None
+    return mirror is not None and mirror.kind != _OFFICIAL

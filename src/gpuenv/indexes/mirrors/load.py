@@ -34,10 +34,10 @@ class Mirrors:
 
     def find(self, name: str) -> Mirror:
         """Return the mirror of a name; raise UsageError with those that are near it."""
-        found = find_mirror(name, self.all)
-        if found is None:
+        mirror = find_mirror(name, self.all)
+        if mirror is None:
             raise unknown_mirror(name, self.all)
-        return found
+        return mirror
 
 
 def configuration_file(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
@@ -70,7 +70,9 @@ def load_mirrors(environ: Mapping[str, str]) -> Mirrors:
     shipped = tuple(parse_mirror(row) for row in matrices.load("mirrors"))
     own = _own(file, shipped, required=bool(environ.get(_NAMED_BY)))
     names = {mirror.name for mirror in own}
-    return Mirrors((*own, *(one for one in shipped if one.name not in names)), frozenset(names), file)
+    return Mirrors(
+        (*own, *(mirror for mirror in shipped if mirror.name not in names)), frozenset(names), file
+    )
 
 
 def own_tables(environ: Mapping[str, str], names: frozenset[str]) -> tuple[Mapping[str, object], ...]:
@@ -88,7 +90,7 @@ def unknown_mirror(name: str, mirrors: tuple[Mirror, ...]) -> UsageError:
         tr("`{mirror}` is neither a known mirror nor the URL of an index", mirror=name),
         code="unknown-mirror",
         fixes=(
-            *(Fix(tr("did you mean `{name}`?", name=one)) for one in near[:1]),
+            *(Fix(tr("did you mean `{name}`?", name=item)) for item in near[:1]),
             Fix(tr("see which there are"), "gpuenv mirrors list"),
             Fix(tr("or give a URL such as https://mirror.example/simple")),
         ),

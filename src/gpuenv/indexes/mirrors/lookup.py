@@ -67,18 +67,18 @@ def mirror_of_url(url: str, mirrors: tuple[Mirror, ...]) -> Mirror | None:
     None for an address that lies on none, and for what is no address.
     """
     try:
-        place, host, folders = _place(url), urlsplit(url).hostname, _folders(url)
+        location, host, folders = _place(url), urlsplit(url).hostname, _folders(url)
     except ValueError:
         return None
-    on_host = [mirror for mirror in mirrors if _is_on(place, host, mirror)]
-    return max(on_host, key=lambda mirror: _shared(place, folders, mirror), default=None)
+    on_host = [mirror for mirror in mirrors if _is_on(location, host, mirror)]
+    return max(on_host, key=lambda mirror: _shared(location, folders, mirror), default=None)
 
 
 def mirror_at(url: str, mirrors: tuple[Mirror, ...]) -> Mirror | None:
     """Return the mirror that an address lies on, also where it is a host of that mirror's files."""
-    found = mirror_of_url(url, mirrors)
+    mirror = mirror_of_url(url, mirrors)
     host = host_of(url)
-    return found or next((one for one in mirrors if host in _file_hosts(one)), None)
+    return mirror or next((item for item in mirrors if host in _file_hosts(item)), None)
 
 
 def host_of(url: str) -> str | None:
@@ -93,13 +93,13 @@ def _file_hosts(mirror: Mirror) -> tuple[str, ...]:
     return tuple(host for part in (mirror.pypi, mirror.torch) if part for host in part.files)
 
 
-def _is_on(place: str, host: str | None, mirror: Mirror) -> bool:
-    return any(place == _place(address) for address in _addresses(mirror)) or host in _hosts(mirror)
+def _is_on(location: str, host: str | None, mirror: Mirror) -> bool:
+    return any(location == _place(address) for address in _addresses(mirror)) or host in _hosts(mirror)
 
 
-def _shared(place: str, folders: tuple[str, ...], mirror: Mirror) -> int:
+def _shared(location: str, folders: tuple[str, ...], mirror: Mirror) -> int:
     """How many folders of a mirror's address, 1 for the root, an address lies below; 0 for none."""
-    owned = [_folders(address) for address in _addresses(mirror) if _place(address) == place]
+    owned = [_folders(address) for address in _addresses(mirror) if _place(address) == location]
     return max((len(own) + 1 for own in owned if folders[: len(own)] == own), default=0)
 
 
@@ -116,13 +116,13 @@ def _folders(url: str) -> tuple[str, ...]:
 
 def _addresses(mirror: Mirror) -> tuple[str, ...]:
     pypi, torch, conda = mirror.pypi, mirror.torch, mirror.conda
-    found = (
+    values = (
         *((pypi.simple, *pypi.aliases, *pypi.wrong) if pypi else ()),
         *((torch.address, *torch.wrong) if torch else ()),
         *((conda.root,) if conda else ()),
         *mirror.bogus,
     )
-    return tuple(one for one in found if one)
+    return tuple(item for item in values if item)
 
 
 def correction(url: str, mirrors: tuple[Mirror, ...]) -> str | None:
@@ -156,7 +156,7 @@ def is_bogus(url: str, mirrors: tuple[Mirror, ...]) -> Mirror | None:
     What lies below such an address counts, and beside a variant's folder those of the other variants.
     """
     wanted = _plain(url)
-    return next((one for one in mirrors for bad in one.bogus if _lies_at(wanted, _plain(bad))), None)
+    return next((mirror for mirror in mirrors for bad in mirror.bogus if _lies_at(wanted, _plain(bad))), None)
 
 
 def _lies_at(wanted: str, bad: str) -> bool:

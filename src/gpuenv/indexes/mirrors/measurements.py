@@ -58,14 +58,20 @@ class Memory:
 
     def speed_of(self, mirror: Mirror) -> int | None:
         """Return a mirror's bytes per second; None where nobody measured it today."""
-        place = (mirror.name, address_of(mirror))
-        return next((one.bytes_per_s for one in self.speeds if (one.name, one.address) == place), None)
+        location = (mirror.name, address_of(mirror))
+        return next(
+            (speed.bytes_per_s for speed in self.speeds if (speed.name, speed.address) == location), None
+        )
 
     def verdict_of(self, mirror: Mirror, sought: str) -> MirrorStatus | None:
         """Return what a mirror was found to have today, when it was asked for the same files."""
         wanted = (mirror.name, address_of(mirror), sought)
         return next(
-            (one.verdict for one in self.checks if (one.verdict.name, one.address, one.sought) == wanted),
+            (
+                measured.verdict
+                for measured in self.checks
+                if (measured.verdict.name, measured.address, measured.sought) == wanted
+            ),
             None,
         )
 
@@ -73,7 +79,7 @@ class Memory:
 def address_of(mirror: Mirror) -> str:
     """Return where a mirror lies, without passwords: one that is moved is another."""
     places = (mirror.torch and mirror.torch.address, mirror.pypi and mirror.pypi.simple)
-    return redact_credentials(" ".join(place for place in places if place))
+    return redact_credentials(" ".join(part for part in places if part))
 
 
 def read_memory(environ: Mapping[str, str], now: float | None = None) -> Memory:
@@ -95,13 +101,17 @@ def remember(
     """Add to what is remembered, where the disk lets us."""
     kept = read_memory(environ, now)
     new_speeds, new_checks = tuple(speeds), tuple(checks)
-    measured = {(one.name, one.address) for one in new_speeds}
-    asked = {(one.verdict.name, one.address, one.sought) for one in new_checks}
+    measured = {(speed.name, speed.address) for speed in new_speeds}
+    requested = {(new_check.verdict.name, new_check.address, new_check.sought) for new_check in new_checks}
     memory = Memory(
-        (*new_speeds, *(one for one in kept.speeds if (one.name, one.address) not in measured)),
+        (*new_speeds, *(speed for speed in kept.speeds if (speed.name, speed.address) not in measured)),
         (
             *new_checks,
-            *(one for one in kept.checks if (one.verdict.name, one.address, one.sought) not in asked),
+            *(
+                check
+                for check in kept.checks
+                if (check.verdict.name, check.address, check.sought) not in requested
+            ),
         ),
     )
     with suppress(OSError):
@@ -126,11 +136,12 @@ def _write(path: Path, text: str) -> None:
 
 def _fresh(memory: Memory, now: float) -> Memory:
     """What failed is remembered for minutes only; what lies in the future is of a clock that was wrong."""
-    speeds = (one for one in memory.speeds if _is_fresh(one.at, now, failed=not one.bytes_per_s))
+    speeds = (speed for speed in memory.speeds if _is_fresh(speed.at, now, failed=not speed.bytes_per_s))
     checks = (
-        one for one in memory.checks
-        if one.verdict.measured_at is not None and _is_fresh(one.verdict.measured_at, now, failed=False)
-    )  # fmt: skip
+        measured
+        for measured in memory.checks
+        if (at := measured.verdict.measured_at) is not None and _is_fresh(at, now, failed=False)
+    )
     return Memory(tuple(speeds), tuple(checks))
 
 
@@ -151,11 +162,11 @@ def parse_memory(read: Any) -> Memory:
 
 def _parsed(read: dict[str, Any], name: str, parse: Callable[[dict[str, Any]], T]) -> tuple[T, ...]:
     entries = read.get(name)
-    found: list[T] = []
+    results: list[T] = []
     for entry in entries if isinstance(entries, list) else ():
         with suppress(ValueError):
-            found.append(parse(entry if isinstance(entry, dict) else {}))
-    return tuple(found)
+            results.append(parse(entry if isinstance(entry, dict) else {}))
+    return tuple(results)
 
 
 def _speed(entry: dict[str, Any]) -> Speed:
@@ -164,15 +175,15 @@ def _speed(entry: dict[str, Any]) -> Speed:
 
 
 def _checked(entry: dict[str, Any]) -> MeasuredMirror:
-    told = _take(entry, "verdict", dict)
-    texts = {name: _take(told, name, str, _NONE) for name in _TEXTS}
-    flags = {name: _take(told, name, bool, _NONE) for name in _FLAGS}
+    answer = _take(entry, "verdict", dict)
+    texts = {name: _take(answer, name, str, _NONE) for name in _TEXTS}
+    flags = {name: _take(answer, name, bool, _NONE) for name in _FLAGS}
     verdict = MirrorStatus(
-        name=_take(told, "name", str),
-        kind=_take(told, "kind", str),
-        leaks=_hosts(_take(told, "leaks", list, _NONE)),
-        bytes_per_s=_take(told, "bytes_per_s", int, _NONE),
-        measured_at=_time(told, "measured_at"),
+        name=_take(answer, "name", str),
+        kind=_take(answer, "kind", str),
+        leaks=_hosts(_take(answer, "leaks", list, _NONE)),
+        bytes_per_s=_take(answer, "bytes_per_s", int, _NONE),
+        measured_at=_time(answer, "measured_at"),
         **texts,
         **flags,
     )

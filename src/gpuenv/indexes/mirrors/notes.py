@@ -20,7 +20,11 @@ def hosts_elsewhere(listing: Listing) -> tuple[str, ...]:
         return ()
     places = [listing.read_at] if listing.read_at else []
     places += [file.url for file in listing.files[:1] + listing.files[-1:]]
-    hosts = (urlsplit(place).hostname for place in places if "://" in place and not place.startswith("file:"))
+    hosts = (
+        urlsplit(location).hostname
+        for location in places
+        if "://" in location and not location.startswith("file:")
+    )
     return tuple(dict.fromkeys(host for host in hosts if host and host not in own))
 
 
@@ -31,31 +35,33 @@ def strayed_last(listings: tuple[Listing, ...]) -> tuple[Listing, ...]:
 
 def warn_of_strays(listings: tuple[Listing, ...]) -> tuple[PlanWarning, ...]:
     """Tell of each mirror whose pages lead to hosts that are not its own."""
-    found: dict[tuple[str, str], IndexSource] = {}
+    sources: dict[tuple[str, str], IndexSource] = {}
     for listing in listings:
         for host in hosts_elsewhere(listing):
             kind = "mirror-redirects" if listing.read_at and host in listing.read_at else "mirror-leaks"
-            found.setdefault((kind, host), listing.source)
+            sources.setdefault((kind, host), listing.source)
     texts = {
         "mirror-redirects": marked("the mirror `{mirror}` sends its index pages to {host}"),
         "mirror-leaks": marked("the mirror `{mirror}` links to files on {host}, which is not its own"),
     }
     return tuple(
         PlanWarning(kind, tr(texts[kind], mirror=source.name or source.url, host=host))
-        for (kind, host), source in found.items()
+        for (kind, host), source in sources.items()
     )
 
 
 def warn_of_stand_ins(
-    choice: Solution, listings: Iterable[Listing], stood_in: tuple[str, ...], silent: tuple[str, ...]
+    solution: Solution, listings: Iterable[Listing], stood_in: tuple[str, ...], silent: tuple[str, ...]
 ) -> tuple[PlanWarning, ...]:
     """Say which mirror serves torch in the place of an index that did not answer, or that none does."""
-    down = [one.page for one in listings if one.problem and one.source.kind in ("pytorch", "pypi")]
+    down = [
+        listing.page for listing in listings if listing.problem and listing.source.kind in ("pytorch", "pypi")
+    ]
     hosts = ", ".join(dict.fromkeys(urlsplit(page).hostname or page for page in down))
     if silent:
         text = tr("{hosts} could not be reached, and no mirror either", hosts=hosts)
         return (PlanWarning("mirrors-silent", text),)
-    mirror = choice.torch.listing.source.name
+    mirror = solution.torch.listing.source.name
     if mirror is None or mirror not in stood_in:
         return ()
     facts = {"hosts": hosts, "mirror": mirror}
@@ -79,27 +85,27 @@ def none_answered(silent: tuple[str, ...]) -> tuple[Because, ...]:
     )
 
 
-def why_no_torch_wheels(choice: Solution, mirrors: Iterable[Mirror]) -> tuple[Because, ...]:
+def why_no_torch_wheels(solution: Solution, mirrors: Iterable[Mirror]) -> tuple[Because, ...]:
     """Say that no mirror in question carries torch's wheels, so that the build is PyPI's own."""
     named = tuple(mirrors)
-    if choice.case.kind != "pypi" or not named or any(mirror.torch for mirror in named):
+    if solution.case.kind != "pypi" or not named or any(mirror.torch for mirror in named):
         return ()
     names = ", ".join(f"`{mirror.name}`" for mirror in named)
     text = tr(
         "{mirrors} has no torch wheels except PyPI's own, and PyPI's torch {torch} is for "
         "{variant}",
-        mirrors=names, torch=choice.case.torch, variant=choice.case.variant,
+        mirrors=names, torch=solution.case.torch, variant=solution.case.variant,
     )  # fmt: skip
     return (Because(text, "; ".join(dict.fromkeys(mirror.source for mirror in named))),)
 
 
-def what_official_has(choice: Solution, official: Solution | None) -> tuple[Advice, ...]:
+def what_official_has(solution: Solution, official: Solution | None) -> tuple[Advice, ...]:
     """Name the build that the official index would have given, where it is another."""
     if official is None:
         return ()
-    newer = official.case.torch > choice.case.torch
-    same = official.case.torch == choice.case.torch and official.case.variant == choice.case.variant
-    if same or not (newer or official.case.torch == choice.case.torch):
+    newer = official.case.torch > solution.case.torch
+    same = official.case.torch == solution.case.torch and official.case.variant == solution.case.variant
+    if same or not (newer or official.case.torch == solution.case.torch):
         return ()
     text = tr("the official index has {build} for this machine", build=official.case.label)
     return (Advice(text, "--mirror official"),)

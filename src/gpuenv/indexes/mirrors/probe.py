@@ -65,8 +65,8 @@ def probe_mirrors(
     chosen = pace or ProbeLimits()
     hosts = _Hosts()
     jobs = [_Mirror(probe, client, chosen, hosts).read for probe in probes]
-    for place, answer in in_turns(jobs, at_a_time=chosen.at_a_time, limit_s=chosen.whole_s + 1):
-        yield place, answer if isinstance(answer, ProbeResult) else _nothing(probes[place], answer)
+    for position, answer in in_turns(jobs, at_a_time=chosen.at_a_time, limit_s=chosen.whole_s + 1):
+        yield position, answer if isinstance(answer, ProbeResult) else _nothing(probes[position], answer)
 
 
 def _nothing(probe: Probe, problem: HttpProblem) -> ProbeResult:
@@ -87,7 +87,7 @@ def measure_files(urls: Sequence[str], client: HttpClient, pace: ProbeLimits) ->
     answers = dict(in_turns([job(url) for url in urls], at_a_time=pace.at_a_time, limit_s=pace.whole_s))
     return tuple(
         None if isinstance(answer, HttpProblem) else answer
-        for answer in (answers[place] for place in range(len(urls)))
+        for answer in (answers[position] for position in range(len(urls)))
     )
 
 
@@ -114,7 +114,7 @@ class _Mirror:
         # all at once: each waits for its turn at its host, and the limit is for them together
         answers = dict(in_turns(jobs, at_a_time=len(jobs), limit_s=self.pace.pages_s))
         return tuple(
-            listing for place, page in enumerate(pages) for listing in _listed(answers[place], *page)
+            listing for position, page in enumerate(pages) for listing in _listed(answers[position], *page)
         )
 
     def _page(

@@ -33,17 +33,17 @@ def parse_own_mirror(entry: object, origin: str, shipped: Mirror | None = None) 
     """
     if not isinstance(entry, Mapping):
         raise ValueError(tr("a mirror is not a table"))
-    told = {**entry, **{name: _without_slashes(entry[name]) for name in _PLACED if name in entry}}
-    for complaint in check_fields(told, OWN_FIELDS):
+    facts = {**entry, **{name: _without_slashes(entry[name]) for name in _PLACED if name in entry}}
+    for complaint in check_fields(facts, OWN_FIELDS):
         raise ValueError(complaint)
-    if not any(part in told for part in _PARTS):
+    if not any(part in facts for part in _PARTS):
         raise ValueError(
-            tr("it has none of the parts {parts}", parts=", ".join(f"`{one}`" for one in _PARTS))
+            tr("it has none of the parts {parts}", parts=", ".join(f"`{part}`" for part in _PARTS))
         )
-    made = parse_mirror({"kind": _OWN_KIND, "status": "alive", "source": origin, **told})
+    made = parse_mirror({"kind": _OWN_KIND, "status": "alive", "source": origin, **facts})
     if shipped is None:
         return made
-    return replace(made, **{name: getattr(shipped, name) for name in _KEPT if name not in told})
+    return replace(made, **{name: getattr(shipped, name) for name in _KEPT if name not in facts})
 
 
 def _without_slashes(value: Any) -> Any:
@@ -52,9 +52,9 @@ def _without_slashes(value: Any) -> Any:
         case str():
             return value.rstrip("/")
         case list():
-            return [_without_slashes(one) for one in value]
+            return [_without_slashes(item) for item in value]
         case Mapping():
-            return {name: _without_slashes(one) for name, one in value.items()}
+            return {name: _without_slashes(item) for name, item in value.items()}
         case _:
             return value
 
@@ -82,7 +82,9 @@ def parse_mirror(row: Row) -> Mirror:
         conda=_conda(conda) if conda else None,
         bogus=tuple(row.get("bogus", ())),
         missing_status=tuple(row.get("missing_status", ())),
-        faults=tuple(MirrorFault(one["code"], one["text"], one["source"]) for one in row.get("faults", ())),
+        faults=tuple(
+            MirrorFault(item["code"], item["text"], item["source"]) for item in row.get("faults", ())
+        ),
     )
 
 
@@ -92,7 +94,7 @@ def _hosts_of(row: Row) -> tuple[str, ...]:
         (row.get(part) or {}).get(field)
         for part, field in (("pypi", "simple"), ("torch", "address"), ("conda", "root"))
     ]
-    hosts = (urlsplit(one).hostname for one in addresses if one)
+    hosts = (urlsplit(address).hostname for address in addresses if address)
     return tuple(dict.fromkeys(host for host in hosts if host))
 
 

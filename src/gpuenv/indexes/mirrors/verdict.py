@@ -59,12 +59,12 @@ class MirrorStatus:
 
 def lengths_agreed(readings: Iterable[ProbeResult], official: ProbeResult | None = None) -> dict[str, int]:
     """Return how long files are, by name: as the official index has it, else as most mirrors have it."""
-    told: dict[str, Counter[int]] = {}
+    counters: dict[str, Counter[int]] = {}
     for reading in readings:
         length = _length_told(reading)
         if reading.file is not None and length is not None:
-            told.setdefault(reading.file.filename, Counter())[length] += 1
-    agreed = {name: length for name, counts in told.items() if (length := _settled(counts)) is not None}
+            counters.setdefault(reading.file.filename, Counter())[length] += 1
+    agreed = {name: length for name, counts in counters.items() if (length := _settled(counts)) is not None}
     if official is not None and official.file is not None and (length := _length_told(official)) is not None:
         agreed[official.file.filename] = length
     return agreed
@@ -107,10 +107,12 @@ def judge(mirror: Mirror, reading: ProbeResult, wanted: WantedFiles, lengths: di
 
 def _page_down(reading: ProbeResult) -> str | None:
     """What is wrong with the first page that could not be read."""
-    told = (
-        tr("{page} {problem}", page=one.page, problem=one.problem) for one in reading.listings if one.problem
+    messages = (
+        tr("{page} {problem}", page=listing.page, problem=listing.problem)
+        for listing in reading.listings
+        if listing.problem
     )
-    return next(told, None)
+    return next(messages, None)
 
 
 def _newest(listings: Iterable[Listing]) -> tuple[IndexKind, Version | None]:
@@ -129,7 +131,7 @@ def _newest(listings: Iterable[Listing]) -> tuple[IndexKind, Version | None]:
 
 
 def _holds(group: tuple[ProbeTarget, ...], listings: tuple[Listing, ...], wanted: WantedFiles) -> bool:
-    return all(find_target(one, listings, wanted.platform) for one in group)
+    return all(find_target(target, listings, wanted.platform) for target in group)
 
 
 def _leaks(reading: ProbeResult, answered: list[Listing]) -> tuple[str, ...]:
@@ -154,7 +156,7 @@ def _fault_of_file(reading: ProbeResult, wanted: WantedFiles, lengths: dict[str,
             "{file} has {length} bytes there, not {expected}",
             file=file.filename, length=reading.length, expected=expected,
         )  # fmt: skip
-    known = {one.sha256 for group in wanted.groups for one in group if one.filename == file.filename}
+    known = {target.sha256 for group in wanted.groups for target in group if target.filename == file.filename}
     if file.sha256 and known - {None} and file.sha256 not in known:
         return tr("its page lists another digest of {file} than is known", file=file.filename)
     return None
@@ -167,9 +169,9 @@ def _what_is_missing(mirror: Mirror, reading: ProbeResult, wanted: WantedFiles) 
         )
     if mirror.torch is None:
         return tr("has no torch wheels except PyPI's own")
-    group = next((one for one in wanted.groups if one[0].kind == "pytorch"), wanted.groups[0])
-    missing = [one for one in group if not find_target(one, reading.listings, wanted.platform)]
-    return tr("does not have {file}", file=", ".join(one.filename for one in missing or group))
+    group = next((targets for targets in wanted.groups if targets[0].kind == "pytorch"), wanted.groups[0])
+    missing = [target for target in group if not find_target(target, reading.listings, wanted.platform)]
+    return tr("does not have {file}", file=", ".join(target.filename for target in missing or group))
 
 
 def not_asked(mirror: Mirror) -> MirrorStatus | None:
@@ -192,9 +194,9 @@ def by_rank(verdicts: Iterable[MirrorStatus]) -> tuple[MirrorStatus, ...]:
     One whose links leave it stands behind those that serve by themselves; then come those that answer.
     """
     ordered = sorted(verdicts, key=_place)
-    good = [one for one in ordered if one.has and one.bytes_per_s]
-    numbers = {one.name: number for number, one in enumerate(good, 1)}
-    return tuple(replace(one, rank=numbers.get(one.name)) for one in ordered)
+    good = [status for status in ordered if status.has and status.bytes_per_s]
+    numbers = {status.name: number for number, status in enumerate(good, 1)}
+    return tuple(replace(status, rank=numbers.get(status.name)) for status in ordered)
 
 
 def _place(verdict: MirrorStatus) -> tuple[bool, bool, bool, int]:

@@ -53,19 +53,21 @@ class WantedFiles:
     @property
     def label(self) -> str:
         """The files in words."""
-        return ", ".join(one.filename for one in self.groups[0])
+        return ", ".join(target.filename for target in self.groups[0])
 
 
-def find_target(sought: ProbeTarget, listings: Iterable[Listing], platform: Platform) -> WheelFile | None:
+def find_target(
+    probe_target: ProbeTarget, listings: Iterable[Listing], platform: Platform
+) -> WheelFile | None:
     """Return the file that is looked for, by its own name first; None where no page lists it."""
     files = [
         file
         for listing in listings
-        if listing.project == sought.project and part_of(listing) == sought.kind
+        if listing.project == probe_target.project and part_of(listing) == probe_target.kind
         for file in listing.files
-        if _is_of_build(file, sought) and is_for(file, platform)
+        if _is_of_build(file, probe_target) and is_for(file, platform)
     ]
-    files.sort(key=lambda file: file.filename != sought.filename)
+    files.sort(key=lambda file: file.filename != probe_target.filename)
     return next(iter(files), None)
 
 
@@ -74,11 +76,11 @@ def part_of(listing: Listing) -> IndexKind:
     return "pypi" if listing.source.kind == "pypi" else "pytorch"
 
 
-def _is_of_build(file: WheelFile, sought: ProbeTarget) -> bool:
+def _is_of_build(file: WheelFile, probe_target: ProbeTarget) -> bool:
     """The platform tag may be another than was assumed: a release's is known for sure from its page alone."""
-    if release_of(file.version) != sought.release or sought.variant not in (None, file.variant):
+    if release_of(file.version) != probe_target.release or probe_target.variant not in (None, file.variant):
         return False
-    return sought.tags is None or bool(_pythons(sought.tags) & _pythons(file.tags))
+    return probe_target.tags is None or bool(_pythons(probe_target.tags) & _pythons(file.tags))
 
 
 def _pythons(tags: frozenset[Tag]) -> set[tuple[str, str]]:
@@ -102,9 +104,9 @@ def _is_tag_for(tag: str, platform: Platform) -> bool:
 def file_to_read(wanted: WantedFiles, listings: tuple[Listing, ...]) -> WheelFile | None:
     """Return the file to measure a mirror by: the plan's, else PyPI's that fits, else its newest torch."""
     for group in (*wanted.groups, wanted.instead):
-        found = find_target(group[0], listings, wanted.platform) if group else None
-        if found is not None and "://" in found.url:
-            return found
+        file = find_target(group[0], listings, wanted.platform) if group else None
+        if file is not None and "://" in file.url:
+            return file
     return newest_file(listings, wanted.platform)
 
 

@@ -109,9 +109,13 @@ def channel_name(address: str, channels: tuple[CondaChannel, ...]) -> str | None
         parts = parts[:-1]
     if not channels:
         return parts[-1] or None
-    place = without_userinfo("/".join(parts))  # tools leave passwords out of what they print
+    location = without_userinfo("/".join(parts))  # tools leave passwords out of what they print
     return next(
-        (one.name for one in channels if place in {without_userinfo(url).rstrip("/") for url in one.urls}),
+        (
+            channel.name
+            for channel in channels
+            if location in {without_userinfo(url).rstrip("/") for url in channel.urls}
+        ),
         None,
     )
 
@@ -152,10 +156,10 @@ class CondaDifference:
         """Tell both facts, what came out and what was planned."""
         if self.record is None:
             return tr("{wanted} is not one of its packages", wanted=self.pin.spec)
-        found = f"{self.record.name} {self.record.version} {self.record.build}"
+        value = f"{self.record.name} {self.record.version} {self.record.build}"
         if self.kind == "cpu-build":
-            return tr("{found} is a build for the CPU, not {wanted}", found=found, wanted=self.pin.spec)
-        return tr("{found} is not {wanted}", found=found, wanted=self.pin.spec)
+            return tr("{found} is a build for the CPU, not {wanted}", found=value, wanted=self.pin.spec)
+        return tr("{found} is not {wanted}", found=value, wanted=self.pin.spec)
 
 
 def check_solved(records: tuple[CondaRecord, ...], pins: tuple[CondaPin, ...]) -> tuple[CondaDifference, ...]:
@@ -166,8 +170,8 @@ def check_solved(records: tuple[CondaRecord, ...], pins: tuple[CondaPin, ...]) -
     """
     by_name = {record.name: record for record in records}
     wants_cuda = any("cuda" in pin.build for pin in pins)
-    found = (_difference(pin, by_name.get(pin.name), wants_cuda=wants_cuda) for pin in pins)
-    return tuple(difference for difference in found if difference)
+    differences = (_difference(pin, by_name.get(pin.name), wants_cuda=wants_cuda) for pin in pins)
+    return tuple(difference for difference in differences if difference)
 
 
 def _difference(pin: CondaPin, record: CondaRecord | None, *, wants_cuda: bool) -> CondaDifference | None:
@@ -186,8 +190,8 @@ def is_cpu_build(record: CondaRecord) -> bool:
     return _CPU.search(record.build) is not None
 
 
-def _same_version(one: str, other: str) -> bool:
+def _same_version(item: str, other: str) -> bool:
     try:
-        return Version(one) == Version(other)
+        return Version(item) == Version(other)
     except InvalidVersion:  # `2024b`
-        return one == other
+        return item == other

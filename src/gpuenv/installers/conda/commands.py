@@ -65,12 +65,12 @@ def specs(wanted: CondaWanted) -> tuple[str, ...]:
 
     Raises ValueError for a spec that would be taken for an option.
     """
-    asked = tuple(dict.fromkeys(wanted.specs))
-    for text in asked:
+    requested = tuple(dict.fromkeys(wanted.specs))
+    for text in requested:
         if text.startswith("-") or not text.strip():
             raise ValueError(tr("`{text}` is an option, not a match spec", text=text))
-    names = {text.split()[0].partition("=")[0] for text in asked}
-    return (*asked, "pip") if "python" in names and "pip" not in names else asked
+    names = {text.split()[0].partition("=")[0] for text in requested}
+    return (*requested, "pip") if "python" in names and "pip" not in names else requested
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,9 +122,9 @@ def _commands(words: str, known: FailureWords) -> tuple[str, ...]:
 
 def explain(stdout: str, stderr: str, known: FailureWords) -> CondaFailure:
     """Return why a tool failed by what it printed as JSON, or where that says nothing, by its stderr."""
-    told = parse_failure(stdout, known) if "{" in stdout else None
+    failure = parse_failure(stdout, known) if "{" in stdout else None
     said = parse_failure(stderr, known)
-    return said if told is None or (told.kind == "other" and said.reason != _silent()) else told
+    return said if failure is None or (failure.kind == "other" and said.reason != _silent()) else failure
 
 
 def _silent() -> str:
@@ -134,13 +134,13 @@ def _silent() -> str:
 def _told(document: dict[str, Any], known: FailureWords) -> tuple[str | None, str]:
     """The name of conda's exception, and the words."""
     errors = document.get("errors")
-    for one in errors if isinstance(errors, list) else ():
-        name, words = _words(one)
+    for item in errors if isinstance(errors, list) else ():
+        name, words = _words(item)
         if known.of_exception(name) or known.of_text(words) != "other":
             return name, words
     problems = document.get("solver_problems")
     if isinstance(problems, list):
-        return None, "\n".join(str(one) for one in problems)
+        return None, "\n".join(str(problem) for problem in problems)
     return _words(document)
 
 

@@ -131,8 +131,8 @@ async def _install(
 ) -> None:
     import rattler  # noqa: PLC0415
 
-    exact = [f"{one.name} =={one.version} {one.build}" for one in records]
-    found = await _gateway(wanted, session).query(
+    exact = [f"{record.name} =={record.version} {record.build}" for record in records]
+    result = await _gateway(wanted, session).query(
         _channels(wanted.channels),
         _platforms(wanted),
         [rattler.MatchSpec(spec, strict=False) for spec in exact],
@@ -140,7 +140,7 @@ async def _install(
         channel_relations="disabled",
     )
     await rattler.install(
-        _same((native for natives in found for native in natives), records),
+        _same((native for natives in result for native in natives), records),
         target_prefix=wanted.prefix,
         cache_dir=session.packages,
         platform=rattler.Subdir(wanted.subdir),
@@ -152,8 +152,8 @@ async def _install(
 
 def _same(natives: Iterable[RepoDataRecord], records: tuple[CondaRecord, ...]) -> list[RepoDataRecord]:
     """Return py-rattler's own records of these packages; one that was replaced meanwhile is none of them."""
-    by_file = {(one.subdir, one.file_name, _hex(one.sha256)): one for one in natives}
-    keys = [(one.subdir, one.filename, one.sha256) for one in records]
+    by_file = {(record.subdir, record.file_name, _hex(record.sha256)): record for record in natives}
+    keys = [(record.subdir, record.filename, record.sha256) for record in records]
     gone = [key[1] for key in keys if key not in by_file]
     if gone:
         raise LookupError(gone[0])
@@ -186,7 +186,7 @@ def _client(channels: tuple[CondaChannel, ...], session: Session) -> Client:
     It trusts the bundle that is named, else the system's certificates; without any of these, as in a bare
     container, py-rattler makes no client at all (`builder error`), and certifi's are taken.
     """
-    lists = {one.urls[0]: list(one.urls) for one in channels if len(one.urls) > 1}
+    lists = {channel.urls[0]: list(channel.urls) for channel in channels if len(channel.urls) > 1}
     mirrors = "".join(f"{json.dumps(first)} = {json.dumps(urls)}\n" for first, urls in lists.items())
     try:
         return _client_trusting(session.ca_bundle, f"[mirrors]\n{mirrors}")
@@ -223,8 +223,8 @@ def _virtual_packages(wanted: CondaWanted) -> list[GenericVirtualPackage]:
     import rattler  # noqa: PLC0415
 
     if wanted.subdir == str(rattler.Subdir.current()):
-        found = [one.into_generic() for one in rattler.VirtualPackage.detect()]
-        system = [one for one in found if one.name.normalized != "__cuda"]
+        packages = [package.into_generic() for package in rattler.VirtualPackage.detect()]
+        system = [package for package in packages if package.name.normalized != "__cuda"]
     else:
         system = [_virtual(*fields) for fields in _system_of(wanted.subdir)]
     return [*system, _virtual("__cuda", wanted.cuda)] if wanted.cuda else system
@@ -255,21 +255,21 @@ def _records(
 ) -> tuple[CondaRecord, ...]:
     return tuple(
         CondaRecord(
-            name=one.name.normalized,
-            version=str(one.version),
-            build=str(one.build),
-            build_number=one.build_number,
-            subdir=one.subdir,
-            channel=_channel_of(one.url, channels),
-            filename=one.file_name,
-            url=one.url,
-            sha256=_hex(one.sha256),
-            md5=_hex(one.md5),
-            size=one.size,
-            depends=tuple(one.depends),
-            constrains=tuple(one.constrains),
+            name=record.name.normalized,
+            version=str(record.version),
+            build=str(record.build),
+            build_number=record.build_number,
+            subdir=record.subdir,
+            channel=_channel_of(record.url, channels),
+            filename=record.file_name,
+            url=record.url,
+            sha256=_hex(record.sha256),
+            md5=_hex(record.md5),
+            size=record.size,
+            depends=tuple(record.depends),
+            constrains=tuple(record.constrains),
         )
-        for one in natives
+        for record in natives
     )
 
 
@@ -281,7 +281,7 @@ def _channel_of(url: str, channels: tuple[CondaChannel, ...]) -> str:
     """Return the name of the channel at an address; that of another by its folder."""
     plain = without_userinfo(url)
     for channel in channels:
-        if any(plain.startswith(f"{without_userinfo(one).rstrip('/')}/") for one in channel.urls):
+        if any(plain.startswith(f"{without_userinfo(item).rstrip('/')}/") for item in channel.urls):
             return channel.name
     return url.rsplit("/", 3)[1] if url.count("/") > 2 else url  # noqa: PLR2004 - …/conda-forge/linux-64/file
 

@@ -34,8 +34,8 @@ def parse_rattler_failure(exception: str, text: str, known: FailureWords) -> Con
 
 
 def _kind(exception: str, text: str, known: FailureWords) -> Kind:
-    told = known.of_text(text)
-    return told if told in _FIRST else known.of_exception(exception) or told
+    message = known.of_text(text)
+    return message if message in _FIRST else known.of_exception(exception) or message
 
 
 def _shortened(text: str) -> str:

@@ -55,7 +55,7 @@ class Solved:
         return sum(record.size or 0 for record in self.fetch)
 
 
-def solve(found: CondaTool, wanted: CondaWanted, calling: Calling) -> Solved:
+def solve(tool: CondaTool, wanted: CondaWanted, calling: Calling) -> Solved:
     """Let the tool plan; each channel is read at its first address.
 
     Raises Refused where no packages fit, or others than the pins came out, Unreachable where a channel can't
@@ -64,21 +64,21 @@ def solve(found: CondaTool, wanted: CondaWanted, calling: Calling) -> Solved:
     prefix = _free_path(wanted.prefix)
     environ = run_variables(wanted, calling)
     arguments = conda_calls.dry_run_arguments(wanted, str(prefix))
-    done = process.run((found.path, *arguments), timeout_s=_SOLVE_LIMIT_S, environ=environ)
+    done = process.run((tool.path, *arguments), timeout_s=_SOLVE_LIMIT_S, environ=environ)
     if os.path.lexists(prefix):  # https://github.com/mamba-org/mamba/issues/4329: one day it may
         shutil.rmtree(prefix, ignore_errors=True)
-        raise _broken(found, tr("it created an environment instead of a plan"))
+        raise _broken(tool, tr("it created an environment instead of a plan"))
     if not done.ok:
-        raise _solve_failed(found, wanted, prefix, environ, done)
+        raise _solve_failed(tool, wanted, prefix, environ, done)
     try:
-        records = parse_dry_run(done.stdout, found.tool, wanted.channels)
-        fetch = parse_fetch(done.stdout, found.tool, wanted.channels)
+        records = parse_dry_run(done.stdout, tool.tool, wanted.channels)
+        fetch = parse_fetch(done.stdout, tool.tool, wanted.channels)
     except ValueError as error:
-        raise _broken(found, str(error)) from None
-    check_pins(found, records, wanted)
-    for place in _foreign(records, wanted.channels):
+        raise _broken(tool, str(error)) from None
+    check_pins(tool, records, wanted)
+    for location in _foreign(records, wanted.channels):
         calling.tell(
-            tr("{tool} also reads {place}, according to its configuration", tool=found.tool, place=place)
+            tr("{tool} also reads {place}, according to its configuration", tool=tool.tool, place=location)
         )
     return Solved(_at_first(wanted), records, fetch)
 
@@ -88,7 +88,9 @@ def _foreign(records: tuple[CondaRecord, ...], channels: tuple[CondaChannel, ...
     if not all(channel.urls for channel in channels):
         return ()
     folders = (record.url.rpartition("/")[0] for record in records)
-    return tuple(dict.fromkeys(one for one in folders if one and channel_name(one, channels) is None))
+    return tuple(
+        dict.fromkeys(folder for folder in folders if folder and channel_name(folder, channels) is None)
+    )
 
 
 def _free_path(prefix: str) -> Path:
@@ -100,38 +102,43 @@ def _free_path(prefix: str) -> Path:
 
 
 def _at_first(wanted: CondaWanted) -> CondaWanted:
-    return replace(wanted, channels=tuple(CondaChannel(one.name, one.urls[:1]) for one in wanted.channels))
+    return replace(
+        wanted, channels=tuple(CondaChannel(channel.name, channel.urls[:1]) for channel in wanted.channels)
+    )
 
 
-def check_pins(found: CondaTool, records: tuple[CondaRecord, ...], wanted: CondaWanted) -> None:
+def check_pins(tool: CondaTool, records: tuple[CondaRecord, ...], wanted: CondaWanted) -> None:
     """Raise Refused where other packages came out than the pins, a CPU build above all."""
     differences = check_solved(records, wanted.pins)
     if differences:
-        raise _not_as_planned(found, differences, wanted)
+        raise _not_as_planned(tool, differences, wanted)
 
 
 def _not_as_planned(
-    found: CondaTool, differences: tuple[CondaDifference, ...], wanted: CondaWanted
+    tool: CondaTool, differences: tuple[CondaDifference, ...], wanted: CondaWanted
 ) -> Unsatisfiable:
-    on_cpu = any(one.kind == "cpu-build" for one in differences)
+    on_cpu = any(difference.kind == "cpu-build" for difference in differences)
     driver = wanted.cuda or tr("no CUDA")
     return Unsatisfiable(
-        tr("{tool} would install something else: {difference}", tool=found.tool, difference=differences[0]),
+        tr("{tool} would install something else: {difference}", tool=tool.tool, difference=differences[0]),
         code="solved-to-cpu" if on_cpu else "solved-otherwise",
         because=(
-            *(Because(str(one), tr("dry run of {program}", program=found.path)) for one in differences),
+            *(
+                Because(str(difference), tr("dry run of {program}", program=tool.path))
+                for difference in differences
+            ),
             Because(tr("the driver was specified to support {cuda}", cuda=driver), "CONDA_OVERRIDE_CUDA"),
         ),
         fixes=(
             Fix(tr("request another torch or CUDA: gpuenv plan shows what is available"), "gpuenv plan"),
             Fix(tr("or use wheels: --channel wheels")),
         ),
-        data={"differences": [str(one) for one in differences]},
+        data={"differences": [str(difference) for difference in differences]},
     )
 
 
 def _solve_failed(
-    found: CondaTool,
+    tool: CondaTool,
     wanted: CondaWanted,
     prefix: Path,
     environ: Mapping[str, str],
@@ -139,26 +146,26 @@ def _solve_failed(
 ) -> GpuenvError:
     if done.returncode is None or done.timed_out:
         return _broken(
-            found, done.error or tr("resolving took longer than {limit:.0f} s", limit=_SOLVE_LIMIT_S)
+            tool, done.error or tr("resolving took longer than {limit:.0f} s", limit=_SOLVE_LIMIT_S)
         )
     failure = explain(done.stdout, done.stderr, failure_words())
-    if found.tool != "conda":  # its JSON says `unsupported request` where words name the package
+    if tool.tool != "conda":  # its JSON says `unsupported request` where words name the package
         arguments = conda_calls.dry_run_arguments(wanted, str(prefix), words=True)
-        again = process.run((found.path, *arguments), timeout_s=_SOLVE_LIMIT_S, environ=environ)
+        again = process.run((tool.path, *arguments), timeout_s=_SOLVE_LIMIT_S, environ=environ)
         said = parse_failure(again.stderr, failure_words())
         failure = failure if again.ok or said.kind == "other" else said
-    return failure_told(found, failure, done.returncode)
+    return failure_told(tool, failure, done.returncode)
 
 
-def failure_told(found: CondaTool, failure: CondaFailure, returncode: int | None) -> GpuenvError:
+def failure_told(tool: CondaTool, failure: CondaFailure, returncode: int | None) -> GpuenvError:
     """Return the error for a failure: Unreachable for a channel, Refused for a conflict, else the tool's."""
-    because = (Because(failure.reason, found.path),)
+    because = (Because(failure.reason, tool.path),)
     data = {"kind": failure.kind, "url": failure.url, "returncode": returncode}
     if failure.kind == "channel":
         return Unreachable(
             tr(
                 "{tool} cannot read the channel at {url}",
-                tool=found.tool,
+                tool=tool.tool,
                 url=failure.url or tr("one address"),
             ),
             code="channel-unreachable",
@@ -168,51 +175,51 @@ def failure_told(found: CondaTool, failure: CondaFailure, returncode: int | None
         )
     if failure.kind in {"missing", "unsatisfiable", "no-gpu"}:
         return Unsatisfiable(
-            tr("{tool} found no compatible set of packages", tool=found.tool),
+            tr("{tool} found no compatible set of packages", tool=tool.tool),
             code=f"conda-{failure.kind}",
             because=because,
             fixes=(Fix(tr("request fewer packages, or another torch: gpuenv plan shows what is available")),),
             data=data,
         )
     if failure.kind == "terms":
-        return _terms(found, failure)
+        return _terms(tool, failure)
     return InstallFailed(
-        tr("{tool} failed ({code})", tool=found.tool, code=returncode),
+        tr("{tool} failed ({code})", tool=tool.tool, code=returncode),
         code="disk-full" if failure.kind == "disk-full" else "install-failed",
         because=because,
         data=data,
     )
 
 
-def _terms(found: CondaTool, failure: CondaFailure) -> UsageError:
+def _terms(tool: CondaTool, failure: CondaFailure) -> UsageError:
     accepting = tuple(
         Fix(tr("read the terms; if you accept them"), command) for command in dict.fromkeys(failure.commands)
     )
     return UsageError(
-        tr("{tool} requires you to accept its terms of service", tool=found.tool),
+        tr("{tool} requires you to accept its terms of service", tool=tool.tool),
         code="terms-of-service",
-        because=(Because(failure.reason, found.path),),
+        because=(Because(failure.reason, tool.path),),
         fixes=(*accepting, Fix(tr("or use conda-forge alone: --channel conda-forge"))),
     )
 
 
-def _broken(found: CondaTool, problem: str) -> InstallFailed:
+def _broken(tool: CondaTool, problem: str) -> InstallFailed:
     return InstallFailed(
-        tr("{tool} did not plan: {problem}", tool=found.tool, problem=problem),
+        tr("{tool} did not plan: {problem}", tool=tool.tool, problem=problem),
         code="manager-broken",
-        because=(Because(problem, found.path),),
+        because=(Because(problem, tool.path),),
         fixes=(Fix(tr("use another manager: --manager uv")),),
     )
 
 
-def solve_somewhere(found: CondaTool, wanted: CondaWanted, calling: Calling) -> Solved:
+def solve_somewhere(tool: CondaTool, wanted: CondaWanted, calling: Calling) -> Solved:
     """Let the tool plan; where a channel can't be read at one address, the next one is tried.
 
     Raises what `solve` raises, Unreachable once a channel has no other address.
     """
     missed: tuple[tuple[str, str], ...] = ()
     while True:
-        answer = _solve_or_told(found, wanted, calling)
+        answer = _solve_or_told(tool, wanted, calling)
         if isinstance(answer, Solved):
             return replace(answer, missed=missed)
         channels = _without_address(wanted.channels, str((answer.data or {}).get("url") or ""))
@@ -223,9 +230,9 @@ def solve_somewhere(found: CondaTool, wanted: CondaWanted, calling: Calling) -> 
         wanted = replace(wanted, channels=channels)
 
 
-def _solve_or_told(found: CondaTool, wanted: CondaWanted, calling: Calling) -> Solved | Unreachable:
+def _solve_or_told(tool: CondaTool, wanted: CondaWanted, calling: Calling) -> Solved | Unreachable:
     try:
-        return solve(found, wanted, calling)
+        return solve(tool, wanted, calling)
     except Unreachable as error:
         return error
 
@@ -233,16 +240,16 @@ def _solve_or_told(found: CondaTool, wanted: CondaWanted, calling: Calling) -> S
 def _without_address(channels: tuple[CondaChannel, ...], url: str) -> tuple[CondaChannel, ...]:
     """Leave out the first address of the channel that `url` is in; of all where it is in none."""
     at_fault = {
-        one.name
-        for one in channels
-        if one.urls
-        and f"{without_userinfo(url)}/".startswith(f"{without_userinfo(one.urls[0]).rstrip('/')}/")
+        channel.name
+        for channel in channels
+        if channel.urls
+        and f"{without_userinfo(url)}/".startswith(f"{without_userinfo(channel.urls[0]).rstrip('/')}/")
     }
     return tuple(
-        CondaChannel(one.name, one.urls[1:])
-        if len(one.urls) > 1 and (one.name in at_fault or not at_fault)
-        else one
-        for one in channels
+        CondaChannel(channel.name, channel.urls[1:])
+        if len(channel.urls) > 1 and (channel.name in at_fault or not at_fault)
+        else channel
+        for channel in channels
     )
 
 

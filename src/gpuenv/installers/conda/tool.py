@@ -76,10 +76,10 @@ def tool_versions() -> ToolVersions:
 
 def find(tool: Tool, environ: Mapping[str, str], root: Path = Path("/")) -> CondaTool:
     """Return the tool: on PATH, by CONDA_EXE or MAMBA_EXE, in the usual folders; UsageError without it."""
-    found = {one.name: one.path for one in find_conda_tools(environ, root)}
-    if tool in found:
-        return CondaTool(tool, program_behind(found[tool]))
-    others = [other for other in _FASTEST_FIRST if other in found]
+    fields = {manager.name: manager.path for manager in find_conda_tools(environ, root)}
+    if tool in fields:
+        return CondaTool(tool, program_behind(fields[tool]))
+    others = [other for other in _FASTEST_FIRST if other in fields]
     raise UsageError(
         tr("{tool} was not found", tool=tool),
         code="manager-missing",
@@ -93,9 +93,9 @@ def find(tool: Tool, environ: Mapping[str, str], root: Path = Path("/")) -> Cond
 
 def find_fastest(environ: Mapping[str, str], root: Path = Path("/")) -> CondaTool | None:
     """Return micromamba, else mamba, else conda, None where there is none of them."""
-    found = {one.name: one.path for one in find_conda_tools(environ, root)}
+    fields = {manager.name: manager.path for manager in find_conda_tools(environ, root)}
     return next(
-        (CondaTool(tool, program_behind(found[tool])) for tool in _FASTEST_FIRST if tool in found), None
+        (CondaTool(tool, program_behind(fields[tool])) for tool in _FASTEST_FIRST if tool in fields), None
     )
 
 
@@ -106,15 +106,15 @@ def program_behind(path: str) -> str:
     return str(behind) if batch.suffix.lower() == ".bat" and behind.is_file() else path
 
 
-def read_info(found: CondaTool, calling: Calling) -> CondaInfo:
+def read_info(tool: CondaTool, calling: Calling) -> CondaInfo:
     """Return what the tool tells about itself, asked once for each state of its file.
 
     Raises InstallFailed where it does not tell, UsageError where it is too old.
     """
-    kept = _kept_file(found, calling)
-    info = _kept(kept, found.tool)
+    kept = _kept_file(tool, calling)
+    info = _kept(kept, tool.tool)
     if info is None:
-        info = _ask(found, calling.environ)
+        info = _ask(tool, calling.environ)
         with suppress(OSError):
             _write(kept, json.dumps(asdict(info)))
     check_version(info, tool_versions())
@@ -126,7 +126,9 @@ def known_version(tool: Tool, calling: Calling, root: Path = Path("/")) -> str |
 
     It is what the tool told the last time, else what the record of its package says; micromamba has none.
     """
-    there = next((one for one in find_conda_tools(calling.environ, root) if one.name == tool), None)
+    there = next(
+        (manager for manager in find_conda_tools(calling.environ, root) if manager.name == tool), None
+    )
     if there is None:
         return None
     info = _kept(_kept_file(CondaTool(tool, program_behind(there.path)), calling), tool)
@@ -135,17 +137,17 @@ def known_version(tool: Tool, calling: Calling, root: Path = Path("/")) -> str |
     return None
 
 
-def _kept_file(found: CondaTool, calling: Calling) -> Path:
-    return calling.cache / "conda-tools" / f"{_fingerprint(found, calling.environ)}.json"
+def _kept_file(tool: CondaTool, calling: Calling) -> Path:
+    return calling.cache / "conda-tools" / f"{_fingerprint(tool, calling.environ)}.json"
 
 
-def _fingerprint(found: CondaTool, environ: Mapping[str, str]) -> str:
+def _fingerprint(tool: CondaTool, environ: Mapping[str, str]) -> str:
     """What the answer hangs on: the file, and the variables that move its folders."""
     with suppress(OSError):
-        told = Path(found.path).stat()
+        status = Path(tool.path).stat()
         moving = ("HOME", "CONDARC", "MAMBARC", "MAMBA_ROOT_PREFIX", "CONDA_PKGS_DIRS", "CONDA_ENVS_DIRS",
                   "CONDA_ENVS_PATH")  # fmt: skip
-        facts = (found.path, told.st_mtime_ns, told.st_size, *(environ.get(name) for name in moving))
+        facts = (tool.path, status.st_mtime_ns, status.st_size, *(environ.get(name) for name in moving))
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
     return secrets.token_hex(16)  # gone meanwhile: nothing is kept of it
 
@@ -160,25 +162,25 @@ def _kept(file: Path, tool: Tool) -> CondaInfo | None:
         return None
 
 
-def _ask(found: CondaTool, environ: Mapping[str, str]) -> CondaInfo:
-    argv = (found.path, "info", "--json")
+def _ask(tool: CondaTool, environ: Mapping[str, str]) -> CondaInfo:
+    argv = (tool.path, "info", "--json")
     changed = {**without(environ, MISLEADING), "MAMBA_NO_BANNER": "1"}
     done = process.run(argv, timeout_s=_INFO_LIMIT_S, environ=changed)
     try:
         return replace(
-            parse_info(done.stdout, found.tool), virtual_packages=()
+            parse_info(done.stdout, tool.tool), virtual_packages=()
         )  # these change with the driver
     except ValueError as error:
         failure = explain(done.stdout, done.stderr, failure_words())
         raise InstallFailed(
             tr(
                 "`{program} info` has unexpected output: {error}",
-                program=found.path,
+                program=tool.path,
                 error=reason_of(error),
             ),
             code="manager-broken",
-            because=(Because(done.error or failure.reason, found.path),),
-            fixes=(Fix(tr("run it yourself"), f"{shlex.quote(found.path)} info --json"),),
+            because=(Because(done.error or failure.reason, tool.path),),
+            fixes=(Fix(tr("run it yourself"), f"{shlex.quote(tool.path)} info --json"),),
         ) from None
 
 
@@ -218,11 +220,11 @@ def run_variables(wanted: CondaWanted, calling: Calling) -> dict[str, str]:
 
     Where no channel has an address, the user's own configuration leads to them.
     """
-    told = any(channel.urls for channel in wanted.channels)
-    condarc = write_condarc(wanted, calling) if told else None
+    reported = any(channel.urls for channel in wanted.channels)
+    condarc = write_condarc(wanted, calling) if reported else None
     return conda_calls.variables(calling.environ, wanted, condarc=condarc, ca_bundle=calling.ca_bundle)
 
 
-def create_argv(found: CondaTool, wanted: CondaWanted) -> tuple[str, ...]:
+def create_argv(tool: CondaTool, wanted: CondaWanted) -> tuple[str, ...]:
     """Return the command that makes the environment; its path must not exist (see environments.conda_run)."""
-    return (found.path, *conda_calls.create_arguments(wanted))
+    return (tool.path, *conda_calls.create_arguments(wanted))

@@ -123,7 +123,7 @@ def parse_info(text: str, tool: Tool) -> CondaInfo:
         environments=texts(document.get("envs directories")),
         caches=texts(document.get("package cache")),
         channels=texts(document.get("channels")),
-        virtual_packages=tuple(_virtual(one.split("=")) for one in texts(document.get("virtual packages"))),
+        virtual_packages=tuple(_virtual(item.split("=")) for item in texts(document.get("virtual packages"))),
     )
 
 

@@ -105,11 +105,11 @@ def _missed(
     newest = max((build.torch for build in builds), default=Version("0"))
     if any(build.torch == newest for build in running):
         return []
-    judged = tuple(
+    rejected = tuple(
         RejectedCandidate(case_of(build), failures_on(build, target, knowledge))
         for build in builds
         if build.torch == newest
     )
-    groups = fewest_reasons(judged, _RANKS)
+    groups = fewest_reasons(rejected, _RANKS)
     reasons = "; ".join(dict.fromkeys(_SENTENCES[group[0].rule](group) for group in groups))
     return [tr("not torch {torch}: {reasons}", torch=newest, reasons=reasons)] if reasons else []

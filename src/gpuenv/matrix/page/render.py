@@ -75,8 +75,8 @@ def render_matrix_page(
 
 
 def _filled(page: str, marker: str, text: str) -> str:
-    before, found, after = page.partition(marker)
-    if not found or marker in after:
+    before, value, after = page.partition(marker)
+    if not value or marker in after:
         raise ValueError(tr("the page has not one {marker}", marker=marker))
     return before + text + after
 
@@ -141,8 +141,8 @@ class _Letters:
             return ""
         key = (build.cuda, build.architectures, build.cudnn, build.platform)
         if key not in self._known:
-            found = (cover(build, capability, self._knowledge) for capability in self._capabilities)
-            self._known[key] = "".join(_LETTERS[item] for item in found)
+            values = (cover(build, capability, self._knowledge) for capability in self._capabilities)
+            self._known[key] = "".join(_LETTERS[item] for item in values)
         return self._known[key]
 
 
@@ -186,7 +186,7 @@ def _generations(
 ) -> list[dict[str, Any]]:
     generations = find_generations(knowledge)
     letters = [build["runs"] for row in rows for build in row["builds"] if build["runs"]]
-    places = {str(capability): place for place, capability in enumerate(capabilities)}
+    places = {str(capability): position for position, capability in enumerate(capabilities)}
     first = _oldest_served(generations, letters, places)
     return [_generation(item, shown=number >= first) for number, item in enumerate(generations)]
 
@@ -205,10 +205,10 @@ def _generation(item: GpuGeneration, *, shown: bool) -> dict[str, Any]:
 
 def _products(knowledge: Knowledge) -> dict[str, list[str]]:
     """Return the products' names and compute capabilities: some names were sold with several."""
-    found: dict[str, dict[str, None]] = {}
+    fields: dict[str, dict[str, None]] = {}
     for row in knowledge.gpu_rows:
-        found.setdefault(row["name"], {})[row["compute_capability"]] = None
-    return {name: list(found[name]) for name in sorted(found)}
+        fields.setdefault(row["name"], {})[row["compute_capability"]] = None
+    return {name: list(fields[name]) for name in sorted(fields)}
 
 
 def _cuda(knowledge: Knowledge) -> dict[str, Any]:

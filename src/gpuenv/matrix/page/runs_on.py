@@ -33,11 +33,11 @@ def generations_for(facts: WheelFacts, knowledge: Knowledge) -> tuple[SupportedG
     if facts.variant is None or facts.variant.cuda is None:
         return ()
     build = _build(facts, facts.variant)
-    found: dict[tuple[str, Through], list[ComputeCapability]] = {}
+    fields: dict[tuple[str, Through], list[ComputeCapability]] = {}
     for capability, support in sorted(knowledge.generations.items()):
         through = _THROUGH.get(cover(build, capability, knowledge))
         if through:
-            found.setdefault((support.name, through), []).append(capability)
+            fields.setdefault((support.name, through), []).append(capability)
     return tuple(
         SupportedGeneration(
             name,
@@ -45,7 +45,7 @@ def generations_for(facts: WheelFacts, knowledge: Knowledge) -> tuple[SupportedG
             through,
             tuple(gpu for capability in capabilities for gpu in knowledge.names_of(capability)),
         )
-        for (name, through), capabilities in found.items()
+        for (name, through), capabilities in fields.items()
     )
 
 

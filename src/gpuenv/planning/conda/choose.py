@@ -40,11 +40,11 @@ def choose_manager(options: PlanOptions, environ: Mapping[str, str]) -> str:
     """
     if options.manager not in (AUTO, _EMBEDDED_AS):
         return options.manager
-    found = find_fastest(environ)
+    tool = find_fastest(environ)
     if options.manager == _EMBEDDED_AS:
-        return EMBEDDED if found is None and _embedded_is_there() else _EMBEDDED_AS
-    if found is not None:
-        return found.tool
+        return EMBEDDED if tool is None and _embedded_is_there() else _EMBEDDED_AS
+    if tool is not None:
+        return tool.tool
     return _WITHOUT_TOOL if options.channel in (AUTO, WHEELS) else CONDA_MANAGERS[0]
 
 
@@ -57,8 +57,8 @@ def _embedded_is_there() -> bool:
 def choose_conda_manager(options: PlanOptions, environ: Mapping[str, str], format_name: str) -> str:
     """Return who installs where it must be a conda tool; raise UsageError where another was asked for."""
     if options.manager == AUTO:
-        found = find_fastest(environ)
-        return found.tool if found else CONDA_MANAGERS[0]
+        tool = find_fastest(environ)
+        return tool.tool if tool else CONDA_MANAGERS[0]
     if options.manager in CONDA_MANAGERS:
         return options.manager
     raise UsageError(
@@ -123,10 +123,10 @@ def locate_channel(name: str, options: PlanOptions, mirrors: Mirrors) -> CondaCh
     official place is told, which a person's own configuration of conda may overrule.
     """
     named = [mirror for word in options.mirrors if (mirror := _mirror_of(word, mirrors))]
-    places = [place for mirror in named if (place := location_on(mirror, name))]
+    places = [location for mirror in named if (location := location_on(mirror, name))]
     official = location_on(mirrors.find(_OFFICIAL), name)
     if AUTO in options.mirrors:
-        places += [place for mirror in mirrors.all if (place := location_on(mirror, name))]
+        places += [location for mirror in mirrors.all if (location := location_on(mirror, name))]
     urls = tuple(dict.fromkeys((*places, *((official,) if official else ()))))
     bad = options.excluding
     return CondaChannel(name, tuple(url for url in urls if url not in bad))
@@ -137,8 +137,8 @@ def locate_asked(names: tuple[str, ...], options: PlanOptions, mirrors: Mirrors)
 
     Addresses on mirrors that are known become the channel's name, which means something to other people too.
     """
-    found = (_asked_channel(name, options, mirrors) for name in names)
-    return tuple(channel for channel in found if channel.name != _DEFAULTS)
+    channels = (_asked_channel(name, options, mirrors) for name in names)
+    return tuple(channel for channel in channels if channel.name != _DEFAULTS)
 
 
 def _asked_channel(text: str, options: PlanOptions, mirrors: Mirrors) -> CondaChannel:

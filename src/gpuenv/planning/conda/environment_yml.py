@@ -42,7 +42,7 @@ def read_environment_file(path: Path | None, machine: Machine) -> EnvironmentFil
 
 
 def with_file(
-    options: PlanOptions, asked: EnvironmentFile, *, conda: bool
+    options: PlanOptions, file: EnvironmentFile, *, conda: bool
 ) -> tuple[PlanOptions, tuple[PlanWarning, ...]]:
     """Return the options with what the file asks for, and what to tell of it.
 
@@ -50,9 +50,9 @@ def with_file(
     asked for from the index, by their names.
     """
     path = str(options.environment_file or Path())
-    warnings = [PlanWarning("environment-file", f"{path}: {text}") for text in asked.warnings]
+    warnings = [PlanWarning("environment-file", f"{path}: {text}") for text in file.warnings]
     more: list[str] = []
-    for spec in () if conda else asked.specs:
+    for spec in () if conda else file.specs:
         requirement = as_requirement(spec)
         if requirement is not None:
             more.append(requirement)
@@ -64,9 +64,9 @@ def with_file(
         warnings.append(PlanWarning("conda-packages-as-wheels", text))
     typed = replace(
         options,
-        requirements=(*options.requirements, *asked.stack, *more, *asked.pip),
-        python=options.python or asked.python,
-        cuda=asked.cuda if asked.cuda and options.cuda == "auto" else options.cuda,
+        requirements=(*options.requirements, *file.stack, *more, *file.pip),
+        python=options.python or file.python,
+        cuda=file.cuda if file.cuda and options.cuda == "auto" else options.cuda,
     )
     return typed, tuple(warnings)
 

@@ -43,7 +43,7 @@ class ChannelQuery:
 
 
 def plan_from_channel(
-    asked: ChannelQuery,
+    query: ChannelQuery,
     options: PlanOptions,
     configuration: IndexConfiguration,
     knowledge: Knowledge,
@@ -55,13 +55,13 @@ def plan_from_channel(
     A channel that can't be read is no reason to give up: what is known of it stands in, and the conda tool's
     own dry run has the last word.
     """
-    put = question_of_channel(asked, options, configuration, knowledge, mirrors, environ)
+    put = question_of_channel(query, options, configuration, knowledge, mirrors, environ)
     question = put.question
     decision = decide(question)
     if not decision.choices:
-        raise _refused(question, decision, asked, knowledge, _as_wheel(asked, options, knowledge, environ))
+        raise _refused(question, decision, query, knowledge, _as_wheel(query, options, knowledge, environ))
     plan = assemble_from_channel(
-        question, decision, decision.choices[0], configuration, put.builds, asked.specs
+        question, decision, decision.choices[0], configuration, put.builds, query.specs
     )
     return replace(plan, warnings=(*plan.warnings, *put.warnings))
 
@@ -76,7 +76,7 @@ class ChannelQuestion:
 
 
 def question_of_channel(
-    asked: ChannelQuery,
+    query: ChannelQuery,
     options: PlanOptions,
     configuration: IndexConfiguration,
     knowledge: Knowledge,
@@ -84,29 +84,29 @@ def question_of_channel(
     environ: Mapping[str, str],
 ) -> ChannelQuestion:
     """Return the question with what a channel has, or what is known of it where it can't be read."""
-    target = asked.target
-    builds = conda_builds(asked.channel, target.platform)
-    place = locate_channel(asked.channel, options, mirrors)
-    question = _known_question(asked, knowledge)
+    target = query.target
+    builds = conda_builds(query.channel, target.platform)
+    channel = locate_channel(query.channel, options, mirrors)
+    question = _known_question(query, knowledge)
     with HttpClient(environ, access=configuration.access, offline=options.offline) as client:
-        answers, warnings = _read(place, _projects(asked), target, client)
+        answers, warnings = _read(channel, _projects(query), target, client)
     records = [record for answer in answers for record in answer.records]
     if records:
         known = with_needed_cudnn(question.knowledge, records)
-        read = listings_of_channel(_source(place, answers), _projects(asked), records)
-        question = build_input(asked.request, target, known, read, asked.pythons)
+        read = listings_of_channel(_source(channel, answers), _projects(query), records)
+        question = build_input(query.request, target, known, read, query.pythons)
     return ChannelQuestion(question, builds, warnings)
 
 
 def _as_wheel(
-    asked: ChannelQuery, options: PlanOptions, knowledge: Knowledge, environ: Mapping[str, str]
+    query: ChannelQuery, options: PlanOptions, knowledge: Knowledge, environ: Mapping[str, str]
 ) -> Solution | None:
     """Return the wheel that would do, by what is known without asking an index; None where none would."""
     try:
-        listed = list_files(replace(options, offline=True), asked.request, asked.target, knowledge, environ)
+        listed = list_files(replace(options, offline=True), query.request, query.target, knowledge, environ)
     except GpuenvError:
         return None
-    return _first(build_input(asked.request, asked.target, knowledge, listed.listings, asked.pythons))
+    return _first(build_input(query.request, query.target, knowledge, listed.listings, query.pythons))
 
 
 def _first(question: ResolutionInput) -> Solution | None:
@@ -116,66 +116,69 @@ def _first(question: ResolutionInput) -> Solution | None:
 def _refused(
     question: ResolutionInput,
     decision: Decision,
-    asked: ChannelQuery,
+    query: ChannelQuery,
     knowledge: Knowledge,
     wheel: Solution | None,
 ) -> Unsatisfiable | Unreachable:
     """Return the refusal, with conda-forge's build and the wheel where those would do."""
     error = refuse(question, decision)
     forge = (
-        _first(_known_question(replace(asked, channel=FORGE), knowledge)) if asked.channel != FORGE else None
+        _first(_known_question(replace(query, channel=FORGE), knowledge)) if query.channel != FORGE else None
     )
     if forge:
         text = tr("torch {torch} from conda-forge works here", torch=forge.case.torch)
-        error.fixes += (Fix(text, asked.request.with_option("--channel", FORGE).command()),)
+        error.fixes += (Fix(text, query.request.with_option("--channel", FORGE).command()),)
     if wheel:
         text = tr("torch {torch} as a wheel works here", torch=wheel.case.torch)
-        error.fixes += (Fix(text, asked.request.with_option("--channel", WHEELS).command()),)
+        error.fixes += (Fix(text, query.request.with_option("--channel", WHEELS).command()),)
     return error
 
 
-def _known_question(asked: ChannelQuery, knowledge: Knowledge) -> ResolutionInput:
+def _known_question(query: ChannelQuery, knowledge: Knowledge) -> ResolutionInput:
     """Put the question to what is known of a channel without asking it."""
-    known = knowledge_of_channel(knowledge, matrices.load("conda"), asked.channel)
-    builds = conda_builds(asked.channel, asked.target.platform)
-    shipped = known_packages(builds, _projects(asked), asked.target.platform, known, asked.channel)
-    return build_input(asked.request, asked.target, known, shipped, asked.pythons)
+    known = knowledge_of_channel(knowledge, matrices.load("conda"), query.channel)
+    builds = conda_builds(query.channel, query.target.platform)
+    shipped = known_packages(builds, _projects(query), query.target.platform, known, query.channel)
+    return build_input(query.request, query.target, known, shipped, query.pythons)
 
 
-def _projects(asked: ChannelQuery) -> tuple[NormalizedName, ...]:
-    return tuple(canonicalize_name(name) for name in ("torch", *asked.request.companions))
+def _projects(query: ChannelQuery) -> tuple[NormalizedName, ...]:
+    return tuple(canonicalize_name(name) for name in ("torch", *query.request.companions))
 
 
 def _read(
-    place: CondaChannel, projects: tuple[NormalizedName, ...], target: Target, client: HttpClient
+    channel: CondaChannel, projects: tuple[NormalizedName, ...], target: Target, client: HttpClient
 ) -> tuple[tuple[ChannelListing, ...], tuple[PlanWarning, ...]]:
     """Return what the channel holds of the projects, as far as it can be read."""
     names = frozenset(conda_name(project) for project in projects)
-    answers = read_channels((place,), (target.platform, "noarch"), names, client)
+    answers = read_channels((channel,), (target.platform, "noarch"), names, client)
     problem = next((answer.problem for answer in answers if answer.problem), None)
-    unread = () if problem is None or client.offline else (_unread(place, problem),)
+    unread = () if problem is None or client.offline else (_unread(channel, problem),)
     return answers, unread + _passed_over(answers)
 
 
-def _source(place: CondaChannel, answers: tuple[ChannelListing, ...]) -> IndexSource:
-    url = next((answer.url for answer in answers if answer.url), place.name)
-    return IndexSource("conda", url, tr("channel {name}", name=place.name), place.name)
+def _source(channel: CondaChannel, answers: tuple[ChannelListing, ...]) -> IndexSource:
+    url = next((answer.url for answer in answers if answer.url), channel.name)
+    return IndexSource("conda", url, tr("channel {name}", name=channel.name), channel.name)
 
 
-def _unread(place: CondaChannel, problem: str) -> PlanWarning:
-    text = tr("the channel {name} could not be read: {problem}", name=place.name, problem=problem)
+def _unread(channel: CondaChannel, problem: str) -> PlanWarning:
+    text = tr("the channel {name} could not be read: {problem}", name=channel.name, problem=problem)
     return PlanWarning("channel-unreadable", text)
 
 
 def _passed_over(answers: tuple[ChannelListing, ...]) -> tuple[PlanWarning, ...]:
     """Tell of the addresses that did not answer where another one stood in."""
-    found = {
-        place: (reason, answer) for answer in answers if answer.url for place, reason in answer.passed_over
+    listings = {
+        location: (reason, answer)
+        for answer in answers
+        if answer.url
+        for location, reason in answer.passed_over
     }
     return tuple(
         PlanWarning(
             "channel-passed-over",
-            tr("{place}: {reason}; {used} was read instead", place=place, reason=reason, used=answer.url),
+            tr("{place}: {reason}; {used} was read instead", place=location, reason=reason, used=answer.url),
         )
-        for place, (reason, answer) in found.items()
+        for location, (reason, answer) in listings.items()
     )

@@ -66,10 +66,10 @@ class HashFetcher:
             known = _read(self._file).get(key) if size else None
             if known:
                 return known
-            found = self._fetch(client, package, size)
+            value = self._fetch(client, package, size)
         if size:
-            _add(self._file, key, found)
-        return found
+            _add(self._file, key, value)
+        return value
 
     @property
     def _file(self) -> Path:

@@ -70,7 +70,9 @@ def choose(words: tuple[str, ...], around: Circumstances, *, by_itself: bool = F
     chosen = _named(words, around) if any(word != AUTO for word in words) else _usual(around)
     if AUTO in words:
         names = {mirror.name for mirror in chosen.named}
-        chosen = replace(chosen, later=tuple(one for one in _standing_in(around) if one.name not in names))
+        chosen = replace(
+            chosen, later=tuple(mirror for mirror in _standing_in(around) if mirror.name not in names)
+        )
     elif by_itself and not words and _may_stand_in(around):
         chosen = replace(chosen, later=_standing_in(around), unasked=True)
     return _without(chosen, around)
@@ -113,7 +115,7 @@ def variant_folders(
     """Return a source for each variant's folder of a torch part."""
     address = part.address if _VARIANT in part.address else f"{part.address}/{_VARIANT}"
     folders = replace(part, address=address)
-    return tuple(_source(mirror, folders, folders.of_variant(str(one)), origin) for one in variants)
+    return tuple(_source(mirror, folders, folders.of_variant(str(variant)), origin) for variant in variants)
 
 
 def _source(mirror: Mirror, part: TorchPart, url: str, origin: str) -> IndexSource:
@@ -145,10 +147,10 @@ def _known(source: IndexSource, mirror: Mirror) -> IndexSource:
 
 def _named(words: tuple[str, ...], around: Circumstances) -> Chosen:
     """The torch parts in the order given, then the copies of PyPI: a mirror of PyPI alone serves the rest."""
-    found = [_one(word, around) for word in dict.fromkeys(words) if word != AUTO]
+    chosen = [_one(word, around) for word in dict.fromkeys(words) if word != AUTO]
     usual = _usual(around) if AUTO in words else None
-    sources = [source for one in found for source in one.sources]
-    general = [source for one in found for source in one.general]
+    sources = [source for choice in chosen for source in choice.sources]
+    general = [source for choice in chosen for source in choice.general]
     both = {source.name or source.url for source in sources if source.kind != "pypi"}
     general.sort(key=lambda source: (source.name or source.url) in both)
     rest = (usual or _usual(around)).general if not general or usual else ()
@@ -158,9 +160,9 @@ def _named(words: tuple[str, ...], around: Circumstances) -> Chosen:
     return Chosen(
         sources=tuple(dict.fromkeys((*torch, *general, *rest, *extra, *official))),
         general=tuple(dict.fromkeys((*general, *rest))),
-        named=tuple(mirror for one in found for mirror in one.named),
+        named=tuple(mirror for choice in chosen for mirror in choice.named),
         forced=bool(general),
-        warnings=tuple(warn for one in found for warn in one.warnings),
+        warnings=tuple(warn for choice in chosen for warn in choice.warnings),
     )
 
 
@@ -234,7 +236,9 @@ def _of_source(
 def _encrypted(source: IndexSource, mirror: Mirror) -> tuple[IndexSource, tuple[PlanWarning, ...]]:
     """The https address of a mirror that has one."""
     own = (mirror.pypi.simple if mirror.pypi else None, mirror.torch.address if mirror.torch else None)
-    if not source.url.lower().startswith("http:") or not any(one and one.startswith("https:") for one in own):
+    if not source.url.lower().startswith("http:") or not any(
+        item and item.startswith("https:") for item in own
+    ):
         return source, ()
     url = f"https{source.url[4:]}"
     return replace(source, url=url), (
@@ -242,32 +246,32 @@ def _encrypted(source: IndexSource, mirror: Mirror) -> tuple[IndexSource, tuple[
     )
 
 
-def named_source(place: str, option: str, role: Role) -> IndexSource:
+def named_source(location: str, option: str, role: Role) -> IndexSource:
     """Return the source that an option names; raise UsageError for an address that can't be read.
 
     A folder is named absolutely: installers run elsewhere.
     """
     try:
-        _check_host(place.strip())
-        if not is_remote(place) and not place.lower().startswith("file:"):
-            place = os.path.abspath(place)  # noqa: PTH100 - a link must stay one
-        return guess_source(place, tr("option {option}", option=option), role=role)
+        _check_host(location.strip())
+        if not is_remote(location) and not location.lower().startswith("file:"):
+            location = os.path.abspath(location)  # noqa: PTH100 - a link must stay one
+        return guess_source(location, tr("option {option}", option=option), role=role)
     except ValueError as error:
         raise UsageError(
-            tr("`{place}` is no address that can be read: {error}", place=place, error=reason_of(error)),
+            tr("`{place}` is no address that can be read: {error}", place=location, error=reason_of(error)),
             code="bad-address",
             fixes=(Fix(tr("write it as https://mirror.example/simple")),),
         ) from None
 
 
-def _check_host(place: str) -> None:
-    if not urlsplit(place).hostname and is_remote(place):
+def _check_host(location: str) -> None:
+    if not urlsplit(location).hostname and is_remote(location):
         raise ValueError(tr("it names no host"))
 
 
 def _usual(around: Circumstances) -> Chosen:
     """What is configured, then PyPI's default if nothing is, then the official PyTorch index."""
-    official = next(one for one in around.mirrors.all if one.name == _OFFICIAL)
+    official = next(mirror for mirror in around.mirrors.all if mirror.name == _OFFICIAL)
     configured, warnings = _configured(around)
     index = around.configuration.index_url
     own = tuple(source for source in configured[:1] if index and source.url == index.url)
@@ -297,18 +301,21 @@ def _mirror_of(url: str, mirrors: tuple[Mirror, ...]) -> Mirror | None:
     return mirror_of_url(url, mirrors) if is_remote(url) else None
 
 
-def _retired(mirror: Mirror, place: str) -> PlanWarning:
-    text = tr("{place} has been shut down and no longer answers: it is passed over", place=place)
+def _retired(mirror: Mirror, location: str) -> PlanWarning:
+    text = tr("{place} has been shut down and no longer answers: it is passed over", place=location)
     return PlanWarning("mirror-retired", tr("the mirror `{name}`: {text}", name=mirror.name, text=text))
 
 
 def _standing_in(around: Circumstances) -> tuple[Mirror, ...]:
     """The mirrors that can stand in, in the matrix' order: those with torch's wheels first."""
     usable = [
-        one for one in around.mirrors.all
-        if one.status in ("alive", "redirector") and one.kind != _OFFICIAL and (one.pypi or one.torch)
-    ]  # fmt: skip
-    return tuple(sorted(usable, key=lambda one: one.torch is None))
+        mirror
+        for mirror in around.mirrors.all
+        if mirror.status in ("alive", "redirector")
+        and mirror.kind != _OFFICIAL
+        and (mirror.pypi or mirror.torch)
+    ]
+    return tuple(sorted(usable, key=lambda mirror: mirror.torch is None))
 
 
 def _without(chosen: Chosen, around: Circumstances) -> Chosen:
@@ -316,7 +323,7 @@ def _without(chosen: Chosen, around: Circumstances) -> Chosen:
     bad = around.excluding
 
     def kept(sources: tuple[IndexSource, ...]) -> tuple[IndexSource, ...]:
-        return tuple(one for one in sources if one.url not in bad and one.name not in bad)
+        return tuple(source for source in sources if source.url not in bad and source.name not in bad)
 
-    later = tuple(one for one in chosen.later if one.name not in bad)
+    later = tuple(mirror for mirror in chosen.later if mirror.name not in bad)
     return replace(chosen, sources=kept(chosen.sources), general=kept(chosen.general), later=later)

@@ -30,26 +30,28 @@ def ranked_mirrors(
     if not client.offline:
         measured = _measure(unknown, listings, client)
         remember(environ, measured)
-        speeds |= {one.name: one.bytes_per_s for one in measured}
+        speeds |= {speed.name: speed.bytes_per_s for speed in measured}
     return tuple(sorted(speeds, key=lambda name: -(speeds[name] or 0)))
 
 
 def _measure(
     mirrors: Sequence[Mirror], listings: tuple[Listing, ...], client: HttpClient
 ) -> tuple[Speed, ...]:
-    found = [(mirror, _url(mirror, listings)) for mirror in mirrors]
-    asked = [(mirror, url) for mirror, url in found if url]
-    samples = measure_files([url for _, url in asked], client, _QUICK) if asked else ()
+    results = [(mirror, _url(mirror, listings)) for mirror in mirrors]
+    requested = [(mirror, url) for mirror, url in results if url]
+    samples = measure_files([url for _, url in requested], client, _QUICK) if requested else ()
     now = time.time()
     return tuple(
         Speed(mirror.name, address_of(mirror), now, sample.bytes_per_s if sample else 0)
-        for (mirror, _), sample in zip(asked, samples, strict=True)
+        for (mirror, _), sample in zip(requested, samples, strict=True)
     )
 
 
 def _url(mirror: Mirror, listings: tuple[Listing, ...]) -> str | None:
     """The address of a wheel on a mirror itself, of its torch part where that has any."""
-    own = [one for one in listings if one.source.name == mirror.name and not hosts_elsewhere(one)]
+    own = [
+        listing for listing in listings if listing.source.name == mirror.name and not hosts_elsewhere(listing)
+    ]
     torch = [listing for listing in own if listing.source.kind != "pypi"]
     file = newest_file(torch) or newest_file(own)
     return file.url if file else None
@@ -57,5 +59,5 @@ def _url(mirror: Mirror, listings: tuple[Listing, ...]) -> str | None:
 
 def in_order_of(names: tuple[str, ...], listings: tuple[Listing, ...]) -> tuple[Listing, ...]:
     """Return the listings in the order of the mirrors that they are of."""
-    places = {name: place for place, name in enumerate(names)}
-    return tuple(sorted(listings, key=lambda one: places.get(one.source.name or "", len(places))))
+    places = {name: position for position, name in enumerate(names)}
+    return tuple(sorted(listings, key=lambda listing: places.get(listing.source.name or "", len(places))))

@@ -65,15 +65,15 @@ def _turned(
 ) -> Turned:
     torch, general = parts
     read = reader.read((*torch, *general))
-    alive = {one.source.name for one in read if not one.problem}
+    alive = {listing.source.name for listing in read if not listing.problem}
     if not alive:
         return Turned(chosen, listings, silent=tuple(mirror.name for mirror in chosen.later))
-    read = tuple(one for one in read if one.source.name in alive)
+    read = tuple(listing for listing in read if listing.source.name in alive)
     mirrors = [mirror for mirror in chosen.later if mirror.name in alive]
     ranked = ranked_mirrors(mirrors, read, reader.client, around.environ)
     usable = [source for source in general if source.name in alive]
     usable.sort(key=lambda source: ranked.index(source.name) if source.name in ranked else len(ranked))
-    usable.sort(key=lambda source: any(source.name == one.name for one in torch))
+    usable.sort(key=lambda source: any(source.name == index_source.name for index_source in torch))
     whole = replace(chosen, general=(*chosen.general, *usable))
     return Turned(whole, (*listings, *in_order_of(ranked, read)), answered=ranked)
 

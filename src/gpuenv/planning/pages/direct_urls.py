@@ -25,21 +25,21 @@ def by_address(plan: Plan, mirrors: Mirrors) -> Plan:
 
 
 def _lies_without_hash(file: StackFile, mirrors: Mirrors) -> bool:
-    place = file.places[0]
-    mirror = mirror_at(place.index, mirrors) if is_remote(place.url) else None
+    location = file.places[0]
+    mirror = mirror_at(location.index, mirrors) if is_remote(location.url) else None
     return mirror is not None and mirror.torch is not None and not mirror.torch.hashes
 
 
 def _with_hash(file: StackFile, hashes: Mapping[str, str | None]) -> FilePlace:
-    place = file.places[0]
-    told = (other.sha256 for other in file.places if other.sha256)
-    return replace(place, sha256=place.sha256 or hashes.get(file.name) or next(told, None))
+    location = file.places[0]
+    messages = (other.sha256 for other in file.places if other.sha256)
+    return replace(location, sha256=location.sha256 or hashes.get(file.name) or next(messages, None))
 
 
 def _address_of(pin: str, files: Mapping[str, FilePlace]) -> str | None:
     requirement = Requirement(pin)
-    place = files.get(canonicalize_name(requirement.name))
-    if place is None or place.sha256 is None:
+    location = files.get(canonicalize_name(requirement.name))
+    if location is None or location.sha256 is None:
         return None
     extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
-    return f"{requirement.name}{extras} @ {place.url}#sha256={place.sha256}"
+    return f"{requirement.name}{extras} @ {location.url}#sha256={location.sha256}"

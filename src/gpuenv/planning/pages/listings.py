@@ -75,7 +75,7 @@ def list_files(
     around = Circumstances(
         mirrors=load_mirrors(environ),
         configuration=configuration,
-        variants=tuple(dict.fromkeys(case.variant for case in builds)),
+        variants=tuple(dict.fromkeys(candidate.variant for candidate in builds)),
         environ=environ,
         excluding=options.excluding,
         conda=request.manager in CONDA_MANAGERS,
@@ -96,7 +96,7 @@ def list_files(
         listings = (*(listing for listing in listings if not listing.problem), *shipped)
     listings, contradictions = _agreeing(listings, around)
     ordered = strayed_last(listings)
-    only_others = bool(chosen.named) and not any(one.kind == "official" for one in chosen.named)
+    only_others = bool(chosen.named) and not any(mirror.kind == "official" for mirror in chosen.named)
     return PlanListings(
         listings=ordered,
         configurations=_for_installer(configuration, chosen, listings, around),
@@ -142,17 +142,17 @@ def _with_folders(
     for source in empty:
         if source.maybe_flat or source.kind == "pytorch":
             folders += tuple(
-                replace(source, kind="pytorch", url=f"{source.url}/{one}", maybe_flat=True)
-                for one in around.variants
+                replace(source, kind="pytorch", url=f"{source.url}/{variant}", maybe_flat=True)
+                for variant in around.variants
             )
     roots = [source for source in chosen.sources if source.kind == "pytorch" and source not in empty]
     if (request.specifier("torch") or request.variant) and builds and not _lists_any(builds, listings):
-        wanted = dict.fromkeys(case.variant for case in builds)
+        wanted = dict.fromkeys(candidate.variant for candidate in builds)
         folders += tuple(
-            replace(root, url=f"{root.url}/{one}")
+            replace(root, url=f"{root.url}/{variant}")
             for root in roots
             if not is_variant(root.url.rpartition("/")[2])
-            for one in wanted
+            for variant in wanted
         )
     return (*listings, *reader.read(folders)) if folders else listings
 
@@ -163,7 +163,7 @@ def _lists_nothing(source: IndexSource, listings: tuple[Listing, ...]) -> bool:
 
 
 def _lists_any(builds: tuple[Candidate, ...], listings: tuple[Listing, ...]) -> bool:
-    wanted = {(case.torch, case.variant) for case in builds}
+    wanted = {(candidate.torch, candidate.variant) for candidate in builds}
     return any(
         (release_of(file.version), file.variant) in wanted
         for listing in listings
@@ -184,7 +184,9 @@ def _with_wheelhouses(options: PlanOptions, environ: Mapping[str, str]) -> Index
     configured = read_installer_configuration(environ)
     if options.container is not None:
         configured = without_folders(configured)
-    wheelhouses = tuple(named_source(place, "--find-links", "find-links") for place in options.find_links)
+    wheelhouses = tuple(
+        named_source(find_link, "--find-links", "find-links") for find_link in options.find_links
+    )
     links = (*wheelhouses, *configured.find_links)
     access = configured.access.including((*options.mirrors, *options.find_links))
     return replace(configured, find_links=links, only_binary=options.only_binary, access=access)
@@ -192,11 +194,11 @@ def _with_wheelhouses(options: PlanOptions, environ: Mapping[str, str]) -> Index
 
 def check_wheelhouses(wheelhouses: tuple[str, ...]) -> None:
     """Raise UsageError for a folder or page that was typed and is not there: nothing would come from it."""
-    for place in wheelhouses:
-        path = local_path(place)
-        if not is_remote(place) and not (path.is_dir() or path.name.endswith(PAGE_ENDINGS)):
+    for wheelhouse in wheelhouses:
+        path = local_path(wheelhouse)
+        if not is_remote(wheelhouse) and not (path.is_dir() or path.name.endswith(PAGE_ENDINGS)):
             raise UsageError(
-                tr("`{place}` is no folder of wheels", place=place),
+                tr("`{place}` is no folder of wheels", place=wheelhouse),
                 code="bad-address",
                 fixes=(Fix(tr("give a folder that is there, or the address of a page that lists wheels")),),
             )
@@ -210,8 +212,8 @@ def choose_sources(
     if indexes:
         return configuration, tuple(named_source(index, "--index", "mirror") for index in indexes)
     around = Circumstances(load_mirrors(environ), configuration, (), environ)
-    found = (*configuration.find_links, *choose((), around).sources)
-    return configuration, tuple(source for source in found if source.kind != "directory")
+    sources = (*configuration.find_links, *choose((), around).sources)
+    return configuration, tuple(source for source in sources if source.kind != "directory")
 
 
 def read_installer_configuration(environ: Mapping[str, str]) -> IndexConfiguration:

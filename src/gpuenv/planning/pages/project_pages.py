@@ -51,6 +51,6 @@ class Pages:
 
     def _sources(self) -> tuple[IndexSource, ...]:
         configured = (self.configuration.index_url, *self.configuration.extra_index_urls)
-        sources = [one for one in configured if one is not None]
+        sources = [source for source in configured if source is not None]
         url = None if self.configuration.index_url else default_index(self.environ)
         return (*sources, *([IndexSource("pypi", url, "", "pypi")] if url else []))

@@ -68,4 +68,4 @@ def _of_their_sets(listings: tuple[Listing, ...], question: ResolutionInput) -> 
     """Leave out what a page does not hold anyway: all projects are looked for on all pages of one round."""
     ecosystem = question.knowledge.ecosystem
     sets = {name: wheels.name for name in question.request.bound if (wheels := ecosystem.set_of(name))}
-    return tuple(one for one in listings if sets.get(one.project) == one.source.name)
+    return tuple(listing for listing in listings if sets.get(listing.project) == listing.source.name)

@@ -101,14 +101,14 @@ def known_packages(
     if not here:
         return ()
     source = IndexSource("conda", url, "matrix conda.json", here[0].channel)
-    found: dict[NormalizedName, list[WheelFile]] = {project: [] for project in projects}
+    wheel_files: dict[NormalizedName, list[WheelFile]] = {project: [] for project in projects}
     for build in here:
         for project, versions in _stack(build, knowledge).items():
-            if project in found:
-                found[project] += [
+            if project in wheel_files:
+                wheel_files[project] += [
                     _file(build, project, version, tag) for version in versions for tag in build.build.pythons
                 ]
-    return tuple(Listing(source, project, tuple(files), url) for project, files in found.items())
+    return tuple(Listing(source, project, tuple(files), url) for project, files in wheel_files.items())
 
 
 def _stack(build: CondaBuild, knowledge: Knowledge) -> dict[NormalizedName, tuple[Version, ...]]:

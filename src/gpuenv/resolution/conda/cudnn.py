@@ -32,7 +32,7 @@ _NEEDED = re.compile(r"(?:lib)?cudnn >=(?P<version>\d+(?:\.\d+)*)")
 def with_needed_cudnn(knowledge: Knowledge, records: Iterable[CondaRecord]) -> Knowledge:
     """Return what is known of a channel's builds with the least cuDNN that their packages take."""
     needed: dict[tuple[str, str], Version | None] = {}
-    for record in (one for one in records if one.name == _TORCH):
+    for record in (conda_record for conda_record in records if conda_record.name == _TORCH):
         key, least = (record.version, str(variant_of(record.build))), needed_cudnn(record)
         known = needed.get(key, least)
         needed[key] = min(known, least) if known and least else None
@@ -46,20 +46,20 @@ def _with(row: Row, needed: dict[tuple[str, str], Version | None]) -> Row:
 
 def needed_cudnn(record: CondaRecord) -> Version | None:
     """Return the oldest cuDNN that a package takes, None where it needs none."""
-    found = (_NEEDED.match(text) for text in record.depends)
-    return next((Version(one["version"]) for one in found if one), None)
+    matches = (_NEEDED.match(text) for text in record.depends)
+    return next((Version(match["version"]) for match in matches if match), None)
 
 
-def cudnn_limit(question: ResolutionInput, choice: Solution) -> tuple[str, Because] | None:
+def cudnn_limit(question: ResolutionInput, solution: Solution) -> tuple[str, Because] | None:
     """Return the spec that keeps a solver at a cuDNN that serves every GPU, and why; None where any does."""
-    row = choice.case.row
-    if row is None or row.cudnn is None or choice.torch.listing.source.name != _CHANNEL:
+    row = solution.case.row
+    if row is None or row.cudnn is None or solution.torch.listing.source.name != _CHANNEL:
         return None
     coming = [floor for floor in question.knowledge.libraries if _comes_after(floor, row)]
     left = [(floor, gpu) for floor in coming for gpu in question.target.gpus if _leaves(floor, gpu)]
     if not left:
         return None
-    floor, gpu = min(left, key=lambda one: one[0].since)
+    floor, gpu = min(left, key=lambda item: item[0].since)
     spec = f"{_LIBRARY} <{floor.since}"
     text = tr(
         "`{spec}`: {name} {version} supports compute capability {least} and later, not {gpu}",

@@ -206,16 +206,16 @@ def cuda_wish(spec: MatchSpec) -> str | None:
 
 def cuda_in_build(build: str) -> str | None:
     """Return the wish in a build string: `cpu*`, `*cuda118*`, `py3.9_cuda11.7*`; None for none."""
-    found = re.search(r"cu(?:da)?(\d{1,2})\.?(\d)", build)
-    if found:
-        return f"{found[1]}.{found[2]}"
+    match = re.search(r"cu(?:da)?(\d{1,2})\.?(\d)", build)
+    if match:
+        return f"{match[1]}.{match[2]}"
     return "cpu" if re.search(r"(?:^|_|\*)cpu", build) else None
 
 
 def _plain(value: Any) -> Any:
     """Return a value of ruamel's as plain data."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return value if isinstance(value, (bool, int, float)) or value is None else str(value)

@@ -31,17 +31,17 @@ def with_conda_python(plan: Plan, target: Target, more: tuple[str, ...] = ()) ->
 def assemble_from_channel(
     question: ResolutionInput,
     decision: Decision,
-    choice: Solution,
+    solution: Solution,
     configuration: IndexConfiguration,
     builds: tuple[CondaBuild, ...],
     more: tuple[str, ...] = (),
 ) -> Plan:
     """Return the plan for a choice of conda packages, without steps; `more` are specs of the user's."""
-    plan = build_plan(question, decision, choice, configuration)
-    known = _known(choice, builds)
-    pins = pins_of(choice)
-    limits = tuple(_as_spec(text) for text, _ in constraints_of(question, choice))
-    cudnn = cudnn_limit(question, choice)
+    plan = build_plan(question, decision, solution, configuration)
+    known = _known(solution, builds)
+    pins = pins_of(solution)
+    limits = tuple(_as_spec(text) for text, _ in constraints_of(question, solution))
+    cudnn = cudnn_limit(question, solution)
     if cudnn:
         limits, plan = (*limits, cudnn[0]), replace(plan, why=(*plan.why, cudnn[1]))
     requires = known.requires if known else ()
@@ -50,9 +50,9 @@ def assemble_from_channel(
         specs=(_python(plan.python), "pip", *(pin.spec for pin in pins), *requires, *limits, *more),
         pins=pins,
         subdir=question.target.platform,
-        cuda=cuda_of(question.target) or (str(choice.case.cuda) if choice.case.cuda else None),
+        cuda=cuda_of(question.target) or (str(solution.case.cuda) if solution.case.cuda else None),
     )
-    packages = tuple(_packaged(item, choice, question) for item in plan.packages)
+    packages = tuple(_packaged(item, solution, question) for item in plan.packages)
     wheelhouses = tuple(source.url for source in configuration.find_links)
     sources = replace(plan.sources, find_links=wheelhouses)
     return replace(
@@ -90,12 +90,12 @@ def wheels_beside(plan: Plan) -> tuple[str, ...]:
     return (*plan.pins, *plan.requirements, *plan.constraints)
 
 
-def pins_of(choice: Solution) -> tuple[CondaPin, ...]:
+def pins_of(solution: Solution) -> tuple[CondaPin, ...]:
     """Return what the solve must give: torch by its build, the companions by their versions.
 
     A companion's build follows torch's by its own dependencies, and its build strings follow no one rule.
     """
-    torch, *companions = choice.files
+    torch, *companions = solution.files
     build = torch.file.build or "*"
     pattern = build if build.endswith("*") else pattern_of(build)
     return (
@@ -111,9 +111,9 @@ def cuda_of(target: Target) -> str | None:
     return str(min(known)) if known else None
 
 
-def _known(choice: Solution, builds: tuple[CondaBuild, ...]) -> CondaBuild | None:
-    key = (choice.case.torch, choice.case.variant)
-    return next((one for one in builds if (one.build.torch, one.build.variant) == key), None)
+def _known(solution: Solution, builds: tuple[CondaBuild, ...]) -> CondaBuild | None:
+    key = (solution.case.torch, solution.case.variant)
+    return next((build for build in builds if (build.build.torch, build.build.variant) == key), None)
 
 
 def _python(short: str) -> str:
@@ -126,8 +126,8 @@ def _as_spec(text: str) -> str:
     return f"{requirement.name} {requirement.specifier}".strip()
 
 
-def _packaged(package: PlannedPackage, choice: Solution, question: ResolutionInput) -> PlannedPackage:
-    item = next((one for one in choice.files if str(one.file.name) == package.name), None)
+def _packaged(package: PlannedPackage, solution: Solution, question: ResolutionInput) -> PlannedPackage:
+    item = next((indexed for indexed in solution.files if str(indexed.file.name) == package.name), None)
     if item is None:
         return package
     return replace(

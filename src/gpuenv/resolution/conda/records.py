@@ -87,9 +87,9 @@ def file_of(record: CondaRecord, project: NormalizedName) -> WheelFile | None:
 
 def variant_of(build: str) -> Variant | None:
     """Read the variant in a build string; None where it names none."""
-    found = _CUDA.search(build)
-    if found:
-        return Variant(f"cu{found['major']}{found['point'] or found['minor']}")
+    match = _CUDA.search(build)
+    if match:
+        return Variant(f"cu{match['major']}{match['point'] or match['minor']}")
     return CPU if _CPU.search(build) else None
 
 
@@ -122,7 +122,7 @@ def _platform_of(record: CondaRecord) -> str:
 
 
 def _first(pattern: re.Pattern[str], record: CondaRecord) -> re.Match[str] | None:
-    return next((found for text in record.depends if (found := pattern.match(text))), None)
+    return next((match for text in record.depends if (match := pattern.match(text))), None)
 
 
 def pattern_of(build: str) -> str:
@@ -130,8 +130,8 @@ def pattern_of(build: str) -> str:
 
     `cuda126_mkl_py312_h5d1f_306` gives `cuda126*`, `py3.12_cuda12.4_cudnn9.1.0_0` gives `py3.12_cuda12.4*`.
     """
-    found = _CUDA.search(build) or _CPU.search(build)
-    if found is None:
+    match = _CUDA.search(build) or _CPU.search(build)
+    if match is None:
         return build
-    end = found.end() if found.re is _CUDA else found.start() + found[0].index("cpu") + len("cpu")
+    end = match.end() if match.re is _CUDA else match.start() + match[0].index("cpu") + len("cpu")
     return f"{build[:end]}*"

@@ -19,22 +19,22 @@ _KNOWN = frozenset().union(*_TRUE.values(), {"osx", "osx-64", "osx-arm64", "arm6
 
 def selected(listed: Any, platform: Platform, tell: Callable[[str], None]) -> Iterator[Any]:
     """Yield the items of a list of ruamel's whose selector fits, and those without; `tell` of odd ones."""
-    for place, item in enumerate(listed):
-        if is_selected(listed, place, platform, tell):
+    for position, item in enumerate(listed):
+        if is_selected(listed, position, platform, tell):
             yield item
 
 
-def is_selected(holder: Any, place: Any, platform: Platform, tell: Callable[[str], None]) -> bool:
+def is_selected(holder: Any, location: Any, platform: Platform, tell: Callable[[str], None]) -> bool:
     """Whether the comment behind an item of a list, or behind a key, keeps it."""
-    comments = getattr(getattr(holder, "ca", None), "items", {}).get(place)
+    comments = getattr(getattr(holder, "ca", None), "items", {}).get(location)
     # what stands behind an item in its own line; ruamel adds the lines below it
     own = (token for token in comments or () if hasattr(token, "value"))
-    found = _SELECTOR.search(next((str(token.value).partition("\n")[0] for token in own), ""))
-    if found is None:
+    match = _SELECTOR.search(next((str(token.value).partition("\n")[0] for token in own), ""))
+    if match is None:
         return True
-    fits = judge(found["condition"], platform)
+    fits = judge(match["condition"], platform)
     if fits is None:
-        tell(found["condition"])
+        tell(match["condition"])
     return fits is not False
 
 

@@ -15,32 +15,32 @@ from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, decid
 from gpuenv.resolution.rules.python import in_words, pythons_of
 
 
-def give_advice(question: ResolutionInput, decision: Decision, choice: Solution) -> tuple[Advice, ...]:
-    """Return what would bring a newer torch than `choice`, each tried and true."""
+def give_advice(question: ResolutionInput, decision: Decision, solution: Solution) -> tuple[Advice, ...]:
+    """Return what would bring a newer torch than `solution`, each tried and true."""
     advice = (
-        _driver(question, choice),
-        _python(question, decision, choice),
-        _glibc(question, decision, choice),
-        _fewer_gpus(question, choice),
-        _index(question, decision, choice),
-        _stated_driver(question, choice),
+        _driver(question, solution),
+        _python(question, decision, solution),
+        _glibc(question, decision, solution),
+        _fewer_gpus(question, solution),
+        _index(question, decision, solution),
+        _stated_driver(question, solution),
     )
-    return (*(item for item in advice if item is not None), *newer_without_wheel(question, choice))
+    return (*(item for item in advice if item is not None), *newer_without_wheel(question, solution))
 
 
-def _newer(question: ResolutionInput, choice: Solution) -> Solution | None:
-    return next(iter(_all_newer(question, choice)), None)
+def _newer(question: ResolutionInput, solution: Solution) -> Solution | None:
+    return next(iter(_all_newer(question, solution)), None)
 
 
-def _all_newer(question: ResolutionInput, choice: Solution) -> Sequence[Solution]:
-    newer = tuple(case for case in question.cases if case.torch > choice.case.torch)
+def _all_newer(question: ResolutionInput, solution: Solution) -> Sequence[Solution]:
+    newer = tuple(candidate for candidate in question.cases if candidate.torch > solution.case.torch)
     return decide(replace(question, cases=newer)).choices if newer else ()
 
 
-def _driver(question: ResolutionInput, choice: Solution) -> Advice | None:
+def _driver(question: ResolutionInput, solution: Solution) -> Advice | None:
     if not any(gpu.machine.driver for gpu in question.target.gpus):
         return None
-    better = _newer(question.with_target(question.target.with_driver_assumed()), choice)
+    better = _newer(question.with_target(question.target.with_driver_assumed()), solution)
     if better is None:
         return None
     pinned = question.with_request(question.request.with_requirement(f"torch=={better.case.torch}"))
@@ -51,46 +51,48 @@ def _driver(question: ResolutionInput, choice: Solution) -> Advice | None:
     return Advice(text, tr("driver {floor} or newer", floor=floor))
 
 
-def _python(question: ResolutionInput, decision: Decision, choice: Solution) -> Advice | None:
+def _python(question: ResolutionInput, decision: Decision, solution: Solution) -> Advice | None:
     """Name the Python of the newest torch: where another was asked for, or where it is not on offer."""
     if question.request.python is None:
-        return _python_not_on_offer(question, decision, choice)
-    with_any = _all_newer(question.with_request(replace(question.request, python=None)), choice)
-    with_asked = {one.case.torch for one in decision.choices}
-    newest = next((one.case.torch for one in with_any if one.case.torch not in with_asked), None)
+        return _python_not_on_offer(question, decision, solution)
+    with_any = _all_newer(question.with_request(replace(question.request, python=None)), solution)
+    with_asked = {item.case.torch for item in decision.choices}
+    newest = next((item.case.torch for item in with_any if item.case.torch not in with_asked), None)
     if newest is None:
         return None
-    python = in_words(tuple(one.python for one in with_any if one.case.torch == newest))
+    python = in_words(tuple(item.python for item in with_any if item.case.torch == newest))
     text = tr("torch {version} needs Python {python}", version=newest, python=python)
     return Advice(text, f"Python {python}")
 
 
-def _python_not_on_offer(question: ResolutionInput, decision: Decision, choice: Solution) -> Advice | None:
+def _python_not_on_offer(question: ResolutionInput, decision: Decision, solution: Solution) -> Advice | None:
     """Name the oldest Python for the newest torch, of the Pythons that are all that it lacks."""
     held_back = tuple(
-        judged.case
-        for judged in decision.rejected_above(choice.case.torch)
-        if all(failure.rule == "python" for failure in judged.failures)
+        rejected.case
+        for rejected in decision.rejected_above(solution.case.torch)
+        if all(failure.rule == "python" for failure in rejected.failures)
     )
-    versions = pythons_of(tuple(item for case in held_back for item in case.found))
+    versions = pythons_of(tuple(item for candidate in held_back for item in candidate.found))
     more = tuple(PythonOffer(version) for version in versions if "." in version)
-    choices = decide(replace(question, cases=held_back, pythons=more)).choices if more else ()
-    if not choices:
+    solutions = decide(replace(question, cases=held_back, pythons=more)).choices if more else ()
+    if not solutions:
         return None
-    torch = choices[0].case.torch
-    oldest = min((one.python for one in choices if one.case.torch == torch), key=lambda one: one.minor)
+    torch = solutions[0].case.torch
+    oldest = min(
+        (item.python for item in solutions if item.case.torch == torch), key=lambda offer: offer.minor
+    )
     text = tr("torch {version} needs Python {python} or newer", version=torch, python=oldest.short)
     return Advice(text, tr("Python {python} or newer", python=oldest.short))
 
 
-def _glibc(question: ResolutionInput, decision: Decision, choice: Solution) -> Advice | None:
+def _glibc(question: ResolutionInput, decision: Decision, solution: Solution) -> Advice | None:
     """Name the glibc of the newest torch, where the machine's is what it lacks."""
     if not any(
-        all(failure.rule == "platform" for failure in judged.failures)
-        for judged in decision.rejected_above(choice.case.torch)
+        all(failure.rule == "platform" for failure in rejected.failures)
+        for rejected in decision.rejected_above(solution.case.torch)
     ):
         return None
-    better = _newer(with_any_glibc(question), choice)
+    better = _newer(with_any_glibc(question), solution)
     if better is None:
         return None
     needed = glibc_of(better)
@@ -98,13 +100,13 @@ def _glibc(question: ResolutionInput, decision: Decision, choice: Solution) -> A
     return Advice(text, tr("glibc {needed} or newer", needed=needed))
 
 
-def _fewer_gpus(question: ResolutionInput, choice: Solution) -> Advice | None:
+def _fewer_gpus(question: ResolutionInput, solution: Solution) -> Advice | None:
     """Name the oldest kind of GPU where leaving it out would bring a newer torch."""
     capabilities = sorted({gpu.capability for gpu in question.target.gpus})
     if len(capabilities) < 2:  # noqa: PLR2004
         return None
     kept = tuple(gpu for gpu in question.target.gpus if gpu.capability != capabilities[0])
-    better = _newer(question.with_target(question.target.only(kept)), choice)
+    better = _newer(question.with_target(question.target.only(kept)), solution)
     if better is None:
         return None
     left_out = next(gpu for gpu in question.target.gpus if gpu.capability == capabilities[0])
@@ -114,12 +116,12 @@ def _fewer_gpus(question: ResolutionInput, choice: Solution) -> Advice | None:
     return Advice(text, " ".join(f"--device {gpu.gpu.index}" for gpu in kept))
 
 
-def _index(question: ResolutionInput, decision: Decision, choice: Solution) -> Advice | None:
+def _index(question: ResolutionInput, decision: Decision, solution: Solution) -> Advice | None:
     """Name the newest build that only an index which did not answer stands before."""
     out_of_reach = [
-        judged
-        for judged in decision.rejected_above(choice.case.torch)
-        if judged.failures and all(failure.key[-1] == "down" for failure in judged.failures)
+        rejected
+        for rejected in decision.rejected_above(solution.case.torch)
+        if rejected.failures and all(failure.key[-1] == "down" for failure in rejected.failures)
     ]
     if not out_of_reach:
         return None
@@ -131,11 +133,11 @@ def _index(question: ResolutionInput, decision: Decision, choice: Solution) -> A
     return Advice(text, page)
 
 
-def _stated_driver(question: ResolutionInput, choice: Solution) -> Advice | None:
+def _stated_driver(question: ResolutionInput, solution: Solution) -> Advice | None:
     """State the least driver where the machine was described without one."""
     if not question.target.gpus or all(gpu.machine.driver for gpu in question.target.gpus):
         return None
-    floor = least_driver_of(choice, question.target, question.knowledge)
+    floor = least_driver_of(solution, question.target, question.knowledge)
     if floor is None:
         return None
     text = tr("the machine was described without a driver: this plan needs {floor} or newer", floor=floor)

@@ -22,12 +22,12 @@ def newer_driver(question: ResolutionInput) -> Fix | None:
 
 def newer_glibc(question: ResolutionInput, decision: Decision) -> Fix | None:
     """Return the least glibc that would do."""
-    if not any(failure.rule == "platform" for judged in decision.rejected for failure in judged.failures):
+    if not any(failure.rule == "platform" for rejected in decision.rejected for failure in rejected.failures):
         return None
-    choices = decide(with_any_glibc(question)).choices
-    if not choices:
+    solutions = decide(with_any_glibc(question)).choices
+    if not solutions:
         return None
-    needed = min((glibc_of(choice) for choice in choices), key=_numbers)
+    needed = min((glibc_of(solution) for solution in solutions), key=_numbers)
     text = (
         tr("a system with glibc {needed} or newer would do, such as a newer container image", needed=needed)
         if needed
@@ -40,14 +40,14 @@ def newer_gpuenv(decision: Decision) -> Fix | None:
     """Say that this gpuenv is too old, where it knows of no CUDA that serves one of the GPUs."""
     unknown = (
         failure
-        for judged in decision.rejected
-        for failure in judged.failures
+        for rejected in decision.rejected
+        for failure in rejected.failures
         if failure.key[:2] == ("library", UNKNOWN_GENERATION)
     )
-    found = next(unknown, None)
-    if found is None:
+    result = next(unknown, None)
+    if result is None:
         return None
-    text = tr("update gpuenv: this one knows no GPU as new as {gpu}", gpu=found.fact("gpu"))
+    text = tr("update gpuenv: this one knows no GPU as new as {gpu}", gpu=result.fact("gpu"))
     return Fix(text, "pip install --upgrade gpuenv")
 
 
@@ -62,9 +62,9 @@ def with_any_glibc(question: ResolutionInput) -> ResolutionInput:
     )
 
 
-def glibc_of(choice: Solution) -> str:
+def glibc_of(solution: Solution) -> str:
     """Return the least glibc, MAJOR.MINOR, that all files of a choice run with; empty where no tag tells."""
-    return max((needed_glibc((item,)) or "" for item in choice.files), key=_numbers)
+    return max((needed_glibc((item,)) or "" for item in solution.files), key=_numbers)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -74,7 +74,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 def another_index(question: ResolutionInput, decision: Decision) -> Fix | None:
     """Say where to look, where nothing but the indexes stands in the way of a build."""
     reached = (
-        judged.failures for judged in decision.rejected if all(map(_is_about_indexes, judged.failures))
+        rejected.failures for rejected in decision.rejected if all(map(_is_about_indexes, rejected.failures))
     )
     failures = next(reached, ())
     if not failures:

@@ -73,16 +73,16 @@ def _stack_of(request: Request) -> tuple[str, ...]:
 
 def _try(question: ResolutionInput, decision: Decision, given_up: tuple[str, ...]) -> Fix | None:
     loosened = _loosen(question.request, given_up)
-    choices = decide(question.with_request(loosened)).choices
-    choice = nearest(question, choices) if "torch" in given_up else next(iter(choices), None)
-    if choice is None or (choice.case.variant.is_cpu and question.target.gpus):
+    solutions = decide(question.with_request(loosened)).choices
+    solution = nearest(question, solutions) if "torch" in given_up else next(iter(solutions), None)
+    if solution is None or (solution.case.variant.is_cpu and question.target.gpus):
         return None
-    text = _say(given_up, choice, question.request)
-    if given_up == ("torch",) and choice.case.torch == _first_release_with_code(question, decision):
+    text = _say(given_up, solution, question.request)
+    if given_up == ("torch",) and solution.case.torch == _first_release_with_code(question, decision):
         text = tr(
-            "torch {torch}, the first release with code for this GPU, works here", torch=choice.case.torch
+            "torch {torch}, the first release with code for this GPU, works here", torch=solution.case.torch
         )
-    return Fix(text, _pinned(question.request, loosened, given_up, choice).command())
+    return Fix(text, _pinned(question.request, loosened, given_up, solution).command())
 
 
 def _loosen(request: Request, given_up: tuple[str, ...]) -> Request:
@@ -107,24 +107,24 @@ def _free_torch(request: Request) -> Request:
     return request
 
 
-def _pinned(request: Request, loosened: Request, given_up: tuple[str, ...], choice: Solution) -> Request:
+def _pinned(request: Request, loosened: Request, given_up: tuple[str, ...], solution: Solution) -> Request:
     """Return the loosened request with what was chosen in place of what was given up."""
     if "torch" in given_up:
-        loosened = loosened.with_requirement(f"torch=={choice.case.torch}")
-        for failure in choice.left_out:  # what stands in a command is required
+        loosened = loosened.with_requirement(f"torch=={solution.case.torch}")
+        for failure in solution.left_out:  # what stands in a command is required
             loosened = loosened.without_project(failure.fact("project"))
-    for item in _moved(given_up, choice, request):
+    for item in _moved(given_up, solution, request):
         loosened = loosened.with_requirement(f"{item.file.name}=={item.release}")
     if "python" in given_up:
-        loosened = loosened.with_option("--python", choice.python.short)
+        loosened = loosened.with_option("--python", solution.python.short)
     return loosened
 
 
-def _moved(given_up: tuple[str, ...], choice: Solution, request: Request) -> tuple[IndexedFile, ...]:
+def _moved(given_up: tuple[str, ...], solution: Solution, request: Request) -> tuple[IndexedFile, ...]:
     """The companions whose asked versions were given up with torch's."""
     if "torch" not in given_up:
         return ()
-    return tuple(item for item in choice.companions if request.specifier(item.file.name))
+    return tuple(item for item in solution.companions if request.specifier(item.file.name))
 
 
 _TEMPLATES: dict[tuple[str, ...], str] = {
@@ -137,13 +137,13 @@ _TEMPLATES: dict[tuple[str, ...], str] = {
 _ALL = marked("torch {torch} for {variant} with Python {python} works here")
 
 
-def _say(given_up: tuple[str, ...], choice: Solution, request: Request) -> str:
-    moved = [f"{item.file.name} {item.release}" for item in _moved(given_up, choice, request)]
+def _say(given_up: tuple[str, ...], solution: Solution, request: Request) -> str:
+    moved = [f"{item.file.name} {item.release}" for item in _moved(given_up, solution, request)]
     projects = tuple(wish for wish in given_up if wish not in ("torch", "variant", "python"))
     facts = {
-        "torch": tr(" with ").join((str(choice.case.torch), *moved)),
-        "variant": choice.case.variant,
-        "python": choice.python.short,
+        "torch": tr(" with ").join((str(solution.case.torch), *moved)),
+        "variant": solution.case.variant,
+        "python": solution.python.short,
         "projects": ", ".join(projects),
     }
     if projects:
@@ -153,15 +153,15 @@ def _say(given_up: tuple[str, ...], choice: Solution, request: Request) -> str:
     return tr(_TEMPLATES.get(given_up, _ALL), **facts)
 
 
-def nearest(question: ResolutionInput, choices: Sequence[Solution]) -> Solution | None:
+def nearest(question: ResolutionInput, solutions: Sequence[Solution]) -> Solution | None:
     """Return the choice whose torch is nearest to what was asked, counted in releases; of equals the best."""
-    if not choices:
+    if not solutions:
         return None
-    known = sorted({case.torch for case in question.cases})
+    known = sorted({candidate.torch for candidate in question.cases})
     wanted = [version for version in known if question.request.admits("torch", version)]
     anchors = wanted if question.request.specifier("torch") else []
     anchors = anchors or named_versions(question.request.specifier("torch"))
-    return min(choices, key=lambda choice: distance(choice.case.torch, anchors, known))
+    return min(solutions, key=lambda solution: distance(solution.case.torch, anchors, known))
 
 
 def _first_release_with_code(question: ResolutionInput, decision: Decision) -> Version | None:
@@ -173,13 +173,13 @@ def _first_release_with_code(question: ResolutionInput, decision: Decision) -> V
     given_up = ("torch", "variant", "python", *request.companions, *request.asked_bound)
     loosened = _loosen(request, given_up)
     able = decide(replace(question, request=loosened, target=question.target.with_driver_assumed())).choices
-    first = min((choice.case.torch for choice in able), default=None)
+    first = min((solution.case.torch for solution in able), default=None)
     return first if first is not None and all(anchor < first for anchor in anchors) else None
 
 
 def _asked(decision: Decision) -> list[set[str]]:
     """The rules that each build asked for fails."""
-    rules = ({failure.rule for failure in judged.failures} for judged in decision.rejected)
+    rules = ({failure.rule for failure in rejected.failures} for rejected in decision.rejected)
     return [failed for failed in rules if "request" not in failed]
 
 

@@ -35,9 +35,9 @@ def _plain(url: str) -> str:
 def warn_of_shadows(shadows: Iterable[Shadow]) -> tuple[PlanWarning, ...]:
     """Name the packages for each pair of indexes, and say which serves them."""
     names: dict[tuple[str, str], list[str]] = {}
-    for one in shadows:
-        names.setdefault((redact_credentials(one.first), redact_credentials(one.second)), []).append(
-            one.package
+    for shadow in shadows:
+        names.setdefault((redact_credentials(shadow.first), redact_credentials(shadow.second)), []).append(
+            shadow.package
         )
     return tuple(
         PlanWarning(
@@ -59,15 +59,15 @@ def warn_of_stack_shadows(
     packages: Iterable[PlannedPackage], listings: Iterable[Listing], configuration: IndexConfiguration
 ) -> tuple[PlanWarning, ...]:
     """Name the user's own indexes and folders that list the torch stack too, which comes from elsewhere."""
-    own = {_plain(one.url) for one in (*configuration.extra_index_urls, *configuration.find_links)}
-    planned = {one.name: one for one in packages if one.index is not None}
+    own = {_plain(source.url) for source in (*configuration.extra_index_urls, *configuration.find_links)}
+    planned = {package.name: package for package in packages if package.index is not None}
     names: dict[tuple[str, str], list[str]] = {}
     for listing in listings:
         item = planned.get(listing.project)
-        place = listing.source.url
-        is_other = item is not None and not same_index(item.index, place)
-        if item is not None and is_other and _plain(place) in own and _could_replace(listing, item):
-            names.setdefault((redact_credentials(place), redact_credentials(str(item.index))), []).append(
+        location = listing.source.url
+        is_other = item is not None and not same_index(item.index, location)
+        if item is not None and is_other and _plain(location) in own and _could_replace(listing, item):
+            names.setdefault((redact_credentials(location), redact_credentials(str(item.index))), []).append(
                 item.name
             )
     return tuple(
@@ -77,11 +77,11 @@ def warn_of_stack_shadows(
                 "{packages}: listed by {place} too; installed from {index} by address and hash, which no"
                 " other index replaces",
                 packages=", ".join(dict.fromkeys(packages)),
-                place=place,
+                place=where,
                 index=index,
             ),
         )
-        for (place, index), packages in names.items()
+        for (where, index), packages in names.items()
     )
 
 
@@ -108,8 +108,13 @@ def warn_of_lone_hashes(
     plan: Plan, listings: Iterable[Listing], configuration: IndexConfiguration, known: Mapping[str, str]
 ) -> tuple[PlanWarning, ...]:
     """Name the files of the torch stack whose hash only the user's own configured index or folder tells."""
-    own = {_plain(one.url): one for one in _configured(configuration)}
-    listed = {file.filename for one in listings if _plain(one.source.url) not in own for file in one.files}
+    own = {_plain(source.url): source for source in _configured(configuration)}
+    listed = {
+        file.filename
+        for listing in listings
+        if _plain(listing.source.url) not in own
+        for file in listing.files
+    }
     lone = (
         (item.filename, own[_plain(item.index)])
         for item in plan.packages[: len(plan.pins)]

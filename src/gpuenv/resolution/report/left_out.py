@@ -12,9 +12,9 @@ from gpuenv.resolution.request import NUMPY, Request
 from gpuenv.resolution.resolve import ResolutionInput, Solution, decide
 
 
-def warn_of_left_out(question: ResolutionInput, choice: Solution) -> tuple[PlanWarning, ...]:
+def warn_of_left_out(question: ResolutionInput, solution: Solution) -> tuple[PlanWarning, ...]:
     """Say in one line what is left out, why, and which command brings it."""
-    reasons = {failure.fact("project"): failure.detail for failure in choice.left_out}
+    reasons = {failure.fact("project"): failure.detail for failure in solution.left_out}
     if question.no_numpy is not None:
         reasons[NUMPY] = question.no_numpy
     if not reasons:
@@ -22,7 +22,7 @@ def warn_of_left_out(question: ResolutionInput, choice: Solution) -> tuple[PlanW
     facts = {
         "projects": tr(" and ").join(reasons),
         "reasons": "; ".join(dict.fromkeys(reasons.values())),
-        "command": _bringing(question, choice, tuple(reasons)).command(),
+        "command": _bringing(question, solution, tuple(reasons)).command(),
     }
     text = (
         tr("{projects} was left out: {reasons}; to require it: `{command}`", **facts)
@@ -32,11 +32,11 @@ def warn_of_left_out(question: ResolutionInput, choice: Solution) -> tuple[PlanW
     return (PlanWarning("left-out", text),)
 
 
-def _bringing(question: ResolutionInput, choice: Solution, projects: Sequence[str]) -> Request:
+def _bringing(question: ResolutionInput, solution: Solution, projects: Sequence[str]) -> Request:
     """Return the request with which what is left out would come, as far as that is known here."""
     typed = question.request.typed(*projects, "torchvision")
     free = replace(typed, python=None).with_option("--python")
-    from_folder = choice.torch.listing.source.kind == "directory"
+    from_folder = solution.torch.listing.source.kind == "directory"
     is_elsewhere = NUMPY in projects or (typed.offline and from_folder)
     for request in () if is_elsewhere else (typed, free):
         if decide(question.with_request(request)).choices:
@@ -46,9 +46,9 @@ def _bringing(question: ResolutionInput, choice: Solution, projects: Sequence[st
     return typed.with_option("--mirror", "auto") if may_ask_mirrors(typed) else typed
 
 
-def warn_of_cuda_on_cpu(question: ResolutionInput, choice: Solution) -> PlanWarning:
+def warn_of_cuda_on_cpu(question: ResolutionInput, solution: Solution) -> PlanWarning:
     """Say that a build for CUDA stands in for a CPU build, and where that would be."""
-    facts = {"build": choice.case.label, "page": question.cpu_index}
+    facts = {"build": solution.case.label, "page": question.cpu_index}
     text = tr(
         "no CPU build can be reached: {build} runs on the CPU too, and is far larger with what it depends on",
         **facts,

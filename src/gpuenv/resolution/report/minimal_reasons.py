@@ -15,36 +15,36 @@ _MOST_TRIED = 20_000  # combinations; beyond that the greedy choice stands
 
 
 def fewest_reasons(
-    judged: tuple[RejectedCandidate, ...], ranks: Mapping[str, int]
+    rejected: tuple[RejectedCandidate, ...], ranks: Mapping[str, int]
 ) -> tuple[tuple[Failure, ...], ...]:
     """Return groups of failures, one key each, that cover every build; the group that tells most first.
 
     Each build stands in one group: in the one that tells fewest, so that the others need say less. Of equally
     few, reasons whose rule ranks first are taken.
     """
-    groups = _grouped(judged)
+    groups = _grouped(rejected)
     keys = sorted(groups, key=lambda key: (ranks[key[0]], -len(groups[key])))
     chosen = _fewer(keys, groups, _greedy(keys, groups))
     return _shared_out(chosen, groups)
 
 
 def conflict_sets(
-    judged: tuple[RejectedCandidate, ...], ranks: Mapping[str, int]
+    rejected: tuple[RejectedCandidate, ...], ranks: Mapping[str, int]
 ) -> tuple[tuple[Failure, ...], ...]:
     """Return the fewest reasons, and what else would have to change for the build that is nearest to running.
 
     With the fewest alone a person would change one fact, only to be told of the next. Where the GPU alone
     says it all, nothing is added: it is not changed for a driver's sake.
     """
-    groups = fewest_reasons(judged, ranks)
-    told = {_fact(group[0]) for group in groups}
-    if all(fact[0] == "gpu" for fact in told):
+    groups = fewest_reasons(rejected, ranks)
+    reported = {_fact(group[0]) for group in groups}
+    if all(fact[0] == "gpu" for fact in reported):
         return groups
-    left = [{_fact(one): one.key for one in reversed(item.failures)} for item in judged]
-    rests = [{fact: key for fact, key in facts.items() if fact not in told} for facts in left]
+    left = [{_fact(failure): failure.key for failure in reversed(item.failures)} for item in rejected]
+    rests = [{fact: key for fact, key in facts.items() if fact not in reported} for facts in left]
     nearest = min(rests, key=len, default={})
     more = sorted(nearest.values(), key=lambda key: ranks[key[0]])
-    by_key = _grouped(judged)
+    by_key = _grouped(rejected)
     return (*groups, *(tuple(by_key[key].values()) for key in more))
 
 
@@ -56,9 +56,9 @@ def _fact(failure: Failure) -> _Key:
     return key
 
 
-def _grouped(judged: tuple[RejectedCandidate, ...]) -> _Groups:
+def _grouped(rejected: tuple[RejectedCandidate, ...]) -> _Groups:
     groups: dict[_Key, dict[int, Failure]] = defaultdict(dict)
-    for number, item in enumerate(judged):
+    for number, item in enumerate(rejected):
         for failure in item.failures:
             groups[failure.key].setdefault(number, failure)
     return groups
@@ -85,10 +85,10 @@ def _fewer(keys: list[_Key], groups: _Groups, greedy: tuple[_Key, ...]) -> tuple
         for places in combinations(range(len(keys)), count):
             tried += 1
             covered = 0
-            for place in places:
-                covered |= masks[place]
+            for position in places:
+                covered |= masks[position]
             if covered == whole:
-                return tuple(keys[place] for place in places)
+                return tuple(keys[offset] for offset in places)
             if tried > _MOST_TRIED:
                 return greedy
     return greedy

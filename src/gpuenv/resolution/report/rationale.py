@@ -14,18 +14,20 @@ from gpuenv.resolution.rules import driver
 from gpuenv.resolution.target import TargetGpu, driver_os
 
 
-def rationale(question: ResolutionInput, choice: Solution) -> tuple[Because, ...]:
+def rationale(question: ResolutionInput, solution: Solution) -> tuple[Because, ...]:
     """Return why the chosen build runs on the target."""
-    cuda, gpus = choice.case.cuda, question.target.gpus
-    companions = tuple(reason for item in choice.companions if (reason := _companion(item, choice, question)))
+    cuda, gpus = solution.case.cuda, question.target.gpus
+    companions = tuple(
+        reason for item in solution.companions if (reason := _companion(item, solution, question))
+    )
     if not gpus or cuda is None:
-        return (_cpu(question), *companions, *why_not_newer(question, choice))
+        return (_cpu(question), *companions, *why_not_newer(question, solution))
     machines = dict.fromkeys(gpu.machine for gpu in gpus)
     drivers = tuple(reason for machine in machines if (reason := _driver(cuda, machine, question)))
     kinds = {gpu.capability: gpu for gpu in reversed(gpus)}.values()
-    codes = (_code(choice, gpu) for gpu in kinds)
-    by_minor_version = compatibility(question, choice)
-    return (*drivers, *by_minor_version, *codes, *companions, *why_not_newer(question, choice))
+    codes = (_code(solution, gpu) for gpu in kinds)
+    by_minor_version = compatibility(question, solution)
+    return (*drivers, *by_minor_version, *codes, *companions, *why_not_newer(question, solution))
 
 
 def _cpu(question: ResolutionInput) -> Because:
@@ -60,12 +62,12 @@ def _driver(cuda: CudaVersion, machine: Machine, question: ResolutionInput) -> B
     return Because(text, f"{floor.source}; {machine.source_of('driver.version')}")
 
 
-def compatibility(question: ResolutionInput, choice: Solution) -> tuple[Because, ...]:
+def compatibility(question: ResolutionInput, solution: Solution) -> tuple[Because, ...]:
     """Return why the build runs where its CUDA is newer than the driver's, once for machines alike.
 
     https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
     """
-    cuda = choice.case.cuda
+    cuda = solution.case.cuda
     if cuda is None:
         return ()
     machines = dict.fromkeys(gpu.machine for gpu in question.target.gpus)
@@ -89,23 +91,23 @@ def _compatibility(cuda: CudaVersion, machine: Machine, knowledge: Knowledge) ->
     return Because(text, f"{floor.source}; {machine.source_of('driver.version')}")
 
 
-def _code(choice: Solution, gpu: TargetGpu) -> Because:
-    row = choice.case.row
+def _code(solution: Solution, gpu: TargetGpu) -> Because:
+    row = solution.case.row
     listed = " ".join(map(str, row.architectures)) if row else ""
-    text = tr("{build} has code for {gpu}: {list}", build=choice.case.label, gpu=gpu.label, list=listed)
-    return Because(text, f"{choice.case.source}; {gpu.source}")
+    text = tr("{build} has code for {gpu}: {list}", build=solution.case.label, gpu=gpu.label, list=listed)
+    return Because(text, f"{solution.case.source}; {gpu.source}")
 
 
-def _companion(item: IndexedFile, choice: Solution, question: ResolutionInput) -> Because | None:
+def _companion(item: IndexedFile, solution: Solution, question: ResolutionInput) -> Because | None:
     """Say by what a companion was paired with the torch, where its metadata does not name that one alone."""
     project = str(item.file.name)
-    pair = question.knowledge.companions(choice.case.torch, project)
+    pair = question.knowledge.companions(solution.case.torch, project)
     release = question.knowledge.companion_release(project, item.release)
     if pair is None or release is None or release.pins_torch or release.cuda_match is None:
         return None
     basis = pair.basis if item.release == pair.versions[0] else "metadata"
     template = _BASES[basis]
-    text = tr(template, companion=f"{project} {item.release}", torch=choice.case.torch, member=basis)
+    text = tr(template, companion=f"{project} {item.release}", torch=solution.case.torch, member=basis)
     return Because(text, pair.source)
 
 

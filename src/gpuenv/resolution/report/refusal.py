@@ -43,13 +43,17 @@ _RANKS = {rule: rank for rank, rule in enumerate(_SENTENCES)}
 
 def refuse(question: ResolutionInput, decision: Decision) -> Unsatisfiable | Unreachable:
     """Return the error that says why no build is left, with fixes that were tried and hold."""
-    judged = asked_for(decision.rejected)
-    pages = [one for one in question.listings if one.project == "torch" and one.source.kind != "directory"]
-    if pages and all(page.problem for page in pages) and not _is_certain(judged):
-        return _nothing_read(question, pages, tuple(item for item in judged if item.case.found))
+    rejected = asked_for(decision.rejected)
+    pages = [
+        listing
+        for listing in question.listings
+        if listing.project == "torch" and listing.source.kind != "directory"
+    ]
+    if pages and all(page.problem for page in pages) and not _is_certain(rejected):
+        return _nothing_read(question, pages, tuple(item for item in rejected if item.case.found))
     ruled_out = _ruled_out(question)
-    because = ruled_out or (explain_failures(judged) if judged else no_such_release(question))
-    unread = () if ruled_out else unread_pages(question, judged)
+    because = ruled_out or (explain_failures(rejected) if rejected else no_such_release(question))
+    unread = () if ruled_out else unread_pages(question, rejected)
     if unread:
         return _undecided(question, decision, unread, because)
     return Unsatisfiable(
@@ -57,11 +61,11 @@ def refuse(question: ResolutionInput, decision: Decision) -> Unsatisfiable | Unr
         code="no-build",
         because=because,
         fixes=find_fixes(question, decision),
-        data={"rejected": [rejection_data(item) for item in rejections(judged)]},
+        data={"rejected": [rejection_data(item) for item in rejections(rejected)]},
     )
 
 
-def unread_pages(question: ResolutionInput, judged: tuple[RejectedCandidate, ...]) -> tuple[str, ...]:
+def unread_pages(question: ResolutionInput, rejected: tuple[RejectedCandidate, ...]) -> tuple[str, ...]:
     """Return the pages without which it is not known whether a build runs; none where all is ruled out.
 
     They are those that alone stand before a build which would run, and, for a release that neither the matrix
@@ -69,27 +73,27 @@ def unread_pages(question: ResolutionInput, judged: tuple[RejectedCandidate, ...
     """
     down = (
         tuple(failure.fact("page") for failure in item.failures)
-        for item in judged
+        for item in rejected
         if item.failures and all(failure.key[-1] == "down" for failure in item.failures)
     )
     pages = tuple(dict.fromkeys(page for group in down for page in group))
-    return pages if judged else _may_list_it(question)
+    return pages if rejected else _may_list_it(question)
 
 
-def _is_certain(judged: tuple[RejectedCandidate, ...]) -> bool:
+def _is_certain(rejected: tuple[RejectedCandidate, ...]) -> bool:
     """Whether the machine itself rules out every build that is known, whatever the pages list."""
-    return bool(judged) and all(
+    return bool(rejected) and all(
         any(failure.rule in _OF_THE_MACHINE and failure.key[1] != "unknown" for failure in item.failures)
-        for item in judged
+        for item in rejected
     )
 
 
 def _may_list_it(question: ResolutionInput) -> tuple[str, ...]:
     """Return the unread pages of torch where no page of all its releases was read."""
-    listings = [one for one in question.listings if one.project == "torch"]
-    if any(one.source.kind in ("pypi", "snapshot") and one.files for one in listings):
+    listings = [listing for listing in question.listings if listing.project == "torch"]
+    if any(listing.source.kind in ("pypi", "snapshot") and listing.files for listing in listings):
         return ()
-    return tuple(dict.fromkeys(one.page for one in listings if one.problem))
+    return tuple(dict.fromkeys(listing.page for listing in listings if listing.problem))
 
 
 def _undecided(
@@ -133,18 +137,18 @@ def asked_for(rejected: Iterable[RejectedCandidate]) -> tuple[RejectedCandidate,
     )
 
 
-def explain_failures(judged: tuple[RejectedCandidate, ...]) -> tuple[Because, ...]:
+def explain_failures(rejected: tuple[RejectedCandidate, ...]) -> tuple[Because, ...]:
     """Return the fewest sentences that say all that has to change before one of the builds runs."""
-    return tuple(_because(failures) for failures in conflict_sets(judged, _RANKS))
+    return tuple(_because(failures) for failures in conflict_sets(rejected, _RANKS))
 
 
 def _because(failures: tuple[Failure, ...]) -> Because:
     return Because(_SENTENCES[failures[0].rule](failures), failures[0].source)
 
 
-def rejections(judged: tuple[RejectedCandidate, ...]) -> tuple[Rejection, ...]:
+def rejections(rejected: tuple[RejectedCandidate, ...]) -> tuple[Rejection, ...]:
     """Return a rejection for each failure of each build; what PyPI's and PyTorch's share is told once."""
-    found = (
+    result = (
         Rejection(
             "torch",
             str(item.case.torch),
@@ -153,10 +157,10 @@ def rejections(judged: tuple[RejectedCandidate, ...]) -> tuple[Rejection, ...]:
             failure.detail,
             failure.source,
         )
-        for item in judged
+        for item in rejected
         for failure in item.failures
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(result))
 
 
 def rejection_data(rejection: Rejection) -> dict[str, str | None]:
@@ -192,7 +196,7 @@ def _wanted(question: ResolutionInput) -> str:
 
 def no_such_release(question: ResolutionInput) -> tuple[Because, ...]:
     """Say that no build is known that is what the user asked for."""
-    known = sorted({case.torch for case in question.cases})
+    known = sorted({candidate.torch for candidate in question.cases})
     matching = [version for version in known if question.request.admits("torch", version)]
     if question.request.variant is not None and matching:
         return (_no_such_variant(question, matching),)
@@ -212,12 +216,16 @@ def no_such_release(question: ResolutionInput) -> tuple[Because, ...]:
 
 def _no_such_variant(question: ResolutionInput, matching: list[Version]) -> Because:
     specifier = question.request.specifier("torch")
-    found = {case.variant for case in question.cases if case.torch in matching and case.variant.is_known}
+    variants = {
+        candidate.variant
+        for candidate in question.cases
+        if candidate.torch in matching and candidate.variant.is_known
+    }
     facts = {
         "torch": f"torch{specifier}",
         "variant": question.request.variant,
         "platform": question.target.platform,
-        "variants": ", ".join(str(variant) for variant in sorted(found, key=_cuda_key)),
+        "variants": ", ".join(str(variant) for variant in sorted(variants, key=_cuda_key)),
     }
     text = (
         tr("{torch} has no build for {variant} on {platform}; it has {variants}", **facts)

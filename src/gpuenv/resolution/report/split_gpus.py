@@ -30,8 +30,8 @@ def find_split(question: ResolutionInput) -> tuple[Fix, ...]:
 
 
 def _best(question: ResolutionInput, group: _Group) -> Solution | None:
-    choices = decide(question.with_target(question.target.only(group))).choices
-    return choices[0] if choices else None
+    solutions = decide(question.with_target(question.target.only(group))).choices
+    return solutions[0] if solutions else None
 
 
 def _fix(question: ResolutionInput, group: _Group, best: Solution) -> Fix:

@@ -25,24 +25,26 @@ def build_or_trust(question: ResolutionInput) -> Iterator[Fix]:
     """
     for name in question.request.asked_bound:
         without = question.with_request(question.request.without_project(name))
-        choice = next(iter(decide(without).choices), None)
-        if choice is None or not _has_no_wheel(name, choice, question):
+        solution = next(iter(decide(without).choices), None)
+        if solution is None or not _has_no_wheel(name, solution, question):
             continue
-        text = tr("or build {project} from source beside it: {needs}", project=name, needs=_needs(choice))
+        text = tr("or build {project} from source beside it: {needs}", project=name, needs=_needs(solution))
         yield Fix(text, without.request.command())
         yield from _by_others(name, question)
 
 
-def _has_no_wheel(name: str, choice: Solution, question: ResolutionInput) -> bool:
+def _has_no_wheel(name: str, solution: Solution, question: ResolutionInput) -> bool:
     """Whether a wheel is all that the project lacks: no source helps a GPU that is too old."""
-    failure = bound.match(choice.case, question.request, question.target, question.knowledge, question.shelf)
+    failure = bound.match(
+        solution.case, question.request, question.target, question.knowledge, question.shelf
+    )
     if isinstance(failure, tuple):
         return question.knowledge.ecosystem.set_of(name) is not None
     return failure.key[1] == name and failure.key[2] not in ("gpu", "cpu", "down")
 
 
-def _needs(choice: Solution) -> str:
-    cuda = choice.case.cuda
+def _needs(solution: Solution) -> str:
+    cuda = solution.case.cuda
     if cuda is None:
         return tr("that takes a C++ compiler, and `--no-build-isolation` once torch is there")
     return tr(
@@ -53,16 +55,16 @@ def _needs(choice: Solution) -> str:
 
 
 def _by_others(name: str, question: ResolutionInput) -> Iterator[Fix]:
-    found = _newest_by_others(name, question)
-    if found is None:
+    result = _newest_by_others(name, question)
+    if result is None:
         return
-    choice, known = found
+    solution, known = result
     pages = tuple(value for option, value in question.request.options if option == "--find-links")
     text = tr(
         "or trust the wheels of {project} {version} for {build} that {by} built",
         project=name,
         version=known.versions[0],
-        build=choice.case.label,
+        build=solution.case.label,
         by=known.by,
     )
     yield Fix(text, question.request.with_option("--find-links", *pages, *known.pages).command())
@@ -75,15 +77,17 @@ def _newest_by_others(name: str, question: ResolutionInput) -> tuple[Solution, K
         return None
     wanted = question.request.specifier(name)
     of_others = tuple(
-        one
-        for one in question.knowledge.ecosystem.wheels(wheels.name, question.target.platform, by_others=True)
-        if one.versions and admits(wanted, one.versions[0])
+        project
+        for project in question.knowledge.ecosystem.wheels(
+            wheels.name, question.target.platform, by_others=True
+        )
+        if project.versions and admits(wanted, project.versions[0])
     )
     without = question.with_request(question.request.without_project(name))
-    for choice in decide(without).choices if of_others else ():
+    for solution in decide(without).choices if of_others else ():
         for known in of_others:
-            if is_for(known, wheels, choice.case) and _has_python(known, choice.python):
-                return choice, known
+            if is_for(known, wheels, solution.case) and _has_python(known, solution.python):
+                return solution, known
     return None
 
 
@@ -94,26 +98,26 @@ def _has_python(known: KnownWheels, python: PythonOffer) -> bool:
     )
 
 
-def why_not_newer(question: ResolutionInput, choice: Solution) -> tuple[Because, ...]:
+def why_not_newer(question: ResolutionInput, solution: Solution) -> tuple[Because, ...]:
     """Say which build would have been chosen without the bound projects, and what it lacks."""
-    best = _without_bound(question, choice)
+    best = _without_bound(question, solution)
     failure = _failure(best, question) if best else None
     if best is None or failure is None:
         return ()
     text = tr(
         "{build} is taken, not {other}: {detail}",
-        build=choice.case.label,
+        build=solution.case.label,
         other=best.case.label,
         detail=failure.detail,
     )
     return (Because(text, failure.source),)
 
 
-def newer_without_wheel(question: ResolutionInput, choice: Solution) -> tuple[Advice, ...]:
+def newer_without_wheel(question: ResolutionInput, solution: Solution) -> tuple[Advice, ...]:
     """Return what a newer torch would take: the project built from source, or by others."""
-    best = _without_bound(question, choice)
+    best = _without_bound(question, solution)
     failure = _failure(best, question) if best else None
-    if best is None or failure is None or best.case.torch <= choice.case.torch:
+    if best is None or failure is None or best.case.torch <= solution.case.torch:
         return ()
     name = failure.key[1]
     facts = {"torch": best.case.torch, "project": name}
@@ -121,22 +125,22 @@ def newer_without_wheel(question: ResolutionInput, choice: Solution) -> tuple[Ad
         tr("torch {torch} goes with {project} built from source: {needs}", needs=_needs(best), **facts),
         tr("{project} built from source", project=name),
     )
-    others = (_advice(name, newer, known) for newer, known in _newer_by_others(name, question, choice))
+    others = (_advice(name, newer, known) for newer, known in _newer_by_others(name, question, solution))
     return (built, *others)
 
 
 def _newer_by_others(
-    name: str, question: ResolutionInput, choice: Solution
+    name: str, question: ResolutionInput, solution: Solution
 ) -> Iterator[tuple[Solution, KnownWheels]]:
-    found = _newest_by_others(name, question)
-    if found is not None and found[0].case.torch > choice.case.torch:
-        yield found
+    result = _newest_by_others(name, question)
+    if result is not None and result[0].case.torch > solution.case.torch:
+        yield result
 
 
-def _advice(name: str, choice: Solution, known: KnownWheels) -> Advice:
+def _advice(name: str, solution: Solution, known: KnownWheels) -> Advice:
     text = tr(
         "{build} goes with wheels of {project} {version} that {by} built, if you trust them: {option}",
-        build=choice.case.label,
+        build=solution.case.label,
         project=name,
         version=known.versions[0],
         by=known.by,
@@ -145,18 +149,18 @@ def _advice(name: str, choice: Solution, known: KnownWheels) -> Advice:
     return Advice(text, tr("wheels that {by} built", by=known.by))
 
 
-def _without_bound(question: ResolutionInput, choice: Solution) -> Solution | None:
+def _without_bound(question: ResolutionInput, solution: Solution) -> Solution | None:
     """Return the choice that would have been made without them, where it is another build."""
     if not question.request.asked_bound:
         return None
     best = next(iter(decide(unbound(question)).choices), None)
-    return best if best is not None and _build(best) != _build(choice) else None
+    return best if best is not None and _build(best) != _build(solution) else None
 
 
-def _build(choice: Solution) -> tuple[Version, str]:
-    return choice.case.torch, str(choice.case.variant)
+def _build(solution: Solution) -> tuple[Version, str]:
+    return solution.case.torch, str(solution.case.variant)
 
 
 def _failure(best: Solution, question: ResolutionInput) -> Failure | None:
-    found = bound.match(best.case, question.request, question.target, question.knowledge, question.shelf)
-    return None if isinstance(found, tuple) else found
+    result = bound.match(best.case, question.request, question.target, question.knowledge, question.shelf)
+    return None if isinstance(result, tuple) else result

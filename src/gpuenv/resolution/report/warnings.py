@@ -9,22 +9,22 @@ from gpuenv.resolution.resolve import ResolutionInput, Solution
 from gpuenv.resolution.rules import companion
 
 
-def collect_warnings(question: ResolutionInput, choice: Solution) -> tuple[PlanWarning, ...]:
+def collect_warnings(question: ResolutionInput, solution: Solution) -> tuple[PlanWarning, ...]:
     """Return the warnings of a plan, each with a stable code."""
     return (
-        *_cpu(question, choice),
-        *warn_of_left_out(question, choice),
-        *_ptx(choice),
-        *_companions_through_ptx(question, choice),
-        *_assumed(choice),
+        *_cpu(question, solution),
+        *warn_of_left_out(question, solution),
+        *_ptx(solution),
+        *_companions_through_ptx(question, solution),
+        *_assumed(solution),
         *_system(question),
         *_indexes(question),
-        *_python(choice),
+        *_python(solution),
     )
 
 
-def _cpu(question: ResolutionInput, choice: Solution) -> list[PlanWarning]:
-    if choice.case.variant.is_cpu:
+def _cpu(question: ResolutionInput, solution: Solution) -> list[PlanWarning]:
+    if solution.case.variant.is_cpu:
         reason = (
             tr("as asked")
             if question.request.variant is not None
@@ -32,7 +32,7 @@ def _cpu(question: ResolutionInput, choice: Solution) -> list[PlanWarning]:
         )
         return [PlanWarning("cpu", tr("this is a CPU build: {reason}", reason=reason))]
     if not question.target.gpus and question.request.variant is None:
-        return [warn_of_cuda_on_cpu(question, choice)]
+        return [warn_of_cuda_on_cpu(question, solution)]
     if not question.target.gpus:
         return [
             PlanWarning(
@@ -42,29 +42,29 @@ def _cpu(question: ResolutionInput, choice: Solution) -> list[PlanWarning]:
     return []
 
 
-def _ptx(choice: Solution) -> list[PlanWarning]:
+def _ptx(solution: Solution) -> list[PlanWarning]:
     template = marked(
         "{gpu} runs this build through PTX, which the driver compiles: the first start takes minutes"
     )
-    labels = dict.fromkeys(gpu.label for gpu in choice.through_ptx)
+    labels = dict.fromkeys(gpu.label for gpu in solution.through_ptx)
     return [PlanWarning("ptx", tr(template, gpu=label)) for label in labels]
 
 
-def _companions_through_ptx(question: ResolutionInput, choice: Solution) -> list[PlanWarning]:
+def _companions_through_ptx(question: ResolutionInput, solution: Solution) -> list[PlanWarning]:
     template = marked(
         "{gpu} runs {companion} through PTX, which the driver compiles: the first start takes minutes"
     )
-    found: dict[str, None] = {}
-    for item in choice.companions:
+    fields: dict[str, None] = {}
+    for item in solution.companions:
         project, target = str(item.file.name), question.target
-        codes = companion.code_for(project, item.release, choice.case, target, question.knowledge)
+        codes = companion.code_for(project, item.release, solution.case, target, question.knowledge)
         named = f"{project} {item.release}"
-        found |= {tr(template, gpu=gpu.label, companion=named): None for gpu, code in codes if code == "ptx"}
-    return [PlanWarning("ptx", text) for text in found]
+        fields |= {tr(template, gpu=gpu.label, companion=named): None for gpu, code in codes if code == "ptx"}
+    return [PlanWarning("ptx", text) for text in fields]
 
 
-def _assumed(choice: Solution) -> list[PlanWarning]:
-    names = [item.file.filename for item in choice.files if item.file.assumed]
+def _assumed(solution: Solution) -> list[PlanWarning]:
+    names = [item.file.filename for item in solution.files if item.file.assumed]
     if not names:
         return []
     return [
@@ -123,10 +123,10 @@ def _indexes(question: ResolutionInput) -> list[PlanWarning]:
 
 def _unreadable(question: ResolutionInput) -> list[PlanWarning]:
     """Tell of pages that could not be read; of those of one mirror with one problem the first alone."""
-    told: dict[tuple[str | None, str], PlanWarning] = {}
+    warnings: dict[tuple[str | None, str], PlanWarning] = {}
     for listing in question.listings:
-        asked = ("torch", *question.request.companions, *question.request.asked_bound)
-        if listing.problem and listing.project in asked:
+        requested = ("torch", *question.request.companions, *question.request.asked_bound)
+        if listing.problem and listing.project in requested:
             source = listing.source
             facts = {"page": listing.page, "problem": listing.problem, "mirror": source.name}
             text = (
@@ -135,19 +135,19 @@ def _unreadable(question: ResolutionInput) -> list[PlanWarning]:
                 else tr("{page} could not be read: {problem}", **facts)
             )
             key = (source.name if source.hosts else listing.page, listing.problem)
-            told.setdefault(key, PlanWarning("index-unreadable", text))
-    return list(told.values())
+            warnings.setdefault(key, PlanWarning("index-unreadable", text))
+    return list(warnings.values())
 
 
-def _python(choice: Solution) -> list[PlanWarning]:
-    if choice.python.installed:
+def _python(solution: Solution) -> list[PlanWarning]:
+    if solution.python.installed:
         return []
     return [
         PlanWarning(
             "python-download",
             tr(
                 "Python {version} was not found on the machine; the manager brings it",
-                version=choice.python.version,
+                version=solution.python.version,
             ),
         )
     ]

@@ -17,27 +17,27 @@ from gpuenv.resolution.rules import known_bad, python
 
 
 def workarounds(
-    question: ResolutionInput, decision: Decision, choice: Solution, constraints: tuple[Constraint, ...]
+    question: ResolutionInput, decision: Decision, solution: Solution, constraints: tuple[Constraint, ...]
 ) -> tuple[Because, ...]:
     """Return the workarounds that the plan holds, each with the combination that it is for."""
     constrained = (
         Because(tr("`{text}`: {effect}", text=text, effect=said(row.effect)), row.source)
         for text, row in constraints
     )
-    return (*constrained, *_another_python(question, decision, choice))
+    return (*constrained, *_another_python(question, decision, solution))
 
 
-def _another_python(question: ResolutionInput, decision: Decision, choice: Solution) -> Iterator[Because]:
+def _another_python(question: ResolutionInput, decision: Decision, solution: Solution) -> Iterator[Because]:
     """Say which Python would have been chosen, and what would go wrong with it."""
     order = python.admitted(question.pythons, question.request.python)
-    before = order[: order.index(choice.python)]
-    passed_over = [other for other in decision.with_build(choice.case) if other.python in before]
+    before = order[: order.index(solution.python)]
+    passed_over = [other for other in decision.with_build(solution.case) if other.python in before]
     for row in dict.fromkeys(row for other in passed_over[:1] for row in other.known_bad if row.avoid):
         other = passed_over[0].python
         yield Because(
             tr(
                 "Python {python} and not {other}: {effect}",
-                python=choice.python.short,
+                python=solution.python.short,
                 other=other.short,
                 effect=said(row.effect),
             ),
@@ -46,16 +46,18 @@ def _another_python(question: ResolutionInput, decision: Decision, choice: Solut
 
 
 def warn_of_known_bad(
-    question: ResolutionInput, choice: Solution, resolved: tuple[PlannedPackage, ...]
+    question: ResolutionInput, solution: Solution, resolved: tuple[PlannedPackage, ...]
 ) -> tuple[PlanWarning, ...]:
     """Return what is known to go wrong with the plan and that nothing in it mends.
 
     What a resolver chose is judged too: it may have left the user no other version.
     """
-    rows = choice.known_bad
+    rows = solution.known_bad
     if resolved:
         request, target = question.request, question.target
-        situation = situation_of(choice.case, choice.companions, choice.python, target, request, resolved)
+        situation = situation_of(
+            solution.case, solution.companions, solution.python, target, request, resolved
+        )
         rows = known_bad.applying(situation, question.knowledge)
     return tuple(PlanWarning("known-bad", _say(row)) for row in rows if row.warn or row.avoid or row.forbid)
 
@@ -68,8 +70,8 @@ def apply_workaround(question: ResolutionInput, decision: Decision) -> tuple[Fix
     """Return the workarounds that the user's pins keep out, each tried: with it there is a plan."""
     texts = dict.fromkeys(
         failure.fact("workaround")
-        for judged in decision.rejected
-        for failure in judged.failures
+        for rejected in decision.rejected
+        for failure in rejected.failures
         if failure.rule == "known-bad" and failure.fact("workaround")
     )
     return tuple(fix for text in texts if (fix := _try(question, text)) is not None)
@@ -77,10 +79,10 @@ def apply_workaround(question: ResolutionInput, decision: Decision) -> tuple[Fix
 
 def _try(question: ResolutionInput, text: str) -> Fix | None:
     request = question.request.with_requirement(text)
-    choices = decide(question.with_request(request)).choices
-    if not choices:
+    solutions = decide(question.with_request(request)).choices
+    if not solutions:
         return None
     return Fix(
-        tr("`{text}` works here, with torch {torch}", text=Requirement(text), torch=choices[0].case.torch),
+        tr("`{text}` works here, with torch {torch}", text=Requirement(text), torch=solutions[0].case.torch),
         request.command(),
     )

@@ -8,39 +8,39 @@ from gpuenv.resolution.candidate import Candidate, Failure, release_of
 from gpuenv.resolution.rules.phrases import builds, pages
 
 
-def check(case: Candidate, listings: tuple[Listing, ...]) -> tuple[Failure, ...]:
+def check(candidate: Candidate, listings: tuple[Listing, ...]) -> tuple[Failure, ...]:
     """Return a failure where no index lists a file of the build (yanked files are none)."""
-    if case.found:
+    if candidate.found:
         return ()
-    down = [listing for listing in listings if listing.problem and _may_hold(listing, case)]
+    down = [listing for listing in listings if listing.problem and _may_hold(listing, candidate)]
     if down:
         facts = {"page": down[0].page, "problem": down[0].problem or ""}
-        return (_failure(case, "down", down[0].page, facts),)
-    yanked = tuple(listing.page for listing in listings if _has_yanked(listing, case))
+        return (_failure(candidate, "down", down[0].page, facts),)
+    yanked = tuple(listing.page for listing in listings if _has_yanked(listing, candidate))
     if yanked:
-        return (_failure(case, "yanked", pages(yanked), {"page": pages(yanked), "problem": ""}),)
+        return (_failure(candidate, "yanked", pages(yanked), {"page": pages(yanked), "problem": ""}),)
     read = pages(tuple(listing.page for listing in listings if not listing.problem))
-    return (_failure(case, "absent", f"{case.source}; {read}", {"page": read, "problem": ""}),)
+    return (_failure(candidate, "absent", f"{candidate.source}; {read}", {"page": read, "problem": ""}),)
 
 
-def _has_yanked(listing: Listing, case: Candidate) -> bool:
+def _has_yanked(listing: Listing, candidate: Candidate) -> bool:
     """Whether a page lists files of the build that were withdrawn: no installer takes them unasked."""
     return any(
         file.yanked
-        and release_of(file.version) == case.torch
-        and (file.variant == case.variant if file.variant else case.kind == "pypi")
+        and release_of(file.version) == candidate.torch
+        and (file.variant == candidate.variant if file.variant else candidate.kind == "pypi")
         for file in listing.files
     )
 
 
-def _may_hold(listing: Listing, case: Candidate) -> bool:
+def _may_hold(listing: Listing, candidate: Candidate) -> bool:
     """A wheelhouse or a flat page may hold builds of either kind."""
-    return listing.source.kind in (case.kind, "flat", "directory")
+    return listing.source.kind in (candidate.kind, "flat", "directory")
 
 
-def _failure(case: Candidate, what: str, source: str, facts: dict[str, str]) -> Failure:
-    told = {"build": case.label, **facts}
-    return Failure("reach", ("reach", facts["page"], what), _say(what, told), source, tuple(told.items()))
+def _failure(candidate: Candidate, what: str, source: str, facts: dict[str, str]) -> Failure:
+    answer = {"build": candidate.label, **facts}
+    return Failure("reach", ("reach", facts["page"], what), _say(what, answer), source, tuple(answer.items()))
 
 
 def _say(what: str, facts: dict[str, str]) -> str:

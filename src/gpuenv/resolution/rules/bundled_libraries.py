@@ -42,17 +42,21 @@ class LeftBehind:
     floor: LibraryFloor
 
 
-def check(case: Candidate, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
+def check(candidate: Candidate, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
     """Return a failure for each kind of GPU that a bundled library does not support."""
-    if case.cuda is None or case.row is None:
+    if candidate.cuda is None or candidate.row is None:
         return ()
-    brought = Libraries(case.cuda, case.row.cudnn, case.row.platform, case.torch)
+    brought = Libraries(candidate.cuda, candidate.row.cudnn, candidate.row.platform, candidate.torch)
     failures: list[Failure] = []
     counts = Counter(id(gpu.machine) for gpu in target.gpus)
     for gpu in {gpu.capability: gpu for gpu in reversed(target.gpus)}.values():
-        gpus = max(counts[id(one.machine)] for one in target.gpus if one.capability == gpu.capability)
-        failures += [_too_old(one, gpu) for one in left_behind(brought, gpu.capability, gpus, knowledge)]
-        failures += _too_new(case.cuda, gpu, knowledge)
+        gpus = max(
+            counts[id(target_gpu.machine)]
+            for target_gpu in target.gpus
+            if target_gpu.capability == gpu.capability
+        )
+        failures += [_too_old(floor, gpu) for floor in left_behind(brought, gpu.capability, gpus, knowledge)]
+        failures += _too_new(candidate.cuda, gpu, knowledge)
     return tuple(failures)
 
 
@@ -62,11 +66,11 @@ def left_behind(
 ) -> tuple[LeftBehind, ...]:
     """Return the libraries that no longer support a GPU, on a machine that uses so many `gpus`."""
     strictest: dict[str, LeftBehind] = {}
-    for one in _reached(brought, gpus, knowledge):
-        known = strictest.get(one.floor.library)
-        if known is None or known.floor.min_capability < one.floor.min_capability:
-            strictest[one.floor.library] = one
-    return tuple(one for one in strictest.values() if capability < one.floor.min_capability)
+    for floor in _reached(brought, gpus, knowledge):
+        known = strictest.get(floor.floor.library)
+        if known is None or known.floor.min_capability < floor.floor.min_capability:
+            strictest[floor.floor.library] = floor
+    return tuple(library for library in strictest.values() if capability < library.floor.min_capability)
 
 
 def _reached(brought: Libraries, gpus: int, knowledge: Knowledge) -> Iterator[LeftBehind]:
@@ -91,10 +95,10 @@ def _own_release(library: str, brought: Libraries, knowledge: Knowledge) -> Vers
         return None
 
 
-def _too_old(one: LeftBehind, gpu: TargetGpu) -> Failure:
-    floor = one.floor
+def _too_old(library: LeftBehind, gpu: TargetGpu) -> Failure:
+    floor = library.floor
     facts = (
-        ("name", floor.name), ("version", one.version),
+        ("name", floor.name), ("version", library.version),
         ("least", str(floor.min_capability)), ("gpu", gpu.label),
     )  # fmt: skip
     template = (

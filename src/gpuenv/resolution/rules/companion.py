@@ -63,7 +63,11 @@ class CompanionMatch:
 
 
 def match(
-    case: Candidate, request: Request, target: Target, knowledge: Knowledge, shelf: AvailableCompanions
+    candidate: Candidate,
+    request: Request,
+    target: Target,
+    knowledge: Knowledge,
+    available: AvailableCompanions,
 ) -> tuple[CompanionMatch, ...] | Failure:
     """Return, for each companion asked for, the files that go with the build, the best first.
 
@@ -72,156 +76,177 @@ def match(
     matches = []
     for project in request.companions:
         optional = project in request.optional
-        found = _match_one(project, case, request.specifier(project), target, knowledge, shelf)
-        if not isinstance(found, Failure):
-            matches.append(replace(found, optional=optional))
+        companion_match = _match_one(
+            project, candidate, request.specifier(project), target, knowledge, available
+        )
+        if not isinstance(companion_match, Failure):
+            matches.append(replace(companion_match, optional=optional))
         elif optional:
-            matches.append(CompanionMatch(project, (), optional, found))
+            matches.append(CompanionMatch(project, (), optional, companion_match))
         else:
-            return found
+            return companion_match
     return tuple(matches)
 
 
 def pick(
-    matches: tuple[CompanionMatch, ...], case: Candidate, python: PythonOffer
+    matches: tuple[CompanionMatch, ...], candidate: Candidate, python: PythonOffer
 ) -> tuple[IndexedFile, ...] | Failure:
     """Return the file of each companion for `python`, or what is wrong with the first that has none.
 
     Optional companions that have none are left out.
     """
     chosen = []
-    for found in matches:
-        usable = _usable(found, python)
+    for companion_match in matches:
+        usable = _usable(companion_match, python)
         if usable is not None:
             chosen.append(usable)
-        elif not found.optional:
-            return _without_python(found, case, python)
+        elif not companion_match.optional:
+            return _without_python(companion_match, candidate, python)
     return tuple(chosen)
 
 
 def left_out(
-    matches: tuple[CompanionMatch, ...], case: Candidate, python: PythonOffer
+    matches: tuple[CompanionMatch, ...], candidate: Candidate, python: PythonOffer
 ) -> tuple[Failure, ...]:
     """Return what is wrong with each optional companion that has no file for `python`."""
-    lacking = (found for found in matches if found.optional and _usable(found, python) is None)
-    return tuple(found.lacking or _without_python(found, case, python) for found in lacking)
-
-
-def in_wheelhouses(matches: tuple[CompanionMatch, ...], case: Candidate) -> tuple[CompanionMatch, ...]:
-    """Return the matches with those files alone of optional companions that lie in a wheelhouse."""
-    return tuple(_in_wheelhouse(found, case) if found.optional else found for found in matches)
-
-
-def _in_wheelhouse(found: CompanionMatch, case: Candidate) -> CompanionMatch:
-    files = tuple(item for item in found.files if item.listing.source.kind == "directory")
-    if files or not found.files:
-        return replace(found, files=files)
-    facts = {"project": found.project, "versions": str(found.files[0].release), "variant": case.variant}
-    detail = tr("no wheelhouse has {project} {versions} for {variant}", **facts)
-    return CompanionMatch(
-        found.project, (), optional=True, lacking=_failure(found.project, case, "absent", detail)
+    lacking = (
+        companion_match
+        for companion_match in matches
+        if companion_match.optional and _usable(companion_match, python) is None
+    )
+    return tuple(
+        companion_match.lacking or _without_python(companion_match, candidate, python)
+        for companion_match in lacking
     )
 
 
-def _usable(found: CompanionMatch, python: PythonOffer) -> IndexedFile | None:
-    return next((item for item in found.files if python_rule.runs_on(item.file, python)), None)
+def in_wheelhouses(matches: tuple[CompanionMatch, ...], candidate: Candidate) -> tuple[CompanionMatch, ...]:
+    """Return the matches with those files alone of optional companions that lie in a wheelhouse."""
+    return tuple(
+        _in_wheelhouse(companion_match, candidate) if companion_match.optional else companion_match
+        for companion_match in matches
+    )
+
+
+def _in_wheelhouse(companion_match: CompanionMatch, candidate: Candidate) -> CompanionMatch:
+    files = tuple(item for item in companion_match.files if item.listing.source.kind == "directory")
+    if files or not companion_match.files:
+        return replace(companion_match, files=files)
+    facts = {
+        "project": companion_match.project,
+        "versions": str(companion_match.files[0].release),
+        "variant": candidate.variant,
+    }
+    detail = tr("no wheelhouse has {project} {versions} for {variant}", **facts)
+    return CompanionMatch(
+        companion_match.project,
+        (),
+        optional=True,
+        lacking=_failure(companion_match.project, candidate, "absent", detail),
+    )
+
+
+def _usable(companion_match: CompanionMatch, python: PythonOffer) -> IndexedFile | None:
+    return next((item for item in companion_match.files if python_rule.runs_on(item.file, python)), None)
 
 
 def _match_one(
     project: str,
-    case: Candidate,
+    candidate: Candidate,
     specifier: SpecifierSet,
     target: Target,
     knowledge: Knowledge,
-    shelf: AvailableCompanions,
+    available: AvailableCompanions,
 ) -> CompanionMatch | Failure:
-    paired = knowledge.companions_of(case.torch).get(project, ())
+    paired = knowledge.companions_of(candidate.torch).get(project, ())
     if not paired:
-        detail = tr("no {project} is known to match torch {torch}", project=project, torch=case.torch)
-        return _failure(project, case, "unknown", detail)
-    asked = tuple(version for version in paired if _may_be_asked(version, case, specifier))
-    if not asked:
-        return _not_asked(project, case, specifier, paired)
-    able = tuple(version for version in asked if _lacking(project, version, case, target, knowledge) is None)
+        detail = tr("no {project} is known to match torch {torch}", project=project, torch=candidate.torch)
+        return _failure(project, candidate, "unknown", detail)
+    versions = tuple(version for version in paired if _may_be_asked(version, candidate, specifier))
+    if not versions:
+        return _not_asked(project, candidate, specifier, paired)
+    able = tuple(
+        version for version in versions if _lacking(project, version, candidate, target, knowledge) is None
+    )
     if not able:
-        return _no_code(project, case, asked, target, knowledge)
+        return _no_code(project, candidate, versions, target, knowledge)
     ranked = [
         (closeness, able.index(item.release), item.order, number, item)
-        for number, item in enumerate(shelf.of(project, able))
+        for number, item in enumerate(available.of(project, able))
         if admits(specifier, item.file.version)
-        and (closeness := _closeness(item, case, target, knowledge)) is not None
+        and (closeness := _closeness(item, candidate, target, knowledge)) is not None
     ]
     if not ranked:
-        return _not_listed(project, case, able, shelf)
+        return _not_listed(project, candidate, able, available)
     return CompanionMatch(project, tuple(item for *_, item in sorted(ranked, key=lambda entry: entry[:4])))
 
 
-def _may_be_asked(version: Version, case: Candidate, specifier: SpecifierSet) -> bool:
+def _may_be_asked(version: Version, candidate: Candidate, specifier: SpecifierSet) -> bool:
     """Whether the release, or its build for the case's variant (`==0.15.2+cu118`), is among what is asked."""
     if not specifier or admits(specifier, version):
         return True
-    return admits(specifier, Version(f"{version}+{case.variant}"))
+    return admits(specifier, Version(f"{version}+{candidate.variant}"))
 
 
 def code_for(
-    project: str, version: Version, case: Candidate, target: Target, knowledge: Knowledge
+    project: str, version: Version, candidate: Candidate, target: Target, knowledge: Knowledge
 ) -> tuple[tuple[TargetGpu, kernels.Code | None], ...]:
     """Return what each GPU would run of a release; nothing where the matrix does not say what it has."""
     release = knowledge.companion_release(project, version)
-    if release is None or not release.architectures or case.cuda is None:
+    if release is None or not release.architectures or candidate.cuda is None:
         return ()
-    cuda = dict(release.pypi_cuda).get(target.platform, case.cuda)
+    cuda = dict(release.pypi_cuda).get(target.platform, candidate.cuda)
     return tuple((gpu, kernels.code_in(release.architectures, cuda, gpu, knowledge)) for gpu in target.gpus)
 
 
 def _lacking(
-    project: str, version: Version, case: Candidate, target: Target, knowledge: Knowledge
+    project: str, version: Version, candidate: Candidate, target: Target, knowledge: Knowledge
 ) -> TargetGpu | None:
     """The first GPU that a release has no code for that it can run."""
-    codes = code_for(project, version, case, target, knowledge)
+    codes = code_for(project, version, candidate, target, knowledge)
     return next((gpu for gpu, code in codes if code not in ("machine code", "ptx")), None)
 
 
 def _no_code(
-    project: str, case: Candidate, asked: tuple[Version, ...], target: Target, knowledge: Knowledge
+    project: str, candidate: Candidate, versions: tuple[Version, ...], target: Target, knowledge: Knowledge
 ) -> Failure:
-    gpu = _lacking(project, asked[0], case, target, knowledge) or target.gpus[0]
-    release = knowledge.companion_release(project, asked[0])
+    gpu = _lacking(project, versions[0], candidate, target, knowledge) or target.gpus[0]
+    release = knowledge.companion_release(project, versions[0])
     facts = {
         "project": project,
-        "versions": ", ".join(map(str, asked)),
+        "versions": ", ".join(map(str, versions)),
         "gpu": gpu.label,
         "list": " ".join(map(str, release.architectures if release else ())),
     }
     detail = tr("{project} {versions} has code for {list}, none of which runs on {gpu}", **facts)
-    return _failure(project, case, "code", detail, ("gpu", gpu.label))
+    return _failure(project, candidate, "code", detail, ("gpu", gpu.label))
 
 
 def _not_asked(
-    project: str, case: Candidate, specifier: SpecifierSet, paired: tuple[Version, ...]
+    project: str, candidate: Candidate, specifier: SpecifierSet, paired: tuple[Version, ...]
 ) -> Failure:
     detail = tr(
         "torch {torch} goes with {project} {versions}, not {specifier}",
-        torch=case.torch,
+        torch=candidate.torch,
         project=project,
         versions=", ".join(map(str, paired)),
         specifier=specifier,
     )
-    return _failure(project, case, "request", detail)
+    return _failure(project, candidate, "request", detail)
 
 
 def _not_listed(
-    project: str, case: Candidate, asked: tuple[Version, ...], shelf: AvailableCompanions
+    project: str, candidate: Candidate, versions: tuple[Version, ...], available: AvailableCompanions
 ) -> Failure:
     facts = {
         "project": project,
-        "versions": ", ".join(map(str, asked)),
-        "variant": case.variant,
+        "versions": ", ".join(map(str, versions)),
+        "variant": candidate.variant,
     }
-    down = shelf.down.get(project)
+    down = available.down.get(project)
     if down is None:
         return _failure(
-            project, case, "absent", tr("no index lists {project} {versions} for {variant}", **facts)
+            project, candidate, "absent", tr("no index lists {project} {versions} for {variant}", **facts)
         )
     detail = tr(
         "{page}, where {project} {versions} for {variant} may be, could not be read ({problem})",
@@ -229,17 +254,17 @@ def _not_listed(
         problem=down.problem,
         **facts,
     )
-    return _failure(project, case, "down", detail, ("page", down.page), ("problem", down.problem or ""))
+    return _failure(project, candidate, "down", detail, ("page", down.page), ("problem", down.problem or ""))
 
 
-def _without_python(found: CompanionMatch, case: Candidate, python: PythonOffer) -> Failure:
-    versions = ", ".join(dict.fromkeys(str(item.release) for item in found.files))
-    has = ", ".join(python_rule.pythons_of(found.files))
+def _without_python(companion_match: CompanionMatch, candidate: Candidate, python: PythonOffer) -> Failure:
+    versions = ", ".join(dict.fromkeys(str(item.release) for item in companion_match.files))
+    has = ", ".join(python_rule.pythons_of(companion_match.files))
     return _failure(
-        found.project,
-        case,
+        companion_match.project,
+        candidate,
         "python",
-        _say_python(found.project, versions, case.variant, has, python.short),
+        _say_python(companion_match.project, versions, candidate.variant, has, python.short),
         ("versions", versions),
         ("has", has),
         ("python", python.short),
@@ -275,17 +300,17 @@ def _merge_pythons(group: list[Failure]) -> Failure:
     return replace(first, detail=_say_python(*words, pythons))
 
 
-def _closeness(item: IndexedFile, case: Candidate, target: Target, knowledge: Knowledge) -> int | None:
+def _closeness(item: IndexedFile, candidate: Candidate, target: Target, knowledge: Knowledge) -> int | None:
     """Return 0 for the same variant, more for one that is close enough, None for one that does not fit."""
     if _has_no_variant(item):
         return 0
     variant = item.file.variant or companion_variant(item, target, knowledge)
     if variant is None:
         return None
-    if variant == case.variant:
-        return 0 if bool(item.file.version.local) == (case.kind == "pytorch") else 1
+    if variant == candidate.variant:
+        return 0 if bool(item.file.version.local) == (candidate.kind == "pytorch") else 1
     loose = knowledge.matches_by_major(item.file.name, item.release)
-    return 2 if fits_variant(variant, case.variant, loose=loose) else None
+    return 2 if fits_variant(variant, candidate.variant, loose=loose) else None
 
 
 def fits_variant(own: Variant, wanted: Variant, *, loose: bool) -> bool:
@@ -317,13 +342,13 @@ def _has_no_variant(item: IndexedFile) -> bool:
     return item.file.name in WITHOUT_CUDA or any(tag.platform == "any" for tag in item.file.tags)
 
 
-def _failure(project: str, case: Candidate, what: str, detail: str, *facts: tuple[str, str]) -> Failure:
+def _failure(project: str, candidate: Candidate, what: str, detail: str, *facts: tuple[str, str]) -> Failure:
     return Failure(
         "companion",
         ("companion", project, what),
         detail,
-        f"matrix companions.json; {case.source}",
-        (("project", project), ("torch", str(case.torch)), ("variant", str(case.variant)), *facts),
+        f"matrix companions.json; {candidate.source}",
+        (("project", project), ("torch", str(candidate.torch)), ("variant", str(candidate.variant)), *facts),
     )
 
 

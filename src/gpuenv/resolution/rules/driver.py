@@ -58,12 +58,12 @@ def _states(cuda: CudaVersion, machine: Machine, floor: DriverFloor, knowledge: 
     return supported.major >= cuda.major if within else supported >= cuda
 
 
-def check(case: Candidate, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
+def check(candidate: Candidate, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
     """Return a failure for each machine with GPUs whose driver is below the build's floor."""
-    if case.cuda is None:
+    if candidate.cuda is None:
         return ()
     machines = dict.fromkeys(gpu.machine for gpu in target.gpus)
-    failures = (_check_machine(case.cuda, machine, target, knowledge) for machine in machines)
+    failures = (_check_machine(candidate.cuda, machine, target, knowledge) for machine in machines)
     return tuple(failure for failure in failures if failure)
 
 

@@ -21,11 +21,11 @@ from gpuenv.resolution.target import Target, TargetGpu
 Code = Literal["machine code", "ptx", "ptx-needs-driver"]
 
 
-def code_for(case: Candidate, gpu: TargetGpu, knowledge: Knowledge) -> Code | None:
+def code_for(candidate: Candidate, gpu: TargetGpu, knowledge: Knowledge) -> Code | None:
     """Return what `gpu` would run of the build, None where nothing in it fits."""
-    if case.row is None or case.cuda is None:
+    if candidate.row is None or candidate.cuda is None:
         return None
-    return code_in(case.row.architectures, case.cuda, gpu, knowledge)
+    return code_in(candidate.row.architectures, candidate.cuda, gpu, knowledge)
 
 
 def code_in(
@@ -61,43 +61,43 @@ def runs_ptx(architecture: Architecture, capability: ComputeCapability) -> bool:
     return architecture.kind == "compute" and architecture.runs_on(capability)
 
 
-def check(case: Candidate, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
+def check(candidate: Candidate, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
     """Return a failure for each kind of GPU that finds no code in the wheel."""
-    if case.variant.is_cpu or not target.gpus:
+    if candidate.variant.is_cpu or not target.gpus:
         return ()
-    if case.row is None or not case.row.architectures:
-        return (_unknown(case),)
-    failures = (_check_gpu(case, gpu, knowledge) for gpu in reversed(target.gpus))
+    if candidate.row is None or not candidate.row.architectures:
+        return (_unknown(candidate),)
+    failures = (_check_gpu(candidate, gpu, knowledge) for gpu in reversed(target.gpus))
     distinct = {failure.key: failure for failure in failures if failure}  # the first GPU of a kind speaks
     return tuple(reversed(distinct.values()))
 
 
-def _unknown(case: Candidate) -> Failure:
+def _unknown(candidate: Candidate) -> Failure:
     return Failure(
         "kernels",
         ("kernels", "unknown"),
-        tr("what {build} is compiled for is not in the matrix", build=case.label),
+        tr("what {build} is compiled for is not in the matrix", build=candidate.label),
         "matrix torch.json",
-        (("build", case.label), ("gpu", ""), ("list", "")),
+        (("build", candidate.label), ("gpu", ""), ("list", "")),
     )
 
 
-def _check_gpu(case: Candidate, gpu: TargetGpu, knowledge: Knowledge) -> Failure | None:
-    code = code_for(case, gpu, knowledge)
+def _check_gpu(candidate: Candidate, gpu: TargetGpu, knowledge: Knowledge) -> Failure | None:
+    code = code_for(candidate, gpu, knowledge)
     if code in ("machine code", "ptx"):
         return None
-    listed = " ".join(map(str, case.row.architectures)) if case.row else ""
+    listed = " ".join(map(str, candidate.row.architectures)) if candidate.row else ""
     detail = (
         tr(
             "{build} reaches {gpu} through PTX alone, which needs a driver that supports CUDA {cuda}",
-            build=case.label,
+            build=candidate.label,
             gpu=gpu.label,
-            cuda=case.cuda,
+            cuda=candidate.cuda,
         )
         if code
         else tr(
             "{build} has code for {list}, none of which runs on {gpu}",
-            build=case.label,
+            build=candidate.label,
             list=listed,
             gpu=gpu.label,
         )
@@ -106,8 +106,8 @@ def _check_gpu(case: Candidate, gpu: TargetGpu, knowledge: Knowledge) -> Failure
         "kernels",
         ("kernels", "ptx" if code else "code", str(gpu.capability)),
         detail,
-        f"{case.source}; {gpu.source}",
-        (("build", case.label), ("gpu", gpu.label), ("list", listed)),
+        f"{candidate.source}; {gpu.source}",
+        (("build", candidate.label), ("gpu", gpu.label), ("list", listed)),
     )
 
 

@@ -42,34 +42,36 @@ def _about(torch: Version, knowledge: Knowledge, conda: bool) -> tuple[KnownBad,
         row
         for row in knowledge.known_bad
         if (row.judge == _JUDGE or (conda and row.judge == _OF_CONDA))
-        and any(all(name != "torch" or _contains(wanted, torch) for name, wanted in one) for one in row.when)
+        and any(
+            all(name != "torch" or _contains(wanted, torch) for name, wanted in item) for item in row.when
+        )
     )
 
 
 def _applies(row: KnownBad, situation: Situation) -> bool:
     if not situation.packages.isdisjoint(row.unless):
         return False
-    return any(all(_holds(name, wanted, row, situation) for name, wanted in one) for one in row.when)
+    return any(all(_holds(name, wanted, row, situation) for name, wanted in item) for item in row.when)
 
 
 def _holds(name: str, wanted: SpecifierSet | str, row: KnownBad, situation: Situation) -> bool:
     if isinstance(wanted, str):
         return situation.words.get(name) == wanted
     if "*" in name:
-        alike = (one for one in situation.packages if fnmatchcase(one, name))
-        return any(_holds(one, wanted, row, situation) for one in alike)
+        alike = (package for package in situation.packages if fnmatchcase(package, name))
+        return any(_holds(item, wanted, row, situation) for item in alike)
     if name in situation.versions:
         return any(_contains(wanted, version) for version in situation.versions[name])
-    asked = situation.asked.get(name)
+    specifiers = situation.asked.get(name)
     if name in _named(row.constrain):
-        return asked is None or not lies_apart(asked, wanted)
-    return asked is not None and lies_within(asked, wanted)
+        return specifiers is None or not lies_apart(specifiers, wanted)
+    return specifiers is not None and lies_within(specifiers, wanted)
 
 
 def asked_of(fact: str, knowledge: Knowledge) -> tuple[SpecifierSet, ...]:
     """Return what the rows that this rule judges ask of a fact, such as `driver`."""
     rows = (row for row in knowledge.known_bad if row.judge in (_JUDGE, _OF_CONDA))
-    conditions = (condition for row in rows for one in row.when for condition in one)
+    conditions = (condition for row in rows for item in row.when for condition in item)
     return tuple(wanted for name, wanted in conditions if name == fact and isinstance(wanted, SpecifierSet))
 
 
@@ -95,12 +97,12 @@ def is_pinned_to_it(row: KnownBad, situation: Situation) -> bool:
         and isinstance(wanted, SpecifierSet)
         and name in situation.asked
         and lies_within(situation.asked[name], wanted)
-        for one in row.when
-        for name, wanted in one
+        for item in row.when
+        for name, wanted in item
     )
 
 
-def check(case: Candidate, rows: tuple[KnownBad, ...], situation: Situation) -> tuple[Failure, ...]:
+def check(candidate: Candidate, rows: tuple[KnownBad, ...], situation: Situation) -> tuple[Failure, ...]:
     """Return a failure for each applying row without a workaround, or one that the user's pins exclude."""
     return tuple(
         Failure(
@@ -108,7 +110,7 @@ def check(case: Candidate, rows: tuple[KnownBad, ...], situation: Situation) -> 
             (_JUDGE, row.id),
             tr(
                 "{build}: {effect}; {remedy}",
-                build=case.label,
+                build=candidate.label,
                 effect=said(row.effect),
                 remedy=said(row.remedy),
             ),

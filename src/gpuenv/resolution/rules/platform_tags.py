@@ -42,19 +42,19 @@ def fits_name(filename: str, target: Target) -> bool:
         return True  # uv reads names that are not to the letter
 
 
-def _all_fit(found: frozenset[Tag], target: Target) -> bool:
-    return all(_any_fits(found, machine.system) for machine in target.machines)
+def _all_fit(tags: frozenset[Tag], target: Target) -> bool:
+    return all(_any_fits(tags, machine.system) for machine in target.machines)
 
 
 @cache
-def _any_fits(found: frozenset[Tag], system: System) -> bool:
+def _any_fits(tags: frozenset[Tag], system: System) -> bool:
     """The same few tags stand on hundreds of files."""
-    return any(_fits_system(tag.platform, system) for tag in found)
+    return any(_fits_system(tag.platform, system) for tag in tags)
 
 
-def fitting(found: tuple[IndexedFile, ...], target: Target) -> tuple[IndexedFile, ...]:
+def fitting(indexed_files: tuple[IndexedFile, ...], target: Target) -> tuple[IndexedFile, ...]:
     """Return the files that fit every machine."""
-    return tuple(item for item in found if fits(item.file, target))
+    return tuple(item for item in indexed_files if fits(item.file, target))
 
 
 def for_platform(file: WheelFile, target: Target) -> bool:
@@ -63,8 +63,8 @@ def for_platform(file: WheelFile, target: Target) -> bool:
 
 
 @cache
-def _any_of_family(found: frozenset[Tag], system: System) -> bool:
-    return any(_of_family(tag.platform, system) for tag in found)
+def _any_of_family(tags: frozenset[Tag], system: System) -> bool:
+    return any(_of_family(tag.platform, system) for tag in tags)
 
 
 def named_for_platform(filename: str, target: Target) -> bool:
@@ -79,8 +79,8 @@ def least_glibc(tag: str) -> tuple[int, int] | None:
     for old, new in _LEGACY.items():
         if tag.startswith(old):
             tag = new + tag.removeprefix(old)
-    found = _MANYLINUX.fullmatch(tag)
-    return (int(found[1]), int(found[2])) if found else None
+    match = _MANYLINUX.fullmatch(tag)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def _of_family(tag: str, system: System) -> bool:
@@ -107,18 +107,20 @@ def _parse_glibc(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".")[:2])
 
 
-def check(case: Candidate, target: Target) -> tuple[Failure, ...]:
+def check(candidate: Candidate, target: Target) -> tuple[Failure, ...]:
     """Return a failure where files exist but none fits the system."""
-    if not case.found or fitting(case.found, target):
+    if not candidate.found or fitting(candidate.found, target):
         return ()
     unfit = (
-        item for item in target.machines if not any(fits(f.file, _alone(target, item)) for f in case.found)
+        item
+        for item in target.machines
+        if not any(fits(f.file, _alone(target, item)) for f in candidate.found)
     )
     machine = next(unfit, target.machines[0])
-    needed = needed_glibc(case.found) if machine.system.libc != "musl" else None
+    needed = needed_glibc(candidate.found) if machine.system.libc != "musl" else None
     facts = {
-        "build": case.label,
-        "torch": str(case.torch),
+        "build": candidate.label,
+        "torch": str(candidate.torch),
         "needed": needed or "",
         "there": _libc(machine),
         "place": target.place,
@@ -133,9 +135,11 @@ def check(case: Candidate, target: Target) -> tuple[Failure, ...]:
     return (Failure("platform", key, detail, source, tuple(facts.items())),)
 
 
-def needed_glibc(found: tuple[IndexedFile, ...]) -> str | None:
+def needed_glibc(indexed_files: tuple[IndexedFile, ...]) -> str | None:
     """Return the least glibc, MAJOR.MINOR, that one of the files needs; None where no tag tells."""
-    floors = [floor for item in found for tag in item.file.tags if (floor := least_glibc(tag.platform))]
+    floors = [
+        floor for item in indexed_files for tag in item.file.tags if (floor := least_glibc(tag.platform))
+    ]
     return ".".join(map(str, min(floors))) if floors else None
 
 

@@ -69,7 +69,7 @@ def full_version(python: PythonOffer) -> Version:
     return Version(python.version if len(parts) > 2 else f"{python.version}.{_ANY_PATCH}")  # noqa: PLR2004
 
 
-def admitted(offers: tuple[PythonOffer, ...], asked: SpecifierSet | None) -> tuple[PythonOffer, ...]:
+def admitted(offers: tuple[PythonOffer, ...], specifiers: SpecifierSet | None) -> tuple[PythonOffer, ...]:
     """Return the offers that the request admits, the preferred first: installed, then newest.
 
     Recent releases come after the others, the older of them first. Of several interpreters of one release the
@@ -78,7 +78,7 @@ def admitted(offers: tuple[PythonOffer, ...], asked: SpecifierSet | None) -> tup
     chosen = [
         offer
         for offer in offers
-        if not offer.free_threaded and (asked is None or _asked_admits(asked, offer))
+        if not offer.free_threaded and (specifiers is None or _asked_admits(specifiers, offer))
     ]
     return tuple(sorted(chosen, key=_preference))
 
@@ -88,16 +88,16 @@ def _preference(offer: PythonOffer) -> tuple[bool, bool, tuple[int, ...]]:
     return not offer.installed, offer.recent, age
 
 
-def counts_patches(asked: SpecifierSet) -> bool:
+def counts_patches(specifiers: SpecifierSet) -> bool:
     """Whether a request tells patch releases apart, as `3.11.4` and `>=3.11.4` do."""
-    return any(len(item.version.removesuffix(".*").split(".")) > 2 for item in asked)  # noqa: PLR2004
+    return any(len(item.version.removesuffix(".*").split(".")) > 2 for item in specifiers)  # noqa: PLR2004
 
 
-def _asked_admits(asked: SpecifierSet, offer: PythonOffer) -> bool:
+def _asked_admits(specifiers: SpecifierSet, offer: PythonOffer) -> bool:
     """A request for an exact patch release can't be judged by an offer that leaves the patch open."""
     if len(offer.version.split(".")) > 2:  # noqa: PLR2004
-        return asked.contains(offer.version, prereleases=True)
-    return all(_part_admits(item, offer) for item in asked)
+        return specifiers.contains(offer.version, prereleases=True)
+    return all(_part_admits(item, offer) for item in specifiers)
 
 
 def _part_admits(item: Specifier, offer: PythonOffer) -> bool:
@@ -107,10 +107,10 @@ def _part_admits(item: Specifier, offer: PythonOffer) -> bool:
     return item.contains(str(full_version(offer)), prereleases=True)
 
 
-def pythons_of(found: tuple[IndexedFile, ...]) -> tuple[str, ...]:
+def pythons_of(indexed_files: tuple[IndexedFile, ...]) -> tuple[str, ...]:
     """Return the Pythons that the files are for, oldest first, as MAJOR.MINOR; `3` for any."""
     minors: set[tuple[int, ...]] = set()
-    for item in found:
+    for item in indexed_files:
         for tag in item.file.tags:
             if tag.interpreter == "py3":
                 minors.add((3,))
@@ -122,22 +122,22 @@ def pythons_of(found: tuple[IndexedFile, ...]) -> tuple[str, ...]:
 
 
 def check(
-    case: Candidate,
+    candidate: Candidate,
     fitting: tuple[IndexedFile, ...],
     offers: tuple[PythonOffer, ...],
-    asked: str,
+    requested: str,
     source: str,
 ) -> tuple[Failure, ...]:
-    """Return a failure where the build has files, but none for a Python on offer; `asked` names those."""
+    """Return a failure where the build has files, but none for a Python on offer; `requested` names those."""
     if not fitting or any(runs_on(item.file, offer) for item in fitting for offer in offers):
         return ()
     has = ", ".join(pythons_of(fitting)) or tr("no Python 3")
-    facts = {"build": case.label, "torch": str(case.torch), "has": has, "asked": asked}
+    facts = {"build": candidate.label, "torch": str(candidate.torch), "has": has, "asked": requested}
     detail = tr("{build} has files for Python {has}, not for {asked}", **facts)
     return (
         Failure(
             "python",
-            ("python", "files", asked),
+            ("python", "files", requested),
             detail,
             f"{fitting[0].listing.page}; {source}",
             tuple(facts.items()),
@@ -155,19 +155,19 @@ def in_words(offers: tuple[PythonOffer, ...]) -> str:
     return ", ".join(names)
 
 
-def not_provided(asked: str, provided: tuple[PythonOffer, ...], manager: str) -> Failure:
+def not_provided(requested: str, provided: tuple[PythonOffer, ...], manager: str) -> Failure:
     """Return what is wrong with every build where the manager has no Python of those asked for."""
     detail = (
         tr(
             "{manager} can provide Python {has}, not {asked}",
             manager=manager,
             has=in_words(provided),
-            asked=asked,
+            asked=requested,
         )
         if provided
         else tr("{manager} can provide no Python", manager=manager)
     )
-    return Failure("python", ("python", "provided", asked), detail, f"{manager}; option --python")
+    return Failure("python", ("python", "provided", requested), detail, f"{manager}; option --python")
 
 
 def summarize(failures: tuple[Failure, ...]) -> str:

@@ -12,9 +12,13 @@ from gpuenv.resolution.request import Request
 from gpuenv.resolution.target import Target
 
 
-def version_of(case: Candidate) -> Version:
+def version_of(candidate: Candidate) -> Version:
     """Return the version as the file carries it: with a local part on the PyTorch index."""
-    return _with_local(case.torch, str(case.variant)) if case.kind == "pytorch" else case.torch
+    return (
+        _with_local(candidate.torch, str(candidate.variant))
+        if candidate.kind == "pytorch"
+        else candidate.torch
+    )
 
 
 @cache
@@ -22,33 +26,33 @@ def _with_local(torch: Version, variant: str) -> Version:
     return Version(f"{torch.public}+{variant}")
 
 
-def in_question(case: Candidate, request: Request, target: Target) -> bool:
+def in_question(candidate: Candidate, request: Request, target: Target) -> bool:
     """Whether the build is of the kind that is looked for: a GPU's, unless CPU was asked or there is none.
 
     This is the promise that a CPU build is never chosen by surprise.
     """
-    if not case.variant.is_known:
+    if not candidate.variant.is_known:
         return False
     if request.variant is not None:
-        return case.variant.is_cpu == request.variant.is_cpu
+        return candidate.variant.is_cpu == request.variant.is_cpu
     if request.runs_cuda_on_cpu:
-        return not (case.variant.is_cpu or target.gpus)
-    return case.variant.is_cpu != bool(target.gpus)
+        return not (candidate.variant.is_cpu or target.gpus)
+    return candidate.variant.is_cpu != bool(target.gpus)
 
 
-def check(case: Candidate, request: Request) -> tuple[Failure, ...]:
+def check(candidate: Candidate, request: Request) -> tuple[Failure, ...]:
     """Return a failure for a version or a variant that was not asked for."""
     failures: tuple[Failure, ...] = ()
-    if not request.admits("torch", version_of(case)):
+    if not request.admits("torch", version_of(candidate)):
         specifier = request.specifier("torch")
         detail = (
-            tr("{build} is not torch{specifier}", build=case.label, specifier=specifier)
+            tr("{build} is not torch{specifier}", build=candidate.label, specifier=specifier)
             if specifier
-            else tr("{build} is a pre-release, which nobody asked for", build=case.label)
+            else tr("{build} is a pre-release, which nobody asked for", build=candidate.label)
         )
         failures += (Failure("request", ("request", "torch"), detail, "the request"),)
-    if request.variant is not None and case.variant != request.variant:
-        detail = tr("{build} is not for {variant}", build=case.label, variant=request.variant)
+    if request.variant is not None and candidate.variant != request.variant:
+        detail = tr("{build} is not for {variant}", build=candidate.label, variant=request.variant)
         failures += (Failure("request", ("request", "variant"), detail, "option --cuda"),)
     return failures
 

@@ -45,7 +45,11 @@ class _Asked:
 
 
 def match(
-    case: Candidate, request: Request, target: Target, knowledge: Knowledge, shelf: AvailableCompanions
+    candidate: Candidate,
+    request: Request,
+    target: Target,
+    knowledge: Knowledge,
+    available: AvailableCompanions,
 ) -> tuple[CompanionMatch, ...] | Failure:
     """Return, for each project, the wheels that go with the build, the best first.
 
@@ -57,46 +61,46 @@ def match(
         project = knowledge.ecosystem.project(name)
         if project is None:
             continue
-        found = _match_one(_Asked(project, case, request, target, knowledge), shelf)
-        if isinstance(found, Failure):
-            return found
-        matches += [found] if found else []
+        companion_match = _match_one(_Asked(project, candidate, request, target, knowledge), available)
+        if isinstance(companion_match, Failure):
+            return companion_match
+        matches += [companion_match] if companion_match else []
     return tuple(matches)
 
 
-def _match_one(asked: _Asked, shelf: AvailableCompanions) -> CompanionMatch | Failure | None:
-    detail = _too_old(asked.project, asked.request, asked.target)
+def _match_one(query: _Asked, available: AvailableCompanions) -> CompanionMatch | Failure | None:
+    detail = _too_old(query.project, query.request, query.target)
     if detail:
-        return _failure(asked, "gpu", detail)
-    if asked.project.gpu_only and asked.case.cuda is None:
-        return _failure(asked, "cpu", tr("{project} runs on GPUs alone", project=asked.name))
-    wheels = asked.knowledge.ecosystem.set_of(asked.name)
+        return _failure(query, "gpu", detail)
+    if query.project.gpu_only and query.case.cuda is None:
+        return _failure(query, "cpu", tr("{project} runs on GPUs alone", project=query.name))
+    wheels = query.knowledge.ecosystem.set_of(query.name)
     if wheels is None:
         return None
-    fitting = [item for item in shelf.all_of(asked.name) if _fits(item, asked, wheels)]
-    able = [item for item in fitting if _lacking(item, asked) is None]
+    fitting = [item for item in available.all_of(query.name) if _fits(item, query, wheels)]
+    able = [item for item in fitting if _lacking(item, query) is None]
     if fitting and not able:
-        return _no_code(fitting[0], asked)
+        return _no_code(fitting[0], query)
     if not able:
-        return _no_wheel(asked, wheels, shelf)
+        return _no_wheel(query, wheels, available)
     able.sort(key=lambda item: item.order)
     able.sort(key=lambda item: item.release, reverse=True)
-    return CompanionMatch(asked.name, tuple(_for_variant(item, asked.case) for item in able))
+    return CompanionMatch(query.name, tuple(_for_variant(item, query.case) for item in able))
 
 
 def unfit(request: Request, target: Target, knowledge: Knowledge) -> tuple[Because, ...]:
     """Say which projects do not run here with whatever torch: for want of a GPU, or of a newer one."""
     projects = filter(None, map(knowledge.ecosystem.project, request.asked_bound))
-    found = (
+    results = (
         (project, _too_old(project, request, target) or _alone(project, request, target))
         for project in projects
     )
-    return tuple(Because(detail, _source(project)) for project, detail in found if detail)
+    return tuple(Because(detail, _source(project)) for project, detail in results if detail)
 
 
 def _too_old(project: BoundProject, request: Request, target: Target) -> str | None:
     least = project.least if project.least_counts(request.specifier(project.name)) else None
-    gpu = next((one for one in target.gpus if least and one.capability < least), None)
+    gpu = next((target_gpu for target_gpu in target.gpus if least and target_gpu.capability < least), None)
     if gpu is None:
         return None
     facts = {"project": project.name, "least": least, "gpu": gpu.label}
@@ -110,21 +114,21 @@ def _alone(project: BoundProject, request: Request, target: Target) -> str | Non
     return tr("{project} runs on GPUs alone", project=project.name)
 
 
-def _fits(item: IndexedFile, asked: _Asked, wheels: WheelSet) -> bool:
-    if not admits(asked.request.specifier(asked.name), item.file.version) or _is_unclean(item.file.url):
+def _fits(item: IndexedFile, query: _Asked, wheels: WheelSet) -> bool:
+    if not admits(query.request.specifier(query.name), item.file.version) or _is_unclean(item.file.url):
         return False
     binding = binding_of(item)
-    case, own = asked.case, is_own(item)
-    if own and not wheels.by_version and item.listing.source.url != page_for(wheels, case):
+    candidate, own = query.case, is_own(item)
+    if own and not wheels.by_version and item.listing.source.url != page_for(wheels, candidate):
         return False
     if binding is None:
-        return not wheels.by_version if own else item.file.variant in (None, case.variant)
+        return not wheels.by_version if own else item.file.variant in (None, candidate.variant)
     # others, who name no ABI, build for one CUDA release
     loose = wheels.match == "major" and (own or binding.cxx11 is not None)
     return (
-        binding.torch in (None, minor_of(case.torch))
-        and fits_cuda(binding.variant, case.variant, loose=loose)
-        and _fits_abi(binding, asked)
+        binding.torch in (None, minor_of(candidate.torch))
+        and fits_cuda(binding.variant, candidate.variant, loose=loose)
+        and _fits_abi(binding, query)
     )
 
 
@@ -133,10 +137,10 @@ def _is_unclean(url: str) -> bool:
     return url.startswith(_REMOTE) and _CLEAN.fullmatch(url) is None
 
 
-def _fits_abi(binding: Binding, asked: _Asked) -> bool:
-    if asked.target.platform == "win-64" or binding.cxx11 is None:
+def _fits_abi(binding: Binding, query: _Asked) -> bool:
+    if query.target.platform == "win-64" or binding.cxx11 is None:
         return True
-    of_torch = asked.knowledge.ecosystem.cxx11_abi(asked.case.torch, asked.case.variant)
+    of_torch = query.knowledge.ecosystem.cxx11_abi(query.case.torch, query.case.variant)
     return of_torch in (None, binding.cxx11)
 
 
@@ -164,59 +168,59 @@ def is_by_address(item: IndexedFile, request: Request, knowledge: Knowledge) -> 
     return is_bound and item.file.url.startswith(_REMOTE)
 
 
-def page_for(wheels: WheelSet, case: Candidate, version: str = "") -> str:
+def page_for(wheels: WheelSet, candidate: Candidate, version: str = "") -> str:
     """Return the page for a build of torch, and, where the pages go by them, for a release of the project."""
-    major, minor = minor_of(case.torch)
-    return wheels.page.format(torch=f"{major}.{minor}", variant=case.variant, version=version)
+    major, minor = minor_of(candidate.torch)
+    return wheels.page.format(torch=f"{major}.{minor}", variant=candidate.variant, version=version)
 
 
-def _for_variant(item: IndexedFile, case: Candidate) -> IndexedFile:
-    return replace(item, file=replace(item.file, variant=case.variant))
+def _for_variant(item: IndexedFile, candidate: Candidate) -> IndexedFile:
+    return replace(item, file=replace(item.file, variant=candidate.variant))
 
 
-def _lacking(item: IndexedFile, asked: _Asked) -> TargetGpu | None:
+def _lacking(item: IndexedFile, query: _Asked) -> TargetGpu | None:
     """The first GPU that a project's own wheel has no code for."""
-    cuda = asked.case.cuda
-    code = asked.knowledge.ecosystem.architectures(asked.name, item.release) if is_own(item) else ()
+    cuda = query.case.cuda
+    code = query.knowledge.ecosystem.architectures(query.name, item.release) if is_own(item) else ()
     if not code or cuda is None:
         return None
     return next(
-        (gpu for gpu in asked.target.gpus if kernels.code_in(code, cuda, gpu, asked.knowledge) is None), None
+        (gpu for gpu in query.target.gpus if kernels.code_in(code, cuda, gpu, query.knowledge) is None), None
     )
 
 
-def _no_code(item: IndexedFile, asked: _Asked) -> Failure:
-    gpu = _lacking(item, asked) or asked.target.gpus[0]
-    code = asked.knowledge.ecosystem.architectures(asked.name, item.release)
+def _no_code(item: IndexedFile, query: _Asked) -> Failure:
+    gpu = _lacking(item, query) or query.target.gpus[0]
+    code = query.knowledge.ecosystem.architectures(query.name, item.release)
     detail = tr(
         "{project} {versions} has code for {list}, none of which runs on {gpu}",
-        project=asked.name,
+        project=query.name,
         versions=item.release,
         list=" ".join(map(str, code)),
         gpu=gpu.label,
     )
-    return _failure(asked, "code", detail, ("gpu", gpu.label))
+    return _failure(query, "code", detail, ("gpu", gpu.label))
 
 
-def _no_wheel(asked: _Asked, wheels: WheelSet, shelf: AvailableCompanions) -> Failure:
-    down = shelf.down.get(asked.name)
+def _no_wheel(query: _Asked, wheels: WheelSet, available: AvailableCompanions) -> Failure:
+    down = available.down.get(query.name)
     if down is not None and down.source.name == wheels.name:
         facts = {"page": down.page, "problem": down.problem or ""}
         detail = tr(
             "{page}, where wheels of {project} may be, could not be read ({problem})",
-            project=asked.name,
+            project=query.name,
             **facts,
         )
-        return _failure(asked, "down", detail, *facts.items())
-    facts = {"project": asked.wanted, "build": asked.case.label}
-    return _failure(asked, "wheel", tr("no wheel of {project} is known for {build}", **facts))
+        return _failure(query, "down", detail, *facts.items())
+    facts = {"project": query.wanted, "build": query.case.label}
+    return _failure(query, "wheel", tr("no wheel of {project} is known for {build}", **facts))
 
 
-def _failure(asked: _Asked, what: str, detail: str, *facts: tuple[str, str]) -> Failure:
-    case = asked.case
-    named = (("project", asked.name), ("torch", str(case.torch)), ("variant", str(case.variant)))
-    key = ("companion", asked.name, what)
-    return Failure("companion", key, detail, _source(asked.project), (*named, *facts))
+def _failure(query: _Asked, what: str, detail: str, *facts: tuple[str, str]) -> Failure:
+    candidate = query.case
+    named = (("project", query.name), ("torch", str(candidate.torch)), ("variant", str(candidate.variant)))
+    key = ("companion", query.name, what)
+    return Failure("companion", key, detail, _source(query.project), (*named, *facts))
 
 
 def _source(project: BoundProject) -> str:

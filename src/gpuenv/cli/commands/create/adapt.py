@@ -25,31 +25,31 @@ def create_adapted(
     name: str,
     lab: Path | None,
     wanted: PlanArguments,
-    asked: AdaptArguments,
+    arguments: AdaptArguments,
     chosen: CreateArguments,
     common: Common,
 ) -> int:
     """Adapt, show, ask, apply, verify; the files change last of all, where that is asked for."""
     _check_alone(lab, chosen)
-    adapting, options = to_adapt(wanted, asked, ("gpuenv", "create", name))
-    place = check_name(
+    adapting, options = to_adapt(wanted, arguments, ("gpuenv", "create", name))
+    environment = check_name(
         name, environ=os.environ, force=chosen.force, manager=choose_manager(options, os.environ)
     )
-    found: list[Adaptation] = []
+    adaptations: list[Adaptation] = []
 
     def make(options: PlanOptions) -> Plan:
-        found.append(adapt(adapting, options, os.environ, target=str(place.path)))
-        return found[-1].plan
+        adaptations.append(adapt(adapting, options, os.environ, target=str(environment.path)))
+        return adaptations[-1].plan
 
     def show(_: Plan) -> None:
-        show_adaptation(found[-1], common, with_patch=False)
+        show_adaptation(adaptations[-1], common, with_patch=False)
 
     def more() -> dict[str, Any]:
-        return {"adapted": render_adaptation_data(found[-1])}
+        return {"adapted": render_adaptation_data(adaptations[-1])}
 
     status = create_as_asked(name, options, chosen, common, Planning(make, show, more))
-    if asked.write and not chosen.dry_run:
-        write_adapted(found[-1], common)
+    if arguments.write and not chosen.dry_run:
+        write_adapted(adaptations[-1], common)
     return status
 
 

@@ -95,17 +95,17 @@ def create_as_asked(
 
         return create_resumed(unproven, options.devices, common)
     manager = choose_manager(options, os.environ)
-    place = creating.check_name(name, environ=os.environ, force=chosen.force, manager=manager)
+    environment = creating.check_name(name, environ=os.environ, force=chosen.force, manager=manager)
     if not chosen.dry_run:
-        check_beginning(place, os.environ)
-        check_least_room(manager, os.environ, place.path)
+        check_beginning(environment, os.environ)
+        check_least_room(manager, os.environ, environment.path)
     mirrors = load_mirrors(os.environ)
-    trials = Fallback(
-        options, mirrors, os.environ, target=str(place.path), tell=_teller(common), make=planning.make
+    fallback = Fallback(
+        options, mirrors, os.environ, target=str(environment.path), tell=_teller(common), make=planning.make
     )
     with working(tr("reading indexes"), quiet=common.quiet):
-        plan = with_all_files(trials.plan(), trials.options, mirrors, os.environ, place.path)
-    _offer(place, plan, chosen, common, planning)
+        plan = with_all_files(fallback.plan(), fallback.options, mirrors, os.environ, environment.path)
+    _offer(environment, plan, chosen, common, planning)
     if chosen.dry_run:
         if common.as_json:
             data = render_plan_data(plan) | planning.more()
@@ -113,13 +113,13 @@ def create_as_asked(
         return 0
     while True:
         try:
-            return _carry_out(name, plan, trials, mirrors, chosen, common, planning)
+            return _carry_out(name, plan, fallback, mirrors, chosen, common, planning)
         except (InstallFailed, StackNotFetchedError) as error:
             with working(tr("planning again"), quiet=common.quiet):
-                other = trials.again(error, plan)
-                other = with_all_files(other, trials.options, mirrors, os.environ, place.path)
+                other = fallback.again(error, plan)
+                other = with_all_files(other, fallback.options, mirrors, os.environ, environment.path)
         if (other.pins, other.python) != (plan.pins, plan.python):
-            _offer(place, other, chosen, common, planning)
+            _offer(environment, other, chosen, common, planning)
         plan = other
 
 
@@ -140,16 +140,16 @@ def _unproven(name: str, options: PlanOptions, chosen: CreateArguments) -> Envir
 
 
 def _offer(
-    place: EnvironmentPaths, plan: Plan, chosen: CreateArguments, common: Common, planning: Planning
+    environment: EnvironmentPaths, plan: Plan, chosen: CreateArguments, common: Common, planning: Planning
 ) -> None:
     """Show a plan and ask whether it may be carried out."""
     if not (common.quiet and chosen.yes):
         _show(plan, common, planning)
     if not chosen.dry_run:
-        check_disk(plan, os.environ, place.path)
+        check_disk(plan, os.environ, environment.path)
     if not (chosen.yes or chosen.dry_run):
         check_terminal(assume="--yes", data=render_plan_data(plan) | planning.more())
-        confirm(tr("create {path}?", path=place.path), assume="--yes")
+        confirm(tr("create {path}?", path=environment.path), assume="--yes")
 
 
 def _show(plan: Plan, common: Common, planning: Planning) -> None:
@@ -166,24 +166,28 @@ def _show(plan: Plan, common: Common, planning: Planning) -> None:
 def _carry_out(
     name: str,
     plan: Plan,
-    trials: Fallback,
+    fallback: Fallback,
     mirrors: Mirrors,
     chosen: CreateArguments,
     common: Common,
     planning: Planning,
 ) -> int:
-    place = creating.check_name(name, environ=os.environ, force=chosen.force, manager=plan.manager)
-    log = creating.begin_log(place)
+    environment = creating.check_name(name, environ=os.environ, force=chosen.force, manager=plan.manager)
+    log = creating.begin_log(environment)
     with fetching(log, quiet=common.quiet) as watcher:
         try:
-            provided = fetch_stack(plan, trials.options, mirrors, os.environ, watcher, target=str(place.path))
+            provided = fetch_stack(
+                plan, fallback.options, mirrors, os.environ, watcher, target=str(environment.path)
+            )
         except StackNotFetchedError as error:
             raise error.logged(log) from None
     with working(tr("resolving"), quiet=common.quiet):
-        holding = with_files_held(provided.local, trials.options, os.environ, str(place.path))
+        holding = with_files_held(provided.local, fallback.options, os.environ, str(environment.path))
     for warning in () if common.quiet else holding.warnings:
         note(warning.message)
-    told = replace(provided.told, warnings=(*provided.told.warnings, *trials.warnings, *holding.warnings))
+    planned = replace(
+        provided.told, warnings=(*provided.told.warnings, *fallback.warnings, *holding.warnings)
+    )
     with following(tr("fetching packages"), quiet=common.quiet) as progress:
         how = creating.Options(
             force=chosen.force,
@@ -191,10 +195,10 @@ def _carry_out(
             tell=_teller(common),
             log=log,
             progress=progress,
-            request=None if planning.make else request_digest(trials.options),
+            request=None if planning.make else request_digest(fallback.options),
         )
-        local = Provided(told, holding.plan)
-        return _apply(name, local, trials.options.devices, chosen, common, how, planning.more())
+        local = Provided(planned, holding.plan)
+        return _apply(name, local, fallback.options.devices, chosen, common, how, planning.more())
 
 
 def _apply(

@@ -37,14 +37,14 @@ def create_lab(
         raise UsageError(
             tr("--json works with a single environment of {file}", file=path),
             code="usage",
-            fixes=(Fix(tr("name one of {names}", names=", ".join(f"`{one}`" for one in lab.names))),),
+            fixes=(Fix(tr("name one of {names}", names=", ".join(f"`{entry}`" for entry in lab.names))),),
         )
-    for one in lab.names:
-        options, verified = _asked(lab, one, wanted, chosen)
-        if chosen.force or find_environment(one, os.environ) is None or is_resumed(one, options, verified):
-            create_as_asked(one, options, verified, common)
+    for item in lab.names:
+        options, verified = _asked(lab, item, wanted, chosen)
+        if chosen.force or find_environment(item, os.environ) is None or is_resumed(item, options, verified):
+            create_as_asked(item, options, verified, common)
         else:
-            note(tr("`{name}` already exists", name=one))
+            note(tr("`{name}` already exists", name=item))
     return 0
 
 
@@ -52,11 +52,11 @@ def _asked(
     lab: Lab, name: str, wanted: PlanArguments, chosen: CreateArguments
 ) -> tuple[PlanOptions, CreateArguments]:
     """Return what the file and the command line ask of an environment."""
-    asked = lab.asked(name)
+    lab_options = lab.asked(name)
     typed, folder = options_of(wanted, ("gpuenv", "create", name)), lab.path.parent
-    options, lock = with_lab(typed, asked, folder), lock_of(typed, asked, folder)
+    options, lock = with_lab(typed, lab_options, folder), lock_of(typed, lab_options, folder)
     if lock is not None:
         from gpuenv.locks.plan_from_lock import for_lock  # noqa: PLC0415 - only where there is a lock
 
         options = for_lock(options, lock)
-    return options, replace(chosen, verify=chosen.verify and asked.verify is not False)
+    return options, replace(chosen, verify=chosen.verify and lab_options.verify is not False)

@@ -16,17 +16,17 @@ from gpuenv.planning.detect import detect
 
 def create_resumed(unproven: Environment, devices: tuple[int, ...], common: Common) -> int:
     """Verify the environment, and end as `create` does."""
-    place = unproven.place
+    environment = unproven.place
     if not common.quiet:
-        note(tr("`{name}` is installed but not verified yet", name=place.name))
+        note(tr("`{name}` is installed but not verified yet", name=environment.name))
     with working(tr("verifying"), quiet=common.quiet):
         proof = prove_again(unproven, os.environ, detect(os.environ), devices)
-    told = {"name": place.name, "path": str(place.path), "python": str(proof.located.python)}
-    data = {**unproven.record.plan, "environment": told, "verify": proof.data}
+    facts = {"name": environment.name, "path": str(environment.path), "python": str(proof.located.python)}
+    data = {**unproven.record.plan, "environment": facts, "verify": proof.data}
     if not common.as_json and not common.quiet:
         print_data("\n".join(proof.lines))
     if proof.error is not None:
-        kept = tr("{path} is kept, recorded as not verified", path=place.path)
+        kept = tr("{path} is kept, recorded as not verified", path=environment.path)
         raise VerificationFailed(
             f"{proof.error.message}; {kept}",
             code=proof.error.code,
@@ -37,6 +37,6 @@ def create_resumed(unproven: Environment, devices: tuple[int, ...], common: Comm
     if common.as_json:
         print_json(envelope("create", data, warnings=proof.warnings))
     elif not common.quiet:
-        name = shlex.quote(place.name)
-        print_data(tr("created {path}: `gpuenv run {name} -- python`", path=place.path, name=name))
+        name = shlex.quote(environment.name)
+        print_data(tr("created {path}: `gpuenv run {name} -- python`", path=environment.path, name=name))
     return 0

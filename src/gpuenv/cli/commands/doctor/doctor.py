@@ -21,29 +21,29 @@ from gpuenv.planning.detect import detect
 PROBLEM = VerificationFailed.exit_code
 
 
-def doctor(environment: str | None, asked: DoctorArguments, common: Common) -> int:
+def doctor(environment: str | None, arguments: DoctorArguments, common: Common) -> int:
     """Say what is wrong with an environment; exit 6 where something is."""
-    _check(environment, asked)
-    if asked.findings is not None:
-        return _tell(looking.judge(looking.load_findings(asked.findings), os.environ), common)
-    options = looking.DoctorOptions(verify=asked.verify, trust=asked.trust)
-    named = str(asked.python) if asked.python else environment
-    gone = _mend(named, asked, common)
+    _check(environment, arguments)
+    if arguments.findings is not None:
+        return _tell(looking.judge(looking.load_findings(arguments.findings), os.environ), common)
+    options = looking.DoctorOptions(verify=arguments.verify, trust=arguments.trust)
+    named = str(arguments.python) if arguments.python else environment
+    gone = _mend(named, arguments, common)
     if gone is not None:
         return gone
     with working(tr("examining"), quiet=common.quiet):
         examined = looking.examine(named, os.environ, detect(os.environ), options)
-    if asked.save is not None:
-        looking.save_findings(examined.findings, asked.save)
-    warnings = _warn_of_owner(examined, asked)
-    if asked.fix and examined.diagnosis.root is not None:
+    if arguments.save is not None:
+        looking.save_findings(examined.findings, arguments.save)
+    warnings = _warn_of_owner(examined, arguments)
+    if arguments.fix and examined.diagnosis.root is not None:
         from gpuenv.cli.commands.doctor.fix import repair  # noqa: PLC0415 - plans, and loads what that takes
 
-        return repair(examined, asked, options, common)
+        return repair(examined, arguments, options, common)
     return _tell(examined.diagnosis, common, warnings)
 
 
-def _warn_of_owner(examined: looking.Examination, asked: DoctorArguments) -> tuple[PlanWarning, ...]:
+def _warn_of_owner(examined: looking.Examination, arguments: DoctorArguments) -> tuple[PlanWarning, ...]:
     """Warn where only files were read, as the rest is another user's code; a repair is refused."""
     if examined.other_owner is None:
         return ()
@@ -53,38 +53,40 @@ def _warn_of_owner(examined: looking.Examination, asked: DoctorArguments) -> tup
         path=path,
         owner=owner,
     )
-    if asked.fix:
+    if arguments.fix:
         command = f"gpuenv doctor {shlex.quote(path)} --fix --trust"
         fix = Fix(tr("run it if you trust that user"), command)
         raise UsageError(text, code="other-owner", fixes=(fix,))
     return (PlanWarning("other-owner", text),)
 
 
-def _check(environment: str | None, asked: DoctorArguments) -> None:
-    chosen = [name for name, given in (("ENV", environment), ("--python", asked.python)) if given]
-    chosen += ["--findings"] if asked.findings else []
+def _check(environment: str | None, arguments: DoctorArguments) -> None:
+    chosen = [name for name, given in (("ENV", environment), ("--python", arguments.python)) if given]
+    chosen += ["--findings"] if arguments.findings else []
     if len(chosen) > 1:
         raise UsageError(tr("{options} are mutually exclusive", options=", ".join(chosen)), code="usage")
-    if asked.findings and asked.fix:
+    if arguments.findings and arguments.fix:
         raise UsageError(tr("--fix repairs this machine; it cannot be used with --findings"), code="usage")
 
 
-def _mend(named: str | None, asked: DoctorArguments, common: Common) -> int | None:
+def _mend(named: str | None, arguments: DoctorArguments, common: Common) -> int | None:
     """Mend what a killed gpuenv left, with --fix; return the exit status where nothing lies there then."""
-    place = mending.place_meant(named or str(looking.locate_environment(None, os.environ).label), os.environ)
-    if place is None:
+    environment = mending.place_meant(
+        named or str(looking.locate_environment(None, os.environ).label), os.environ
+    )
+    if environment is None:
         return None
-    if not asked.fix:
-        mending.refuse_half_changed(place)
+    if not arguments.fix:
+        mending.refuse_half_changed(environment)
         return None
-    if not mending.mend(place):
+    if not mending.mend(environment):
         return None
     if not common.quiet:
-        note(tr("an interrupted change of {path} was undone or completed", path=place.path))
-    if os.path.lexists(place.path):
+        note(tr("an interrupted change of {path} was undone or completed", path=environment.path))
+    if os.path.lexists(environment.path):
         return None
     if common.as_json:
-        print_json(envelope("doctor", {"environment": str(place.path), "root": None, "checks": []}))
+        print_json(envelope("doctor", {"environment": str(environment.path), "root": None, "checks": []}))
     return 0
 
 
@@ -92,7 +94,7 @@ def _tell(diagnosis: Diagnosis, common: Common, warnings: tuple[PlanWarning, ...
     if common.as_json:
         if diagnosis.root is not None:
             error = as_error(diagnosis)
-            error.because += tuple(Because(one.message, one.code) for one in warnings)
+            error.because += tuple(Because(warning.message, warning.code) for warning in warnings)
             raise error
         print_json(envelope("doctor", render_diagnosis(diagnosis), warnings=warnings))
         return 0
@@ -115,7 +117,7 @@ def as_error(diagnosis: Diagnosis) -> VerificationFailed:
     return VerificationFailed(
         root.cause or root.title,
         code=root.id,
-        because=tuple(Because(one.read, one.id) for one in diagnosis.problems),
+        because=tuple(Because(verdict.read, verdict.id) for verdict in diagnosis.problems),
         fixes=fixes,
         data=render_diagnosis(diagnosis),
     )

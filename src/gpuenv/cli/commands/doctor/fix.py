@@ -38,19 +38,22 @@ from gpuenv.model.errors import VerificationFailed
 from gpuenv.planning.detect import detect
 
 
-def repair(examined: Examination, asked: DoctorArguments, options: DoctorOptions, common: Common) -> int:
+def repair(examined: Examination, arguments: DoctorArguments, options: DoctorOptions, common: Common) -> int:
     """Show what would repair an environment, do it after a yes, and tell what came of it."""
     if not common.as_json:
         telling.show(examined.diagnosis, common)
     sources = RepairOptions(
-        tuple(asked.mirrors or ()), tuple(asked.find_links or ()), asked.offline, asked.only_binary
+        tuple(arguments.mirrors or ()),
+        tuple(arguments.find_links or ()),
+        arguments.offline,
+        arguments.only_binary,
     )
     with working(tr("planning"), quiet=common.quiet):
         planned = plan_repair(examined, sources, os.environ)
     if not common.as_json:
         print_warnings(planned.plan.warnings)
-        print_data("\n".join(line for one in planned.changes for line in _lines(one)))
-    if not asked.yes:
+        print_data("\n".join(line for change in planned.changes for line in _lines(change)))
+    if not arguments.yes:
         check_terminal(assume="--yes")
         confirm(tr("change {environment}?", environment=examined.located.label), assume="--yes")
     log = begin_log(examined, os.environ)
@@ -84,13 +87,13 @@ def _apply(examined: Examination, planned: PlannedRepair, options: DoctorOptions
 
 
 def _outcome(examined: Examination, planned: PlannedRepair, done: Repaired, common: Common) -> int:
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "changes": [asdict(change) for change in planned.changes],
         "steps": [asdict(step) for step in planned.steps],
         "kept": done.kept,
         "log": str(done.log),
     }
-    data = {**render_diagnosis(done.after if done.kept else examined.diagnosis), "repair": told}
+    data = {**render_diagnosis(done.after if done.kept else examined.diagnosis), "repair": facts}
     if not done.kept:
         raise _not_helped(done, data)
     if done.after.root is not None and common.as_json:

@@ -65,14 +65,14 @@ def shell(name: o.EnvironmentName, shell: o.Shell = None, *, common: o.Common) -
 
 
 @declared.command()
-def kernel(name: o.EnvironmentName, *, asked: KernelArguments, common: o.Common) -> int:
+def kernel(name: o.EnvironmentName, *, arguments: KernelArguments, common: o.Common) -> int:
     """Register an environment as a Jupyter kernel; `remove` removes it with the environment.
 
     If ipykernel is missing, it is installed first after confirmation, without changing torch.
     """
     from gpuenv.cli.commands.environments import kernel as command  # noqa: PLC0415
 
-    return command.kernel(name, asked, common)
+    return command.kernel(name, arguments, common)
 
 
 @declared.command()
@@ -126,7 +126,7 @@ def install(
     requirements: Annotated[list[str] | None, argument("[REQ]...", "PEP 508 requirements.")] = None,
     requirement_files: o.RequirementFiles = None,
     *,
-    asked: ChangeArguments,
+    arguments: ChangeArguments,
     common: o.Common,
 ) -> int:
     """Install packages into an environment; torch is kept, and a change that fails is rolled back.
@@ -135,7 +135,7 @@ def install(
     """
     from gpuenv.cli.commands.environments import change as command  # noqa: PLC0415
 
-    return command.install(name, requirements or [], requirement_files or [], asked, common)
+    return command.install(name, requirements or [], requirement_files or [], arguments, common)
 
 
 @declared.command()
@@ -144,21 +144,21 @@ def uninstall(
     packages: Annotated[list[str], argument("PKG...", "Package names.")],
     prune: Annotated[bool, option("--prune", "Also remove dependencies that nothing else requires.")] = False,
     *,
-    asked: ChangeArguments,
+    arguments: ChangeArguments,
     common: o.Common,
 ) -> int:
     """Remove packages from an environment; packages that depend on them are listed first."""
     from gpuenv.cli.commands.environments import change as command  # noqa: PLC0415
 
-    return command.uninstall(name, packages, asked, common, prune=prune)
+    return command.uninstall(name, packages, arguments, common, prune=prune)
 
 
 @declared.command()
-def update(name: o.EnvironmentName, *, asked: ChangeArguments, common: o.Common) -> int:
+def update(name: o.EnvironmentName, *, arguments: ChangeArguments, common: o.Common) -> int:
     """Update packages of an environment; torch only with --torch."""
     from gpuenv.cli.commands.environments import change as command  # noqa: PLC0415
 
-    return command.update(name, asked, common)
+    return command.update(name, arguments, common)
 
 
 @declared.command()

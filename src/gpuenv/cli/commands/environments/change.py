@@ -49,9 +49,11 @@ from gpuenv.resolution.request import parse_named
 from gpuenv.secrets.shown_steps import shown_step
 
 
-def install(name: str, words: list[str], files: list[Path], asked: ChangeArguments, common: Common) -> int:
+def install(
+    name: str, words: list[str], files: list[Path], arguments: ChangeArguments, common: Common
+) -> int:
     """Install more; another torch only where the user says so."""
-    read, told = with_files_read(PlanOptions(requirements=tuple(words), requirement_files=tuple(files)))
+    read, warnings = with_files_read(PlanOptions(requirements=tuple(words), requirement_files=tuple(files)))
     new = parse_named(read.requirements)
     if not new:
         raise UsageError(
@@ -59,18 +61,18 @@ def install(name: str, words: list[str], files: list[Path], asked: ChangeArgumen
             code="usage",
             fixes=(Fix(tr("specify it"), f"gpuenv install {shlex.quote(name)} REQ"),),
         )
-    opened = _opened(name, asked)
-    options = _options(asked)
+    opened = _opened(name, arguments)
+    options = _options(arguments)
     with working(tr("reading indexes"), quiet=common.quiet):
-        planned = _install_or_ask(opened, new, options, asked, common)
-    planned = replace(planned, warnings=(*told, *planned.warnings))
-    return _carry_out("install", planned, asked, common)
+        planned = _install_or_ask(opened, new, options, arguments, common)
+    planned = replace(planned, warnings=(*warnings, *planned.warnings))
+    return _carry_out("install", planned, arguments, common)
 
 
-def _opened(name: str, asked: ChangeArguments) -> Opened:
+def _opened(name: str, arguments: ChangeArguments) -> Opened:
     """Return the environment; raise UsageError early where it can't be changed."""
-    opened = open_environment(name, os.environ, change=not asked.dry_run)
-    if not asked.dry_run:
+    opened = open_environment(name, os.environ, change=not arguments.dry_run)
+    if not arguments.dry_run:
         check_change(opened.place, os.environ)
     return opened
 
@@ -79,14 +81,20 @@ def _install_or_ask(
     opened: Opened,
     new: tuple[Requirement, ...],
     options: ChangeOptions,
-    asked: ChangeArguments,
+    arguments: ChangeArguments,
     common: Common,
 ) -> PlannedChange:
     """Return the change; on a terminal another torch is offered, and `--yes` is no yes to that."""
     try:
         return plan_install(opened, new, options, os.environ)
     except Unsatisfiable as error:
-        if error.code != "torch-held" or asked.yes or asked.dry_run or common.as_json or not _can_ask():
+        if (
+            error.code != "torch-held"
+            or arguments.yes
+            or arguments.dry_run
+            or common.as_json
+            or not _can_ask()
+        ):
             raise
         return plan_install(opened, new, replace(options, torch=True), os.environ)
 
@@ -95,10 +103,12 @@ def _can_ask() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def uninstall(name: str, packages: list[str], asked: ChangeArguments, common: Common, *, prune: bool) -> int:
+def uninstall(
+    name: str, packages: list[str], arguments: ChangeArguments, common: Common, *, prune: bool
+) -> int:
     """Remove packages; say what would break and what nobody needs any more."""
-    opened = _opened(name, asked)
-    removal = plan_uninstall(opened, tuple(packages), torch=asked.torch, prune=prune)
+    opened = _opened(name, arguments)
+    removal = plan_uninstall(opened, tuple(packages), torch=arguments.torch, prune=prune)
     gone = {change.name for change in removal.change.changes}
     planned = removal.change
     if removal.unneeded:
@@ -106,41 +116,41 @@ def uninstall(name: str, packages: list[str], asked: ChangeArguments, common: Co
             "{names} are no longer required; --prune removes them as well", names=", ".join(removal.unneeded)
         )
         planned = replace(planned, warnings=(*planned.warnings, PlanWarning("unneeded", text)))
-    proving = replace(asked, verify=asked.verify and "torch" not in gone)
+    proving = replace(arguments, verify=arguments.verify and "torch" not in gone)
     return _carry_out("uninstall", planned, proving, common, {"unneeded": list(removal.unneeded)})
 
 
-def update(name: str, asked: ChangeArguments, common: Common) -> int:
+def update(name: str, arguments: ChangeArguments, common: Common) -> int:
     """Bring newer versions."""
-    opened = _opened(name, asked)
+    opened = _opened(name, arguments)
     with working(tr("reading indexes"), quiet=common.quiet):
-        planned = plan_update(opened, _options(asked), os.environ)
-    return _carry_out("update", planned, asked, common)
+        planned = plan_update(opened, _options(arguments), os.environ)
+    return _carry_out("update", planned, arguments, common)
 
 
-def _options(asked: ChangeArguments) -> ChangeOptions:
-    mirrors = tuple(one for one in asked.mirrors or () if one.strip())
-    links = tuple(one for one in asked.find_links or () if one.strip())
-    return ChangeOptions(mirrors, links, asked.offline, asked.torch, asked.only_binary)
+def _options(arguments: ChangeArguments) -> ChangeOptions:
+    mirrors = tuple(item for item in arguments.mirrors or () if item.strip())
+    links = tuple(item for item in arguments.find_links or () if item.strip())
+    return ChangeOptions(mirrors, links, arguments.offline, arguments.torch, arguments.only_binary)
 
 
 def _carry_out(
     command: str,
     planned: PlannedChange,
-    asked: ChangeArguments,
+    arguments: ChangeArguments,
     common: Common,
     more: dict[str, Any] | None = None,
 ) -> int:
     data = {**_data(planned), **(more or {})}
-    if not common.as_json and not (common.quiet and asked.yes):
+    if not common.as_json and not (common.quiet and arguments.yes):
         print_warnings(planned.warnings)
         print_data(_shown(planned, verbose=common.verbose))
-    if asked.dry_run:
+    if arguments.dry_run:
         return _end(command, planned, data, common)
-    if planned.changes and not asked.yes:
+    if planned.changes and not arguments.yes:
         check_terminal(assume="--yes")
         confirm(tr("change {environment}?", environment=planned.opened.place.path), assume="--yes")
-    done = _apply(planned, asked, common)
+    done = _apply(planned, arguments, common)
     data |= {"log": str(done.log) if done.log else None, "verify": done.proof.data if done.proof else None}
     if done.proof is not None and done.proof.error is not None:
         raise _undone(done.proof.error, data)
@@ -162,10 +172,14 @@ def _end(command: str, planned: PlannedChange, data: dict[str, Any], common: Com
 
 
 def _data(planned: PlannedChange) -> dict[str, Any]:
-    place = planned.opened.place
+    environment = planned.opened.place
     stack = planned.opened.stack.get("torch")
     data = {
-        "environment": {"name": place.name, "path": str(place.path), "python": str(planned.opened.python)},
+        "environment": {
+            "name": environment.name,
+            "path": str(environment.path),
+            "python": str(planned.opened.python),
+        },
         "torch": {"before": stack, "after": planned.moved.packages[0].version if planned.moved else stack},
         "changes": [asdict(change) for change in planned.changes],
         "requirements": list(planned.asked),
@@ -175,7 +189,7 @@ def _data(planned: PlannedChange) -> dict[str, Any]:
     return dict(without_passwords(data))
 
 
-def _apply(planned: PlannedChange, asked: ChangeArguments, common: Common) -> Changed:
+def _apply(planned: PlannedChange, arguments: ChangeArguments, common: Common) -> Changed:
     def prove(python: Path) -> VerifyResult:
         machine = detect(os.environ)
         devices = planned.opened.asked.devices
@@ -196,7 +210,7 @@ def _apply(planned: PlannedChange, asked: ChangeArguments, common: Common) -> Ch
     how = ApplyOptions(
         show=not common.quiet and not (common.as_json and not sys.stderr.isatty()),
         tell=(lambda _: None) if common.quiet else note,
-        verify=prove if asked.verify else None,
+        verify=prove if arguments.verify else None,
         log=log,
         provision=_provided(planned, log, common) if log else None,
     )

@@ -58,11 +58,11 @@ def clone(source: str, name: str, common: Common, *, yes: bool, dry_run: bool, p
 
 
 def _planned_data(planned: cloning.PlannedClone) -> dict[str, Any]:
-    source, place = planned.source.place, planned.place
+    source, environment = planned.source.place, planned.place
     return {
         "source": {"name": source.name, "path": str(source.path)},
         "environment": _environment(
-            place, Path(str(place.path)) / python_of(source.path).relative_to(source.path)
+            environment, Path(str(environment.path)) / python_of(source.path).relative_to(source.path)
         ),
         "files": len(planned.tree.files),
         "size": planned.tree.size,
@@ -70,34 +70,36 @@ def _planned_data(planned: cloning.PlannedClone) -> dict[str, Any]:
     }
 
 
-def _environment(place: EnvironmentPaths, python: Path) -> dict[str, str]:
-    return {"name": place.name, "path": str(place.path), "python": str(python)}
+def _environment(environment: EnvironmentPaths, python: Path) -> dict[str, str]:
+    return {"name": environment.name, "path": str(environment.path), "python": str(python)}
 
 
-def _end(place: EnvironmentPaths, python: Path, data: dict[str, Any], common: Common, *, prove: bool) -> int:
+def _end(
+    environment: EnvironmentPaths, python: Path, data: dict[str, Any], common: Common, *, prove: bool
+) -> int:
     proof: VerifyResult | None = None
     if prove:
         with working(tr("verifying"), quiet=common.quiet):
-            proof = cloning.prove_clone(place, python, os.environ, detect(os.environ))
+            proof = cloning.prove_clone(environment, python, os.environ, detect(os.environ))
         data = data | {"verify": proof.data}
         if not common.as_json and not common.quiet:
             print_data("\n".join(proof.lines))
         if proof.error is not None:
-            raise _not_proven(proof.error, place, data)
+            raise _not_proven(proof.error, environment, data)
     warnings = proof.warnings if proof else ()
     if common.as_json:
         print_json(envelope("clone", data, warnings=warnings))
     elif not common.quiet:
         print_warnings(warnings)
-        name = shlex.quote(place.name)
-        print_data(tr("created {path}: `gpuenv run {name} -- python`", path=place.path, name=name))
+        name = shlex.quote(environment.name)
+        print_data(tr("created {path}: `gpuenv run {name} -- python`", path=environment.path, name=name))
     return 0
 
 
 def _not_proven(
-    error: VerificationFailed, place: EnvironmentPaths, data: dict[str, Any]
+    error: VerificationFailed, environment: EnvironmentPaths, data: dict[str, Any]
 ) -> VerificationFailed:
-    kept = tr("{path} is kept, recorded as not verified", path=place.path)
+    kept = tr("{path} is kept, recorded as not verified", path=environment.path)
     return VerificationFailed(
         f"{error.message}; {kept}", code=error.code, because=error.because, fixes=error.fixes, data=data
     )

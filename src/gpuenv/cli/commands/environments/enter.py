@@ -27,8 +27,8 @@ def activate(name: str, chosen: str | None, common: Common) -> int:
     shell = shell_name(chosen, os.environ)
     script = activation_script(entry, shell, os.environ)
     if common.as_json:
-        place = {"name": entry.name, "path": str(entry.root)}
-        print_json(envelope("activate", {"environment": place, "shell": shell, "script": script}))
+        location = {"name": entry.name, "path": str(entry.root)}
+        print_json(envelope("activate", {"environment": location, "shell": shell, "script": script}))
         return 0
     print_script(script)
     if entry.notice and not common.quiet:

@@ -67,17 +67,17 @@ def _rendered(
     if chosen == "json":
         return plan, json_text(envelope("export", render_plan_data(plan), warnings=plan.warnings))
     if chosen == "text":
-        others = (f"  {one.name} {one.version}\n" for one in plan.packages[len(plan.pins) :])
+        others = (f"  {package.name} {package.version}\n" for package in plan.packages[len(plan.pins) :])
         return plan, render_text(plan, verbose=common.verbose) + "".join(others)
     from gpuenv.cli.commands.plan.files import render_file  # noqa: PLC0415 - files of many tools are much
 
-    asked = PlanOptions(
+    plan_options = PlanOptions(
         mirrors=options.mirrors or opened.asked.mirrors,
         offline=options.offline,
         devices=opened.asked.devices,
         program=("gpuenv", "export", opened.place.name),
     )
-    return render_file(plan, chosen, asked)
+    return render_file(plan, chosen, plan_options)
 
 
 def _wanted(opened: Opened, requirements: tuple[str, ...], options: ChangeOptions) -> PlanArguments:

@@ -16,14 +16,14 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
 
 
-def kernel(name: str, asked: KernelArguments, common: Common) -> int:
+def kernel(name: str, arguments: KernelArguments, common: Common) -> int:
     """Register an environment with Jupyter, or take it back."""
     entry = find_entry(name, os.environ)
-    if asked.remove:
-        return _remove(entry, asked.prefix, common)
-    planned = kernels.plan_kernel(entry, os.environ, asked.prefix)
+    if arguments.remove:
+        return _remove(entry, arguments.prefix, common)
+    planned = kernels.plan_kernel(entry, os.environ, arguments.prefix)
     if not kernels.has_ipykernel(entry):
-        _bring_ipykernel(entry, asked, common)
+        _bring_ipykernel(entry, arguments, common)
     kernels.register(entry, planned, os.environ)
     if common.as_json:
         data = {"name": planned.name, "display_name": planned.display_name, "path": str(planned.folder)}
@@ -43,16 +43,19 @@ def _environment(entry: EnteredEnvironment) -> dict[str, str]:
     return {"name": entry.name, "path": str(entry.root)}
 
 
-def _bring_ipykernel(entry: EnteredEnvironment, asked: KernelArguments, common: Common) -> None:
+def _bring_ipykernel(entry: EnteredEnvironment, arguments: KernelArguments, common: Common) -> None:
     """Install what a kernel needs, torch held, after a yes."""
-    if entry.record is None or (common.as_json and not asked.yes):
+    if entry.record is None or (common.as_json and not arguments.yes):
         raise _without_ipykernel(entry)
     if not common.quiet:
         note(tr("a kernel needs ipykernel, which is not yet installed in `{name}`", name=entry.name))
     from gpuenv.cli.commands.environments.change import install  # noqa: PLC0415 - only where it is missing
 
     change = ChangeArguments(
-        mirrors=asked.mirrors, find_links=asked.find_links, offline=asked.offline, yes=asked.yes
+        mirrors=arguments.mirrors,
+        find_links=arguments.find_links,
+        offline=arguments.offline,
+        yes=arguments.yes,
     )
     quietly = replace(common, as_json=False, quiet=True) if common.as_json else common
     install(entry.name, ["ipykernel"], [], change, quietly)

@@ -31,9 +31,9 @@ _WORDS = {True: marked("yes"), False: marked("no"), None: marked("not yet")}
 
 def list_environments(common: Common, *, everything: bool) -> int:
     """Print the environments that gpuenv made; `everything`: the user's other conda environments too."""
-    found = environments.list_all(os.environ)
-    rows = [{**environments.render_environment(item), **list_facts(item, os.environ)} for item in found]
-    warnings = tuple(filter(None, map(environments.unreadable, found)))
+    result = environments.list_all(os.environ)
+    rows = [{**environments.render_environment(item), **list_facts(item, os.environ)} for item in result]
+    warnings = tuple(filter(None, map(environments.unreadable, result)))
     warnings += tuple(map(environments.interrupted, environments.list_interrupted(os.environ)))
     warnings += tuple(PlanWarning("proof-outdated", row["outdated"]) for row in rows if row["outdated"])
     if everything:
@@ -65,9 +65,9 @@ def shown_environment(row: dict[str, Any]) -> dict[str, Any]:
 
 def remove(name: str, common: Common, *, yes: bool) -> int:
     """Remove an environment created by gpuenv."""
-    place = environments.check_removable(name, os.environ)
+    environment = environments.check_removable(name, os.environ)
     if not yes:
-        confirm(tr("remove {path}?", path=place.path), assume="--yes")
+        confirm(tr("remove {path}?", path=environment.path), assume="--yes")
     removed = environments.remove(name, os.environ)
     if common.as_json:
         print_json(envelope("remove", {"name": removed.name, "path": str(removed.path)}))

@@ -14,10 +14,14 @@ def rename(old: str, new: str, common: Common) -> int:
     """Rename an environment that gpuenv made."""
     with working(tr("renaming `{name}`", name=old), quiet=common.quiet):
         renamed = rename_environment(old, new, os.environ, (lambda _: None) if common.quiet else note)
-    place, before = renamed.new, renamed.old
+    environment, before = renamed.new, renamed.old
     if common.as_json:
         data = {
-            "environment": {"name": place.name, "path": str(place.path), "python": str(renamed.python)},
+            "environment": {
+                "name": environment.name,
+                "path": str(environment.path),
+                "python": str(renamed.python),
+            },
             "previous": {"name": before.name, "path": str(before.path)},
             "kernels": [str(folder) for folder in renamed.kernels],
         }
@@ -25,7 +29,7 @@ def rename(old: str, new: str, common: Common) -> int:
         return 0
     print_warnings(renamed.warnings)
     if not common.quiet:
-        note(tr("renamed {path} to {new}", path=before.path, new=place.path))
+        note(tr("renamed {path} to {new}", path=before.path, new=environment.path))
         for folder in renamed.kernels:
             note(tr("its kernel is now `{name}`, in {path}", name=folder.name, path=folder))
     return 0

@@ -147,7 +147,7 @@ class _Session:
     ) -> _Session:
         if where.report is not None:
             check_report(where.report)
-        asked = EngineOptions(
+        options = EngineOptions(
             tuple(map(str, where.inventory or ())),
             where.partition,
             where.limit,
@@ -156,7 +156,7 @@ class _Session:
             where.wait_s,
             tuple(where.slurm_options or ()),
         )
-        engine = choose_engine(asked, os.environ)
+        engine = choose_engine(options, os.environ)
         return cls(FleetRun(command, engine.name, (), name, check=check), engine, where.report, common)
 
     def carry_out(self, work: Callable[[Fleet], None]) -> FleetRun:
@@ -177,7 +177,7 @@ class _Session:
     def offer(self, fleet: Fleet, *, ask: bool) -> None:
         """Show the plan, and ask whether it may be carried out."""
         run = fleet.run(replace(self.command, command="plan"))
-        ready = sum(one.state == "planned" for one in run.hosts)
+        ready = sum(outcome.state == "planned" for outcome in run.hosts)
         if not self.common.as_json and (ask or not self.common.quiet):
             _print_plan(run, self.common)
         if ask and ready:
@@ -192,8 +192,8 @@ class _Session:
         written = {"report": str(self.report) if self.report else None, "saved": files}
         data = without_passwords({**render_run_data(run), **written})
         if self.common.as_json:
-            told = error_data(error) if error else None
-            print_json(envelope(f"fleet {run.command}", data, warnings=run.warnings, error=told))
+            facts = error_data(error) if error else None
+            print_json(envelope(f"fleet {run.command}", data, warnings=run.warnings, error=facts))
         else:
             self._print(run, files)
             self._print_errors(run, error, unwritable)

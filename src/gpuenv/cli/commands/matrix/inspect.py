@@ -16,10 +16,10 @@ from gpuenv.resolution.gpu_coverage import DriverNeed
 _MOST_NAMES = 6
 
 
-def inspect(place: str, common: Common, *, thorough: bool) -> int:
+def inspect(location: str, common: Common, *, thorough: bool) -> int:
     """Print what a wheel is, needs and runs on."""
-    with working(tr("reading {place}", place=place), quiet=common.quiet):
-        inspection = inspect_wheel(place, os.environ, thorough=thorough)
+    with working(tr("reading {place}", place=location), quiet=common.quiet):
+        inspection = inspect_wheel(location, os.environ, thorough=thorough)
     if common.as_json:
         print_json(envelope("matrix inspect", _data(inspection)))
     else:

@@ -44,9 +44,9 @@ def _lines(refreshed: Refreshed, options: RefreshOptions) -> Iterator[str]:
 def _read_line(item: Read) -> str:
     if item.row is None:
         return tr("{label}: not read: {problem}", label=item.target.label, problem=item.problem)
-    told = item.row.get("architectures") or item.row.get("pythons", ())
+    answer = item.row.get("architectures") or item.row.get("pythons", ())
     line = tr(
-        "{label}: {variant} {told}", label=item.target.label, variant=_variant(item), told=" ".join(told)
+        "{label}: {variant} {told}", label=item.target.label, variant=_variant(item), told=" ".join(answer)
     )
     if item.row["evidence"] == "assumed":
         line = tr("{line} (assumed: {note})", line=line, note=item.row.get("note"))

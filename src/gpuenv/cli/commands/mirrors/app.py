@@ -95,4 +95,4 @@ def reset(tools: _Tools = None, print_only: _Print = False, yes: o.Yes = False, 
 def _configured(named: list[ConfiguredTool] | None) -> tuple[Tool, ...]:
     """Return the tools whose files are meant, each once; mamba reads conda's."""
     same: dict[str, Tool] = {"pip": "pip", "uv": "uv", "conda": "conda", "mamba": "conda"}
-    return tuple(dict.fromkeys(same[one.value] for one in named or ()))
+    return tuple(dict.fromkeys(same[tool.value] for tool in named or ()))

@@ -45,11 +45,11 @@ def check(options: CheckOptions, common: Common) -> int:
             update(tr("checking the mirrors: {done} of {all}, latest {name}", done=done, all=of, name=name))
 
         checked = check_mirrors(options, os.environ, follow)
-    data = {"files": list(checked.files), "mirrors": [_data(one, checked) for one in checked.verdicts]}
+    data = {"files": list(checked.files), "mirrors": [_data(status, checked) for status in checked.verdicts]}
     if not common.as_json:
         if not common.quiet:
             _tell(checked)
-        print_data(render_table([_row(one) for one in checked.verdicts], _COLUMNS))
+        print_data(render_table([_row(status) for status in checked.verdicts], _COLUMNS))
     raise_unless_served(checked, options, data)
     if common.as_json:
         print_json(envelope("mirrors check", data))
@@ -66,9 +66,9 @@ def _tell(checked: CheckedMirrors) -> None:
 
 def _data(verdict: MirrorStatus, checked: CheckedMirrors) -> dict[str, Any]:
     at = verdict.measured_at
-    told = {name: value for name, value in asdict(verdict).items() if name != "measured_at"}
+    facts = {name: value for name, value in asdict(verdict).items() if name != "measured_at"}
     when = None if at is None else datetime.fromtimestamp(int(at), timezone.utc).isoformat()
-    return {**told, "measured": when, "remembered": verdict.name in checked.remembered}
+    return {**facts, "measured": when, "remembered": verdict.name in checked.remembered}
 
 
 def _row(verdict: MirrorStatus) -> Mapping[str, Any]:

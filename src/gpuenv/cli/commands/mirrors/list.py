@@ -35,10 +35,10 @@ def show(common: Common) -> int:
     """Print the mirrors, the retired ones last; under -v, what each is known to get wrong."""
     mirrors = load_mirrors(os.environ)
     if common.as_json:
-        rows = [{**asdict(one), "own": one.name in mirrors.own} for one in mirrors.all]
+        rows = [{**asdict(item), "own": item.name in mirrors.own} for item in mirrors.all]
         print_json(envelope("mirrors list", {"mirrors": rows}))
         return 0
-    print_data(render_table([_row(one, mirrors) for one in mirrors.all], _COLUMNS))
+    print_data(render_table([_row(item, mirrors) for item in mirrors.all], _COLUMNS))
     if common.verbose:
         for mirror in mirrors.all:
             for fault in mirror.faults:

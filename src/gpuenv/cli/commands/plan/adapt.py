@@ -38,7 +38,7 @@ _ADDED, _REMOVED, _PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[0m"
 
 
 def plan_adapted(
-    wanted: PlanArguments, asked: AdaptArguments, format_name: str, output: Path | None, common: Common
+    wanted: PlanArguments, arguments: AdaptArguments, format_name: str, output: Path | None, common: Common
 ) -> int:
     """Decide, print the plan and the changes, and write what was asked for: the patch, or the files."""
     if format_name not in _FORMATS:
@@ -46,7 +46,7 @@ def plan_adapted(
             tr("--adapt goes with --format text and json only"),
             tr("change the files with --write, then plan them in that format"),
         )
-    adapting, options = to_adapt(wanted, asked, ("gpuenv", "plan"))
+    adapting, options = to_adapt(wanted, arguments, ("gpuenv", "plan"))
     adapting = replace(adapting, patch_alone=True)
     with adapting_shown(common) as tell:
         adaptation = adapt(adapting, options, os.environ, target=DEFAULT_TARGET, tell=tell)
@@ -57,10 +57,10 @@ def plan_adapted(
     if common.as_json or (format_name == "json" and output is None):
         print_json(document)
     else:
-        show_adaptation(adaptation, common, with_patch=output is None and not asked.write)
+        show_adaptation(adaptation, common, with_patch=output is None and not arguments.write)
     if output is not None and not common.quiet:
         note(tr("wrote {file}", file=output))
-    if asked.write:
+    if arguments.write:
         write_adapted(adaptation, common)
     elif adaptation.changes and not (common.quiet or common.as_json):
         note(tr("hint: {fix}", fix=_how_to_apply(wanted, output, changes_files=bool(patch_of(adaptation)))))
@@ -68,7 +68,7 @@ def plan_adapted(
 
 
 def to_adapt(
-    wanted: PlanArguments, asked: AdaptArguments, program: tuple[str, ...]
+    wanted: PlanArguments, arguments: AdaptArguments, program: tuple[str, ...]
 ) -> tuple[Adapting, PlanOptions]:
     """Return what is to be adapted, and the options of the plan without it; raise UsageError."""
     if wanted.machine_folder is not None:
@@ -83,7 +83,7 @@ def to_adapt(
     paths = (*(_path(word) for word in wanted.requirements or ()), *named)
     rest = replace(wanted, requirements=None, requirement_files=None, environment_file=None)
     options = options_of(rest, (*program, "--adapt", *map(str, paths)))
-    return Adapting(paths or (Path(),), asked.exclude_newer), options
+    return Adapting(paths or (Path(),), arguments.exclude_newer), options
 
 
 def _path(word: str) -> Path:
@@ -138,10 +138,10 @@ def _coloured(patch: str) -> str:
 
 def write_adapted(adaptation: Adaptation, common: Common) -> None:
     """Change the files in place, and say how to undo it."""
-    for one in write_files(adaptation.left, adaptation.files):
+    for written in write_files(adaptation.left, adaptation.files):
         if not common.quiet:
-            undo = shlex.join(("mv", one.kept, one.path))
-            note(tr("wrote {file}; `{command}` brings back what it held", file=one.path, command=undo))
+            undo = shlex.join(("mv", written.kept, written.path))
+            note(tr("wrote {file}; `{command}` brings back what it held", file=written.path, command=undo))
 
 
 def _how_to_apply(wanted: PlanArguments, output: Path | None, *, changes_files: bool) -> str:

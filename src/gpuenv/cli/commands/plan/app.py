@@ -25,16 +25,16 @@ def plan(
     ] = FormatName.text,
     output: Annotated[Path | None, option("-o --output FILE", "Write the plan to FILE.")] = None,
     *,
-    asked: p.AdaptArguments,
+    arguments: p.AdaptArguments,
     wanted: p.PlanArguments,
     common: o.Common,
 ) -> int:
     """Show what would be installed and why; changes no files except with --adapt --write."""
-    if asked.adapt:
+    if arguments.adapt:
         from gpuenv.cli.commands.plan import adapt as plan_adapt  # noqa: PLC0415
 
-        return plan_adapt.plan_adapted(wanted, asked, format_name.value, output, common)
-    p.check_without_adapt(asked)
+        return plan_adapt.plan_adapted(wanted, arguments, format_name.value, output, common)
+    p.check_without_adapt(arguments)
     if format_name is FormatName.bootstrap:
         from gpuenv.cli.commands import bootstrap  # noqa: PLC0415
 
@@ -85,18 +85,18 @@ def create(
     lab: o.LabFile = None,
     *,
     chosen: p.CreateArguments,
-    asked: p.AdaptArguments,
+    arguments: p.AdaptArguments,
     wanted: p.PlanArguments,
     common: o.Common,
 ) -> int:
     """Plan, show, apply, verify: create an environment that works on this machine's GPUs."""
     from gpuenv.cli.commands.create import create as command  # noqa: PLC0415
 
-    if asked.adapt:
+    if arguments.adapt:
         from gpuenv.cli.commands.create import adapt as create_adapt  # noqa: PLC0415
 
-        return create_adapt.create_adapted(command.given(name), lab, wanted, asked, chosen, common)
-    p.check_without_adapt(asked)
+        return create_adapt.create_adapted(command.given(name), lab, wanted, arguments, chosen, common)
+    p.check_without_adapt(arguments)
     if lab is not None:
         from gpuenv.cli.commands.create.lab import create_lab  # noqa: PLC0415
 
@@ -116,7 +116,7 @@ def bootstrap(
         ),
     ] = None,
     *,
-    asked: p.BootstrapArguments,
+    arguments: p.BootstrapArguments,
     wanted: p.PlanArguments,
     common: o.Common,
 ) -> int:
@@ -128,4 +128,4 @@ def bootstrap(
     """
     from gpuenv.cli.commands import bootstrap as command  # noqa: PLC0415
 
-    return command.bootstrap(wanted, asked, lab, output, common)
+    return command.bootstrap(wanted, arguments, lab, output, common)

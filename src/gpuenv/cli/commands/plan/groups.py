@@ -63,8 +63,8 @@ def _print_groups(
     fleet: FleetPlan, format_name: str, options: PlanOptions, output: Path | None, common: Common
 ) -> int:
     error = _unserved(fleet) if fleet.unserved else None
-    told = error_data(error) if error else None
-    document = envelope("plan", render_fleet_data(fleet), warnings=fleet.warnings, error=told)
+    facts = error_data(error) if error else None
+    document = envelope("plan", render_fleet_data(fleet), warnings=fleet.warnings, error=facts)
     if format_name in ("text", "json"):
         text = _as_text(fleet, common) if format_name == "text" else json_text(document)
         written = _written(output, text)
@@ -118,10 +118,10 @@ def _in_format(
     if output is None and fleet.groups:
         raise _several(fleet)
     texts: dict[Path, str] = {}
-    for place in range(1, len(fleet.groups) + 1):
-        path = (output or Path()) / f"group-{place}" / _FILES[format_name]
+    for position in range(1, len(fleet.groups) + 1):
+        path = (output or Path()) / f"group-{position}" / _FILES[format_name]
         keep_by_hand(path, format_name)
-        _, texts[path] = _text_of(place, fleet, format_name, options, common)
+        _, texts[path] = _text_of(position, fleet, format_name, options, common)
     for path, text in texts.items():  # now that there is a text for each of them
         make_folder(path.parent)
         write_file(path, text)
@@ -129,9 +129,9 @@ def _in_format(
 
 
 def _text_of(
-    place: int, fleet: FleetPlan, format_name: str, options: PlanOptions, common: Common
+    position: int, fleet: FleetPlan, format_name: str, options: PlanOptions, common: Common
 ) -> tuple[Plan, str]:
-    group = fleet.groups[place - 1]
+    group = fleet.groups[position - 1]
     files = tuple(Path(fleet.machines[number].file) for number in group.numbers)
     options = replace(options, machines=files, machine_folder=None)
     with working(tr("reading indexes"), quiet=common.quiet):

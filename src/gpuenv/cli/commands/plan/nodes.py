@@ -43,16 +43,16 @@ def plan_for_nodes(options: PlanOptions, format_name: str, output: Path | None, 
     if format_name == "ansible" and (output is None or output.is_file()):
         raise _no_folder()
     with working(tr("reading indexes"), quiet=common.quiet):
-        found = groups_for_nodes(options, os.environ, _NAME)
-    error = unserved(found.fleet) if found.fleet and found.fleet.unserved else None
-    texts = _texts(found, format_name, output) if found.groups else {}
+        groups = groups_for_nodes(options, os.environ, _NAME)
+    error = unserved(groups.fleet) if groups.fleet and groups.fleet.unserved else None
+    texts = _texts(groups, format_name, output) if groups.groups else {}
     written = _write(texts)
     if common.as_json:
-        told = error_data(error) if error else None
-        print_json(envelope("plan", _data(found), warnings=found.warnings, error=told))
+        facts = error_data(error) if error else None
+        print_json(envelope("plan", _data(groups), warnings=groups.warnings, error=facts))
         return error.exit_code if error else 0
     if not common.quiet:
-        print_warnings(found.warnings)
+        print_warnings(groups.warnings)
         for path in written:
             note(tr("wrote {file}", file=path))
     if None in texts:
@@ -68,7 +68,9 @@ def unserved(fleet: FleetPlan) -> Unsatisfiable:
     return Unsatisfiable(
         tr("{count} of {all} machines are not supported", **facts),
         code="machines-not-served",
-        because=tuple(Because(f"{one.name}: {one.problem}", one.file) for one in fleet.unserved),
+        because=tuple(
+            Because(f"{machine.name}: {machine.problem}", machine.file) for machine in fleet.unserved
+        ),
     )
 
 
@@ -80,18 +82,18 @@ def _no_folder() -> UsageError:
     )
 
 
-def _texts(found: NodeGroups, format_name: str, output: Path | None) -> Mapping[Path | None, str]:
+def _texts(node_groups: NodeGroups, format_name: str, output: Path | None) -> Mapping[Path | None, str]:
     """Return the files' texts; None stands for stdout."""
     if format_name == "ansible":
-        groups = [(group.hosts, group.about, group.request) for group in found.groups]
+        groups = [(group.hosts, group.about, group.request) for group in node_groups.groups]
         return {
             (output or Path()) / path: text
             for path, text in playbook_files(groups, _NAME, node_app()).items()
         }
-    names = group_names("", found.fleet, shared_home=True) if found.fleet else {1: ""}
+    names = group_names("", node_groups.fleet, shared_home=True) if node_groups.fleet else {1: ""}
     parts = (
         SlurmGroup(group.hosts, names[number], group.about, group.request)
-        for number, group in enumerate(found.groups, 1)
+        for number, group in enumerate(node_groups.groups, 1)
     )
     return {output: script_text(tuple(parts), _NAME, node_app())}
 
@@ -107,5 +109,5 @@ def _write(texts: Mapping[Path | None, str]) -> tuple[Path, ...]:
     return tuple(files)
 
 
-def _data(found: NodeGroups) -> dict[str, Any]:
-    return render_fleet_data(found.fleet) if found.fleet else render_plan_data(found.groups[0].plan)
+def _data(groups: NodeGroups) -> dict[str, Any]:
+    return render_fleet_data(groups.fleet) if groups.fleet else render_plan_data(groups.groups[0].plan)

@@ -153,9 +153,9 @@ class BootstrapArguments:
     verify: o.Verify = True
 
 
-def check_without_adapt(asked: AdaptArguments) -> None:
+def check_without_adapt(arguments: AdaptArguments) -> None:
     """Raise UsageError for options that mean nothing without `--adapt`."""
-    options = (("--write", asked.write), ("--exclude-newer", asked.exclude_newer))
+    options = (("--write", arguments.write), ("--exclude-newer", arguments.exclude_newer))
     given = next((name for name, value in options if value), None)
     if given is not None:
         from gpuenv.i18n.messages import tr  # noqa: PLC0415

@@ -63,7 +63,7 @@ def _gpus_of(environ: Mapping[str, str]) -> list[str]:
 
 
 def _given(places: list[str] | None) -> tuple[str, ...]:
-    return tuple(place for place in places or () if place.strip())
+    return tuple(location for location in places or () if location.strip())
 
 
 def plan(wanted: PlanArguments, format_name: str, output: Path | None, common: Common) -> int:
