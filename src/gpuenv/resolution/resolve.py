@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from typing import Generic, TypeVar, overload
 
 from packaging.version import Version
@@ -112,17 +111,16 @@ class Decision:
     rejected: Sequence[RejectedCandidate]
 
     def with_build(self, candidate: Candidate) -> tuple[Solution, ...]:
-        """Return the choices of a build that has been judged: one of them has been looked at."""
-        choices = self.choices.so_far if isinstance(self.choices, _AsJudged) else self.choices
-        return tuple(choice for choice in choices if choice.case is candidate)
+        """Return the choices with a build, of which one has been looked at."""
+        return tuple(choice for choice in _judged(self.choices) if choice.case is candidate)
 
     def rejected_down_to(self, torch: Version) -> tuple[RejectedCandidate, ...]:
-        """Return the rejected builds of a release of torch and of newer ones."""
-        return tuple(takewhile(lambda rejected: rejected.case.torch >= torch, self.rejected))
+        """Return the rejected builds of newer releases and of this, of which a choice has been looked at."""
+        return tuple(judged for judged in _judged(self.rejected) if judged.case.torch >= torch)
 
     def rejected_above(self, torch: Version) -> tuple[RejectedCandidate, ...]:
-        """Return the rejected builds of newer releases of torch."""
-        return tuple(takewhile(lambda rejected: rejected.case.torch > torch, self.rejected))
+        """Return the rejected builds of newer releases than one of which a choice has been looked at."""
+        return tuple(judged for judged in _judged(self.rejected) if judged.case.torch > torch)
 
 
 _T = TypeVar("_T")
@@ -179,6 +177,11 @@ class _AsJudged(Sequence[_T], Generic[_T]):
         while (ends is None or ends <= 0 or len(self._items) < ends) and self._judging.judge_more():
             pass
         return self._items[index]
+
+
+def _judged(items: Sequence[_T]) -> Sequence[_T]:
+    """Those that have been judged: nothing more is looked at."""
+    return items.so_far if isinstance(items, _AsJudged) else items
 
 
 def build_input(
