@@ -1,10 +1,10 @@
 """Change one thing in a decision or a roll-back, and see whether a test fails: `nox -s mutation`.
 
 `python tools/mutation.py --sample 60` takes so many of the changes that can be made, the same ones for the
-same `--seed`; `--only resolve` those of files whose path has that in it. Each is made in a copy of the
-sources and tried with the tests that belong to the file, in a process of its own that ends at a limit;
-without a change they must pass. What no test sees is listed, with the line as it was and as it became; the
-exit status is 1 where less than `--aim` percent of the changes are seen.
+same `--seed`; `--only resolve` those of files whose path has that in it. Each is made in a copy and tried
+with the tests that belong to the file, in a process of its own that ends at a limit; without a change they
+must pass. What no test sees is listed, with the line as it was and as it became; the exit status is 1 where
+less than `--aim` percent of the changes are seen.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "resolution/resolve.py": (*_DECISIONS, "test_bound"),
     "resolution/report/refusal.py": ("test_reasons", *_DECISIONS),
     "environments/transaction.py": ("test_environments_journal", "boundary/test_create"),
-    "environments/journal.py": ("test_environments_journal", "boundary/test_create"),
+    "on_disk/journal.py": ("test_environments_journal", "boundary/test_create"),
 }
 _SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -142,7 +142,7 @@ class Change:
 
 
 def is_seen(mutant: Mutant, scratch: Path) -> bool:
-    """Whether a test fails, or does not end, with the change; `scratch` holds a copy of the sources."""
+    """Whether a test fails, or does not end, with the change; `scratch` holds a copy of all that it takes."""
     path = scratch / "src" / "gpuenv" / mutant.file
     kept = path.read_text(encoding="utf-8")
     path.write_text(mutant.source, encoding="utf-8")
@@ -170,13 +170,14 @@ def _run(name: str, scratch: Path) -> None:
     os.environ |= {"PYTHONPATH": str(scratch / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     sys.path.insert(0, str(scratch / "src"))
     sys.dont_write_bytecode = True
-    os.chdir(ROOT)
+    os.chdir(scratch)
     os._exit(int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", f"tests/{name}.py"])))
 
 
 def _copied(scratch: Path) -> Path:
-    shutil.copytree(ROOT / "src", scratch / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    (scratch / "matrices").symlink_to(ROOT / "matrices")
+    for name in ("src", "tests", "tools", "matrices"):
+        shutil.copytree(ROOT / name, scratch / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", scratch)
     return scratch
 
 

@@ -34,6 +34,8 @@ def _one_case_of_each(items: list[pytest.Item]) -> None:
             if key in seen:
                 item.add_marker(pytest.mark.slow)
             seen.add(key)
+        elif getattr(item, "callspec", None) and item.callspec.params.get("manager") == "pip":
+            item.add_marker(pytest.mark.slow)  # as with uv, in five times the time
 
 
 @pytest.hookimpl(wrapper=True)
@@ -85,12 +87,13 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexServer]:
 
 
 @pytest.fixture
-def program(tmp_path: Path, undone: str) -> Program:
+def program(request: pytest.FixtureRequest, tmp_path: Path, undone: str) -> Program:
     """Run gpuenv as somebody whose configuration files count."""
     made = make_program(tmp_path / "user").with_(UV_NO_CONFIG=None)
     if undone:
         return replace(made, start_as=(variants.__file__, undone))
-    return replace(made, own_start=True)  # what a Python imports at its start is part of it
+    is_attack = hasattr(request.function, "attack")
+    return replace(made, own_start=is_attack)  # what a Python imports at its start is part of one
 
 
 @pytest.fixture
