@@ -22,11 +22,12 @@ from gpuenv.environments import ledger, renaming, snapshot
 from gpuenv.environments import transaction as apply
 from gpuenv.environments.contents import last_use as usage
 from gpuenv.environments.contents.last_use import mark_used
-from gpuenv.environments.journal import journal_file, new_journal, write_journal
+from gpuenv.environments.journal import journal_file, write_journal
 from gpuenv.environments.renaming import MovedKernel
 from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore
 from gpuenv.model.errors import InstallFailed, UsageError
 from gpuenv.on_disk.directories import identity_of
+from gpuenv.on_disk.journal import new_journal
 from gpuenv.operations.interrupted_change import mend, place_at
 from gpuenv.operations.manage import existing, list_all, list_interrupted, remove
 
@@ -338,7 +339,9 @@ def building(place: EnvironmentPaths, outside: Path) -> str:
 def write_and_forget(victim: EnvironmentPaths) -> EnvironmentPaths:
     from dataclasses import replace  # noqa: PLC0415
 
-    write_journal(victim, replace(new_journal(victim, replaces=False), identity=identity_of(victim.path)))
+    write_journal(
+        victim, replace(new_journal(victim.path, replaces=False), identity=identity_of(victim.path))
+    )
     return victim
 
 
@@ -457,7 +460,7 @@ def test_a_journal_names_nothing_but_its_own_environment(
 
 
 def test_what_was_put_in_place_of_the_old_environment_does_not_come_back(place: EnvironmentPaths) -> None:
-    journal = write_journal(place, new_journal(place, replaces=True))
+    journal = write_journal(place, new_journal(place.path, replaces=True))
     assert journal.old is not None
     place.path.rename(place.path.with_name("stolen"))
     make(EnvironmentPaths(place.store, "theirs", journal.old))
