@@ -15,7 +15,7 @@ from index_server import dead_url
 from serving import Site, serve
 
 from gpuenv.http import FetchLimits, HttpClient
-from gpuenv.indexes.conda.repodata import read_channel, read_channels
+from gpuenv.indexes.conda.repodata import read_channels
 from gpuenv.model.conda import ChannelListing, CondaChannel
 
 QUICK = FetchLimits(connect_s=0.5, read_s=0.4, whole_s=2)
@@ -52,6 +52,12 @@ def asked(site: Site) -> list[str]:
     names = [path.rpartition("/")[2] for _, path in site.asked]
     site.asked.clear()
     return ["shard" if len(name) > 64 else name for name in names]
+
+
+def read_channel(
+    channel: CondaChannel, subdir: str, names: frozenset[str], client: HttpClient
+) -> ChannelListing:
+    return read_channels((channel,), (subdir,), names, client)[0]
 
 
 def replace_file(site: Site, name: str, data: bytes, **headers: str) -> None:

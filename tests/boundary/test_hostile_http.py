@@ -23,7 +23,7 @@ from gpuenv.http import FetchLimits, HttpClient, HttpProblem, fetch_page, fetch_
 from gpuenv.http.ranges import BrokenFileError, ByteRanges
 from gpuenv.http.speed_sample import read_sample
 from gpuenv.http.timeouts import Patience
-from gpuenv.indexes.conda.repodata import read_channel
+from gpuenv.indexes.conda.repodata import read_channels
 from gpuenv.indexes.listings import read_listings
 from gpuenv.model.conda import CondaChannel
 from gpuenv.model.index import IndexSource
@@ -311,6 +311,6 @@ def test_a_conda_channel_ends(name: str, client: HttpClient) -> None:
 
     with serve_raw(answer) as server:
         channel = CondaChannel("evil", (server.url,))
-        listing = read_channel(channel, "linux-64", frozenset({"pytorch"}), client)
+        (listing,) = read_channels((channel,), ("linux-64",), frozenset({"pytorch"}), client)
     assert reason in str(listing.problem)
     assert not listing.records

@@ -18,7 +18,7 @@ from gpuenv.http import FetchLimits, HttpClient
 from gpuenv.indexes.configuration.installer_default import default_index
 from gpuenv.indexes.listings import read_listings
 from gpuenv.indexes.urls import guess_source
-from gpuenv.indexes.wheelhouse import hash_file, read_wheelhouse
+from gpuenv.indexes.wheelhouse import read_wheelhouse
 from gpuenv.model.index import IndexSource, Listing
 
 TORCH, VISION = canonicalize_name("torch"), canonicalize_name("torchvision")
@@ -409,11 +409,6 @@ def test_a_file_that_is_no_page_lists_nothing(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"\xff\x00")
     assert house(tmp_path / "x")[0].files == ()
     assert house(tmp_path / "x" / "y")[0].problem is not None
-
-
-def test_a_file_is_hashed(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"abc")
-    assert hash_file(tmp_path / "x") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
 # the installer's default

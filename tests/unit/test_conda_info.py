@@ -17,7 +17,6 @@ from gpuenv.installers.conda.tool_info import (
     ToolVersions,
     check_version,
     nodefaults_is_safe,
-    parse_environment_list,
     parse_info,
     parse_tool_versions,
     warnings_for,
@@ -52,14 +51,6 @@ def test_each_tool_tells_its_version_folders_and_cuda(
     assert all(path.endswith("/pkgs") for path in info.caches)
     assert all(path.endswith("/envs") for path in info.environments)
     check_version(info, KNOWN)
-
-
-@pytest.mark.parametrize(
-    ("name", "first"),
-    [("conda-env-list", "/opt/conda"), ("mm-env-list", "/home/user/mamba")],
-)
-def test_environments_are_listed(name: str, first: str) -> None:
-    assert parse_environment_list(transcript(name).out)[0] == first
 
 
 @pytest.mark.parametrize(
@@ -126,5 +117,3 @@ def test_a_garbled_row_is_no_row(row: dict[str, object]) -> None:
 def test_any_document_is_an_info_or_a_value_error(document: dict[str, object], tool: Tool) -> None:
     with suppress(ValueError):
         parse_info(json.dumps(document), tool)
-    with suppress(ValueError):
-        parse_environment_list(json.dumps(document))

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import typer
 from deciding import Asked, decided, gpu_machine
+from explaining import explain
 from pages import DOCS, LANGUAGES, NAMES, ROOT, fenced, indented, inline, own_commands, page
 
 from gpuenv import matrices
 from gpuenv.cli.app import app
 from gpuenv.explain.explain import load_signatures
-from gpuenv.signatures.match import explain
 
 HEADINGS = {
     "Answer": "简答",

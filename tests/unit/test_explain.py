@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from examples import examples
+from explaining import explain
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ from gpuenv.explain.explain import load_signatures
 from gpuenv.explain.render import render_explanation
 from gpuenv.signatures.catalogue import CLASSES, Pattern, parse_signature
 from gpuenv.signatures.log_pages import OVERLAP, PAGE, pages, vocabulary_of
-from gpuenv.signatures.match import SignatureMatch, explain
+from gpuenv.signatures.match import SignatureMatch
 
 TESTS = Path(__file__).parents[1]
 LOGS = TESTS / "logs"

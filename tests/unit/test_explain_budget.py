@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from explaining import explain
+
 from gpuenv.explain.explain import load_signatures
-from gpuenv.signatures.match import examine, explain
+from gpuenv.signatures.match import examine
 
 SIGNATURES = load_signatures()
 LOG = """\

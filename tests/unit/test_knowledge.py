@@ -324,9 +324,12 @@ def test_companions_come_best_first() -> None:
 
 
 def test_triton_is_a_specifier() -> None:
-    assert KNOWLEDGE.companion_specifier(Version("2.14.1"), "triton") == SpecifierSet("~=3.8.0")
-    assert KNOWLEDGE.companion_specifier(Version("1.13.1"), "triton") is None
-    assert KNOWLEDGE.companion_specifier(Version("2.14.1"), "torchvision") is None
+    triton, vision = (KNOWLEDGE.companions(Version("2.14.1"), name) for name in ("triton", "torchvision"))
+    assert triton is not None
+    assert triton.specifier == SpecifierSet("~=3.8.0")
+    assert KNOWLEDGE.companions(Version("1.13.1"), "triton") is None
+    assert vision is not None
+    assert vision.specifier is None
 
 
 def test_a_companion_release_tells_its_own_conditions() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import typer
 from deciding import Asked, decided, machine
+from explaining import explain
 from pages import LANGUAGES, section
 from published import Published
 
@@ -19,7 +20,6 @@ from gpuenv import matrices
 from gpuenv.cli.app import app
 from gpuenv.explain.explain import load_signatures
 from gpuenv.model.plan import RULES
-from gpuenv.signatures.match import explain
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 ROWS: dict[str, dict[str, Any]] = json.loads((FIXTURES / "seed_answers.json").read_text(encoding="utf-8"))

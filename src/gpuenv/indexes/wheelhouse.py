@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 
 from packaging.utils import NormalizedName, canonicalize_name
@@ -26,15 +25,6 @@ _LARGEST_PAGE = 64 << 20
 def read_wheelhouse(source: IndexSource, projects: tuple[NormalizedName, ...]) -> tuple[Listing, ...]:
     """List the projects' wheels in a directory; sizes come from the disk, hashes only from a page."""
     return tuple(_read(source, project) for project in projects)
-
-
-def hash_file(path: Path) -> str:
-    """Return a file's SHA-256 digest in hexadecimal; may raise OSError."""
-    digest = sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 def _read(source: IndexSource, project: NormalizedName) -> Listing:

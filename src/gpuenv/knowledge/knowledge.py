@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from gpuenv.knowledge.ecosystem import Ecosystem
@@ -241,11 +240,6 @@ class Knowledge:
     def companions(self, torch: Version, project: str) -> Companions | None:
         """What goes with a torch release from one project, with its source."""
         return self._pairs.get(_release_of(torch), {}).get(project)
-
-    def companion_specifier(self, torch: Version, project: str) -> SpecifierSet | None:
-        """What a torch release itself asks of `project` (triton)."""
-        companions = self.companions(torch, project)
-        return companions.specifier if companions else None
 
     def companion_release(self, project: str, version: Version) -> CompanionRelease | None:
         """Find what is known of one companion release."""

@@ -10,11 +10,6 @@ from gpuenv.model.wheel import WheelFile
 from gpuenv.resolution.candidate import IndexedFile
 
 
-def alternatives(file: WheelFile, listings: tuple[Listing, ...]) -> tuple[WheelFile, ...]:
-    """Return the files of other listings that are this one: of its name, and of no other digest."""
-    return tuple(other for _, other in _alike(file, listings))
-
-
 def stack_of(files: tuple[IndexedFile, ...], listings: tuple[Listing, ...]) -> tuple[StackFile, ...]:
     """Return where the chosen files can be had, the chosen place first; those that no page lists left out."""
     return tuple(

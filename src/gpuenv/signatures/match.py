@@ -106,11 +106,6 @@ class _Found:
         return self.hits[-1].line
 
 
-def explain(text: str, signatures: Iterable[Signature]) -> tuple[SignatureMatch, ...]:
-    """Return what the errors in a text mean: the root first, then what follows; nothing where unknown."""
-    return examine(text, signatures, lambda: 0.0).matches
-
-
 def examine(text: str, signatures: Iterable[Signature], spent: Callable[[], float]) -> Examined:
     """Return what the errors in a text mean, as far as its budget goes; `spent` tells seconds of CPU."""
     known = tuple(signatures)

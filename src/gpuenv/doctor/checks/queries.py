@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.model.findings import CondaPackage, Dist, Findings, PciDevice
-from gpuenv.model.variant import CudaVersion, Variant, parse_cuda_version
+from gpuenv.model.variant import CudaVersion, Variant
 from gpuenv.model.wheel import Platform
 from gpuenv.resolution.target import TargetGpu
 
@@ -236,11 +236,3 @@ def nvidia_dists(findings: Findings) -> Iterator[tuple[str, int, Dist]]:
         name, _, major = dist.name.rpartition("-cu")
         if name.startswith("nvidia-") and major.isdigit():
             yield name.removeprefix("nvidia-"), int(major), dist
-
-
-def cuda_version(text: str | None) -> CudaVersion | None:
-    """Return a CUDA version, None for a text that is none."""
-    try:
-        return parse_cuda_version(text) if text else None
-    except ValueError:
-        return None

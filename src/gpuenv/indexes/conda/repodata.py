@@ -60,13 +60,6 @@ def read_channels(
     )
 
 
-def read_channel(
-    channel: CondaChannel, subdir: str, names: frozenset[str], client: HttpClient
-) -> ChannelListing:
-    """Return what one channel holds for one platform, as `read_channels` does."""
-    return read_channels((channel,), (subdir,), names, client)[0]
-
-
 def _named(requested: tuple[CondaChannel, str]) -> tuple[str, str]:
     return requested[0].name, requested[1]
 

@@ -171,11 +171,6 @@ def _virtual(parts: Any) -> tuple[str, str, str]:
     return parts[0], parts[1], parts[2] if len(parts) > 2 else ""  # noqa: PLR2004
 
 
-def parse_environment_list(text: str) -> tuple[str, ...]:
-    """Parse what `env list --json` prints, `{"envs": ["/opt/conda"]}`, into paths; raise ValueError."""
-    return texts(last_document(text).get("envs"))
-
-
 def check_version(info: CondaInfo, known: ToolVersions) -> None:
     """Raise UsageError for a tool that is too old to be driven."""
     least = dict(known.least).get(info.tool)
