@@ -18,14 +18,14 @@ TOKEN = "GPUENV_TEST_TOKEN"
 # a shell that heeds no signal it is asked with, and a child of its own
 WAITS = """
 import sys, threading
-from gpuenv import process
+from gpuenv.process import subprocesses as process
 argv = ["/bin/sh", "-c", "trap '' TERM INT HUP; sleep 60 & echo > begun; wait"]
 work = lambda: process.run(argv, timeout_s=60, cwd=sys.argv[1])
 {how}
 """
 HELD = """
 import os, signal, sys
-from gpuenv import interruption
+from gpuenv.process import interruption
 with interruption.heeded():
     try:
         with interruption.held():
@@ -81,7 +81,7 @@ def test_an_end_that_waits_for_no_thread_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_after_a_run_no_process_is_left(tmp_path: Path) -> None:
-    code = "from gpuenv import process; assert process.run(['/bin/true'], timeout_s=9).ok"
+    code = "from gpuenv.process import subprocesses as process; assert process.run(['/bin/true'], timeout_s=9).ok"
     environ = {**os.environ, TOKEN: str(tmp_path), "GPUENV_CACHE_DIR": str(tmp_path / "cache")}
     assert subprocess.run([sys.executable, "-c", code], env=environ, check=False).returncode == 0
     assert running(str(tmp_path)) == []
@@ -91,7 +91,7 @@ def test_after_a_run_no_process_is_left(tmp_path: Path) -> None:
 def test_a_kill_removes_the_temporary_folders_in_use_and_no_others(tmp_path: Path, name: str) -> None:
     code = """
 import os, signal, sys
-from gpuenv import guardian
+from gpuenv.process import guardian
 with guardian.temporary_folder("gpuenv-first-"):
     pass
 with guardian.temporary_folder("gpuenv-second-") as folder:
