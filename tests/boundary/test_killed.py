@@ -81,7 +81,7 @@ def test_an_end_that_waits_for_no_thread_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_after_a_run_no_process_is_left(tmp_path: Path) -> None:
-    code = "from gpuenv.process import subprocesses as process; assert process.run(['/bin/true'], timeout_s=9).ok"
+    code = "from gpuenv.process.subprocesses import run; assert run(['/bin/true'], timeout_s=9).ok"
     environ = {**os.environ, TOKEN: str(tmp_path), "GPUENV_CACHE_DIR": str(tmp_path / "cache")}
     assert subprocess.run([sys.executable, "-c", code], env=environ, check=False).returncode == 0
     assert running(str(tmp_path)) == []

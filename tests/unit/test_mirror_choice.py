@@ -16,7 +16,8 @@ from gpuenv.model.errors import UsageError
 from gpuenv.model.index import IndexConfiguration, IndexSource
 from gpuenv.model.mirror import Mirror
 from gpuenv.model.variant import Variant
-from gpuenv.planning.mirrors.choose import Chosen, Circumstances, choose
+from gpuenv.planning.mirrors.choose import Chosen, choose
+from gpuenv.planning.mirrors.sources import Circumstances
 
 
 def mirror(name: str, **fields: Any) -> Mirror:

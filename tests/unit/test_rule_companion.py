@@ -11,7 +11,7 @@ from gpuenv.model.python import PythonOffer
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
 from gpuenv.resolution.request import Request, parse_requirements
-from gpuenv.resolution.rules import companion
+from gpuenv.resolution.rules import companion, companion_failures
 
 KNOWLEDGE = load_knowledge()
 HERE = on("580.95.05", "9.0")
@@ -32,7 +32,9 @@ def match(build: Candidate, *files: IndexedFile, asks: tuple[str, ...], down: An
         shelf.setdefault((item.file.name, item.release), []).append(item)
     places = {key: tuple(items) for key, items in shelf.items()}
     request = Request(parse_requirements(("torch", *asks)))
-    return companion.match(build, request, HERE, KNOWLEDGE, companion.AvailableCompanions(places, down or {}))
+    return companion.match(
+        build, request, HERE, KNOWLEDGE, companion_failures.AvailableCompanions(places, down or {})
+    )
 
 
 def names(matches: Any) -> list[str]:
@@ -124,7 +126,7 @@ def test_the_file_for_the_python_is_picked() -> None:
 def test_pythons_without_files_are_told_together() -> None:
     matches = match(case(), vision("0.22.1+cu126", "cp311-cp311"), asks=("torchvision",))
     failures = tuple(companion.pick(matches, case(), PythonOffer(f"3.{minor}")) for minor in (13, 12))
-    (merged,) = companion.merged(failures)  # type: ignore[arg-type]
+    (merged,) = companion_failures.merged(failures)  # type: ignore[arg-type]
     assert merged.detail == "torchvision 0.22.1 for cu126 has files for Python 3.11, not 3.12, 3.13"
 
 
@@ -146,7 +148,7 @@ def match_xformers(
     gpu: str, *, driver: str = "580.95.05", version: str = "0.0.30", torch: str = "2.7.0"
 ) -> Any:
     file = found(f"xformers-{version}-cp39-abi3-{LINUX}.whl", kind="pypi")
-    available = companion.AvailableCompanions({("xformers", file.release): (file,)}, {})
+    available = companion_failures.AvailableCompanions({("xformers", file.release): (file,)}, {})
     request = Request(parse_requirements(("torch", f"xformers=={version}")))
     here = on(driver, gpu)
     return companion.match(case(torch), request, here, KNOWLEDGE, available)
@@ -163,7 +165,7 @@ def test_one_without_code_for_the_gpu_does_not_and_says_what_it_has() -> None:
     assert failure.detail == (
         "xformers 0.0.31 has code for sm_75 sm_80 compute_80 sm_90a, none of which runs on 7.0"
     )
-    assert companion.summarize((failure,)) == failure.detail
+    assert companion_failures.summarize((failure,)) == failure.detail
 
 
 def test_its_ptx_needs_a_driver_for_the_cuda_that_it_was_built_with() -> None:
@@ -177,7 +179,7 @@ def test_its_ptx_needs_a_driver_for_the_cuda_that_it_was_built_with() -> None:
 
 def test_without_a_gpu_no_code_is_asked_for() -> None:
     file = found(f"xformers-0.0.30-cp310-cp310-{LINUX}.whl", kind="pypi")
-    available = companion.AvailableCompanions({("xformers", file.release): (file,)}, {})
+    available = companion_failures.AvailableCompanions({("xformers", file.release): (file,)}, {})
     request = Request(parse_requirements(("torch", "xformers")))
     assert not isinstance(companion.match(case("2.7.0"), request, on(), KNOWLEDGE, available), Failure)
 
@@ -185,7 +187,7 @@ def test_without_a_gpu_no_code_is_asked_for() -> None:
 @pytest.mark.parametrize(("variant", "matched"), [("cu126", True), ("cu128", True), ("cu118", False)])
 def test_xformers_goes_with_any_cuda_of_its_major(variant: str, matched: bool) -> None:
     file = found(XFORMERS, kind="pypi")
-    available = companion.AvailableCompanions({("xformers", file.release): (file,)}, {})
+    available = companion_failures.AvailableCompanions({("xformers", file.release): (file,)}, {})
     request = Request(parse_requirements(("torch", "xformers")))
     answer = companion.match(case("2.7.0", variant), request, HERE, KNOWLEDGE, available)
     assert isinstance(answer, Failure) is not matched

@@ -16,7 +16,8 @@ from gpuenv.installers.conda import commands as conda_calls
 from gpuenv.installers.conda import rattler_calls
 from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.failure import CondaFailure, FailureWords, parse_failure_words
-from gpuenv.installers.conda.rattler_calls import InstallProgress, RattlerError, Session
+from gpuenv.installers.conda.rattler_calls import InstallProgress, RattlerError
+from gpuenv.installers.conda.rattler_client import Session
 from gpuenv.installers.conda.rattler_failure import parse_rattler_failure
 from gpuenv.installers.conda.solve import Solved, check_pins, failure_told
 from gpuenv.installers.conda.tool import Calling, CondaTool

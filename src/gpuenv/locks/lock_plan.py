@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
-from hashlib import sha256
+from dataclasses import replace
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from gpuenv.formats.requirements import for_conda_tools
-from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.canonical_urls import (
     Official,
@@ -26,44 +23,23 @@ from gpuenv.indexes.mirrors.lookup import host_of
 from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.installers import uv_compile as resolver
 from gpuenv.installers import uv_failure
+from gpuenv.locks.hashes import NO_HASH, Hashes, Hashing, hashes_for, unlockable, with_hash
 from gpuenv.locks.official_urls import OfficialPlaces
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unsatisfiable, UsageError
 from gpuenv.model.locked import Locked, LockedFile
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning, Sources
 from gpuenv.model.variant import Variant
-from gpuenv.planning.hashes.fetch import HashFetcher, HashProgress, Unwatched
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.planning.make_plan import resolver_question
 from gpuenv.planning.mirrors.labels import mirror_at
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.direct_urls import by_address
-from gpuenv.planning.pages.shipped_listing import known_digests
 from gpuenv.planning.resolve_others import packages_of
 from gpuenv.resolution.rules.driver import least_driver
 from gpuenv.resolution.target import choose_target, driver_os, platform_of
 
-_CHUNK = 1 << 20  # bytes
-NO_HASH = "no-hash"
 NO_PLACE = "no-official-address"
 _PASSED_OVER = (NO_HASH, NO_PLACE, "not-lockable", "index-unreachable")
-
-
-@dataclass(frozen=True, slots=True)
-class Hashing:
-    """Whether every file needs a hash, and who follows what is fetched for one that no page tells."""
-
-    required: bool = True
-    follower: HashProgress | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Hashes:
-    """Where hashes come from: what is known, official places, at last the files themselves."""
-
-    known: Mapping[str, str]
-    places: OfficialPlaces
-    required: bool
-    fetcher: HashFetcher | None
 
 
 def lock_plan(
@@ -80,7 +56,7 @@ def lock_plan(
         )
     mirrors = load_mirrors(environ)
     places = OfficialPlaces(plan, mirrors.find("official"), environ, options.offline)
-    hashes = _hashes(plan, places, options, environ, hashing or Hashing())
+    hashes = hashes_for(plan, places, options, environ, hashing or Hashing())
     plan = _with_hashed_stack(plan, hashes)
     packages = tuple(_checked(package) for package in _complete(plan, options, mirrors, environ))
     _check_whole(plan, packages)
@@ -89,19 +65,6 @@ def lock_plan(
     driver, architectures = _needs(plan, environ)
     planned = replace(plan, packages=packages, warnings=(*plan.warnings, *_warnings(files)))
     return Locked(planned, files, sources, driver, architectures)
-
-
-def _hashes(
-    plan: Plan, places: OfficialPlaces, options: PlanOptions, environ: Mapping[str, str], hashing: Hashing
-) -> _Hashes:
-    wanted = options.fetch_hashes and not options.offline and hashing.required
-    follower = hashing.follower or Unwatched()
-    fetcher = HashFetcher(environ, plan.sources.access, follower) if wanted else None
-    # map the names of the stack's files to hashes that other pages tell, or that ship with gpuenv
-    facts = {
-        file.filename: location.sha256 for file in plan.stack for location in file.places if location.sha256
-    }
-    return _Hashes({**known_digests(), **facts}, places, hashing.required, fetcher)
 
 
 def lock_if_possible(
@@ -122,10 +85,10 @@ def lock_if_possible(
 # what is installed
 
 
-def _with_hashed_stack(plan: Plan, hashes: _Hashes) -> Plan:
+def _with_hashed_stack(plan: Plan, hashes: Hashes) -> Plan:
     """Return the plan with the hashes of its stack, which uv would fetch whole files for."""
     count = len(plan.pins)
-    values = (_hashed(_checked(package), hashes).sha256 for package in plan.packages[:count])
+    values = (with_hash(_checked(package), hashes).sha256 for package in plan.packages[:count])
     stack = tuple(replace(package, sha256=sha) for package, sha in zip(plan.packages, values, strict=False))
     return replace(plan, packages=(*stack, *plan.packages[count:]))
 
@@ -184,7 +147,7 @@ def _check_whole(plan: Plan, packages: tuple[PlannedPackage, ...]) -> None:
 
 
 def _files(
-    packages: tuple[PlannedPackage, ...], plan: Plan, mirrors: Mirrors, hashes: _Hashes
+    packages: tuple[PlannedPackage, ...], plan: Plan, mirrors: Mirrors, hashes: Hashes
 ) -> tuple[LockedFile, ...]:
     count, places = len(plan.pins), hashes.places
     ordered = (*packages[:count], *sorted(packages[count:], key=lambda package: package.name))
@@ -204,7 +167,7 @@ def _files(
         _listed(package, plan.sources, places) if package.name not in named else package
         for package in by_name
     )
-    hashed = tuple(_hashed(package, hashes) for package in listed)
+    hashed = tuple(with_hash(package, hashes) for package in listed)
     mirrored = tuple(package.name for package in hashed if _is_pypis_on_a_mirror(package.url or "", mirrors))
     official = places.places(mirrored)
     return tuple(_locked(package, official, mirrors, places) for package in hashed)
@@ -230,42 +193,6 @@ def _lister(url: str, sources: Sources) -> str | None:
     return next(pages, None) or next(near, None) or sources.index_url
 
 
-def _hashed(package: PlannedPackage, hashes: _Hashes) -> PlannedPackage:
-    """Return a package with its hash: as it is told, of the file that is here, or as an index has it.
-
-    Where no index tells it, the file is fetched if that was asked for; a format that names none goes without.
-    """
-    if package.sha256:
-        return package
-    url = package.url or ""
-    if not is_remote(url):
-        return replace(package, sha256=_digest(url))
-    message = hashes.known.get(str(package.filename)) if "+" in package.version else None
-    if message:
-        return replace(package, sha256=message)
-    planned = hashes.places.find(package)
-    if planned is not None or not hashes.required:
-        return planned or package
-    if hashes.fetcher is not None and str(package.filename).endswith(".whl"):
-        return replace(package, sha256=hashes.fetcher.digest(package))
-    raise _refusal(
-        package, tr("none of the indexes provides the hash of {file}", file=package.filename), NO_HASH
-    )
-
-
-def _digest(url: str) -> str:
-    path, digest = local_path(url), sha256()
-    try:
-        with path.open("rb") as file:
-            for chunk in iter(partial(file.read, _CHUNK), b""):
-                digest.update(chunk)
-    except OSError as error:
-        raise UsageError(
-            tr("{path} can't be read: {reason}", path=path, reason=reason_of(error)), code="unreadable"
-        ) from None
-    return digest.hexdigest()
-
-
 def _locked(
     package: PlannedPackage, official: Official, mirrors: Mirrors, places: OfficialPlaces
 ) -> LockedFile:
@@ -274,7 +201,7 @@ def _locked(
         planned = places.find(package)
         location = _place(planned, official, mirrors) if planned else None
     if location is None:
-        raise _refusal(
+        raise unlockable(
             package,
             tr("the official location of {file} of a mirror is not known", file=package.filename),
             NO_PLACE,
@@ -296,22 +223,6 @@ def _place(package: PlannedPackage, official: Official, mirrors: Mirrors) -> tup
     if not is_remote(url):
         return local_path(url).absolute().as_uri(), package.index
     return canonical_file(package, official, mirrors.all)
-
-
-def _refusal(package: PlannedPackage, text: str, code: str) -> Unsatisfiable:
-    return Unsatisfiable(
-        text,
-        code=code,
-        because=(Because(tr("it comes from {place}", place=package.index or package.url), package.name),),
-        fixes=(
-            Fix(tr("plan with an index that provides it, such as --mirror official, and without --offline")),
-            *(
-                (Fix(tr("or download it and compute the hash with `--fetch-hashes`")),)
-                if code == NO_HASH
-                else ()
-            ),
-        ),
-    )
 
 
 # what is told besides

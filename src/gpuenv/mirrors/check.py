@@ -38,7 +38,8 @@ from gpuenv.model.errors import Because, Fix, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexSource
 from gpuenv.model.mirror import Mirror, PypiPart, TorchPart
 from gpuenv.model.variant import Variant
-from gpuenv.planning.mirrors.choose import Circumstances, named_source, pypi_source, torch_sources
+from gpuenv.planning.mirrors.choose import named_source
+from gpuenv.planning.mirrors.sources import Circumstances, pypi_source, torch_sources
 from gpuenv.planning.pages.listings import choose_sources
 from gpuenv.secrets.url_credentials import redact_credentials
 

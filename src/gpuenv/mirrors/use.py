@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from gpuenv.environments.store import find_store
 from gpuenv.files.config_files import (
@@ -24,16 +23,15 @@ from gpuenv.files.config_files import (
     replace_bytes,
 )
 from gpuenv.i18n.foreign_messages import reason_of
-from gpuenv.i18n.messages import said, tr
+from gpuenv.i18n.messages import tr
 from gpuenv.indexes.configuration.locations import ConfigurationFolders, Scope
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
-from gpuenv.indexes.mirrors.lookup import correction, mirror_of_url
-from gpuenv.indexes.urls import is_remote
 from gpuenv.mirrors import undo_journal as journal
+from gpuenv.mirrors.chosen_mirror import UseOptions, chosen_mirror
 from gpuenv.mirrors.precedence import precedence_warnings
 from gpuenv.mirrors.settings import FORMATS, TOOLS, carries, put_back, wanted_settings
 from gpuenv.model.errors import Because, Fix, UsageError
-from gpuenv.model.mirror import Mirror, PypiPart, Tool
+from gpuenv.model.mirror import Mirror, Tool
 from gpuenv.model.plan import PlanWarning
 from gpuenv.process.surroundings import find_executable
 from gpuenv.secrets.url_credentials import has_userinfo, redact_credentials
@@ -73,19 +71,10 @@ class Changes:
     warnings: tuple[PlanWarning, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class UseOptions:
-    """Which tools' files (none named: of all that are there), at which level."""
-
-    tools: tuple[Tool, ...] = ()
-    scope: Scope = "user"
-    insecure: str | None = None
-
-
 def plan_use(name: str, options: UseOptions, environ: Mapping[str, str]) -> Changes:
     """Return what using a mirror would change; raise UsageError for one that can't be used."""
     mirrors = load_mirrors(environ)
-    mirror = _mirror(name, options, mirrors)
+    mirror = chosen_mirror(name, options, mirrors)
     places = _places(environ)
     changes: list[ConfigurationChange] = []
     there = tuple(tool for tool in TOOLS if carries(mirror, tool) and _is_there(tool, options.scope, places))
@@ -174,58 +163,6 @@ def apply_reset(planned: Changes, environ: Mapping[str, str]) -> None:
             replace_bytes(change.path, change.after)
         journal.forget(directory, change.path)
     remove_folders(tuple(folders))
-
-
-def _mirror(name: str, options: UseOptions, mirrors: Mirrors) -> Mirror:
-    mirror = _at(name, mirrors) if is_remote(name) else mirrors.find(name)
-    for item in (mirror, mirror_of_url(name, mirrors.all)):
-        if item is not None and item.status == "retired":
-            raise _retired(item)
-    _refuse_plain_http(mirror, options)
-    return mirror
-
-
-def _at(url: str, mirrors: Mirrors) -> Mirror:
-    """The copy of PyPI at an address, which is put right where it is known to be wrong."""
-    address = (correction(url, mirrors.all) or url).rstrip("/")
-    try:
-        parts = urlsplit(address)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        host = None
-    if not host:
-        raise UsageError(
-            tr("`{url}` is not a valid URL", url=url),
-            code="bad-address",
-            fixes=(Fix(tr("write it as https://mirror.example/simple")),),
-        )
-    return Mirror(address, address, "own", "alive", tr("as given"), hosts=(host,), pypi=PypiPart(address))
-
-
-def _retired(mirror: Mirror) -> UsageError:
-    return UsageError(
-        tr("the mirror `{name}` has been shut down", name=mirror.name),
-        code="mirror-retired",
-        because=tuple(Because(said(fault.text), fault.source) for fault in mirror.faults),
-        fixes=(Fix(tr("see which ones are alive"), "gpuenv mirrors list"),),
-    )
-
-
-def _refuse_plain_http(mirror: Mirror, options: UseOptions) -> None:
-    """Plain http is taken for one mirror, which is named, and never together with pip's trusted-host."""
-    simple = mirror.pypi.simple if mirror.pypi else None
-    if simple and simple.lower().startswith("http:") and options.insecure not in (mirror.name, *mirror.hosts):
-        raise UsageError(
-            tr(
-                "`{address}` is not encrypted: others on the network can change what is installed",
-                address=simple,
-            ),
-            code="insecure-mirror",
-            fixes=(
-                Fix(tr("write it as https://")),
-                Fix(tr("or, if there is no other way, allow it: --insecure {name}", name=mirror.hosts[0])),
-            ),
-        )
 
 
 def _places(environ: Mapping[str, str]) -> ConfigurationFolders:

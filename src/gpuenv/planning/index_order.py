@@ -16,7 +16,7 @@ from gpuenv.indexes.urls import is_remote
 from gpuenv.model.errors import Because, Fix, Unreachable
 from gpuenv.model.index import IndexConfiguration, IndexSource, Listing
 from gpuenv.model.mirror import Mirror
-from gpuenv.planning.mirrors.choose import DEFAULT
+from gpuenv.planning.mirrors.sources import DEFAULT
 from gpuenv.secrets.url_credentials import redact_credentials, without_userinfo
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import IndexKind, WheelFile
 from gpuenv.resolution.candidate import Candidate, IndexedFile, release_of
 from gpuenv.resolution.request import COMPANIONS
-from gpuenv.resolution.rules.companion import AvailableCompanions
+from gpuenv.resolution.rules.companion_failures import AvailableCompanions
 from gpuenv.resolution.rules.platform_tags import fitting, for_platform
 from gpuenv.resolution.target import Target
 

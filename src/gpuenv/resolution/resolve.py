@@ -25,7 +25,7 @@ from gpuenv.resolution.known_bad_facts import situation_of
 from gpuenv.resolution.request import Request
 from gpuenv.resolution.rules import availability as reach
 from gpuenv.resolution.rules import bundled_libraries as library
-from gpuenv.resolution.rules import companion, driver, known_bad, python
+from gpuenv.resolution.rules import companion, companion_failures, driver, known_bad, python
 from gpuenv.resolution.rules import gpu_code as kernels
 from gpuenv.resolution.rules import platform_tags as platform
 from gpuenv.resolution.rules import requested as request_rule
@@ -47,7 +47,7 @@ class ResolutionInput:
     listings: tuple[Listing, ...]
     pythons: tuple[PythonOffer, ...]
     cases: tuple[Candidate, ...]
-    shelf: companion.AvailableCompanions
+    shelf: companion_failures.AvailableCompanions
     no_numpy: str | None = None
     cpu_index: str | None = None
 
@@ -362,12 +362,12 @@ def _judge_together(
             )
         else:
             failures.update(dict.fromkeys(outcome))
-    return good, companion.merged(tuple(failures))
+    return good, companion_failures.merged(tuple(failures))
 
 
 def _match_bound(
     candidate: Candidate, question: ResolutionInput
-) -> tuple[companion.CompanionMatch, ...] | Failure:
+) -> tuple[companion_failures.CompanionMatch, ...] | Failure:
     if not question.request.bound:
         return ()
     return bound_rule.match(candidate, question.request, question.target, question.knowledge, question.shelf)
@@ -383,7 +383,7 @@ class _Completed:
 
 def _complete(
     candidate: Candidate,
-    matches: tuple[companion.CompanionMatch, ...],
+    matches: tuple[companion_failures.CompanionMatch, ...],
     offer: PythonOffer,
     question: ResolutionInput,
 ) -> _Completed | tuple[Failure, ...]:

@@ -23,7 +23,7 @@ from gpuenv.resolution.candidate import IndexedFile
 from gpuenv.resolution.release_distance import distance, named_versions
 from gpuenv.resolution.request import COMPANIONS, admits
 from gpuenv.resolution.resolve import ResolutionInput, Solution
-from gpuenv.resolution.rules import companion
+from gpuenv.resolution.rules import companion, companion_failures
 from gpuenv.resolution.rules import torch_bound as bound
 from gpuenv.resolution.rules.python import admitted, runs_on
 
@@ -42,7 +42,9 @@ class Nearness:
         self.question, self.left = question, project
         self._wishes: dict[PythonOffer, Wishes] = {}
         self._free = question.with_request(with_others_free(question.request))
-        self._matches: dict[tuple[str, str, frozenset[str]], tuple[companion.CompanionMatch, ...]] = {}
+        self._matches: dict[
+            tuple[str, str, frozenset[str]], tuple[companion_failures.CompanionMatch, ...]
+        ] = {}
         self._releases: dict[str, list[Version]] = {
             "torch": sorted({*releases, *(candidate.torch for candidate in question.cases)})
         }
@@ -151,7 +153,7 @@ class Nearness:
         yield from sorted(results, key=lambda pair: pair[0])
 
     def _options(
-        self, match: companion.CompanionMatch, python: PythonOffer, wishes: Wishes
+        self, match: companion_failures.CompanionMatch, python: PythonOffer, wishes: Wishes
     ) -> list[IndexedFile]:
         """Return a file of each release that fits, the nearest first; of bound projects the nearest."""
         files: dict[Version, IndexedFile] = {}
@@ -161,7 +163,7 @@ class Nearness:
         near = sorted(files.values(), key=lambda item: self._move(match.project, item.release, wishes))
         return near if match.project in COMPANIONS else near[:1]
 
-    def _matches_of(self, solution: Solution) -> tuple[companion.CompanionMatch, ...]:
+    def _matches_of(self, solution: Solution) -> tuple[companion_failures.CompanionMatch, ...]:
         """Return the files that go with a build, of the projects it has: markers leave some out."""
         candidate, question = solution.case, self._free
         there = frozenset(str(item.file.name) for item in solution.companions)

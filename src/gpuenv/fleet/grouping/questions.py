@@ -9,7 +9,7 @@ from gpuenv.fleet.grouping.machine_classes import MachineClass, joint_target, sh
 from gpuenv.resolution.candidate import Candidate
 from gpuenv.resolution.collect import collect_companions
 from gpuenv.resolution.resolve import ResolutionInput, Solution, decide
-from gpuenv.resolution.rules.companion import AvailableCompanions
+from gpuenv.resolution.rules.companion_failures import AvailableCompanions
 
 
 @dataclass(slots=True)

@@ -6,29 +6,23 @@ interface changes with most minor releases; nothing outside this module knows it
 
 from __future__ import annotations
 
-import json
-import os
 import time
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from gpuenv import __version__
 from gpuenv.installers.conda.commands import specs
+from gpuenv.installers.conda.rattler_client import Session, client, gateway
 from gpuenv.model.conda import CondaChannel, CondaRecord, CondaWanted
 from gpuenv.secrets.url_credentials import without_userinfo
 
 if TYPE_CHECKING:
-    from rattler import Channel, Client, Gateway, GenericVirtualPackage, RepoDataRecord
+    from rattler import Channel, GenericVirtualPackage, RepoDataRecord
 
 T = TypeVar("T")
 
 # of a machine elsewhere: whether builds suit its system, gpuenv's own rules have judged
 _NO_LIMIT_GLIBC = "2.99"
-_RETRIES = 3
-_TIMEOUT_S = 30
-_BUNDLE = "SSL_CERT_FILE"
 # Its threads let go of Python a little after they have answered: a process that ends before that crashes
 # (`PyGILState_Release: thread state must be current`; 8 of 120 runs, none after 10 ms).
 _SETTLES_S = 0.05
@@ -40,20 +34,6 @@ class RattlerError(Exception):
     def __init__(self, exception: str, text: str) -> None:
         super().__init__(text)
         self.exception = exception
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """What all calls share: the cache folder, whether channels are read from it alone, whom to trust."""
-
-    cache: Path
-    offline: bool = False
-    ca_bundle: str | None = None
-
-    @property
-    def packages(self) -> Path:
-        """Where packages are kept."""
-        return self.cache / "rattler" / "packages"
 
 
 @dataclass
@@ -113,7 +93,7 @@ async def _solve(
     solved = await rattler.solve(
         _channels(wanted.channels),
         [rattler.MatchSpec(spec, strict=False) for spec in specs(wanted)],
-        gateway=_gateway(wanted, session),
+        gateway=gateway(wanted, session),
         platforms=_platforms(wanted),
         virtual_packages=_virtual_packages(wanted),
         channel_relations="disabled",
@@ -132,7 +112,7 @@ async def _install(
     import rattler  # noqa: PLC0415
 
     exact = [f"{record.name} =={record.version} {record.build}" for record in records]
-    result = await _gateway(wanted, session).query(
+    result = await gateway(wanted, session).query(
         _channels(wanted.channels),
         _platforms(wanted),
         [rattler.MatchSpec(spec, strict=False) for spec in exact],
@@ -144,7 +124,7 @@ async def _install(
         target_prefix=wanted.prefix,
         cache_dir=session.packages,
         platform=rattler.Subdir(wanted.subdir),
-        client=_client(wanted.channels, session),
+        client=client(wanted.channels, session),
         show_progress=False,
         reporter=cast("Any", _Reporter(follower)),  # it may lack what it does not want to be told
     )
@@ -170,52 +150,6 @@ def _platforms(wanted: CondaWanted) -> list[Any]:
     import rattler  # noqa: PLC0415
 
     return [rattler.Subdir(wanted.subdir), rattler.Subdir("noarch")]
-
-
-def _gateway(wanted: CondaWanted, session: Session) -> Gateway:
-    import rattler  # noqa: PLC0415
-
-    config = rattler.SourceConfig(cache_action="force-cache-only" if session.offline else "cache-or-fetch")
-    folder = session.cache / "rattler" / "repodata"
-    return rattler.Gateway(cache_dir=folder, default_config=config, client=_client(wanted.channels, session))
-
-
-def _client(channels: tuple[CondaChannel, ...], session: Session) -> Client:
-    """Return a client that asks a channel's next address where one is down.
-
-    It trusts the bundle that is named, else the system's certificates; without any of these, as in a bare
-    container, py-rattler makes no client at all (`builder error`), and certifi's are taken.
-    """
-    lists = {channel.urls[0]: list(channel.urls) for channel in channels if len(channel.urls) > 1}
-    mirrors = "".join(f"{json.dumps(first)} = {json.dumps(urls)}\n" for first, urls in lists.items())
-    try:
-        return _client_trusting(session.ca_bundle, f"[mirrors]\n{mirrors}")
-    except ValueError:
-        import certifi  # noqa: PLC0415
-
-        return _client_trusting(certifi.where(), f"[mirrors]\n{mirrors}")
-
-
-def _client_trusting(bundle: str | None, configuration: str) -> Client:
-    """Make a client; which certificates it trusts, a variable tells, read at this moment."""
-    from rattler.config import Config  # noqa: PLC0415
-    from rattler.networking import Client  # noqa: PLC0415
-
-    before = os.environ.get(_BUNDLE)
-    try:
-        if bundle:
-            os.environ[_BUNDLE] = bundle
-        return Client.from_config(
-            Config.from_toml(configuration),
-            max_retries=_RETRIES,
-            user_agent=f"gpuenv/{__version__}",
-            timeout=_TIMEOUT_S,
-        )
-    finally:
-        if before is not None:
-            os.environ[_BUNDLE] = before
-        elif bundle:
-            del os.environ[_BUNDLE]
 
 
 def _virtual_packages(wanted: CondaWanted) -> list[GenericVirtualPackage]:

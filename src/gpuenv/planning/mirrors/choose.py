@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.configuration.installer_default import default_index
-from gpuenv.indexes.mirrors.load import Mirrors, unknown_mirror
+from gpuenv.indexes.mirrors.load import unknown_mirror
 from gpuenv.indexes.mirrors.lookup import correction, find_mirror, host_of, is_bogus, mirror_of_url
 from gpuenv.indexes.urls import Role, guess_source, is_remote
 from gpuenv.model.errors import Fix, UsageError
-from gpuenv.model.index import IndexConfiguration, IndexSource
-from gpuenv.model.mirror import Mirror, TorchPart
+from gpuenv.model.index import IndexSource
+from gpuenv.model.mirror import Mirror
 from gpuenv.model.plan import PlanWarning
-from gpuenv.model.variant import Variant
-
-AUTO = "auto"
-_OFFICIAL = "official"
-DEFAULT = "pypi"  # the name of the installer's own default index
-_VARIANT = "{variant}"
+from gpuenv.planning.mirrors.sources import (
+    AUTO,
+    OFFICIAL,
+    VARIANT,
+    Circumstances,
+    known_source,
+    parts_of,
+    pypi_source,
+    torch_sources,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +44,6 @@ class Chosen:
     forced: bool = False
     unasked: bool = False  # whether nobody asked for `later`
     warnings: tuple[PlanWarning, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """What the choice depends on beside the words of --mirror."""
-
-    mirrors: Mirrors
-    configuration: IndexConfiguration
-    variants: tuple[Variant, ...]
-    environ: Mapping[str, str]
-    excluding: frozenset[str] = frozenset()
-    conda: bool = False  # whether a conda tool installs, so that a mirror of conda's channels alone serves
-
-    def is_official(self, source: IndexSource) -> bool:
-        """Tell whether a page is the official index's own."""
-        mirror = mirror_of_url(source.url, self.mirrors.all) if is_remote(source.url) else None
-        return mirror is not None and mirror.kind == _OFFICIAL
 
 
 def choose(words: tuple[str, ...], around: Circumstances, *, by_itself: bool = False) -> Chosen:
@@ -91,58 +77,6 @@ def _is_public(url: str, around: Circumstances) -> bool:
         return True
     mirror = _mirror_of(url, around.mirrors.all)
     return mirror is not None and mirror.status != "retired" and not mirror.intranet
-
-
-def parts_of(mirror: Mirror, around: Circumstances, origin: str) -> tuple[IndexSource, ...]:
-    """Return the sources of a mirror's torch part, then of its copy of PyPI."""
-    pypi = pypi_source(mirror, around, origin)
-    return (*torch_sources(mirror, around, origin), *((pypi,) if pypi else ()))
-
-
-def torch_sources(mirror: Mirror, around: Circumstances, origin: str) -> tuple[IndexSource, ...]:
-    """Return a mirror's torch part: a source for each variant where each has a folder."""
-    part = mirror.torch
-    if part is None:
-        return ()
-    if _VARIANT not in part.address:
-        return (_source(mirror, part, part.address, origin),)
-    return variant_folders(mirror, part, around.variants, origin)
-
-
-def variant_folders(
-    mirror: Mirror, part: TorchPart, variants: Iterable[Variant], origin: str
-) -> tuple[IndexSource, ...]:
-    """Return a source for each variant's folder of a torch part."""
-    address = part.address if _VARIANT in part.address else f"{part.address}/{_VARIANT}"
-    folders = replace(part, address=address)
-    return tuple(_source(mirror, folders, folders.of_variant(str(variant)), origin) for variant in variants)
-
-
-def _source(mirror: Mirror, part: TorchPart, url: str, origin: str) -> IndexSource:
-    kinds = {"pep503": "pytorch", "flat": "flat", "page": "flat"}
-    made = IndexSource(kinds[part.layout], url, origin, mirror.name)  # type: ignore[arg-type]
-    return _known(made, mirror)
-
-
-def pypi_source(mirror: Mirror, around: Circumstances, origin: str) -> IndexSource | None:
-    """Return a mirror's copy of PyPI; that of the official indexes is the installer's own default."""
-    if mirror.pypi is None:
-        return None
-    url = mirror.pypi.simple or default_index(around.environ)
-    if url is None:
-        return None
-    name = mirror.name if mirror.pypi.simple else DEFAULT
-    return _known(IndexSource("pypi", url, origin, name), mirror)
-
-
-def _known(source: IndexSource, mirror: Mirror) -> IndexSource:
-    """The source with what is known of its mirror; the hosts of the installer's default are nobody's."""
-    files = (
-        *mirror.hosts, *mirror.intranet,
-        *(mirror.pypi.files if mirror.pypi else ()), *(mirror.torch.files if mirror.torch else ()),
-    )  # fmt: skip
-    hosts = () if source.name == DEFAULT else tuple(dict.fromkeys(files))
-    return replace(source, hosts=hosts, missing_status=mirror.missing_status)
 
 
 def _named(words: tuple[str, ...], around: Circumstances) -> Chosen:
@@ -219,10 +153,10 @@ def _of_address(word: str, around: Circumstances) -> Chosen:
     if mirror.status == "retired":
         return Chosen((), (), named=(mirror,), warnings=(_retired(mirror, source.url),))
     source, more = _encrypted(source, mirror)
-    root = mirror.torch.address.partition(f"/{_VARIANT}")[0] if mirror.torch else None
-    if mirror.torch and root == source.url and _VARIANT in mirror.torch.address:
+    root = mirror.torch.address.partition(f"/{VARIANT}")[0] if mirror.torch else None
+    if mirror.torch and root == source.url and VARIANT in mirror.torch.address:
         return Chosen(torch_sources(mirror, around, origin), (), named=(mirror,), warnings=(*warnings, *more))
-    return _of_source(_known(source, mirror), (*warnings, *more), (mirror,))
+    return _of_source(known_source(source, mirror), (*warnings, *more), (mirror,))
 
 
 def _of_source(
@@ -271,7 +205,7 @@ def _check_host(location: str) -> None:
 
 def _usual(around: Circumstances) -> Chosen:
     """What is configured, then PyPI's default if nothing is, then the official PyTorch index."""
-    official = next(mirror for mirror in around.mirrors.all if mirror.name == _OFFICIAL)
+    official = next(mirror for mirror in around.mirrors.all if mirror.name == OFFICIAL)
     configured, warnings = _configured(around)
     index = around.configuration.index_url
     own = tuple(source for source in configured[:1] if index and source.url == index.url)
@@ -293,7 +227,7 @@ def _configured(around: Circumstances) -> tuple[tuple[IndexSource, ...], tuple[P
         if mirror is not None and mirror.status == "retired":
             warnings.append(_retired(mirror, tr("{url} ({origin})", url=source.url, origin=source.origin)))
         else:
-            sources.append(replace(_known(source, mirror), hosts=()) if mirror else source)
+            sources.append(replace(known_source(source, mirror), hosts=()) if mirror else source)
     return tuple(sources), tuple(warnings)
 
 
@@ -312,7 +246,7 @@ def _standing_in(around: Circumstances) -> tuple[Mirror, ...]:
         mirror
         for mirror in around.mirrors.all
         if mirror.status in ("alive", "redirector")
-        and mirror.kind != _OFFICIAL
+        and mirror.kind != OFFICIAL
         and (mirror.pypi or mirror.torch)
     ]
     return tuple(sorted(usable, key=lambda mirror: mirror.torch is None))

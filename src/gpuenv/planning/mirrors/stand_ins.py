@@ -10,7 +10,8 @@ from gpuenv.http import FetchLimits, HttpClient
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.listings import read_listings
 from gpuenv.model.index import IndexSource, Listing
-from gpuenv.planning.mirrors.choose import Chosen, Circumstances, pypi_source, torch_sources
+from gpuenv.planning.mirrors.choose import Chosen
+from gpuenv.planning.mirrors.sources import Circumstances, pypi_source, torch_sources
 from gpuenv.planning.mirrors.speed import in_order_of, ranked_mirrors
 
 _UNASKED = FetchLimits(connect_s=2.0, read_s=4.0, whole_s=8.0)  # nobody waits long for what nobody asked for

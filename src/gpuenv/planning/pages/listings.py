@@ -25,7 +25,8 @@ from gpuenv.model.index import IndexConfiguration, IndexSource, Listing
 from gpuenv.model.mirror import Mirror
 from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.planning.index_order import served_by
-from gpuenv.planning.mirrors.choose import DEFAULT, Chosen, Circumstances, choose, named_source
+from gpuenv.planning.mirrors.choose import Chosen, choose, named_source
+from gpuenv.planning.mirrors.sources import DEFAULT, Circumstances
 from gpuenv.planning.mirrors.stand_ins import SourceReader, turn_to_others
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.shipped_listing import known_digests, known_files

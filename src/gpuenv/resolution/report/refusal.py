@@ -19,7 +19,7 @@ from gpuenv.resolution.report.minimal_reasons import conflict_sets
 from gpuenv.resolution.resolve import Decision, RejectedCandidate, ResolutionInput, decide
 from gpuenv.resolution.rules import availability as reach
 from gpuenv.resolution.rules import bundled_libraries as library
-from gpuenv.resolution.rules import companion, driver, known_bad, python
+from gpuenv.resolution.rules import companion_failures, driver, known_bad, python
 from gpuenv.resolution.rules import gpu_code as kernels
 from gpuenv.resolution.rules import platform_tags as platform
 from gpuenv.resolution.rules import requested as request_rule
@@ -32,7 +32,7 @@ _SENTENCES: dict[str, Callable[[tuple[Failure, ...]], str]] = {
     "library": library.summarize,
     "python": python.summarize,
     "platform": platform.summarize,
-    "companion": companion.summarize,
+    "companion": companion_failures.summarize,
     "known-bad": known_bad.summarize,
     "reach": reach.summarize,
     "request": request_rule.summarize,

@@ -6,7 +6,7 @@ from gpuenv.i18n.messages import marked, tr
 from gpuenv.model.plan import PlanWarning
 from gpuenv.resolution.report.left_out import warn_of_cuda_on_cpu, warn_of_left_out
 from gpuenv.resolution.resolve import ResolutionInput, Solution
-from gpuenv.resolution.rules import companion
+from gpuenv.resolution.rules import companion_failures
 
 
 def collect_warnings(question: ResolutionInput, solution: Solution) -> tuple[PlanWarning, ...]:
@@ -57,7 +57,7 @@ def _companions_through_ptx(question: ResolutionInput, solution: Solution) -> li
     fields: dict[str, None] = {}
     for item in solution.companions:
         project, target = str(item.file.name), question.target
-        codes = companion.code_for(project, item.release, solution.case, target, question.knowledge)
+        codes = companion_failures.code_for(project, item.release, solution.case, target, question.knowledge)
         named = f"{project} {item.release}"
         fields |= {tr(template, gpu=gpu.label, companion=named): None for gpu, code in codes if code == "ptx"}
     return [PlanWarning("ptx", text) for text in fields]

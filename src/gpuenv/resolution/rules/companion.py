@@ -8,58 +8,32 @@ for every GPU.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
-from gpuenv.model.index import Listing
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import Platform
 from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
 from gpuenv.resolution.request import Request, admits
-from gpuenv.resolution.rules import gpu_code as kernels
 from gpuenv.resolution.rules import python as python_rule
-from gpuenv.resolution.rules.phrases import releases
-from gpuenv.resolution.target import Target, TargetGpu
+from gpuenv.resolution.rules.companion_failures import (
+    AvailableCompanions,
+    CompanionMatch,
+    companion_failure,
+    lacking,
+    no_code,
+    not_asked,
+    not_listed,
+    without_python,
+)
+from gpuenv.resolution.target import Target
 
 WITHOUT_CUDA = ("torchtext", "torchdata")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AvailableCompanions:
-    """The files of the companions that indexes list and that fit the systems, by project and release.
-
-    `down` are the pages that could not be read, by project.
-    """
-
-    found: Mapping[tuple[str, Version], tuple[IndexedFile, ...]]
-    down: Mapping[str, Listing]
-
-    def of(self, project: str, releases: tuple[Version, ...]) -> list[IndexedFile]:
-        """The files of some releases of a project."""
-        return [item for release in releases for item in self.found.get((project, release), ())]
-
-    def all_of(self, project: str) -> list[IndexedFile]:
-        """The files of a project, of whatever release."""
-        return [item for (name, _), files in self.found.items() if name == project for item in files]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CompanionMatch:
-    """The files of one companion that go with a build, whatever the Python; the best first.
-
-    One that nobody typed is optional: `lacking` says why there are none.
-    """
-
-    project: str
-    files: tuple[IndexedFile, ...]
-    optional: bool = False
-    lacking: Failure | None = None
 
 
 def match(
@@ -101,7 +75,7 @@ def pick(
         if usable is not None:
             chosen.append(usable)
         elif not companion_match.optional:
-            return _without_python(companion_match, candidate, python)
+            return without_python(companion_match, candidate, python)
     return tuple(chosen)
 
 
@@ -115,7 +89,7 @@ def left_out(
         if companion_match.optional and _usable(companion_match, python) is None
     )
     return tuple(
-        companion_match.lacking or _without_python(companion_match, candidate, python)
+        companion_match.lacking or without_python(companion_match, candidate, python)
         for companion_match in lacking
     )
 
@@ -142,7 +116,7 @@ def _in_wheelhouse(companion_match: CompanionMatch, candidate: Candidate) -> Com
         companion_match.project,
         (),
         optional=True,
-        lacking=_failure(companion_match.project, candidate, "absent", detail),
+        lacking=companion_failure(companion_match.project, candidate, "absent", detail),
     )
 
 
@@ -161,15 +135,15 @@ def _match_one(
     paired = knowledge.companions_of(candidate.torch).get(project, ())
     if not paired:
         detail = tr("no {project} is known to match torch {torch}", project=project, torch=candidate.torch)
-        return _failure(project, candidate, "unknown", detail)
+        return companion_failure(project, candidate, "unknown", detail)
     versions = tuple(version for version in paired if _may_be_asked(version, candidate, specifier))
     if not versions:
-        return _not_asked(project, candidate, specifier, paired)
+        return not_asked(project, candidate, specifier, paired)
     able = tuple(
-        version for version in versions if _lacking(project, version, candidate, target, knowledge) is None
+        version for version in versions if lacking(project, version, candidate, target, knowledge) is None
     )
     if not able:
-        return _no_code(project, candidate, versions, target, knowledge)
+        return no_code(project, candidate, versions, target, knowledge)
     ranked = [
         (closeness, able.index(item.release), item.order, number, item)
         for number, item in enumerate(available.of(project, able))
@@ -177,7 +151,7 @@ def _match_one(
         and (closeness := _closeness(item, candidate, target, knowledge)) is not None
     ]
     if not ranked:
-        return _not_listed(project, candidate, able, available)
+        return not_listed(project, candidate, able, available)
     return CompanionMatch(project, tuple(item for *_, item in sorted(ranked, key=lambda entry: entry[:4])))
 
 
@@ -186,118 +160,6 @@ def _may_be_asked(version: Version, candidate: Candidate, specifier: SpecifierSe
     if not specifier or admits(specifier, version):
         return True
     return admits(specifier, Version(f"{version}+{candidate.variant}"))
-
-
-def code_for(
-    project: str, version: Version, candidate: Candidate, target: Target, knowledge: Knowledge
-) -> tuple[tuple[TargetGpu, kernels.Code | None], ...]:
-    """Return what each GPU would run of a release; nothing where the matrix does not say what it has."""
-    release = knowledge.companion_release(project, version)
-    if release is None or not release.architectures or candidate.cuda is None:
-        return ()
-    cuda = dict(release.pypi_cuda).get(target.platform, candidate.cuda)
-    return tuple((gpu, kernels.code_in(release.architectures, cuda, gpu, knowledge)) for gpu in target.gpus)
-
-
-def _lacking(
-    project: str, version: Version, candidate: Candidate, target: Target, knowledge: Knowledge
-) -> TargetGpu | None:
-    """The first GPU that a release has no code for that it can run."""
-    codes = code_for(project, version, candidate, target, knowledge)
-    return next((gpu for gpu, code in codes if code not in ("machine code", "ptx")), None)
-
-
-def _no_code(
-    project: str, candidate: Candidate, versions: tuple[Version, ...], target: Target, knowledge: Knowledge
-) -> Failure:
-    gpu = _lacking(project, versions[0], candidate, target, knowledge) or target.gpus[0]
-    release = knowledge.companion_release(project, versions[0])
-    facts = {
-        "project": project,
-        "versions": ", ".join(map(str, versions)),
-        "gpu": gpu.label,
-        "list": " ".join(map(str, release.architectures if release else ())),
-    }
-    detail = tr("{project} {versions} has code for {list}, none of which runs on {gpu}", **facts)
-    return _failure(project, candidate, "code", detail, ("gpu", gpu.label))
-
-
-def _not_asked(
-    project: str, candidate: Candidate, specifier: SpecifierSet, paired: tuple[Version, ...]
-) -> Failure:
-    detail = tr(
-        "torch {torch} goes with {project} {versions}, not {specifier}",
-        torch=candidate.torch,
-        project=project,
-        versions=", ".join(map(str, paired)),
-        specifier=specifier,
-    )
-    return _failure(project, candidate, "request", detail)
-
-
-def _not_listed(
-    project: str, candidate: Candidate, versions: tuple[Version, ...], available: AvailableCompanions
-) -> Failure:
-    facts = {
-        "project": project,
-        "versions": ", ".join(map(str, versions)),
-        "variant": candidate.variant,
-    }
-    down = available.down.get(project)
-    if down is None:
-        return _failure(
-            project, candidate, "absent", tr("no index lists {project} {versions} for {variant}", **facts)
-        )
-    detail = tr(
-        "{page}, where {project} {versions} for {variant} may be, could not be read ({problem})",
-        page=down.page,
-        problem=down.problem,
-        **facts,
-    )
-    return _failure(project, candidate, "down", detail, ("page", down.page), ("problem", down.problem or ""))
-
-
-def _without_python(companion_match: CompanionMatch, candidate: Candidate, python: PythonOffer) -> Failure:
-    versions = ", ".join(dict.fromkeys(str(item.release) for item in companion_match.files))
-    has = ", ".join(python_rule.pythons_of(companion_match.files))
-    return _failure(
-        companion_match.project,
-        candidate,
-        "python",
-        _say_python(companion_match.project, versions, candidate.variant, has, python.short),
-        ("versions", versions),
-        ("has", has),
-        ("python", python.short),
-    )
-
-
-def _say_python(project: str, versions: str, variant: Variant | str, has: str, pythons: str) -> str:
-    return tr(
-        "{project} {versions} for {variant} has files for Python {has}, not {python}",
-        project=project,
-        versions=versions,
-        variant=variant,
-        has=has,
-        python=pythons,
-    )
-
-
-def merged(failures: tuple[Failure, ...]) -> tuple[Failure, ...]:
-    """Return the failures of one build with those of a companion's Pythons told as one."""
-    groups: dict[tuple[str, ...], list[Failure]] = {}
-    for failure in failures:
-        groups.setdefault(failure.key, []).append(failure)
-    return tuple(
-        _merge_pythons(group) if key[0] == "companion" and key[-1] == "python" else group[0]
-        for key, group in groups.items()
-    )
-
-
-def _merge_pythons(group: list[Failure]) -> Failure:
-    first = group[0]
-    pythons = ", ".join(failure.fact("python") for failure in reversed(group))
-    words = (first.fact("project"), first.fact("versions"), first.fact("variant"), first.fact("has"))
-    return replace(first, detail=_say_python(*words, pythons))
 
 
 def _closeness(item: IndexedFile, candidate: Candidate, target: Target, knowledge: Knowledge) -> int | None:
@@ -340,45 +202,3 @@ def pypi_variant(project: str, release: Version, platform: Platform, knowledge: 
 
 def _has_no_variant(item: IndexedFile) -> bool:
     return item.file.name in WITHOUT_CUDA or any(tag.platform == "any" for tag in item.file.tags)
-
-
-def _failure(project: str, candidate: Candidate, what: str, detail: str, *facts: tuple[str, str]) -> Failure:
-    return Failure(
-        "companion",
-        ("companion", project, what),
-        detail,
-        f"matrix companions.json; {candidate.source}",
-        (("project", project), ("torch", str(candidate.torch)), ("variant", str(candidate.variant)), *facts),
-    )
-
-
-def summarize(failures: tuple[Failure, ...]) -> str:
-    """Say which companion stands in the way."""
-    if len({failure.detail for failure in failures}) == 1:
-        return failures[0].detail
-    return _say_several(failures[0], {"project": failures[0].fact("project"), "builds": releases(failures)})
-
-
-def _say_several(first: Failure, facts: Mapping[str, str]) -> str:
-    match first.key[2]:
-        case "code":
-            gpu = first.fact("gpu")
-            return tr("the {project} that goes with {builds} has no code for {gpu}", gpu=gpu, **facts)
-        case "down":
-            page, problem = first.fact("page"), first.fact("problem")
-            return tr(
-                "{page}, where {project} for {builds} may be, could not be read ({problem})",
-                page=page,
-                problem=problem,
-                **facts,
-            )
-    return tr(_SEVERAL.get(first.key[2], _ABSENT), **facts)
-
-
-_ABSENT = marked("no index lists {project} for {builds}")
-_SEVERAL = {
-    "unknown": marked("no {project} is known to match {builds}"),
-    "request": marked("{builds} go with other releases of {project} than asked"),
-    "python": marked("{project} for {builds} has no files for the Pythons in question"),
-    "wheel": marked("no wheel of {project} is known for {builds}"),
-}

@@ -16,7 +16,7 @@ from gpuenv.model.errors import Because
 from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
 from gpuenv.resolution.request import Request, admits
 from gpuenv.resolution.rules import gpu_code as kernels
-from gpuenv.resolution.rules.companion import AvailableCompanions, CompanionMatch
+from gpuenv.resolution.rules.companion_failures import AvailableCompanions, CompanionMatch
 from gpuenv.resolution.target import Target, TargetGpu
 from gpuenv.resolution.torch_bound_tags import Binding, fits_cuda, parse_binding
 

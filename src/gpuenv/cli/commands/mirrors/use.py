@@ -17,15 +17,8 @@ from gpuenv.cli.output import (
     print_warnings,
 )
 from gpuenv.i18n.messages import tr
-from gpuenv.mirrors.use import (
-    Changes,
-    ConfigurationChange,
-    UseOptions,
-    apply_reset,
-    apply_use,
-    plan_reset,
-    plan_use,
-)
+from gpuenv.mirrors.chosen_mirror import UseOptions
+from gpuenv.mirrors.use import Changes, ConfigurationChange, apply_reset, apply_use, plan_reset, plan_use
 from gpuenv.model.mirror import Tool
 from gpuenv.secrets.url_credentials import redact_credentials
 

@@ -1,0 +1,88 @@
+"""What a mirror gives to read from: indexes of torch and of everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from gpuenv.indexes.configuration.installer_default import default_index
+from gpuenv.indexes.mirrors.load import Mirrors
+from gpuenv.indexes.mirrors.lookup import mirror_of_url
+from gpuenv.indexes.urls import is_remote
+from gpuenv.model.index import IndexConfiguration, IndexSource
+from gpuenv.model.mirror import Mirror, TorchPart
+from gpuenv.model.variant import Variant
+
+AUTO = "auto"
+OFFICIAL = "official"
+DEFAULT = "pypi"  # the name of the installer's own default index
+VARIANT = "{variant}"
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What the choice depends on beside the words of --mirror."""
+
+    mirrors: Mirrors
+    configuration: IndexConfiguration
+    variants: tuple[Variant, ...]
+    environ: Mapping[str, str]
+    excluding: frozenset[str] = frozenset()
+    conda: bool = False  # whether a conda tool installs, so that a mirror of conda's channels alone serves
+
+    def is_official(self, source: IndexSource) -> bool:
+        """Tell whether a page is the official index's own."""
+        mirror = mirror_of_url(source.url, self.mirrors.all) if is_remote(source.url) else None
+        return mirror is not None and mirror.kind == OFFICIAL
+
+
+def parts_of(mirror: Mirror, around: Circumstances, origin: str) -> tuple[IndexSource, ...]:
+    """Return the sources of a mirror's torch part, then of its copy of PyPI."""
+    pypi = pypi_source(mirror, around, origin)
+    return (*torch_sources(mirror, around, origin), *((pypi,) if pypi else ()))
+
+
+def torch_sources(mirror: Mirror, around: Circumstances, origin: str) -> tuple[IndexSource, ...]:
+    """Return a mirror's torch part: a source for each variant where each has a folder."""
+    part = mirror.torch
+    if part is None:
+        return ()
+    if VARIANT not in part.address:
+        return (_source(mirror, part, part.address, origin),)
+    return variant_folders(mirror, part, around.variants, origin)
+
+
+def variant_folders(
+    mirror: Mirror, part: TorchPart, variants: Iterable[Variant], origin: str
+) -> tuple[IndexSource, ...]:
+    """Return a source for each variant's folder of a torch part."""
+    address = part.address if VARIANT in part.address else f"{part.address}/{VARIANT}"
+    folders = replace(part, address=address)
+    return tuple(_source(mirror, folders, folders.of_variant(str(variant)), origin) for variant in variants)
+
+
+def _source(mirror: Mirror, part: TorchPart, url: str, origin: str) -> IndexSource:
+    kinds = {"pep503": "pytorch", "flat": "flat", "page": "flat"}
+    made = IndexSource(kinds[part.layout], url, origin, mirror.name)  # type: ignore[arg-type]
+    return known_source(made, mirror)
+
+
+def pypi_source(mirror: Mirror, around: Circumstances, origin: str) -> IndexSource | None:
+    """Return a mirror's copy of PyPI; that of the official indexes is the installer's own default."""
+    if mirror.pypi is None:
+        return None
+    url = mirror.pypi.simple or default_index(around.environ)
+    if url is None:
+        return None
+    name = mirror.name if mirror.pypi.simple else DEFAULT
+    return known_source(IndexSource("pypi", url, origin, name), mirror)
+
+
+def known_source(source: IndexSource, mirror: Mirror) -> IndexSource:
+    """The source with what is known of its mirror; the hosts of the installer's default are nobody's."""
+    files = (
+        *mirror.hosts, *mirror.intranet,
+        *(mirror.pypi.files if mirror.pypi else ()), *(mirror.torch.files if mirror.torch else ()),
+    )  # fmt: skip
+    hosts = () if source.name == DEFAULT else tuple(dict.fromkeys(files))
+    return replace(source, hosts=hosts, missing_status=mirror.missing_status)
