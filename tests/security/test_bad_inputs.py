@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from bad_inputs import ALL, PLACES, Place, lay
-from forked_runs import Ended, ForkedRuns
-from running import make_program
+from running import Done, make_program
 from sampling import every
 
 _DOCUMENTED = (0, 2, 3, 4, 5, 6)
 _CPU_S = 10
 _MEMORY_MIB = 400
+_LIMITS = {"RLIMIT_CPU": 30, "RLIMIT_AS": 3 << 30}  # so that a fault does not take this machine along
 _LONGEST = 100_000  # letters of all that is printed, but for a patch of what was adapted
 _ERROR = re.compile(r"^error: ", re.MULTILINE)
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="there are no forks")
 
 
-@pytest.fixture(scope="module")
-def runs() -> Iterator[ForkedRuns]:
-    """One process that has loaded gpuenv, and forks for each run."""
-    with ForkedRuns() as running:
-        yield running
-
-
-def faults_of(ended: Ended) -> list[str]:
+def faults_of(ended: Done) -> list[str]:
     """Return what no answer may be, whatever was given."""
     said = {
         f"exit {ended.status}": ended.status not in _DOCUMENTED,
@@ -44,7 +37,7 @@ def faults_of(ended: Ended) -> list[str]:
     return [fault for fault, is_one in said.items() if is_one]
 
 
-def _faults_of_file(place: Place, shape: str, file: Path, ended: Ended) -> list[str]:
+def _faults_of_file(place: Place, shape: str, file: Path, ended: Done) -> list[str]:
     faults = faults_of(ended)
     if place.named and shape not in place.harmless:
         faults += [f"exit {ended.status}, not 2"] if ended.status != 2 else []
@@ -53,14 +46,15 @@ def _faults_of_file(place: Place, shape: str, file: Path, ended: Ended) -> list[
 
 
 @pytest.mark.parametrize("name", every(8, PLACES))
-def test_a_file_of_any_shape_is_answered(name: str, tmp_path: Path, runs: ForkedRuns) -> None:
+def test_a_file_of_any_shape_is_answered(name: str, tmp_path: Path) -> None:
     location = PLACES[name]
     faults = []
     for shape, make in location.shapes.items():
         program = make_program(tmp_path / shape)
         file, commands, environ = lay(location, make, program)
         for words in commands:
-            ended = runs.run(words, environ, program.root / "work", file if location.stdin else os.devnull)
+            limited = replace(program, environ=environ, limits=_LIMITS)
+            ended = limited.run(*words, stdin=file if location.stdin else None, timeout_s=120)
             faults += [
                 (words[0], shape, fault, ended.err[:300])
                 for fault in _faults_of_file(location, shape, file, ended)

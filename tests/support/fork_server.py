@@ -25,10 +25,11 @@ class Forked:
         self._connection = connection
         self.pid = int(_receive(connection))
 
-    def wait(self, timeout_s: float) -> int:
-        """Return the exit status, negative for a signal; raise TimeoutError."""
+    def wait(self, timeout_s: float) -> tuple[int, float, float]:
+        """Return the exit status, negative for a signal, seconds of CPU, the most MiB; raise TimeoutError."""
         self._connection.settimeout(timeout_s)
-        return int(_receive(self._connection))
+        status, cpu_s, peak_mib = _receive(self._connection).split()
+        return int(status), float(cpu_s), float(peak_mib)
 
     def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
@@ -51,11 +52,16 @@ class ForkServer:
         atexit.register(self.close)
 
     def run(
-        self, arguments: list[str], environ: Mapping[str, str], folder: Path, streams: tuple[int, int, int]
+        self,
+        arguments: list[str],
+        environ: Mapping[str, str],
+        folder: Path,
+        streams: tuple[int, int, int],
+        limits: Mapping[str, int],
     ) -> Forked:
-        """Begin a run with file descriptors for its standard streams."""
+        """Begin a run with file descriptors for its standard streams, and limits as `resource` names them."""
         ours, theirs = socket.socketpair()
-        requested = json.dumps([arguments, dict(environ), str(folder)]).encode("utf-8", "surrogateescape")
+        requested = json.dumps([arguments, dict(environ), str(folder), dict(limits)]).encode()
         with theirs, self._lock:
             socket.send_fds(
                 self._socket, [len(requested).to_bytes(LENGTH, "big")], [*streams, theirs.fileno()]

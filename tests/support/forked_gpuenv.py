@@ -10,9 +10,13 @@ import io
 import json
 import os
 import pkgutil
+import resource
+import signal
 import socket
 import sys
 import traceback
+from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -27,6 +31,7 @@ _NOT_LOADED = (
     "gpuenv.verification.child",
 )  # fmt: skip
 _LENGTH = 8  # bytes of a message's length
+Request = tuple[list[str], dict[str, str], str, Mapping[str, int]]
 
 
 def _serve(asked: socket.socket) -> None:
@@ -57,8 +62,8 @@ def _reap() -> None:
         pass
 
 
-def _attend(request: tuple[list[str], dict[str, str], str], fds: list[int]) -> int:
-    """Start the run as a child, so that its end is known, and tell how it ended."""
+def _attend(request: Request, fds: list[int]) -> int:
+    """Start the run as a child, so that its end is known, and tell how it ended and what it took."""
     *streams, reply = fds
     with socket.socket(fileno=reply) as connection:
         pid = os.fork()
@@ -68,14 +73,18 @@ def _attend(request: tuple[list[str], dict[str, str], str], fds: list[int]) -> i
         for fd in streams:
             os.close(fd)
         connection.sendall(b"%d\n" % pid)
-        _, status = os.waitpid(pid, 0)
-        connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+        _, status, used = os.wait4(pid, 0)
+        if request[3]:
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)  # what it has left behind
+        took = (used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+        connection.sendall(b"%d %.3f %.1f\n" % (os.waitstatus_to_exitcode(status), *took))
     return 0
 
 
-def _become(request: tuple[list[str], dict[str, str], str], streams: list[int]) -> None:
+def _become(request: Request, streams: list[int]) -> None:
     """Be gpuenv: as `python -m gpuenv` is once it has been loaded."""
-    arguments, environ, folder = request
+    arguments, environ, folder, limits = request
     for target, fd in enumerate(streams):
         os.dup2(fd, target)
         os.close(fd)
@@ -83,6 +92,7 @@ def _become(request: tuple[list[str], dict[str, str], str], streams: list[int]) 
     os.environ.update(environ)
     status = 1
     try:
+        _limit(limits)
         os.chdir(folder)
         sys.argv = [sys.argv[0], *arguments]
         sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0)), "utf-8")
@@ -93,6 +103,14 @@ def _become(request: tuple[list[str], dict[str, str], str], streams: list[int]) 
             stream.flush()
     finally:
         os._exit(status)
+
+
+def _limit(limits: Mapping[str, int]) -> None:
+    """Set limits by their name in `resource`, in a group of its own that ends with the run."""
+    if limits:
+        os.setpgid(0, 0)
+    for name, most in limits.items():
+        resource.setrlimit(getattr(resource, name), (most, most))
 
 
 def _writing(fd: int, **options: Any) -> io.TextIOWrapper:

@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -33,6 +33,13 @@ class Done:
     status: int
     out: str
     err: str
+    cpu_s: float = 0.0  # of a forked run and its children, and the most memory of one of them
+    peak_mib: float = 0.0
+
+    @property
+    def said(self) -> str:
+        """All that it printed."""
+        return self.out + self.err
 
     @property
     def envelope(self) -> dict[str, Any]:
@@ -73,6 +80,7 @@ class Program:
     environ: dict[str, str]
     start_as: tuple[str, ...] = ("-m", "gpuenv")
     own_start: bool = False
+    limits: Mapping[str, int] = field(default_factory=dict)  # of forked runs, by their name in `resource`
 
     @property
     def bin(self) -> Path:
@@ -107,12 +115,13 @@ class Program:
         return subprocess.Popen(argv, **{**settings, **options})
 
     def run(
-        self, *arguments: str | Path, stdin: str | None = None, timeout_s: float = 60, **options: Any
+        self, *arguments: str | Path, stdin: str | Path | None = None, timeout_s: float = 60, **options: Any
     ) -> Done:
-        """Run gpuenv to its end."""
+        """Run gpuenv to its end; `stdin` is a text, or of a forked run a file."""
         if self._is_forked(options):
             folder = Path(options.get("cwd", self.root / "work"))
-            return _run_forked([*map(str, arguments)], self.environ, folder, stdin, timeout_s)
+            return _run_forked(self, [*map(str, arguments)], folder, stdin, timeout_s)
+        assert not isinstance(stdin, Path)
         if stdin is not None:
             options["stdin"] = subprocess.PIPE
         with self.start(*arguments, **options) as process:
@@ -140,13 +149,14 @@ def _fork_server() -> ForkServer:
 
 
 def _run_forked(
-    arguments: list[str], environ: Mapping[str, str], folder: Path, stdin: str | None, timeout_s: float
+    program: Program, arguments: list[str], folder: Path, stdin: str | Path | None, timeout_s: float
 ) -> Done:
     out_read, out = os.pipe()
     err_read, err = os.pipe()
-    in_, in_write = os.pipe() if stdin is not None else (os.open(os.devnull, os.O_RDONLY), None)
+    text = stdin if isinstance(stdin, str) else None
+    in_, in_write = (os.open(stdin or os.devnull, os.O_RDONLY), None) if text is None else os.pipe()
     try:
-        run = _fork_server().run(arguments, environ, folder, (in_, out, err))
+        run = _fork_server().run(arguments, program.environ, folder, (in_, out, err), program.limits)
     finally:
         for fd in (in_, out, err):
             os.close(fd)
@@ -157,11 +167,11 @@ def _run_forked(
     ]
     for thread in threads:
         thread.start()
-    if in_write is not None and stdin is not None:
+    if in_write is not None and text is not None:
         with suppress(BrokenPipeError), os.fdopen(in_write, "wb") as writing:
-            writing.write(stdin.encode())
+            writing.write(text.encode())
     try:
-        status = run.wait(timeout_s)
+        status, cpu_s, peak_mib = run.wait(timeout_s)
     except TimeoutError:
         run.kill()
         raise subprocess.TimeoutExpired(["gpuenv", *arguments], timeout_s) from None
@@ -169,7 +179,7 @@ def _run_forked(
         run.close()
     for thread in threads:
         thread.join(timeout_s)
-    return Done(status, *(_text(read.get(name, b"")) for name in ("out", "err")))
+    return Done(status, *(_text(read.get(name, b"")) for name in ("out", "err")), cpu_s, peak_mib)
 
 
 def _drain(stream: IO[bytes], read: dict[str, bytes], name: str) -> None:
