@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from sampling import every
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="it forks")
 
 
-@pytest.mark.parametrize("end", ["keep", "undo"])
+@pytest.mark.parametrize("end", every(2, ("keep", "undo")))
 def test_a_kill_before_any_change_to_the_disk_leaves_what_was_there_or_all_that_is_new(
     tmp_path: Path, end: str
 ) -> None:

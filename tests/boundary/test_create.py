@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from installers import a_plan, behave, calls, fake_uv, make_wheel, plan_data
+from sampling import every
 
 from gpuenv.environments.listing import find_environment
 from gpuenv.environments.record import parse_record
@@ -471,7 +472,7 @@ def test_a_directory_made_by_hand_after_a_kill_is_not_removed(
 
 
 @posix
-@pytest.mark.parametrize("scenario", ["create", "force", "unverified", "failing", "remove"])
+@pytest.mark.parametrize("scenario", every(5, ("create", "force", "unverified", "failing", "remove")))
 def test_a_kill_before_any_change_to_the_disk_leaves_all_of_one_environment_or_none(
     tmp_path: Path, scenario: str
 ) -> None:
