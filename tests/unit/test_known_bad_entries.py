@@ -21,7 +21,7 @@ from gpuenv.model.errors import Unsatisfiable
 from gpuenv.model.wheel import TorchBuild
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.candidate import Candidate
-from gpuenv.resolution.known_bad_facts import Situation
+from gpuenv.resolution.known_bad_facts import KnownBadFacts
 from gpuenv.resolution.request import STACK
 from gpuenv.resolution.rules import bundled_libraries as library
 from gpuenv.resolution.rules import driver, known_bad
@@ -60,7 +60,7 @@ def a_version(wanted: str, *, inside: bool) -> Version | None:
     )
 
 
-def situation(condition: Condition, outside: str | None = None) -> Situation | None:
+def situation(condition: Condition, outside: str | None = None) -> KnownBadFacts | None:
     """A situation where the condition holds but for the fact `outside`; None where that always holds."""
     versions: dict[str, tuple[Version, ...]] = {"torch": (Version("2.9.1"),)}
     words = {"os": "linux", "platform": "linux-64", "manager": "uv"}
@@ -78,10 +78,10 @@ def situation(condition: Condition, outside: str | None = None) -> Situation | N
             versions[name] = (version,)
         else:
             specifiers[name.replace("*", "cudnn")] = SpecifierSet(f"=={version}")
-    return Situation(versions, words, specifiers)
+    return KnownBadFacts(versions, words, specifiers)
 
 
-def found(made: Situation) -> set[str]:
+def found(made: KnownBadFacts) -> set[str]:
     return {row.id for row in known_bad.applying(made, KNOWLEDGE)}
 
 
@@ -106,7 +106,7 @@ def test_it_does_not_apply_where_what_mends_it_is_asked_for(name: str) -> None:
     for condition in ROWS[name]["when"]:
         made = situation(condition)
         assert made is not None
-        mended = Situation(made.versions, made.words, {ROWS[name]["unless"][0]: SpecifierSet()})
+        mended = KnownBadFacts(made.versions, made.words, {ROWS[name]["unless"][0]: SpecifierSet()})
         assert name not in found(mended)
 
 

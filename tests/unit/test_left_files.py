@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from left_samples import ENVIRONMENT, NAMES, PYPROJECT, TEXTS
 
 from gpuenv.adapt.model import DependencyFile
-from gpuenv.adapt.parsers.collector import RequirementCollector
+from gpuenv.adapt.parsers.collector import ParsedFile
 from gpuenv.adapt.parsers.encoding import decode_left, encode_left
 from gpuenv.adapt.parsers.parse import read_left_file
 
 
-def read(name: str, text: str) -> RequirementCollector:
+def read(name: str, text: str) -> ParsedFile:
     return read_left_file(DependencyFile(name, NAMES[name], text), "linux-64")
 
 

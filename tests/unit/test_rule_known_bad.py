@@ -14,7 +14,7 @@ from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.plan import PlannedPackage
 from gpuenv.model.python import PythonOffer
 from gpuenv.planning.load_knowledge import load_knowledge
-from gpuenv.resolution.known_bad_facts import Situation, situation_of
+from gpuenv.resolution.known_bad_facts import KnownBadFacts, known_bad_facts
 from gpuenv.resolution.plan_builder import build_plan
 from gpuenv.resolution.request import Request, parse_requirements
 from gpuenv.resolution.rules import known_bad
@@ -29,10 +29,10 @@ ROW = KnownBad(
 
 def situation(
     torch: str, *companions: str, python: str = "3.11", asked: str = "", **short: object
-) -> Situation:
+) -> KnownBadFacts:
     files = tuple(found(f"{name}-py3-none-any.whl") for name in companions)
     request = Request(parse_requirements(tuple(asked.split()) or ("torch",)))
-    return situation_of(case(torch), files, PythonOffer(python), on(**short), request)
+    return known_bad_facts(case(torch), files, PythonOffer(python), on(**short), request)
 
 
 def ids(torch: str, *companions: str, **facts: object) -> set[str]:

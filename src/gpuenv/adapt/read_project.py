@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpuenv.adapt.git_date import last_changed
 from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, FileKind, Project
-from gpuenv.adapt.parsers.collector import More, RequirementCollector, shown
+from gpuenv.adapt.parsers.collector import More, ParsedFile, shown
 from gpuenv.adapt.parsers.encoding import decode_left
 from gpuenv.adapt.parsers.hints import without_answered
 from gpuenv.adapt.parsers.parse import read_left_file
@@ -139,7 +139,7 @@ class _Left:
         self.files.append(file)
         self._join(path, reading)
 
-    def _join(self, path: Path, reading: RequirementCollector) -> None:
+    def _join(self, path: Path, reading: ParsedFile) -> None:
         self.asked += reading.asked
         self.warnings += reading.warnings
         for more in reading.more:

@@ -10,7 +10,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.amounts import render_size
 
 
-class PackageChange(Protocol):
+class SizedChange(Protocol):
     """One package: `before` is None for a new one, `after` for one that is taken out; `size` in bytes."""
 
     @property
@@ -31,14 +31,14 @@ class PackageChange(Protocol):
 
 
 def render_changes(
-    changes: tuple[PackageChange, ...], *, torch: str | None, moved: str | None, why: tuple[str, ...] = ()
+    changes: tuple[SizedChange, ...], *, torch: str | None, moved: str | None, why: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
     """Return a line a package, before them what becomes of torch, and behind them the sum."""
     return tuple(one_line(line) for line in _lines(changes, torch, moved, why))
 
 
 def _lines(
-    changes: tuple[PackageChange, ...], torch: str | None, moved: str | None, why: tuple[str, ...]
+    changes: tuple[SizedChange, ...], torch: str | None, moved: str | None, why: tuple[str, ...]
 ) -> Iterator[str]:
     if not changes:
         yield tr("nothing to change")
@@ -52,7 +52,7 @@ def _lines(
     yield _sum(changes)
 
 
-def _line(change: PackageChange) -> str:
+def _line(change: SizedChange) -> str:
     size = f" ({render_size(change.size)})" if change.size else ""
     if change.before is None:
         return f"+ {change.name} {change.after}{size}"
@@ -61,7 +61,7 @@ def _line(change: PackageChange) -> str:
     return f"~ {change.name} {change.before} -> {change.after}{size}"
 
 
-def _sum(changes: tuple[PackageChange, ...]) -> str:
+def _sum(changes: tuple[SizedChange, ...]) -> str:
     new = sum(change.before is None for change in changes)
     gone = sum(change.after is None for change in changes)
     text = tr(

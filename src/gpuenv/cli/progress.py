@@ -133,7 +133,7 @@ class Fetching:
 
 
 @dataclass(frozen=True, slots=True)
-class Hashing:
+class HashBars:
     """A bar a file; a HashProgress."""
 
     shown: Display

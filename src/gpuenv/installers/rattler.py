@@ -17,7 +17,7 @@ from gpuenv.installers.conda import rattler_calls
 from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.failure import CondaFailure, FailureWords, parse_failure_words
 from gpuenv.installers.conda.rattler_calls import InstallProgress, RattlerError
-from gpuenv.installers.conda.rattler_client import Session
+from gpuenv.installers.conda.rattler_client import RattlerSession
 from gpuenv.installers.conda.rattler_failure import parse_rattler_failure
 from gpuenv.installers.conda.solve import Solved, check_pins, failure_told
 from gpuenv.installers.conda.tool import Calling, CondaTool
@@ -130,9 +130,9 @@ def install(solved: Solved, calling: Calling, follower: InstallProgress, *, offl
         raise _told(tool, failure) from None
 
 
-def _session(calling: Calling, *, offline: bool) -> Session:
+def _session(calling: Calling, *, offline: bool) -> RattlerSession:
     bundle = calling.ca_bundle or calling.environ.get("SSL_CERT_FILE")
-    return Session(calling.cache, offline, bundle)
+    return RattlerSession(calling.cache, offline, bundle)
 
 
 def addresses_left(wanted: CondaWanted, url: str | None) -> CondaWanted:

@@ -20,7 +20,7 @@ from gpuenv.resolution.target import Target
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Situation:
+class KnownBadFacts:
     """Facts by name: of several versions (of the GPUs, of the machines) any counts.
 
     `asked` are the packages outside the torch stack that the user asks for, with all that is asked of them.
@@ -36,14 +36,14 @@ class Situation:
         return frozenset((*self.versions, *self.asked))
 
 
-def situation_of(
+def known_bad_facts(
     candidate: Candidate,
     companions: tuple[IndexedFile, ...],
     python: PythonOffer,
     target: Target,
     request: Request,
     resolved: Iterable[PlannedPackage] = (),
-) -> Situation:
+) -> KnownBadFacts:
     """Return the facts of one choice; `resolved` is what a resolver chose beside the torch stack."""
     system = target.machines[0].system
     versions = {
@@ -66,7 +66,7 @@ def situation_of(
     if candidate.kind == "conda" and candidate.found and candidate.found[0].listing.source.name:
         words["channel"] = candidate.found[0].listing.source.name
     environment = marker_environment(target.platform, str(full_version(python)))
-    return Situation(versions, words, _asked(request.others, environment))
+    return KnownBadFacts(versions, words, _asked(request.others, environment))
 
 
 def _chosen(resolved: Iterable[PlannedPackage]) -> dict[str, tuple[Version, ...]]:

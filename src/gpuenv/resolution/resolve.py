@@ -21,7 +21,7 @@ from gpuenv.model.variant import CudaVersion
 from gpuenv.resolution.applicable_requirements import by_python
 from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
 from gpuenv.resolution.collect import collect_candidates, collect_companions
-from gpuenv.resolution.known_bad_facts import situation_of
+from gpuenv.resolution.known_bad_facts import known_bad_facts
 from gpuenv.resolution.request import Request
 from gpuenv.resolution.rules import availability as reach
 from gpuenv.resolution.rules import bundled_libraries as library
@@ -390,7 +390,7 @@ def _complete(
     companions = companion.pick(matches, candidate, offer)
     if isinstance(companions, Failure):
         return (companions,)
-    situation = situation_of(candidate, companions, offer, question.target, question.request)
+    situation = known_bad_facts(candidate, companions, offer, question.target, question.request)
     rows = known_bad.applying(situation, question.knowledge)
     return known_bad.check(candidate, rows, situation) or _Completed(companions, rows)
 

@@ -12,7 +12,7 @@ from gpuenv.adapt.nearest.request import freed
 from gpuenv.knowledge.knowledge import KnownBad
 from gpuenv.knowledge.version_ranges import lies_apart, lies_within
 from gpuenv.resolution.candidate import IndexedFile
-from gpuenv.resolution.known_bad_facts import Situation, situation_of
+from gpuenv.resolution.known_bad_facts import KnownBadFacts, known_bad_facts
 from gpuenv.resolution.request import Request
 from gpuenv.resolution.resolve import ResolutionInput, Solution
 from gpuenv.resolution.rules import known_bad
@@ -53,7 +53,7 @@ def settle(
     request = question.request
     moved: tuple[ConflictingPin, ...] = ()
     for _ in range(len(request.others) + 1):
-        situation = situation_of(solution.case, companions, solution.python, question.target, request)
+        situation = known_bad_facts(solution.case, companions, solution.python, question.target, request)
         rows = known_bad.applying(situation, question.knowledge)
         failures = known_bad.check(solution.case, rows, situation)
         if not failures:
@@ -66,7 +66,7 @@ def settle(
     return None
 
 
-def _mended(row: KnownBad, situation: Situation) -> ConflictingPin | None:
+def _mended(row: KnownBad, situation: KnownBadFacts) -> ConflictingPin | None:
     """Return what to ask of the package that a row is about instead of what is asked."""
     for item in row.when:
         for name, bad in item:

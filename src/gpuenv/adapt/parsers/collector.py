@@ -28,7 +28,7 @@ class More:
 
 
 @dataclass(frozen=True, slots=True)
-class RequirementCollector:
+class ParsedFile:
     """What one file says, in the order of its text."""
 
     asked: tuple[DeclaredRequirement, ...] = ()
@@ -93,12 +93,10 @@ class Collector:
         location = f"{shown(self.file.path)}:{self.line(at)}"
         self.warnings.append(tr("{place}: {text}", place=location, text=text))
 
-    def result(self) -> RequirementCollector:
+    def result(self) -> ParsedFile:
         """Return what was collected, in the order of the text."""
         declarations = sorted(self.asked, key=lambda declared: (declared.start, declared.end))
-        return RequirementCollector(
-            tuple(declarations), tuple(self.more), tuple(dict.fromkeys(self.warnings))
-        )
+        return ParsedFile(tuple(declarations), tuple(self.more), tuple(dict.fromkeys(self.warnings)))
 
 
 def shown(text: str) -> str:

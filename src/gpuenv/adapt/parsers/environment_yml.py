@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuenv.adapt.model import DependencyFile
-from gpuenv.adapt.parsers.collector import Collector, RequirementCollector, shown
+from gpuenv.adapt.parsers.collector import Collector, ParsedFile, shown
 from gpuenv.adapt.parsers.conda_spec import read_conda
 from gpuenv.adapt.parsers.requirements_txt import read_line
 from gpuenv.i18n.foreign_messages import said_by_others
@@ -31,7 +31,7 @@ _LARGEST = 512 << 10  # characters: an export of a large environment has 30 thou
 _SELECTOR = re.compile(r"[^\n]*?#\s*\[(?P<condition>[^\]\n]+)\]")
 
 
-def read_environment(file: DependencyFile, platform: Platform) -> RequirementCollector:
+def read_environment(file: DependencyFile, platform: Platform) -> ParsedFile:
     """Read an environment.yml for a platform; raise ValueError for what is no such file."""
     collector = Collector(file)
     root = compose(file.text)

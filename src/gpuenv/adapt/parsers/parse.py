@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuenv.adapt.model import DependencyFile
-from gpuenv.adapt.parsers.collector import RequirementCollector
+from gpuenv.adapt.parsers.collector import ParsedFile
 from gpuenv.adapt.parsers.environment_yml import read_environment
 from gpuenv.adapt.parsers.pyproject import read_pyproject
 from gpuenv.adapt.parsers.readme import read_readme
@@ -13,9 +13,7 @@ from gpuenv.adapt.parsers.setup_py import read_setup
 from gpuenv.model.wheel import Platform
 
 
-def read_left_file(
-    file: DependencyFile, platform: Platform, *, constraint: bool = False
-) -> RequirementCollector:
+def read_left_file(file: DependencyFile, platform: Platform, *, constraint: bool = False) -> ParsedFile:
     """Read a file of whatever kind; raise ValueError for one that is broken as a whole."""
     if file.kind == "environment":
         return read_environment(file, platform)

@@ -21,7 +21,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from gpuenv.adapt.model import DependencyFile
-from gpuenv.adapt.parsers.collector import Collector, RequirementCollector, shown
+from gpuenv.adapt.parsers.collector import Collector, ParsedFile, shown
 from gpuenv.adapt.parsers.pip_requirement import read_pip
 from gpuenv.adapt.parsers.poetry import specifier_of
 from gpuenv.adapt.parsers.requirements_txt import take_requirement
@@ -42,7 +42,7 @@ _INDEXES: tuple[Key, ...] = (("tool", "uv", "index"), ("tool", "poetry", "source
 _SOURCES: Key = ("tool", "uv", "sources")
 
 
-def read_pyproject(file: DependencyFile) -> RequirementCollector:
+def read_pyproject(file: DependencyFile) -> ParsedFile:
     """Read a pyproject.toml; raise ValueError for one that is no TOML."""
     try:
         document = load_toml(file.text.removeprefix("\ufeff"))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from gpuenv.adapt.model import DeclaredRequirement, DependencyFile
-from gpuenv.adapt.parsers.collector import Collector, RequirementCollector, shown
+from gpuenv.adapt.parsers.collector import Collector, ParsedFile, shown
 from gpuenv.adapt.parsers.conda_spec import read_conda
 from gpuenv.adapt.parsers.pip_requirement import read_pip
 from gpuenv.i18n.messages import tr
@@ -44,7 +44,7 @@ _LONGEST = 20_000  # characters of a command with its continued lines
 _KEPT = (*STACK, "python", "cuda", "index")
 
 
-def read_readme(file: DependencyFile) -> RequirementCollector:
+def read_readme(file: DependencyFile) -> ParsedFile:
     """Read the install lines for torch's stack, Python and CUDA; of alternatives the first counts."""
     collector, item = Collector(file, hint=True), Collector(file, hint=True)
     for start, end, tool in _commands(file.text):

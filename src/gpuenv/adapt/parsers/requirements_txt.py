@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 
 from gpuenv.adapt.model import DependencyFile
-from gpuenv.adapt.parsers.collector import Collector, MoreKind, RequirementCollector, shown
+from gpuenv.adapt.parsers.collector import Collector, MoreKind, ParsedFile, shown
 from gpuenv.adapt.parsers.conda_spec import read_conda
 from gpuenv.adapt.parsers.pip_requirement import PipLine, read_pip
 from gpuenv.i18n.messages import tr
@@ -40,7 +40,7 @@ _EDITABLE = ("-e", "--editable")
 _EXPORTED = re.compile(r"[A-Za-z0-9_][\w.-]*=[^=\s<>!~]+(?:=[^=\s]+)?")
 
 
-def read_requirements(file: DependencyFile, *, constraint: bool = False) -> RequirementCollector:
+def read_requirements(file: DependencyFile, *, constraint: bool = False) -> ParsedFile:
     """Read a requirements file, one of constraints too; what is not understood is told.
 
     Raises ValueError for one that asks for more than anybody does.

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 
 from gpuenv.adapt.model import DependencyFile
-from gpuenv.adapt.parsers.collector import Collector, RequirementCollector
+from gpuenv.adapt.parsers.collector import Collector, ParsedFile
 from gpuenv.adapt.parsers.requirements_txt import take_requirement
 
 _SECTION = re.compile(r"\[(?P<name>[^\]\r\n]+)\]")
@@ -23,7 +23,7 @@ _OPTION = re.compile(r"(?P<name>[\w-]+)\s*[=:][ \t]*")
 _COMMENT = ("#", ";")
 
 
-def read_setup_cfg(file: DependencyFile) -> RequirementCollector:
+def read_setup_cfg(file: DependencyFile) -> ParsedFile:
     """Read a setup.cfg; nothing is raised."""
     collector = Collector(file)
     for name, start, end in _values(file.text):

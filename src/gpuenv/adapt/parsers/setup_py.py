@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpuenv.adapt.model import DependencyFile
-from gpuenv.adapt.parsers.collector import Collector, RequirementCollector, shown
+from gpuenv.adapt.parsers.collector import Collector, ParsedFile, shown
 from gpuenv.adapt.parsers.requirements_txt import take_requirement
 from gpuenv.i18n.foreign_messages import said_by_others
 from gpuenv.i18n.messages import tr
@@ -22,7 +22,7 @@ _PLAIN = re.compile(r"[rRuU]?(?P<quote>['\"])(?P<inner>.*)(?P=quote)")
 _FILE = re.compile(r"[\w./-]*require[\w./-]*\.(?:txt|in)", re.ASCII)
 
 
-def read_setup(file: DependencyFile) -> RequirementCollector:
+def read_setup(file: DependencyFile) -> ParsedFile:
     """Read a setup.py; what is not written out in it is told; raise ValueError for what is no Python."""
     collector = Collector(file)
     tree = parse_python_text(file.text)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from gpuenv.installers.conda.commands import specs
-from gpuenv.installers.conda.rattler_client import Session, client, gateway
+from gpuenv.installers.conda.rattler_client import RattlerSession, client, gateway
 from gpuenv.model.conda import CondaChannel, CondaRecord, CondaWanted
 from gpuenv.secrets.url_credentials import without_userinfo
 
@@ -47,7 +47,7 @@ class InstallProgress:
 
 
 def solve_records(
-    wanted: CondaWanted, session: Session
+    wanted: CondaWanted, session: RattlerSession
 ) -> tuple[tuple[CondaRecord, ...], tuple[CondaRecord, ...]]:
     """Return the packages of the environment to be made, and those of them that are to be fetched.
 
@@ -57,7 +57,7 @@ def solve_records(
 
 
 def install_records(
-    wanted: CondaWanted, records: tuple[CondaRecord, ...], session: Session, follower: InstallProgress
+    wanted: CondaWanted, records: tuple[CondaRecord, ...], session: RattlerSession, follower: InstallProgress
 ) -> None:
     """Fetch packages and link them into the prefix, which may be an empty directory.
 
@@ -86,7 +86,7 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _solve(
-    wanted: CondaWanted, session: Session
+    wanted: CondaWanted, session: RattlerSession
 ) -> tuple[tuple[CondaRecord, ...], tuple[CondaRecord, ...]]:
     import rattler  # noqa: PLC0415
 
@@ -107,7 +107,7 @@ async def _solve(
 
 
 async def _install(
-    wanted: CondaWanted, records: tuple[CondaRecord, ...], session: Session, follower: InstallProgress
+    wanted: CondaWanted, records: tuple[CondaRecord, ...], session: RattlerSession, follower: InstallProgress
 ) -> None:
     import rattler  # noqa: PLC0415
 

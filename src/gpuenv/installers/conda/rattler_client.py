@@ -21,7 +21,7 @@ _BUNDLE = "SSL_CERT_FILE"
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class RattlerSession:
     """What all calls share: the cache folder, whether channels are read from it alone, whom to trust."""
 
     cache: Path
@@ -34,7 +34,7 @@ class Session:
         return self.cache / "rattler" / "packages"
 
 
-def gateway(wanted: CondaWanted, session: Session) -> Gateway:
+def gateway(wanted: CondaWanted, session: RattlerSession) -> Gateway:
     """Return what reads the channels' pages, and keeps them in the session's cache."""
     import rattler  # noqa: PLC0415
 
@@ -43,7 +43,7 @@ def gateway(wanted: CondaWanted, session: Session) -> Gateway:
     return rattler.Gateway(cache_dir=folder, default_config=config, client=client(wanted.channels, session))
 
 
-def client(channels: tuple[CondaChannel, ...], session: Session) -> Client:
+def client(channels: tuple[CondaChannel, ...], session: RattlerSession) -> Client:
     """Return a client that asks a channel's next address where one is down.
 
     It trusts the bundle that is named, else the system's certificates; without any of these, as in a bare

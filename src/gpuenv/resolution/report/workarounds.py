@@ -11,7 +11,7 @@ from gpuenv.knowledge.knowledge import KnownBad
 from gpuenv.model.errors import Because, Fix
 from gpuenv.model.plan import PlannedPackage, PlanWarning
 from gpuenv.resolution.constraints import Constraint
-from gpuenv.resolution.known_bad_facts import situation_of
+from gpuenv.resolution.known_bad_facts import known_bad_facts
 from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, decide
 from gpuenv.resolution.rules import known_bad, python
 
@@ -55,7 +55,7 @@ def warn_of_known_bad(
     rows = solution.known_bad
     if resolved:
         request, target = question.request, question.target
-        situation = situation_of(
+        situation = known_bad_facts(
             solution.case, solution.companions, solution.python, target, request, resolved
         )
         rows = known_bad.applying(situation, question.knowledge)

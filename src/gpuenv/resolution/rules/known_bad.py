@@ -15,13 +15,13 @@ from gpuenv.i18n.messages import said, tr
 from gpuenv.knowledge.knowledge import Knowledge, KnownBad
 from gpuenv.knowledge.version_ranges import lies_apart, lies_within
 from gpuenv.resolution.candidate import Candidate, Failure
-from gpuenv.resolution.known_bad_facts import Situation
+from gpuenv.resolution.known_bad_facts import KnownBadFacts
 
 _JUDGE = "known-bad"
 _OF_CONDA = "conda"  # judges conda's packages alone
 
 
-def applying(situation: Situation, knowledge: Knowledge) -> tuple[KnownBad, ...]:
+def applying(situation: KnownBadFacts, knowledge: Knowledge) -> tuple[KnownBad, ...]:
     """Return the known-bad rows that apply, each with what is left to do about it.
 
     A condition on a package that a row's `constrain` names holds as long as nothing keeps the resolver from
@@ -48,13 +48,13 @@ def _about(torch: Version, knowledge: Knowledge, conda: bool) -> tuple[KnownBad,
     )
 
 
-def _applies(row: KnownBad, situation: Situation) -> bool:
+def _applies(row: KnownBad, situation: KnownBadFacts) -> bool:
     if not situation.packages.isdisjoint(row.unless):
         return False
     return any(all(_holds(name, wanted, row, situation) for name, wanted in item) for item in row.when)
 
 
-def _holds(name: str, wanted: SpecifierSet | str, row: KnownBad, situation: Situation) -> bool:
+def _holds(name: str, wanted: SpecifierSet | str, row: KnownBad, situation: KnownBadFacts) -> bool:
     if isinstance(wanted, str):
         return situation.words.get(name) == wanted
     if "*" in name:
@@ -84,13 +84,13 @@ def _named(texts: tuple[str, ...]) -> frozenset[str]:
     return frozenset(canonicalize_name(Requirement(text).name) for text in texts)
 
 
-def _left_to_do(row: KnownBad, situation: Situation) -> KnownBad:
+def _left_to_do(row: KnownBad, situation: KnownBadFacts) -> KnownBad:
     if not (row.constrain and row.warn):
         return row
     return replace(row, constrain=()) if is_pinned_to_it(row, situation) else replace(row, warn=False)
 
 
-def is_pinned_to_it(row: KnownBad, situation: Situation) -> bool:
+def is_pinned_to_it(row: KnownBad, situation: KnownBadFacts) -> bool:
     """Whether the user asks for nothing but bad versions of a package that the row constrains."""
     return any(
         name in _named(row.constrain)
@@ -102,7 +102,7 @@ def is_pinned_to_it(row: KnownBad, situation: Situation) -> bool:
     )
 
 
-def check(candidate: Candidate, rows: tuple[KnownBad, ...], situation: Situation) -> tuple[Failure, ...]:
+def check(candidate: Candidate, rows: tuple[KnownBad, ...], situation: KnownBadFacts) -> tuple[Failure, ...]:
     """Return a failure for each applying row without a workaround, or one that the user's pins exclude."""
     return tuple(
         Failure(

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 
 from gpuenv.cli.commands.doctor.options import DoctorArguments
+from gpuenv.cli.commands.doctor.show import PROBLEM, as_error, show
 from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings, working
+from gpuenv.cli.output import envelope, note, print_json, print_warnings, working
 from gpuenv.doctor import examine as looking
 from gpuenv.doctor.diagnosis import Diagnosis, render_diagnosis
-from gpuenv.doctor.render import render_diagnosis_text
 from gpuenv.i18n.messages import tr
-from gpuenv.model.errors import Because, Fix, UsageError, VerificationFailed
+from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.plan import PlanWarning
 from gpuenv.operations import interrupted_change as mending
 from gpuenv.planning.detect import detect
-
-PROBLEM = VerificationFailed.exit_code
 
 
 def doctor(environment: str | None, arguments: DoctorArguments, common: Common) -> int:
@@ -101,23 +98,3 @@ def _tell(diagnosis: Diagnosis, common: Common, warnings: tuple[PlanWarning, ...
     show(diagnosis, common)
     print_warnings(warnings)
     return PROBLEM if diagnosis.root else 0
-
-
-def show(diagnosis: Diagnosis, common: Common) -> None:
-    """Print the diagnosis for a person: signs on a terminal that has them, words elsewhere."""
-    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
-    signs = sys.stdout.isatty() and encoding.startswith("utf")
-    print_data(render_diagnosis_text(diagnosis, signs=signs, verbose=common.verbose))
-
-
-def as_error(diagnosis: Diagnosis) -> VerificationFailed:
-    """Return the error that tells of the root cause; its data are the whole diagnosis."""
-    root = diagnosis.problems[0]
-    fixes = (Fix(root.fix, root.command),) if root.fix else ()
-    return VerificationFailed(
-        root.cause or root.title,
-        code=root.id,
-        because=tuple(Because(verdict.read, verdict.id) for verdict in diagnosis.problems),
-        fixes=fixes,
-        data=render_diagnosis(diagnosis),
-    )

@@ -7,8 +7,8 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from gpuenv.cli.commands.doctor import doctor as telling
 from gpuenv.cli.commands.doctor.options import DoctorArguments
+from gpuenv.cli.commands.doctor.show import PROBLEM, as_error, show
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import (
     check_terminal,
@@ -41,7 +41,7 @@ from gpuenv.planning.detect import detect
 def repair(examined: Examination, arguments: DoctorArguments, options: DoctorOptions, common: Common) -> int:
     """Show what would repair an environment, do it after a yes, and tell what came of it."""
     if not common.as_json:
-        telling.show(examined.diagnosis, common)
+        show(examined.diagnosis, common)
     sources = RepairOptions(
         tuple(arguments.mirrors or ()),
         tuple(arguments.find_links or ()),
@@ -97,14 +97,14 @@ def _outcome(examined: Examination, planned: PlannedRepair, done: Repaired, comm
     if not done.kept:
         raise _not_helped(done, data)
     if done.after.root is not None and common.as_json:
-        error = telling.as_error(done.after)
+        error = as_error(done.after)
         error.data = data
         raise error
     if common.as_json:
         print_json(envelope("doctor", data))
     else:
-        telling.show(done.after, common)
-    return telling.PROBLEM if done.after.root else 0
+        show(done.after, common)
+    return PROBLEM if done.after.root else 0
 
 
 def _not_helped(done: Repaired, data: dict[str, Any]) -> VerificationFailed:

@@ -56,7 +56,7 @@ def export(
 
 
 def _keep(output: Path, chosen: str) -> None:
-    from gpuenv.cli.commands.plan.plan import keep_by_hand  # noqa: PLC0415 - only where a file is written
+    from gpuenv.cli.commands.plan.single import keep_by_hand  # noqa: PLC0415 - only where a file is written
 
     keep_by_hand(output, chosen)
 

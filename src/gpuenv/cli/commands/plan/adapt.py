@@ -14,7 +14,8 @@ from gpuenv.adapt.model import Adaptation
 from gpuenv.adapt.render import patch_of, render_adaptation_data, render_changes
 from gpuenv.adapt.write import write_files
 from gpuenv.cli.commands.plan.options import AdaptArguments, PlanArguments
-from gpuenv.cli.commands.plan.plan import DEFAULT_TARGET, options_of
+from gpuenv.cli.commands.plan.plan import options_of
+from gpuenv.cli.commands.plan.single import DEFAULT_TARGET
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import (
     envelope,

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from gpuenv.cli.commands.plan.plan import DEFAULT_TARGET, decide_text, keep_by_hand, plan_once, print_plan
+from gpuenv.cli.commands.plan.single import DEFAULT_TARGET, decide_text, keep_by_hand, plan_once, print_plan
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import (
     envelope,

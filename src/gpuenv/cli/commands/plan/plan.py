@@ -8,26 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpuenv.cli.commands.plan.options import PlanArguments
+from gpuenv.cli.commands.plan.single import plan_once
 from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, json_text, note, print_file, print_json, print_warnings, working
-from gpuenv.files.write_output import keep_foreign, write_file
-from gpuenv.formats.json import render_plan_data
-from gpuenv.formats.text import render_text
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import MANAGERS
 from gpuenv.model.errors import Fix, UsageError
-from gpuenv.model.plan import Plan
 from gpuenv.planning.conda.choose import choose_conda_manager
-from gpuenv.planning.make_plan import make_plan
 from gpuenv.planning.options import PlanOptions
-from gpuenv.untrusted.printable import printable
 
-DEFAULT_TARGET = ".venv"
 _SHOWN = ("text", "json")
 _FOR_UV = ("pyproject",)
 _FOR_NODES = ("ansible", "slurm")
-_FOR_IMAGES = ("dockerfile", "devcontainer")
-_BY_HAND = ("pyproject", "pixi.toml", "dockerfile", "devcontainer")  # what people have of their own
 _FOR_CONDA = ("environment.yml", "pixi.toml")
 
 
@@ -81,59 +72,6 @@ def plan(wanted: PlanArguments, format_name: str, output: Path | None, common: C
     return plan_once(options, format_name, output, common)
 
 
-def plan_once(options: PlanOptions, format_name: str, output: Path | None, common: Common) -> int:
-    """Make one plan and print it."""
-    keep_by_hand(output, format_name)
-    with working(tr("reading indexes"), quiet=common.quiet):
-        decided, text = decide_text(options, format_name, common)
-    return print_plan(decided, text, output, common)
-
-
-def keep_by_hand(output: Path | None, format_name: str) -> None:
-    """Raise UsageError where the output would take the place of a file that people write by hand."""
-    if output is not None and format_name in _BY_HAND:
-        keep_foreign(output)
-
-
-def print_plan(decided: Plan, text: str, output: Path | None, common: Common) -> int:
-    """Hand over the text of one plan."""
-    if output is not None:
-        write_file(output, text)
-    if common.as_json:
-        print_json(_envelope(decided))
-        return 0
-    if not common.quiet:
-        print_warnings(decided.warnings)
-    if output is None:
-        print_file(text)
-    elif not common.quiet:
-        note(tr("wrote {file}", file=output))
-    return 0
-
-
-def decide_text(
-    options: PlanOptions, format_name: str, common: Common, decided: Plan | None = None
-) -> tuple[Plan, str]:
-    """Return the plan, unless it is `decided` already, and its text in a format."""
-    if format_name in _FOR_IMAGES:
-        from gpuenv.cli.commands.plan.files import decide_image  # noqa: PLC0415 - for images alone
-
-        return decide_image(options, format_name)
-    decided = decided or make_plan(options, os.environ, target=DEFAULT_TARGET)
-    if format_name == "json":
-        return decided, json_text(_envelope(decided))
-    if format_name == "text":
-        return decided, printable(render_text(decided, verbose=common.verbose))
-    from gpuenv.cli.commands.plan.files import render_file  # noqa: PLC0415 - files of many tools are much
-
-    if not options.fetch_hashes:
-        return render_file(decided, format_name, options)
-    from gpuenv.cli.progress import Hashing, display  # noqa: PLC0415 - where files are fetched
-
-    with display(quiet=common.quiet) as shown:
-        return render_file(decided, format_name, options, Hashing(shown))
-
-
 def _for_format(format_name: str, options: PlanOptions) -> PlanOptions:
     """Return the options with the manager whose commands the format is made of."""
     if format_name in _SHOWN:
@@ -154,7 +92,3 @@ def _for_format(format_name: str, options: PlanOptions) -> PlanOptions:
             fixes=(Fix(tr("omit one of the two")),),
         )
     return replace(options, manager=format_name)
-
-
-def _envelope(decided: Plan) -> dict[str, object]:
-    return envelope("plan", render_plan_data(decided), warnings=decided.warnings)

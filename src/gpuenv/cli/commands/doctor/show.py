@@ -1,0 +1,33 @@
+"""A diagnosis for a person, and as an error."""
+
+from __future__ import annotations
+
+import sys
+
+from gpuenv.cli.options import Common
+from gpuenv.cli.output import print_data
+from gpuenv.doctor.diagnosis import Diagnosis, render_diagnosis
+from gpuenv.doctor.render import render_diagnosis_text
+from gpuenv.model.errors import Because, Fix, VerificationFailed
+
+PROBLEM = VerificationFailed.exit_code
+
+
+def show(diagnosis: Diagnosis, common: Common) -> None:
+    """Print the diagnosis for a person: signs on a terminal that has them, words elsewhere."""
+    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
+    signs = sys.stdout.isatty() and encoding.startswith("utf")
+    print_data(render_diagnosis_text(diagnosis, signs=signs, verbose=common.verbose))
+
+
+def as_error(diagnosis: Diagnosis) -> VerificationFailed:
+    """Return the error that tells of the root cause; its data are the whole diagnosis."""
+    root = diagnosis.problems[0]
+    fixes = (Fix(root.fix, root.command),) if root.fix else ()
+    return VerificationFailed(
+        root.cause or root.title,
+        code=root.id,
+        because=tuple(Because(verdict.read, verdict.id) for verdict in diagnosis.problems),
+        fixes=fixes,
+        data=render_diagnosis(diagnosis),
+    )
