@@ -23,7 +23,7 @@ from gpuenv.model.conda import CondaChannel, CondaPin, CondaPlan
 from gpuenv.model.errors import InstallFailed
 from gpuenv.model.plan import Plan
 from gpuenv.operations.create_conda import CondaCreation, environments_home, make_conda_environment
-from gpuenv.planning.make_plan import conda_wanted
+from gpuenv.planning.steps import conda_wanted
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fakes are shell scripts")
 

@@ -19,9 +19,9 @@ from gpuenv.model.errors import Unsatisfiable
 from gpuenv.model.machine import FoundPython
 from gpuenv.model.plan import Plan, PlannedPackage, Sources
 from gpuenv.planning import resolve_others as joint
-from gpuenv.planning.make_plan import resolver_question
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.resolve_others import only_fitting
+from gpuenv.planning.steps import resolver_question
 from gpuenv.resolution.resolve import Solution
 
 

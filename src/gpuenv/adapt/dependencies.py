@@ -23,10 +23,10 @@ from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Because, Fix, InstallFailed, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
-from gpuenv.planning.make_plan import resolver_question
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.direct_urls import by_address
 from gpuenv.planning.resolve_others import packages_of
+from gpuenv.planning.steps import resolver_question
 from gpuenv.resolution.constraints import constraints_of
 from gpuenv.resolution.markers import marker_environment
 from gpuenv.resolution.resolve import ResolutionInput, Solution

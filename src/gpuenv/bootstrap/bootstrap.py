@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from gpuenv import __version__
 from gpuenv.bootstrap.environment_files import files_of_lock, files_of_plan
@@ -25,6 +24,7 @@ from gpuenv.bootstrap.pythons import asked_python, fitting_python, pythons_to_br
 from gpuenv.bootstrap.render import TEMPLATE, render_bootstrap
 from gpuenv.bootstrap.sources import find_indexes, find_micromamba
 from gpuenv.bootstrap.wheels import find_wheels
+from gpuenv.bootstrap.without_secrets import script_without_secrets
 from gpuenv.files.read_text import read_text
 from gpuenv.formats.pylock import render_pylock
 from gpuenv.formats.toml import document, tables
@@ -40,10 +40,8 @@ from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.make_plan import make_plan
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.listings import configuration_for
-from gpuenv.planning.redact import secret_addresses, without_secrets
 from gpuenv.planning.requirements import gather_requirements, with_files_read
 from gpuenv.resolution.request import parse_cuda_option, parse_python
-from gpuenv.secrets.url_credentials import has_hidden_path, without_userinfo
 
 _PROJECT = "gpuenv"
 _TARGET = ".venv"
@@ -144,7 +142,7 @@ def make_bootstrap(
         environments=tuple(pair.environment for pair in made),
         files=_configuration(wanted, lab, mirrors, environ),
     )
-    script, secret = _without_secrets(script)
+    script, secret = script_without_secrets(script)
     text = render_bootstrap(script, files("gpuenv.bootstrap").joinpath(TEMPLATE).read_text(encoding="utf-8"))
     names = tuple(file.name for file in wanted)
     needs = (BesideFile(it.filename, it.sha256, it.size, (it.url,) if it.url else ()) for it in needed.wheels)
@@ -282,30 +280,3 @@ def _configuration(
     else:
         entries = own_tables(environ, own) if own else ()
     return (HeldFile(_CONFIGURATION, document((), {"mirror": tables(entries)})),) if entries else ()
-
-
-def _without_secrets(script: Bootstrap) -> tuple[Bootstrap, tuple[PlanWarning, ...]]:
-    """Leave out what is secret in addresses: a script is given to others. What is missing then is told."""
-    secret = sorted(set(secret_addresses(script)))
-    if not secret:
-        return script, ()
-    named = {item: urlsplit(without_userinfo(item)).hostname or "" for item in secret}
-    hosts = tuple(dict.fromkeys(filter(None, named.values())))
-    warnings = [
-        PlanWarning(
-            "password-left-out",
-            tr(
-                "the script contains no passwords: where it runs, put the one for {hosts} into ~/.netrc, "
-                "or into the file that NETRC names",
-                hosts=", ".join(hosts),
-            ),
-        )
-    ]
-    lost = dict.fromkeys(named[item] for item in secret if has_hidden_path(item))
-    if lost:
-        text = tr(
-            "the script contains no tokens: files on {hosts} that need one cannot be installed there",
-            hosts=", ".join(lost),
-        )
-        warnings.append(PlanWarning("token-left-out", text))
-    return replace(without_secrets(script), guarded=hosts), tuple(warnings)

@@ -27,10 +27,10 @@ from gpuenv.model.plan import CheckedStack, HeldFiles, Plan, PlanWarning, Source
 from gpuenv.planning.complete_wheelhouses import compile_requirements
 from gpuenv.planning.hashes.fetch import HashFetcher
 from gpuenv.planning.hashes.files import keep_hashes
-from gpuenv.planning.make_plan import resolver_question, with_steps
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.own_constraints import own_pip_constraints, pip_chooses_by_own_rules
 from gpuenv.planning.resolve_others import planned_file
+from gpuenv.planning.steps import resolver_question, with_steps
 from gpuenv.resolution.target import choose_target
 
 

@@ -22,6 +22,7 @@ _OWN = "/opt/gpuenv"
 CHECK = f"{_OWN}/check.py"
 _REQUIREMENTS = f"{_OWN}/requirements.txt"
 USER = "gpuenv"
+_REMOTE = ("http://", "https://")
 _PLATFORMS = {"linux-64": "linux/amd64", "linux-aarch64": "linux/arm64"}
 _WORKPLACE = "/workspace"
 PYTHON = f"{_ENVIRONMENT}/bin/python"
@@ -167,7 +168,7 @@ def _places(recipe: ImageRecipe) -> list[str]:
     facts = {
         "PIP_INDEX_URL": (sources.index_url,) if sources.index_url and not sources.no_index else (),
         "PIP_EXTRA_INDEX_URL": () if sources.no_index else sources.extra_index_urls,
-        "PIP_FIND_LINKS": tuple(find_link for find_link in sources.find_links if _is_remote(find_link)),
+        "PIP_FIND_LINKS": tuple(link for link in sources.find_links if link.lower().startswith(_REMOTE)),
         "PIP_NO_INDEX": ("1",) if sources.no_index else (),
     }
     lines = [f"ARG {name}={quoted(_joined(places))}" for name, places in facts.items() if places]
@@ -185,10 +186,6 @@ def _joined(places: Iterable[str]) -> str:
                 tr("{value} can't be written into a Dockerfile", value=repr(location)), code="unprintable"
             )
     return " ".join(shared)
-
-
-def _is_remote(location: str) -> bool:
-    return location.lower().startswith(("http://", "https://"))
 
 
 def _packages(names: tuple[str, ...]) -> list[str]:
@@ -231,7 +228,7 @@ def _compile_here(base: BaseImage) -> list[str]:
 
 
 def _requirement(file: LockedFile) -> str:
-    if not _is_remote(file.url):
+    if not file.url.lower().startswith(_REMOTE):
         raise UsageError(
             tr(
                 "`{file}` is on this machine only: the image build cannot access it",

@@ -14,27 +14,24 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from gpuenv.changes.open_environment import ChangeOptions, Opened, requirements_of, sources_of, texts_of
-from gpuenv.environments.conda.meta import installed_names
 from gpuenv.i18n.messages import tr
+from gpuenv.inspection.export_conda import in_conda
 from gpuenv.installers import WHEEL_MANAGERS
 from gpuenv.installers import uv_compile as resolver
-from gpuenv.model.conda import CondaChannel, CondaPlan
 from gpuenv.model.errors import Fix, GpuenvError, UsageError
 from gpuenv.model.installed import Installed
 from gpuenv.model.machine import Machine
 from gpuenv.model.machine_json import parse_machine
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning, Sources
 from gpuenv.planning.detect import detect
-from gpuenv.planning.make_plan import with_steps
 from gpuenv.planning.resolve_others import planned_file
+from gpuenv.planning.steps import with_steps
 from gpuenv.resolution.request import STACK
-from gpuenv.resolution.target import platform_of
 
 OF_CONDA = ("environment.yml", "text", "json")
 _TARGET = ".venv"
 _ROUNDS = 20
 _INSTALLERS = ("pip", "setuptools", "wheel")  # they come with an environment, as `pip freeze` knows
-_FORGE = "conda-forge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +101,7 @@ def export_environment(
         warnings=(*warnings, *_on_this_machine(ours)),
     )
     if format_name == "environment.yml" or opened.is_condas:
-        plan = _in_conda(plan, opened, machine, mixed=not condas_torch)
+        plan = in_conda(plan, opened, machine, mixed=not condas_torch)
     if plan.conda is None:
         plan = with_steps(plan, _TARGET)
     return Exported(plan, tuple(_asking(package) for package in (*stack, *others)))
@@ -276,45 +273,3 @@ def _on_this_machine(installed: tuple[Installed, ...]) -> tuple[PlanWarning, ...
         names=", ".join(local),
     )
     return (PlanWarning("from-a-folder", text),)
-
-
-def _in_conda(plan: Plan, opened: Opened, machine: Machine, *, mixed: bool) -> Plan:
-    """Return the plan with what conda installed, each by its version and build; of wheels, conda's Python."""
-    recorded = opened.record.plan.get("conda")
-    facts = recorded if isinstance(recorded, dict) else {}
-    names = texts_of(facts.get("channels")) or (_FORGE,)
-    records = installed_names(opened.place.path).values() if opened.is_condas else ()
-    exact = tuple(f"{record.name} {record.version} {record.build}" for record in records)
-    cuda = facts.get("cuda")
-    part = CondaPlan(
-        channels=tuple(CondaChannel(name, ()) for name in names),
-        specs=exact or (f"python {plan.python}.*", "pip"),
-        pins=(),
-        subdir=platform_of(machine),
-        cuda=cuda if isinstance(cuda, str) else None,
-        mixed=mixed,
-    )
-    return replace(
-        plan, conda=part, packages=plan.packages if mixed else _with_condas(plan, records), pins=plan.pins
-    )
-
-
-def _with_condas(plan: Plan, records: Any) -> tuple[PlannedPackage, ...]:
-    condas = (
-        PlannedPackage(
-            record.name,
-            record.version,
-            None,
-            None,
-            None,
-            None,
-            None,
-            None,
-            "wheel",
-            record.channel or _FORGE,
-            record.build,
-            record.subdir or None,
-        )
-        for record in records
-    )
-    return (*condas, *plan.packages)

@@ -30,11 +30,11 @@ from gpuenv.model.locked import Locked, LockedFile
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning, Sources
 from gpuenv.model.variant import Variant
 from gpuenv.planning.load_knowledge import load_knowledge
-from gpuenv.planning.make_plan import resolver_question
 from gpuenv.planning.mirrors.labels import mirror_at
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.direct_urls import by_address
 from gpuenv.planning.resolve_others import packages_of
+from gpuenv.planning.steps import resolver_question
 from gpuenv.resolution.rules.driver import least_driver
 from gpuenv.resolution.target import choose_target, driver_os, platform_of
 

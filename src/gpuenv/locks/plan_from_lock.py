@@ -27,13 +27,13 @@ from gpuenv.model.variant import Variant
 from gpuenv.planning.hashes.files import keep_hashes
 from gpuenv.planning.load_knowledge import load_knowledge, overlay_warnings
 from gpuenv.planning.machines import choose_machines
-from gpuenv.planning.make_plan import with_steps
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.listings import configuration_for, list_files, with_sizes
 from gpuenv.planning.pythons import offer_pythons
 from gpuenv.planning.recorded_request import asked_of
 from gpuenv.planning.redact import without_passwords
 from gpuenv.planning.resolve_others import planned_file
+from gpuenv.planning.steps import with_steps
 from gpuenv.resolution.plan_builder import build_plan
 from gpuenv.resolution.report.refusal import refuse
 from gpuenv.resolution.request import STACK, Request, parse_cuda_option, parse_python

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -10,17 +10,15 @@ from typing import Any, Protocol
 
 from packaging.utils import canonicalize_name
 
-from gpuenv.http import HttpClient, HttpProblem, fetch_page
+from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.pool import in_turns
-from gpuenv.http.ranges import ByteRanges
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.listings import read_listings
-from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.matrix.companion_pairs import pair_rows, torches_to_pair, with_companions
-from gpuenv.matrix.dependency_rows import Sizes, build_row
-from gpuenv.matrix.read_wheel import facts_of_name, read_wheel
-from gpuenv.matrix.refresh_dependencies import read_dependencies, sizes_of
+from gpuenv.matrix.dependency_rows import build_row
+from gpuenv.matrix.read_wheels import WheelAnswer, reading
+from gpuenv.matrix.refresh_dependencies import read_dependencies
 from gpuenv.matrix.refresh_rows import NotEnoughError, release_row, torch_row
 from gpuenv.matrix_checks.refresh_targets import PROJECTS, TORCH, WheelTarget, find_targets, parse_only
 from gpuenv.matrix_checks.serialise import merge_rows
@@ -39,8 +37,6 @@ from gpuenv.planning.matrix_overlay import (
 )
 from gpuenv.planning.pages.listings import choose_sources
 from gpuenv.secrets.url_credentials import redact_credentials
-from gpuenv.wheels.archive import WheelProblem, open_local_wheel, open_wheel
-from gpuenv.wheels.metadata import WheelFacts, WheelMetadata, parse_metadata
 
 Row = Mapping[str, Any]
 
@@ -203,7 +199,7 @@ def _read_all(
     client: HttpClient,
     watcher: RefreshWatcher,
 ) -> tuple[Read, ...]:
-    jobs = [_job(target, client, thorough=options.thorough) for target in targets]
+    jobs = [reading(target, client, thorough=options.thorough) for target in targets]
     limit_s = _THOROUGH_S if options.thorough else _WHEEL_S
     watcher.begin(len(jobs))
     read: list[Read] = []
@@ -232,40 +228,7 @@ def _refuse_failure(read: list[Read]) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    facts: WheelFacts
-    received: int
-    sizes: Sizes | None = None
-
-
-def _job(target: WheelTarget, client: HttpClient, *, thorough: bool) -> Callable[[], _Answer]:
-    def work() -> _Answer:
-        url = target.file.url
-        ranges = ByteRanges(client, url, length=target.file.size) if is_remote(url) else None
-        sizes = None
-        try:
-            with open_wheel(ranges) if ranges else open_local_wheel(local_path(url)) as archive:
-                facts = read_wheel(archive, target.file, thorough=thorough)
-                sizes = sizes_of(archive) if target.project == TORCH else None
-        except WheelProblem as problem:
-            facts = facts_of_name(target.file, _metadata_beside(url, client), problem.reason)
-        except OSError as error:
-            raise HttpProblem(reason_of(error)) from None
-        return _Answer(facts, ranges.received if ranges else 0, sizes)
-
-    return work
-
-
-def _metadata_beside(url: str, client: HttpClient) -> WheelMetadata | None:
-    """Read the METADATA that an index may have beside the wheel (PEP 658)."""
-    try:
-        return parse_metadata(fetch_page(client, f"{url}.metadata", "*/*").text) if is_remote(url) else None
-    except (HttpProblem, ValueError):
-        return None
-
-
-def _keep(target: WheelTarget, answer: _Answer | HttpProblem, tables: _Tables, date: str) -> Read:
+def _keep(target: WheelTarget, answer: WheelAnswer | HttpProblem, tables: _Tables, date: str) -> Read:
     if isinstance(answer, HttpProblem):
         return Read(target, None, answer.reason, 0)
     try:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import Any
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
-from gpuenv.model.capability import parse_compute_capability
+from gpuenv.matrix_checks.cross_libraries import (
+    Complaints,
+    Row,
+    Rows,
+    bundled_are_made_for_the_cuda,
+    bundled_libraries_are_of_builds,
+    cudnn_is_made_for_the_cuda,
+    libraries_only_drop,
+)
 from gpuenv.model.variant import Variant, parse_cuda_version
-
-Row = Mapping[str, Any]
-Rows = Sequence[Row]
-Complaints = Iterator[tuple[Row, str]]
 
 _SYSTEM = {"linux-64": "linux", "linux-aarch64": "linux", "win-64": "windows"}
 _TAG_ENDS = {"linux-64": "linux_x86_64", "linux-aarch64": "linux_aarch64", "win-64": "win_amd64"}
@@ -52,34 +55,6 @@ def _metadata_requires_their_cuda(torch: Rows) -> Complaints:
         if required and (not row["cuda"] or parse_cuda_version(required) != parse_cuda_version(row["cuda"])):
             facts = {"variant": row["variant"], "required": required}
             yield row, tr("variant `{variant}`, whose metadata requires CUDA {required}", **facts)
-
-
-def _cudnn_is_made_for_the_cuda(torch: Rows, libraries: Rows) -> Complaints:
-    families = {row["major"]: row for row in _families(libraries)}
-    for row in torch:
-        wrong = _family_apart(row["cudnn"], row["cuda"], families) if row["cuda"] and row["cudnn"] else None
-        if wrong:
-            yield row, wrong
-
-
-def _bundled_are_made_for_the_cuda(libraries: Rows) -> Complaints:
-    families = {row["major"]: row for row in _families(libraries)}
-    for row in libraries:
-        wrong = _family_apart(row["version"], row["cuda"], families) if row["kind"] == "bundled" else None
-        if wrong:
-            yield row, wrong
-
-
-def _families(libraries: Rows) -> Iterator[Row]:
-    return (row for row in libraries if row["kind"] == "family" and row["library"] == "cudnn")
-
-
-def _family_apart(version: str, cuda: str, families: Mapping[int, Row]) -> str | None:
-    family = families.get(Version(version).major)
-    if family is None or SpecifierSet(family["cuda"]).contains(cuda):
-        return None
-    facts = {"version": version, "wanted": family["cuda"], "cuda": cuda}
-    return tr("cuDNN {version} is made for CUDA {wanted}, not for {cuda}", **facts)
 
 
 def _cudnn_only_rises(torch: Rows) -> Complaints:
@@ -245,23 +220,6 @@ def _remedies_are_possible(known_bad: Rows) -> Complaints:
             yield row, tr("the plan judges it, and does nothing about it")
 
 
-def _libraries_only_drop(libraries: Rows) -> Complaints:
-    floors = [row for row in libraries if row["kind"] == "floor"]
-    rows = sorted(floors, key=lambda row: (row["library"], row["cuda"] or "", Version(row["from"])))
-    for before, row in pairwise(rows):
-        least, last = (parse_compute_capability(entry["min_compute_capability"]) for entry in (row, before))
-        alike = (before["library"], before["cuda"]) == (row["library"], row["cuda"])
-        if alike and least < last:
-            yield row, tr("supports older GPUs again than {before}", before=before["from"])
-
-
-def _bundled_libraries_are_of_builds(libraries: Rows, torch: Rows) -> Complaints:
-    silent = {(row["torch"], row["cuda"]) for row in torch if not row["cudnn"]}
-    for row in libraries:
-        if row["kind"] == "bundled" and (row["torch"], row["cuda"]) not in silent:
-            yield row, tr("no build of torch.json leaves its cuDNN open")
-
-
 def _what_is_compiled_can_run(images: Rows) -> Complaints:
     runtimes = {(row["release"], row["python"]) for row in images if row["flavour"] == "cuda-runtime"}
     for row in images:
@@ -283,8 +241,8 @@ CROSS_CHECKS = (
     CrossCheck(("torch",), _variants_state_their_cuda),
     CrossCheck(("conda",), _variants_state_their_cuda),
     CrossCheck(("torch",), _metadata_requires_their_cuda),
-    CrossCheck(("torch", "libraries"), _cudnn_is_made_for_the_cuda),
-    CrossCheck(("libraries",), _bundled_are_made_for_the_cuda),
+    CrossCheck(("torch", "libraries"), cudnn_is_made_for_the_cuda),
+    CrossCheck(("libraries",), bundled_are_made_for_the_cuda),
     CrossCheck(("torch",), _cudnn_only_rises),
     CrossCheck(("torch",), _tags_fit_platforms),
     CrossCheck(("torch",), _pypi_has_one_variant),
@@ -298,8 +256,8 @@ CROSS_CHECKS = (
     CrossCheck(("gpus",), _names_prefer_one_capability),
     CrossCheck(("companions", "torch"), _pairs_are_known),
     CrossCheck(("known-bad",), _remedies_are_possible),
-    CrossCheck(("libraries",), _libraries_only_drop),
-    CrossCheck(("libraries", "torch"), _bundled_libraries_are_of_builds),
+    CrossCheck(("libraries",), libraries_only_drop),
+    CrossCheck(("libraries", "torch"), bundled_libraries_are_of_builds),
     CrossCheck(("images",), _what_is_compiled_can_run),
     CrossCheck(("pythons",), _pythons_follow_each_other),
 )

@@ -24,8 +24,8 @@ from gpuenv.installers.conda.tool import Calling
 from gpuenv.model.amounts import render_size
 from gpuenv.model.conda import CondaPlan, CondaWanted
 from gpuenv.model.plan import Plan
-from gpuenv.planning.make_plan import conda_wanted, has_pip_part
 from gpuenv.planning.mirrors.labels import mirror_at
+from gpuenv.planning.steps import conda_wanted, has_pip_part
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,9 @@ from gpuenv.model.plan import (
     StackFile,
 )
 from gpuenv.planning.hashes.files import keep_hashes
-from gpuenv.planning.make_plan import with_steps
 from gpuenv.planning.mirrors.labels import is_mirror, label_of
 from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.steps import with_steps
 from gpuenv.process.surroundings import writable_cache
 from gpuenv.secrets.url_credentials import redact_credentials
 

@@ -22,11 +22,11 @@ from gpuenv.planning.complete_wheelhouses import compile_requirements, from_whee
 from gpuenv.planning.download_size import load_dependencies
 from gpuenv.planning.index_shadows import with_shadows_told
 from gpuenv.planning.machines import is_here
-from gpuenv.planning.make_plan import resolver_question, with_steps
 from gpuenv.planning.mirrors.labels import is_mirror
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.direct_urls import by_address
 from gpuenv.planning.resolve_others import packages_of
+from gpuenv.planning.steps import resolver_question, with_steps
 from gpuenv.resolution.download_size import estimate
 from gpuenv.resolution.target import choose_target
 

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-
-from packaging.version import Version
 
 from gpuenv.concurrency.background import BackgroundTask
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.indexes.mirrors.notes import (
     none_answered,
-    warn_of_stand_ins,
-    what_official_has,
-    why_no_torch_wheels,
 )
-from gpuenv.installers import CONDA_MANAGERS, EMBEDDED, get_conda_manager, get_manager, uv
+from gpuenv.installers import CONDA_MANAGERS, EMBEDDED
 from gpuenv.installers import uv_compile as resolver
-from gpuenv.installers.conda import commands as conda_calls
-from gpuenv.installers.protocol import InstallRequest
 from gpuenv.installers.uv_failure import Unresolvable
-from gpuenv.model.conda import CondaChannel, CondaPlan, CondaWanted
+from gpuenv.model.conda import CondaChannel
 from gpuenv.model.errors import Because, Fix, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.machine import Machine
@@ -35,7 +27,8 @@ from gpuenv.planning.ignored_settings import warn_of_folder
 from gpuenv.planning.index_order import unread_private, with_origin
 from gpuenv.planning.index_shadows import warn_of_indexes, with_shadows_told
 from gpuenv.planning.load_knowledge import load_knowledge, overlay_warnings
-from gpuenv.planning.machines import choose_machines, is_described, is_here
+from gpuenv.planning.machines import choose_machines, is_described
+from gpuenv.planning.mirrors.remarks import told_of_mirrors
 from gpuenv.planning.optional_requirements import with_numpy
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.direct_urls import by_address
@@ -47,16 +40,17 @@ from gpuenv.planning.recorded_request import asked_of
 from gpuenv.planning.redact import without_passwords
 from gpuenv.planning.requirements import Gathered, gather_requirements
 from gpuenv.planning.resolve_others import only_fitting, resolve_jointly
+from gpuenv.planning.steps import resolver_question, with_steps
 from gpuenv.resolution.conda.environment_yml import EnvironmentFile
-from gpuenv.resolution.conda.plan_part import wheels_beside, with_conda_python
+from gpuenv.resolution.conda.plan_part import with_conda_python
 from gpuenv.resolution.digests import CONTRADICTED
 from gpuenv.resolution.direct_urls import refuse_building
 from gpuenv.resolution.plan_builder import build_plan
 from gpuenv.resolution.report.refusal import refuse
 from gpuenv.resolution.request import Request, parse_cuda_option, parse_python
 from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, build_input, decide
-from gpuenv.resolution.target import Target, choose_target
-from gpuenv.secrets.url_credentials import has_userinfo, redact_credentials
+from gpuenv.resolution.target import choose_target
+from gpuenv.secrets.url_credentials import has_userinfo
 
 
 def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) -> Plan:
@@ -149,7 +143,8 @@ def plan_of(
         raise refusal
     best, configuration = decision.choices[0], listed.configurations[0]
     question = with_numpy(question, best, configuration, wanted.options, environ)
-    question = replace(question, cpu_index=_cpu_index(wanted.mirrors))
+    official = wanted.mirrors.find("official").torch
+    question = replace(question, cpu_index=f"{official.address}/cpu" if official else None)
     plan = _decided(question, decision, listed, wanted.options, environ)
     return completed(plan, question, decision, listed, wanted, environ, target=target)
 
@@ -158,12 +153,6 @@ def _contradicted(listed: PlanListings) -> tuple[Because, ...]:
     """Name the pages whose files were left out for what is known of them."""
     warnings = (warning for warning in listed.warnings if warning.code == CONTRADICTED)
     return tuple(Because(warning.message, "matrix wheels.json") for warning in warnings)
-
-
-def _cpu_index(mirrors: Mirrors) -> str | None:
-    """Return where the official CPU builds are."""
-    torch = mirrors.find("official").torch
-    return f"{torch.address}/cpu" if torch else None
 
 
 def completed(
@@ -177,7 +166,7 @@ def completed(
     target: str,
 ) -> Plan:
     """Return a plan of wheels with what is told of it besides, and its steps."""
-    plan = _warned(_told_of_mirrors(plan, question, decision, listed), listed, wanted.options, environ)
+    plan = _warned(told_of_mirrors(plan, question, decision, listed), listed, wanted.options, environ)
     plan = with_shadows_told(plan, environ, offline=wanted.options.offline)
     if wanted.request.manager in CONDA_MANAGERS:
         plan = in_conda(with_conda_python(plan, question.target, wanted.file.specs), wanted)
@@ -293,42 +282,9 @@ def _jointly(
         return resolve_jointly(decision.choices, plan_for, compile_plan, pages.has_wheels_of)
     except (Unsatisfiable, Unreachable) as error:
         if options.offline:
-            error.fixes = (_online(), *error.fixes)
+            text = tr("offline only wheelhouses and caches count: leave --offline out, or give --find-links")
+            error.fixes = (Fix(text), *error.fixes)
         raise
-
-
-def _online() -> Fix:
-    text = tr("offline only wheelhouses and caches count: leave --offline out, or give --find-links")
-    return Fix(text)
-
-
-def _told_of_mirrors(plan: Plan, question: ResolutionInput, decision: Decision, listed: PlanListings) -> Plan:
-    """Say why torch comes from where it does, and what the official index would have given."""
-    # the choice that a plan was made from: another than the first where other requirements forced it
-    torch = plan.packages[0]
-    solution = next(
-        (item for item in decision.choices if (item.torch.file.url or None) == torch.url), decision.choices[0]
-    )
-    official = _from_official(question, listed)
-    return replace(
-        plan,
-        why=(*why_no_torch_wheels(solution, listed.named), *plan.why),
-        advice=(*plan.advice, *what_official_has(solution, official)),
-        warnings=(
-            *warn_of_stand_ins(solution, listed.listings, listed.stood_in, listed.silent),
-            *plan.warnings,
-        ),
-    )
-
-
-def _from_official(question: ResolutionInput, listed: PlanListings) -> Solution | None:
-    if not listed.official:
-        return None
-    beside = tuple(listing for listing in question.listings if listing.project in question.request.bound)
-    listings = (*listed.official, *beside)
-    inputs = build_input(question.request, question.target, question.knowledge, listings, question.pythons)
-    solutions = decide(inputs).choices
-    return solutions[0] if solutions else None
 
 
 def _warned(plan: Plan, listed: PlanListings, options: PlanOptions, environ: Mapping[str, str]) -> Plan:
@@ -337,62 +293,3 @@ def _warned(plan: Plan, listed: PlanListings, options: PlanOptions, environ: Map
     )
     shadows = warn_of_indexes(plan, listed.listings, listed.configured, environ, offline=options.offline)
     return replace(plan, warnings=(*plan.warnings, *listed.warnings, *unread, *shadows))
-
-
-def resolver_question(plan: Plan, target: Target, options: PlanOptions) -> resolver.CompileInput:
-    """Return what is to be resolved for a plan: all that it asks for, with its torch stack fixed."""
-    here = is_here(options, plan.machines)
-    # the glibc that all the machines have, MAJOR.MINOR; None where it is not known
-    versions = (machine.system.libc_version for machine in target.machines)
-    return resolver.CompileInput(
-        pins=plan.pins,
-        requirements=plan.requirements,
-        constraints=plan.constraints,
-        sources=plan.sources,
-        python=plan.python,
-        platform=None if here and options.glibc is None else target.platform,
-        glibc=min((version for version in versions if version), key=Version, default=None),
-        offline=options.offline,
-        interpreter=(plan.python_path if here else None) or sys.executable,
-    )
-
-
-def with_steps(plan: Plan, target: str) -> Plan:
-    """Return the plan with the commands that make the environment at `target`."""
-    wanted = InstallRequest(
-        pins=plan.pins,
-        requirements=plan.requirements,
-        constraints=plan.constraints,
-        sources=plan.sources,
-        python=plan.python,
-        python_path=plan.python_path,
-        target=target,
-        system=plan.machines[0].system.os,
-        hashed=plan.hashed,
-        release=plan.python_release,
-        checked=None if plan.hashed else plan.checked,  # a lock has hashes of its own
-        held=plan.held,
-    )
-    if plan.conda is None:
-        return replace(plan, steps=get_manager(plan.manager).steps(wanted))
-    steps = get_conda_manager(plan.manager).steps(conda_wanted(_by_address(plan.conda), target))
-    steps = tuple(replace(step, why=redact_credentials(step.why)) for step in steps)
-    if has_pip_part(plan):
-        steps += uv.install_steps(wanted, conda_calls.environment_python(target, wanted.system))
-    return replace(plan, steps=steps)
-
-
-def _by_address(part: CondaPlan) -> CondaPlan:
-    """Name the channels by their addresses: in a shell no condarc of ours says where a mirror has them."""
-    named = (CondaChannel(channel.urls[0], ()) if channel.urls else channel for channel in part.channels)
-    return replace(part, channels=tuple(named))
-
-
-def conda_wanted(part: CondaPlan, target: str) -> CondaWanted:
-    """Return what a conda tool is told to make at `target`."""
-    return CondaWanted(part.channels, part.specs, part.pins, part.cuda, part.subdir, target)
-
-
-def has_pip_part(plan: Plan) -> bool:
-    """Whether wheels are installed into a conda environment: torch's own, or what the user asks of PyPI."""
-    return plan.conda is not None and bool(wheels_beside(plan))
