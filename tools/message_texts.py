@@ -18,8 +18,11 @@ SOURCE = Path(__file__).parents[1] / "src" / "gpuenv"
 _CALLS = frozenset({"tr", "_tr", "marked"})
 # the templates are in matrices, or handed over by who has marked them
 _FROM_ELSEWHERE = frozenset(
-    {"signatures/installer_faults.py", "doctor/diagnosis.py", "signatures/match.py", "i18n/messages.py"}
-)
+    {
+        "signatures/installer_faults.py", "doctor/diagnosis.py", "signatures/match.py", "i18n/messages.py",
+        "environments/store.py",  # from `on_disk`; `fleet.node_messages` marks them
+    }
+)  # fmt: skip
 # what names a row of a matrix, and its fields that are shown as they are
 _SHOWN: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "known-bad": (("id",), ("effect", "remedy")),

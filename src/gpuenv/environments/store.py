@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
@@ -17,13 +16,11 @@ from gpuenv.files.read_limited import is_own
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, GpuenvError, UsageError
+from gpuenv.on_disk.names import LONGEST, key_of, problem_of_name, problem_of_path, shown_name
 
 BY_PATH = "./NAME"
-_LONGEST_NAME = 100  # bytes: it stands in lock and log names too
 _LONGEST_PART, _LONGEST_PATH = 255, 4095  # bytes, on all that gpuenv runs on
 _SHOWN = 200  # letters of a path
-_RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?", re.IGNORECASE)
-_UNWANTED = re.compile(r"[^\w.+-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +71,7 @@ class EnvironmentPaths:
     @property
     def key(self) -> str:
         """A file name that stands for the path, on file systems that fold case too."""
-        text = unicodedata.normalize("NFC", str(self.path)).casefold()
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+        return key_of(str(self.path))
 
     @property
     def is_elsewhere(self) -> bool:
@@ -102,7 +98,8 @@ def find_store(environ: Mapping[str, str]) -> EnvironmentStore:
 def _named(root: Path) -> Path:
     """Return the directory; raise UsageError for a path that no system can hold, which nothing can lie at."""
     if os.name == "posix" and (
-        len(os.fsencode(root)) > _LONGEST_PATH or any(_length(part) > _LONGEST_PART for part in root.parts)
+        len(os.fsencode(root)) > _LONGEST_PATH
+        or any(len(os.fsencode(part)) > _LONGEST_PART for part in root.parts)
     ):
         raise UsageError(
             tr("environments cannot be kept in `{path}`: {problem}", path=f"{str(root)[:_SHOWN]}…",
@@ -142,45 +139,25 @@ def _path(name: str) -> Path:
         home = Path(os.path.realpath(Path("~").expanduser()))
     except (RuntimeError, OSError, ValueError) as error:
         raise bad_name(name, str(error)) from None
-    if path == path.parent:
-        raise bad_name(name, tr("it is the root of a file system"))
-    if path == home:
-        raise bad_name(name, tr("it is the home directory"))
-    if _length(path.name) > _LONGEST_NAME:
-        raise bad_name(name, tr("it is longer than {longest} bytes", longest=_LONGEST_NAME))
+    problem = problem_of_path(str(path), str(path.parent), path.name, str(home))
+    if problem:
+        raise bad_name(name, tr(problem, longest=LONGEST))
     return path
 
 
 def check_name(name: str, by_path: str = BY_PATH) -> None:
     """Raise UsageError unless `name` is a file name on every system that no program takes for an option."""
-    problem = _problem_of(name)
+    problem = problem_of_name(name)
     if problem:
-        raise bad_name(name, problem, by_path)
-
-
-def _problem_of(name: str) -> str | None:
-    problems = (
-        (not name.strip(), tr("it is empty")),
-        (_UNWANTED.search(name), tr("it has characters other than letters, digits and `-_.+`")),
-        (name.startswith(("-", "+")), tr("it starts like an option")),
-        (name.endswith("."), tr("it ends in a dot, which Windows drops")),
-        (_RESERVED.fullmatch(name), tr("Windows keeps that name for itself")),
-        (_length(name) > _LONGEST_NAME, tr("it is longer than {longest} bytes", longest=_LONGEST_NAME)),
-    )
-    return next((problem for is_so, problem in problems if is_so), None)
-
-
-def _length(name: str) -> int:
-    return len(name.encode("utf-8", "surrogatepass"))
+        raise bad_name(name, tr(problem, longest=LONGEST), by_path)
 
 
 def bad_name(name: str, problem: str, by_path: str = BY_PATH) -> UsageError:
     """Say what is wrong with a name, and a better one; `by_path` is how a path is given instead."""
-    shown = name if name.isprintable() and len(name) <= _LONGEST_NAME else ascii(name[:_LONGEST_NAME])
     better = _better_name(name)
     fixes = (Fix(tr("name it `{name}`", name=better)),) if better else ()
     return UsageError(
-        tr("`{name}` can't name an environment: {problem}", name=shown, problem=problem),
+        tr("`{name}` can't name an environment: {problem}", name=shown_name(name), problem=problem),
         code="bad-name",
         fixes=(*fixes, Fix(tr("or give a path: `{path}`", path=by_path))),
     )
@@ -190,7 +167,7 @@ def _better_name(name: str) -> str | None:
     if is_path(name):
         return None
     better = re.sub(r"[^\w.+]+", "-", name).strip("-+._")[:40]
-    return better if better and _problem_of(better) is None else None
+    return better if better and problem_of_name(better) is None else None
 
 
 def make_directory(path: Path) -> Path:

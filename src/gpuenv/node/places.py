@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 import stat
 import sys
 import unicodedata
@@ -13,12 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gpuenv.on_disk.directories import identity_of
+from gpuenv.on_disk.names import LONGEST, key_of, problem_of_name, problem_of_path, shown_name
 
 from .problems import NodeError, bad_request
 
-_LONGEST_NAME = 100  # bytes: it stands in lock and log names too
-_RESERVED = re.compile("(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\\..*)?", re.IGNORECASE)
-_UNWANTED = re.compile(r"[^\w.+-]")
 RECORD = "gpuenv.json"
 
 
@@ -32,8 +28,7 @@ class NodeEnvironmentPaths(NamedTuple):
     @property
     def key(self) -> str:
         """A file name that stands for the path, on file systems that fold case too."""
-        text = unicodedata.normalize("NFC", self.path).casefold()
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+        return key_of(self.path)
 
     @property
     def is_elsewhere(self) -> bool:
@@ -93,7 +88,7 @@ def find_place(request: Mapping[str, Any], environ: Mapping[str, str]) -> NodeEn
     if not isinstance(name, str) or not name:
         raise bad_request("it names no environment")
     name = unicodedata.normalize("NFC", name)
-    problem = _problem_of(name)
+    problem = "it starts with a dot" if name.startswith(".") else problem_of_name(name)
     if problem:
         raise _bad_name(name, problem)
     store = _store(environ)
@@ -119,35 +114,16 @@ def _path(target: str) -> str:
     path = os.path.realpath(os.path.expanduser(target))
     if not os.path.isabs(os.path.expanduser(target)):
         raise _bad_name(target, "it is no absolute path")
-    if path == os.path.dirname(path):
-        raise _bad_name(target, "it is the root of a file system")
-    if path == os.path.realpath(os.path.expanduser("~")):
-        raise _bad_name(target, "it is the home directory")
-    if _length(os.path.basename(path)) > _LONGEST_NAME:
-        raise _bad_name(target, f"it is longer than {_LONGEST_NAME} bytes")
+    home = os.path.realpath(os.path.expanduser("~"))
+    problem = problem_of_path(path, os.path.dirname(path), os.path.basename(path), home)
+    if problem:
+        raise _bad_name(target, problem)
     return path
 
 
-def _problem_of(name: str) -> str | None:
-    problems = (
-        (not name.strip(), "it is empty"),
-        (name.startswith("."), "it starts with a dot"),
-        (_UNWANTED.search(name), "it has characters other than letters, digits and `-_.+`"),
-        (name.startswith(("-", "+")), "it starts like an option"),
-        (name.endswith("."), "it ends in a dot, which Windows drops"),
-        (_RESERVED.fullmatch(name), "Windows keeps that name for itself"),
-        (_length(name) > _LONGEST_NAME, f"it is longer than {_LONGEST_NAME} bytes"),
-    )
-    return next((problem for is_so, problem in problems if is_so), None)
-
-
-def _length(name: str) -> int:
-    return len(name.encode("utf-8", "surrogatepass"))
-
-
 def _bad_name(name: str, problem: str) -> NodeError:
-    shown = name if name.isprintable() and len(name) <= _LONGEST_NAME else ascii(name[:_LONGEST_NAME])
-    return NodeError("bad-name", f"`{shown}` can't name an environment: {problem}")
+    problem = problem.format(longest=LONGEST)
+    return NodeError("bad-name", f"`{shown_name(name)}` can't name an environment: {problem}")
 
 
 def is_environment(path: str) -> bool:
