@@ -15,7 +15,7 @@ from pages import DOCS, LANGUAGES, NAMES, ROOT, fenced, indented, inline, own_co
 
 from gpuenv import matrices
 from gpuenv.cli.app import app
-from gpuenv.explain.explain import load_signatures
+from gpuenv.explanation.explain import load_signatures
 
 HEADINGS = {
     "Answer": "简答",

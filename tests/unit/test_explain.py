@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from sampling import every
 
 from gpuenv import matrices
-from gpuenv.explain.explain import load_signatures
-from gpuenv.explain.render import render_explanation
+from gpuenv.explanation.explain import load_signatures
+from gpuenv.explanation.render import render_explanation
 from gpuenv.signatures.catalogue import CLASSES, Pattern, parse_signature
 from gpuenv.signatures.log_pages import OVERLAP, PAGE, pages, vocabulary_of
 from gpuenv.signatures.match import SignatureMatch

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from explaining import explain
 
-from gpuenv.explain.explain import load_signatures
+from gpuenv.explanation.explain import load_signatures
 from gpuenv.signatures.match import examine
 
 SIGNATURES = load_signatures()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.explain.installer_failure import with_cause
+from gpuenv.explanation.installer_failure import with_cause
 from gpuenv.model.errors import (
     Because,
     Fix,

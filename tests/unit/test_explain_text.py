@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.explain import input_text as explain_text
-from gpuenv.explain.input_text import read_given
+from gpuenv.explanation import input_text as explain_text
+from gpuenv.explanation.input_text import read_given
 from gpuenv.model.errors import UsageError
 
 CHINESE = "OSError: [WinError 126] 找不到指定的模块。"

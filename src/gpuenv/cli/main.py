@@ -47,11 +47,11 @@ def run(arguments: list[str]) -> int:
 def _run(arguments: list[str], reporter: _Reporter) -> int:
     try:
         substitute()
-        status = _run_app(arguments)
+        status = run_app(arguments)
         return INTERRUPTED if interruption.came() and status == 0 else status
     except GpuenvError as error:
         interruption.settle()
-        return reporter.report(_explained(error))
+        return reporter.report(explained(error))
     except output.Declined:
         interruption.settle()
         return reporter.declined()
@@ -63,8 +63,13 @@ def _run(arguments: list[str], reporter: _Reporter) -> int:
         return reporter.report_usage(error)
     except Exception as error:  # noqa: BLE001 - a defect of gpuenv, told in one line
         interruption.settle()
-        problem = beyond_limits(error) or disk_error(error)
+        problem = error_behind(error)
         return reporter.report(problem) if problem else reporter.defect(error)
+
+
+def error_behind(error: Exception) -> GpuenvError | None:
+    """Return the error of the user's machine or input that an exception comes of, None for a defect."""
+    return beyond_limits(error) or disk_error(error)
 
 
 def beyond_limits(error: Exception) -> UsageError | None:
@@ -81,7 +86,8 @@ def beyond_limits(error: Exception) -> UsageError | None:
     return UsageError(reason, code="input-too-large", fixes=(fix,))
 
 
-def _run_app(arguments: list[str]) -> int:
+def run_app(arguments: list[str]) -> int:
+    """Run a command; return its exit status, or raise what ended it."""
     _check_directory()
     command = typer.main.get_command(app)
     if spoken() != ENGLISH:
@@ -99,9 +105,9 @@ def _run_app(arguments: list[str]) -> int:
     return status if isinstance(status, int) else 0
 
 
-def _explained(error: GpuenvError) -> GpuenvError:
+def explained(error: GpuenvError) -> GpuenvError:
     """Return what other programs failed with, and what that means."""
-    from gpuenv.explain.installer_failure import with_cause  # noqa: PLC0415 - only where something failed
+    from gpuenv.explanation.installer_failure import with_cause  # noqa: PLC0415 - only where something failed
 
     try:
         return with_cause(error)

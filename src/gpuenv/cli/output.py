@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:  # `detect` has no plan, and a machine is read sooner than wha
     from gpuenv.model.plan import PlanWarning
 
 SCHEMA_VERSION = 1
+_collected: ContextVar[list[dict[str, Any]] | None] = ContextVar("collected", default=None)
 
 
 class UnwritableOutput(UsageError):  # noqa: N818 - as the errors of values.errors are named
@@ -85,8 +87,22 @@ def print_json(document: dict[str, Any]) -> None:
     """Write the one document of a command to stdout; a signal that comes now does not change how it ended."""
     if document["ok"]:
         interruption.check()
+    if (documents := _collected.get()) is not None:
+        documents.append(document)
+        return
     interruption.settle()
     print_data(json_text(document))
+
+
+@contextmanager
+def collected() -> Iterator[list[dict[str, Any]]]:
+    """Collect the documents of commands that run within, where `print_json` would print them."""
+    documents: list[dict[str, Any]] = []
+    token = _collected.set(documents)
+    try:
+        yield documents
+    finally:
+        _collected.reset(token)
 
 
 def print_data(text: str) -> None:

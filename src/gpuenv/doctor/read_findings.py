@@ -28,7 +28,7 @@ from gpuenv.environments.conda.meta import installed_names
 from gpuenv.environments.contents.dists import read_dists, read_leftovers, read_shared_files
 from gpuenv.environments.interpreter import ask_interpreter, read_interpreter
 from gpuenv.environments.record import read_record
-from gpuenv.explain.explain import find_matches
+from gpuenv.explanation.explain import find_matches
 from gpuenv.model.findings import CondaPackage, Findings, Proof
 from gpuenv.model.machine import Machine
 from gpuenv.operations.verify import VerifyResult, planned_of

@@ -8,7 +8,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any, Protocol
 
-from gpuenv.explain.installer_failure import with_cause
+from gpuenv.explanation.installer_failure import with_cause
 from gpuenv.fleet.model import FleetGroup, FleetMachine, FleetPlan
 from gpuenv.fleet.names import placed
 from gpuenv.fleet.parse_answers import (

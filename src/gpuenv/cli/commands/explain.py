@@ -7,9 +7,9 @@ import sys
 
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings, working
-from gpuenv.explain.explain import Explained, explain_text, match_data
-from gpuenv.explain.input_text import read_given
-from gpuenv.explain.render import render_explanation
+from gpuenv.explanation.explain import Explained, explain_text, match_data
+from gpuenv.explanation.input_text import read_given
+from gpuenv.explanation.render import render_explanation
 from gpuenv.i18n.messages import tr
 
 

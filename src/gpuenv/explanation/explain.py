@@ -76,7 +76,7 @@ def load_signatures(language: Language = "en") -> tuple[Signature, ...]:
 def _repair(match: SignatureMatch, environ: Mapping[str, str]) -> str | PlanWarning | None:
     if not match.wants:
         return None
-    from gpuenv.explain.repair_plan import repair, requirements_of  # noqa: PLC0415 - planning is much
+    from gpuenv.explanation.repair_plan import repair, requirements_of  # noqa: PLC0415 - planning is much
 
     wanted = requirements_of(match)
     return repair(wanted, dict(match.facts), environ) if wanted else None

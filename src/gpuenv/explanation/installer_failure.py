@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gpuenv.explain.explain import find_matches, match_data
+from gpuenv.explanation.explain import find_matches, match_data
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, GpuenvError, InstallFailed, VerificationFailed
 from gpuenv.signatures.match import SignatureMatch
