@@ -10,7 +10,7 @@ __all__ = ["GpuenvError", "create", "detect", "diagnose", "explain", "plan", "ve
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"gpuenv.{name}")
     from importlib import import_module  # noqa: PLC0415 - `--version` loads nothing
 
     return getattr(import_module("gpuenv.model.errors" if name == "GpuenvError" else "gpuenv.api"), name)

@@ -63,7 +63,7 @@ def test_its_record_names_all_its_files_with_their_hashes() -> None:
 
 def test_files_that_were_changed_or_are_gone_are_not_handed_on(tmp_path: Path) -> None:
     installed(tmp_path, own_wheel().content)
-    module = tmp_path / "gpuenv" / "beside.py"
+    module = tmp_path / "gpuenv" / "own_metadata.py"
     module.write_text(module.read_text(encoding="utf-8") + "# by hand\n", encoding="utf-8")
     assert (
         again(tmp_path).stdout.strip()
