@@ -63,12 +63,10 @@ def test_its_record_names_all_its_files_with_their_hashes() -> None:
 
 def test_files_that_were_changed_or_are_gone_are_not_handed_on(tmp_path: Path) -> None:
     installed(tmp_path, own_wheel().content)
-    module = tmp_path / "gpuenv" / "own_metadata.py"
+    module = tmp_path / "gpuenv" / "adapt" / "adapt.py"
     module.write_text(module.read_text(encoding="utf-8") + "# by hand\n", encoding="utf-8")
-    assert (
-        again(tmp_path).stdout.strip()
-        == "gpuenv-changed modified since they were installed: `gpuenv/beside.py`"
-    )
+    told = again(tmp_path).stdout.strip()
+    assert told == "gpuenv-changed modified since they were installed: `gpuenv/adapt/adapt.py`"
     module.unlink()
     assert again(tmp_path).stdout.startswith("gpuenv-changed")
 

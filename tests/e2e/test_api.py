@@ -69,7 +69,7 @@ def test_an_import_loads_nothing_and_offers_what_is_documented() -> None:
 
 
 def test_a_name_that_is_not_offered_is_no_attribute() -> None:
-    with pytest.raises(AttributeError, match="gpuenv.install"):
+    with pytest.raises(AttributeError, match=r"gpuenv\.install"):
         _ = gpuenv.install  # type: ignore[attr-defined]
 
 
