@@ -169,6 +169,18 @@ def mutation(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def refresh(session: nox.Session) -> None:
+    """Read into matrices/ what the indexes have and it lacks, and check the result; needs the network."""
+    _install_gpuenv(session, "test")
+    before = shutil.copytree("matrices", f"{session.create_tmp()}/matrices", dirs_exist_ok=True)
+    session.run("gpuenv", "matrix", "refresh", "--write", "matrices")
+    session.install("--no-deps", "--force-reinstall", ".")  # with the new rows
+    session.run("gpuenv", "matrix", "check", "--against", before)
+    tests = ("matrices", "matrix_check", "decision")
+    session.run("pytest", *(f"tests/unit/test_{name}.py" for name in tests))
+
+
+@nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """Measure against others side by side, in one run; needs the package index."""
     _install_gpuenv(session, "test")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import layers_picture
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -131,7 +132,7 @@ def workflow(path: Path) -> Any:
 
 
 def test_there_are_workflows() -> None:
-    assert [path.name for path in WORKFLOWS] == ["ci.yml", "release.yml"]
+    assert [path.name for path in WORKFLOWS] == ["ci.yml", "matrices.yml", "release.yml"]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
@@ -147,7 +148,11 @@ def test_actions_are_pinned_by_commit_with_their_version_beside_it(path: Path) -
 def test_a_workflow_may_only_read_unless_a_job_says_more(path: Path) -> None:
     content = workflow(path)
     assert content["permissions"] == {"contents": "read"}
-    allowed = {"attest": {"id-token", "attestations"}, "publish": {"id-token"}}
+    allowed = {
+        "attest": {"id-token", "attestations"},
+        "publish": {"id-token"},
+        "offer": {"contents", "pull-requests"},
+    }
     for name, job in content["jobs"].items():
         assert set(job.get("permissions", {})) == allowed.get(name, set())
         for step in job["steps"]:
@@ -162,6 +167,46 @@ def test_what_is_published_was_built_by_the_job_that_may_do_nothing_else() -> No
     assert not any("run" in step for name in ("attest", "publish") for step in jobs[name]["steps"])
     (step,) = [job for job in jobs["publish"]["steps"] if "gh-action-pypi-publish" in job["uses"]]
     assert step["with"] == {"attestations": True}
+
+
+def test_new_rows_are_checked_by_a_job_that_may_only_read_before_they_are_offered() -> None:
+    jobs = workflow(ROOT / ".github" / "workflows" / "matrices.yml")["jobs"]
+    assert {name: job.get("needs") for name, job in jobs.items()} == {"refresh": None, "offer": "refresh"}
+    assert "nox -s refresh" in [step.get("run") for step in jobs["refresh"]["steps"]]
+    runs = [line.split()[0] for step in jobs["offer"]["steps"] for line in step.get("run", "").splitlines()]
+    assert not {"nox", "pip", "python"} & set(runs)
+    assert "\ndef refresh(session: nox.Session)" in (ROOT / "noxfile.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["bug", "facts"])
+def test_an_issue_has_to_say_what_gpuenv_info_prints(name: str) -> None:
+    form = workflow(ROOT / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml")
+    assert {"name", "description", "body"} <= set(form)
+    (field,) = [one for one in form["body"] if one["attributes"]["label"] == "gpuenv info"]
+    assert field["validations"] == {"required": True}
+
+
+def test_hooks_run_what_is_installed_by_the_locks_and_what_is_here() -> None:
+    (repo,) = workflow(ROOT / ".pre-commit-config.yaml")["repos"]
+    assert repo["repo"] == "local"
+    entries = {hook["id"]: hook["entry"].split() for hook in repo["hooks"]}
+    assert {"ruff", "mypy", "messages"} <= set(entries)
+    locked = {canonicalize_name(pinned.requirement.name) for group in GROUPS for pinned in read_lock(group)}
+    commands = {"lint-imports": "import-linter"}
+    for program, *words in entries.values():
+        if program == "python":
+            assert (ROOT / words[0]).is_file()
+        else:
+            assert commands.get(program, program) in locked
+
+
+def test_the_picture_of_the_levels_is_that_of_the_contracts() -> None:
+    """`python tools/layers_picture.py` draws it anew."""
+    page = layers_picture.PAGE.read_text(encoding="utf-8")
+    assert layers_picture.drawn(page) == page
+    assert layers_picture.drawn(page.replace("| 1 |", "| 7 |")) == page
+    for level in layers_picture.levels((ROOT / "pyproject.toml").read_text(encoding="utf-8")):
+        assert all(f"| `{name}` | " in page and f"| `{name}` |  |" not in page for name in level)
 
 
 # The SBOM.
@@ -182,7 +227,7 @@ def test_the_sbom_is_of_this_version_and_of_what_is_locked() -> None:
 
 
 def test_the_links_of_the_project_files_lead_somewhere() -> None:
-    for name in ("SECURITY.md", "CONTRIBUTING.md"):
+    for name in ("SECURITY.md", "CONTRIBUTING.md", "docs/architecture.md"):
         text = (ROOT / name).read_text(encoding="utf-8")
         for target in re.findall(r"\]\(([^)#]+)\)", text):
             assert (ROOT / target).is_file(), f"{name}: {target}"

@@ -1,0 +1,1 @@
+"""What entering an environment changes, for shells, `gpuenv run`, subshells and Jupyter."""

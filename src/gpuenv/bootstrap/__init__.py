@@ -1,0 +1,1 @@
+"""The script that brings gpuenv and environments to a bare Linux machine."""

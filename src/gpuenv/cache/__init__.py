@@ -1,0 +1,1 @@
+"""gpuenv's cache: what is in it, how large it is, emptying it."""

@@ -1,0 +1,1 @@
+"""Changes of an existing environment: `install`, `uninstall`, `update`."""

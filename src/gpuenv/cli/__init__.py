@@ -1,1 +1,1 @@
-"""Programs that start `gpuenv`; see `gpuenv.cli` for the commands."""
+"""The command line: parses options, calls one function, prints."""

@@ -1,0 +1,1 @@
+"""What an error message or a log means: `gpuenv explain`."""

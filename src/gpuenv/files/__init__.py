@@ -1,1 +1,1 @@
-"""People's configuration files: read, written in one step, and what was there before kept."""
+"""Files: read within limits, replaced in one step; what they held is kept for `mirrors reset`."""

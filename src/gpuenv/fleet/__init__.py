@@ -1,0 +1,1 @@
+"""Many machines: groups, Ansible, Slurm, the report."""

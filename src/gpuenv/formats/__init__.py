@@ -1,1 +1,1 @@
-"""One module a format of the plan; `formats` lists them."""
+"""The formats of a plan, a module each; `registry` lists them."""

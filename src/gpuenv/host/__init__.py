@@ -1,0 +1,1 @@
+"""What this machine is: driver, GPUs, system, toolkit, conda tools, Pythons."""

@@ -1,4 +1,4 @@
-"""The one room that speaks HTTP."""
+"""The one package that speaks HTTP."""
 
 from gpuenv.http.client import (
     HttpClient,

@@ -1,0 +1,1 @@
+"""Texts by their ids, and their translations."""

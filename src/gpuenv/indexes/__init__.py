@@ -1,0 +1,1 @@
+"""Indexes, wheelhouses, channels and mirrors: reading pages, and the configuration of pip and uv."""

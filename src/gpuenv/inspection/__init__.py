@@ -1,0 +1,1 @@
+"""`list`, `info` and `export`: reading what is there."""

@@ -1,4 +1,4 @@
-"""The managers: who makes environments and installs into them."""
+"""uv, pip and the conda tools: steps as data, resolving, Pythons on offer."""
 
 from __future__ import annotations
 

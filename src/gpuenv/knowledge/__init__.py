@@ -1,0 +1,1 @@
+"""The matrices as values, and the fields of their tables."""

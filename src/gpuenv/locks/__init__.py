@@ -1,0 +1,1 @@
+"""Lock files: written from plans, and read back as plans."""

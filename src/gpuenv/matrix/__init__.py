@@ -1,0 +1,1 @@
+"""`gpuenv matrix`: show, inspect, refresh."""

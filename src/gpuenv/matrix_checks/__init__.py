@@ -1,0 +1,1 @@
+"""The checks of the matrices: rows against rows, and against published files."""

@@ -1,0 +1,1 @@
+"""`gpuenv mirrors`: check, use, reset."""

@@ -1,0 +1,1 @@
+"""Plans, machines, builds, indexes, errors: frozen values, without IO and without decisions."""

@@ -1,0 +1,1 @@
+"""Making, proving and managing environments."""

@@ -1,0 +1,1 @@
+"""`clone` and `rename`: environments copied and moved."""

@@ -1,0 +1,1 @@
+"""The decision: candidates, rules, order of preference, refusals, advice, the plan."""

@@ -1,0 +1,1 @@
+"""Passwords and tokens in addresses: hidden in texts, handed on by variables."""

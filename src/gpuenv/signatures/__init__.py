@@ -1,0 +1,1 @@
+"""Known error messages, and looking for them in a text."""

@@ -1,0 +1,1 @@
+"""What stands in a wheel, read without downloading it."""
