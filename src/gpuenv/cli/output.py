@@ -16,6 +16,7 @@ from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, GpuenvError, UsageError
 from gpuenv.process import interruption
+from gpuenv.untrusted.bounds import without_long_words
 from gpuenv.untrusted.printable import printable
 
 if TYPE_CHECKING:  # `detect` has no plan, and a machine is read sooner than what describes one
@@ -53,16 +54,21 @@ def error_data(error: GpuenvError) -> dict[str, Any]:
 
     return {
         "code": error.code,
-        "message": without_passwords(error.message),
-        "because": [without_passwords(asdict(reason)) for reason in error.because],
+        "message": _quoted(error.message),
+        "because": [{"text": _quoted(one.text), "source": _quoted(one.source)} for one in error.because],
         "fixes": [
             {
-                "text": without_passwords(fix.text),
+                "text": _quoted(fix.text),
                 "command": without_userinfo(fix.command) if fix.command else fix.command,
             }
             for fix in error.fixes
         ],
     }
+
+
+def _quoted(text: str) -> str:
+    """Return a text of an error as it is shown; secrets go first: half a login can not be told."""
+    return without_long_words(without_passwords(text))
 
 
 def without_passwords(value: Any) -> Any:

@@ -14,6 +14,7 @@ _LONGEST = 20_000  # letters
 _LONGEST_NAME = 255  # letters of a file's name
 _MOST_TAGS = 1000
 _SHOWN = 200
+_LONGEST_WORD = 1000  # of a message: an address that was signed, a path
 _SMALL = 64 << 20  # bytes that any file may swell to
 _MOST_SWELLING = 200  # times; repodata swells to some 15 times
 _LARGEST_UNPACKED = 4 << 30  # conda-forge's repodata has some 500 MB
@@ -52,6 +53,11 @@ def check_swelling(packed: int, unpacked: int) -> None:
     """Raise ValueError for a compressed file that was made to keep its reader busy."""
     if unpacked > _LARGEST_UNPACKED or (unpacked > _SMALL and unpacked > packed * _MOST_SWELLING):
         raise ValueError(tr("it swells to more than {size} MB", size=unpacked >> 20))
+
+
+def without_long_words(text: str) -> str:
+    """Return a message in which no word, such as a path that somebody named, drowns the others."""
+    return re.sub(r"\S+", lambda found: shortened(found[0], _LONGEST_WORD), text)
 
 
 def shortened(text: str, most: int = _SHOWN) -> str:
