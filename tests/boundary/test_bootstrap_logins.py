@@ -14,7 +14,7 @@ import pytest
 from index_server import IndexServer, serve_indexes
 from tiny_wheels import tiny_wheel
 
-from gpuenv import formats as render
+from gpuenv import bootstrap as render
 from gpuenv.bootstrap.render import TEMPLATE
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the script is for Linux")
