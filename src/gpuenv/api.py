@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 Text = str | PathLike[str]
 
 
-class PlanOptions(TypedDict, total=False):
-    """The options of `gpuenv plan`; what is repeatable there is a sequence here."""
+class PlanKeywords(TypedDict, total=False):
+    """The options of `gpuenv plan` as keywords; what is repeatable there is a sequence here."""
 
     requirement: Sequence[Text]
     file: Text
@@ -50,7 +50,7 @@ class PlanOptions(TypedDict, total=False):
     only_binary: bool
 
 
-class CreateOptions(PlanOptions, total=False):
+class CreateKeywords(PlanKeywords, total=False):
     """The options of `gpuenv create`."""
 
     from_lock: Text
@@ -59,7 +59,7 @@ class CreateOptions(PlanOptions, total=False):
     force: bool
 
 
-class VerifyOptions(TypedDict, total=False):
+class VerifyKeywords(TypedDict, total=False):
     """The options of `gpuenv verify`."""
 
     device: Sequence[int]
@@ -69,7 +69,7 @@ class VerifyOptions(TypedDict, total=False):
     trust: bool
 
 
-class DiagnoseOptions(TypedDict, total=False):
+class DiagnoseKeywords(TypedDict, total=False):
     """The options of `gpuenv doctor`."""
 
     python: Text
@@ -84,17 +84,17 @@ def detect() -> dict[str, Any]:
     return _data("detect", (), {})
 
 
-def plan(*requirements: str, **options: Unpack[PlanOptions]) -> dict[str, Any]:
+def plan(*requirements: str, **options: Unpack[PlanKeywords]) -> dict[str, Any]:
     """Decide what to install for the requirements; without any for torch. Nothing is changed."""
     return _data("plan", requirements, options)
 
 
-def create(name: Text, *requirements: str, **options: Unpack[CreateOptions]) -> dict[str, Any]:
+def create(name: Text, *requirements: str, **options: Unpack[CreateKeywords]) -> dict[str, Any]:
     """Plan, install and verify an environment. The call is the consent: nothing is asked."""
     return _data("create", (fspath(name), *requirements), {**options, "yes": True})
 
 
-def verify(environment: Text | None = None, **options: Unpack[VerifyOptions]) -> dict[str, Any]:
+def verify(environment: Text | None = None, **options: Unpack[VerifyKeywords]) -> dict[str, Any]:
     """Run real work on every GPU in an environment; raise VerificationFailed where that fails."""
     return _data("verify", _named(environment), options)
 
@@ -104,7 +104,7 @@ def explain(text: Text) -> dict[str, Any]:
     return _data("explain", (fspath(text),), {})
 
 
-def diagnose(environment: Text | None = None, **options: Unpack[DiagnoseOptions]) -> dict[str, Any]:
+def diagnose(environment: Text | None = None, **options: Unpack[DiagnoseKeywords]) -> dict[str, Any]:
     """Examine an environment as `gpuenv doctor` does.
 
     Where something is wrong VerificationFailed is raised, with the root cause; its `data` is the diagnosis.

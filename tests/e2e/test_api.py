@@ -76,10 +76,10 @@ def test_a_name_that_is_not_offered_is_no_attribute() -> None:
 @pytest.mark.parametrize(
     ("command", "keywords"),
     [
-        ("plan", api.PlanOptions),
-        ("create", api.CreateOptions),
-        ("verify", api.VerifyOptions),
-        ("doctor", api.DiagnoseOptions),
+        ("plan", api.PlanKeywords),
+        ("create", api.CreateKeywords),
+        ("verify", api.VerifyKeywords),
+        ("doctor", api.DiagnoseKeywords),
     ],
 )
 def test_each_keyword_is_an_option_of_its_command(command: str, keywords: type) -> None:
