@@ -103,7 +103,7 @@ def a_plan(target: Path, *, steps: tuple[Step, ...] = (), manager: str = "uv", v
         sources=Sources(None, (), ()),
         steps=steps
         or (
-            Step(("uv", "venv", str(target)), "make an environment"),
+            Step(("uv", "venv", str(target)), "create an environment"),
             Step(("uv", "pip", "install", "--python", str(target), "torch"), "install torch"),
         ),
         why=(),

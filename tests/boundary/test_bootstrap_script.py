@@ -523,7 +523,7 @@ def test_uninstall_leaves_all_as_it_was(machine: ScriptMachine) -> None:
     assert machine.run(script(), "--launcher")[0] == 0
     assert (machine.home / ".local/bin/gpuenv").is_symlink()
     status, _, err = machine.run(script(), "--uninstall")
-    assert (status, err.splitlines()[-1]) == (2, "error: there is no terminal to ask on")
+    assert (status, err.splitlines()[-1]) == (2, "error: cannot prompt: not running in a terminal")
     assert machine.run(script(), "--uninstall", "--yes")[::2] == (0, "removed\n")
     assert machine.gpuenv()[-1] == "remove paper --yes"
     assert machine.files() == before

@@ -133,7 +133,7 @@ def test_what_only_looks_works_on_such_a_disk(root: Path, kind: str, names: tupl
 @pytest.mark.parametrize(
     ("left", "status", "words"),
     [
-        (0, 2, ("data/locks` can't be written", "0 B are free", "gpuenv cache clean")),
+        (0, 2, ("data/locks` cannot be written", "0 B are free", "gpuenv cache clean")),
         (300_000, 5, ("an environment takes more than 1.0 MB, 299 kB are free", "gpuenv cache clean")),
     ],
 )

@@ -43,7 +43,9 @@ def test_a_requested_cpu_build_beside_a_gpu_is_a_warning_that_names_it(tmp_path:
     assert value.root is None
     idle = of(value, "D01")
     assert idle.verdict == "warning"
-    assert idle.cause == "NVIDIA L4 stays idle: torch 2.7.1+cpu is a CPU build, as was requested (--cuda cpu)"
+    assert (
+        idle.cause == "NVIDIA L4 is not used: torch 2.7.1+cpu is a CPU build, as was requested (--cuda cpu)"
+    )
 
 
 def test_a_requested_cpu_build_of_conda_is_a_warning_too(tmp_path: Path) -> None:

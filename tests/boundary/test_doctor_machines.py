@@ -226,7 +226,7 @@ def test_a_package_beside_torch_comes_after_all_that_is_torchs(patient: Patient)
 
 
 def test_a_torch_that_nothing_hides_is_incomplete(patient: Patient) -> None:
-    error = "torch can't be imported: AttributeError: module 'torch' has no attribute '__version__'"
+    error = "torch cannot be imported: AttributeError: module 'torch' has no attribute '__version__'"
     texts = {"signature": "module-shadowed", "cause": "a file hides it", "fix": "rename it"}
     hidden = Proof(ok=False, gpus=0, codes=("import-failed",), errors=(error,), **texts)
     patient.with_gpu(L4).with_torch().proof = hidden

@@ -150,8 +150,8 @@ def test_a_part_whose_digest_nobody_knows_is_not_gone_on_with(
     [
         ("truncated", "bytes, but its index lists"),
         ("wrong", "its sha256 is"),
-        ("soft-404", "a page of text"),
-        ("portal", "a page of text"),
+        ("soft-404", "a text page"),
+        ("portal", "a text page"),
     ],
 )
 def test_what_is_another_file_goes_at_once(

@@ -156,7 +156,7 @@ def program(environ: Mapping[str, str]) -> dict[str, str]:
         ({"flags": None}, "ranges", "does not list architectures"),
         ({"members": {"torch/lib/libtorch_python.so": None}}, "ranges", "has no `torch/lib/libtorch_python`"),
         ({"members": {"torch/version.py": None}}, "ranges", "has no `torch/version.py`"),
-        ({}, "whole", "hands out whole files only"),
+        ({}, "whole", "does not support partial downloads"),
         ({}, "liar", "is truncated or garbled"),
     ],
 )
@@ -182,7 +182,7 @@ def test_a_wheel_that_is_no_zip_is_known_by_the_metadata_beside_it(
     run(shop, environ)
     (row,) = rows_of(environ)
     assert (row["variant"], row["cudnn"], row["evidence"]) == ("cu132", "9.30.0.1", "assumed")
-    assert row["note"].startswith("the wheel is no zip file; architectures as in torch 2.15.0+cu132")
+    assert row["note"].startswith("the wheel is not a zip file; architectures as in torch 2.15.0+cu132")
 
 
 def test_a_companion_whose_metadata_is_missing_is_assumed(shop: WheelShop, environ: dict[str, str]) -> None:
@@ -262,7 +262,7 @@ def test_a_folder_with_something_else_in_it_is_left_alone(
 ) -> None:
     (tmp_path / "torch.json").write_text("mine")
     offer_torch(shop, "3.0.0+cu132", variant="cu132")
-    with pytest.raises(UsageError, match="holds no matrix"):
+    with pytest.raises(UsageError, match="does not contain a matrix"):
         run(shop, environ, write=tmp_path)
     assert (tmp_path / "torch.json").read_text() == "mine"
 
@@ -364,7 +364,7 @@ def test_a_data_directory_that_can_not_be_written_is_a_usage_error(
 ) -> None:
     (tmp_path / "data").write_text("a file")
     offer_torch(shop, "3.0.0+cu132", variant="cu132")
-    with pytest.raises(GpuenvError, match="can't be written"):
+    with pytest.raises(GpuenvError, match="cannot be written"):
         run(shop, environ)
 
 

@@ -51,13 +51,13 @@ def test_files_as_editors_leave_them_are_read(file: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"[[mirror", "can't be read"),
-        (b"\xff\xfe", "can't be read"),
+        (b"[[mirror", "cannot be read"),
+        (b"\xff\xfe", "cannot be read"),
         (b"mirror = 1\n", "not a list of tables"),
         (b"mirror = [1]\n", "mirror 1 (?): a mirror is not a table"),
         ((LAB + LAB).encode(), "`lab` is defined twice"),
         (LAB.replace("https://", "").encode(), "mirror 1 (lab): `pypi`: `simple`: "),
-        (b"a = " + b"[" * 5000, "can't be read"),
+        (b"a = " + b"[" * 5000, "cannot be read"),
     ],
 )
 def test_a_garbled_file_is_named_with_what_is_wrong(file: Path, content: bytes, told: str) -> None:
@@ -160,5 +160,5 @@ def test_the_file_of_a_user_without_a_home_is_not_looked_for(monkeypatch: pytest
 
 
 def test_a_folder_in_its_place_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="can't be read"):
+    with pytest.raises(UsageError, match="cannot be read"):
         read(tmp_path)

@@ -362,7 +362,7 @@ def test_what_was_kept_and_is_garbled_is_told(
     (entry,) = Path(environ["GPUENV_DATA_DIR"]).rglob("settings/*.json")
     kept = json.loads(entry.read_text(encoding="utf-8"))
     entry.write_text(change if isinstance(change, str) else json.dumps(kept | change), encoding="utf-8")
-    with pytest.raises(UsageError, match="can't be read") as raised:
+    with pytest.raises(UsageError, match="cannot be read") as raised:
         reset(environ) if command == "reset" else use("nju", "pip", environ)
     assert raised.value.code == "journal-unreadable"
     assert str(entry) in raised.value.message

@@ -342,7 +342,7 @@ def test_a_cpu_build_beside_a_gpu_is_a_failure_unless_it_was_requested(environme
     assert _codes(torch.planned("2.14.1+cpu", "cpu").verify(WITH_GPU)) == ["cpu-build"]
     requested = torch.planned("2.14.1+cpu", "cpu", asked={"cuda": "cpu"}).verify(WITH_GPU)
     assert requested.ok
-    assert requested.lines[-1] == "NVIDIA L4 stays idle: a CPU build was requested (--cuda cpu)"
+    assert requested.lines[-1] == "NVIDIA L4 is not used: a CPU build was requested (--cuda cpu)"
     at_home = torch.planned("2.14.1+cpu", "cpu", asked={"cuda": "cpu"}).verify(BARE)
     assert at_home.lines[-1] == "no GPU available to test"
 
@@ -424,8 +424,8 @@ def test_an_environment_of_gpuenv_is_found_by_its_name(environment: Environment,
         ("exit 0", "no message"),
         ('echo \'{"schema": 1\' > "$2"', "no message"),
         ('printf "\\377\\376" > "$2"', "no message"),
-        ('echo \'{"schema": 1, "python": 3}\' > "$2"', "can't be read"),
-        ('echo \'{"schema": 2}\' > "$2"; echo hello', "can't be read"),
+        ('echo \'{"schema": 1, "python": 3}\' > "$2"', "cannot be read"),
+        ('echo \'{"schema": 2}\' > "$2"; echo hello', "cannot be read"),
         ("kill -SEGV $$", "SIGSEGV"),
     ],
 )
@@ -504,7 +504,7 @@ def test_gpuenvs_own_environment_is_never_chosen(environment: Environment, tmp_p
         assert locate(None, environ, _none, own=own).root == environment.path
     active = {"VIRTUAL_ENV": str(own), "PATH": path}
     assert locate(None, active, _none, own=own, choose=lambda: environment.path).root == environment.path
-    with pytest.raises(UsageError, match="but gpuenv's own"):
+    with pytest.raises(UsageError, match="except gpuenv's own"):
         locate(None, active, _none, own=own)
     assert locate(str(own), active, _none, own=own).root == own  # it was named
 
@@ -555,7 +555,7 @@ def test_an_environment_that_is_not_there_is_bad_usage(
 
 def test_a_file_that_cannot_be_executed_is_no_python(tmp_path: Path) -> None:
     (tmp_path / "python").write_text("")
-    with pytest.raises(UsageError, match="can't be executed"):
+    with pytest.raises(UsageError, match="cannot be executed"):
         locate(str(tmp_path / "python"), {}, _none)
 
 

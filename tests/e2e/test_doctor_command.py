@@ -28,7 +28,7 @@ H100 = FakeGpu("NVIDIA H100 PCIe", "9.0")
 ARCHITECTURES = ["sm_50", "sm_80", "sm_90"]
 WORKS = {"gpus": [["NVIDIA H100 PCIe", [9, 0]]], "architectures": ARCHITECTURES}
 PIP = importlib.util.find_spec("ensurepip") is not None
-INSTALLERS = ("uv", pytest.param("pip", marks=pytest.mark.skipif(not PIP, reason="this Python has no pip")))
+INSTALLERS = ("uv", pytest.param("pip", marks=pytest.mark.skipif(not PIP, reason="this Python is no pip")))
 
 
 @pytest.fixture(scope="module")

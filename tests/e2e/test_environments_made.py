@@ -27,7 +27,7 @@ TORCH = "torch==2.14.1"
 CPU = (TORCH, "--cuda", "cpu")
 H100 = FakeGpu("NVIDIA H100 PCIe", "9.0")
 PIP = importlib.util.find_spec("ensurepip") is not None
-MANAGERS = ("uv", pytest.param("pip", marks=pytest.mark.skipif(not PIP, reason="this Python has no pip")))
+MANAGERS = ("uv", pytest.param("pip", marks=pytest.mark.skipif(not PIP, reason="this Python is no pip")))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -182,7 +182,10 @@ def test_where_nobody_can_answer_the_plan_is_shown_before_the_way_to_go_on(
     done = program.run("create", "trial", *CPU, *mirrors)
     assert (done.status, done.err.splitlines()[-2:]) == (
         2,
-        ["error: there is no terminal to ask on", "hint: give --yes to go on without a question"],
+        [
+            "error: cannot prompt: not running in a terminal",
+            "hint: add --yes to continue without confirmation",
+        ],
     )
     assert "torch 2.14.1+cpu" in done.out
     answer = program.run("create", "trial", *CPU, "--json", *mirrors)

@@ -266,7 +266,7 @@ def test_a_machine_with_a_broken_driver_is_told_so_and_nothing_marked(
 ) -> None:
     broken_nvidia_smi(program.bin, "Failed to initialize NVML: Driver/library version mismatch", 18)
     look.at(write(program, tmp_path / "broken.html"))
-    assert "can't be used as it is" in look.text("#machine-lines")
+    assert "is not usable" in look.text("#machine-lines")
     assert look.page.evaluate("document.getElementById('show-mine').hidden") is True
     assert look.builds()
     assert look.marked() == set()

@@ -131,7 +131,7 @@ def test_a_wrong_file_of_a_mirror_without_digests_is_no_wheel_and_had_from_anoth
         done = create(user, "aliyun", "nju", "tuna")
     assert done.status == 0, done.out + done.err
     assert installed(user) == {"torch": "2.14.1+cpu"}
-    assert told(done, network, "aliyun", "no zip file")
+    assert told(done, network, "aliyun", "not a zip file")
 
 
 def test_a_wrong_file_that_nobody_knows_the_digest_of_is_no_wheel(user: Program, network: Network) -> None:

@@ -230,13 +230,13 @@ def test_create_shows_the_changes_before_it_asks(program: Program, checkout: Pat
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("plan", "--write"), "--write goes with --adapt only"),
-        (("plan", "--exclude-newer", "2021-01-01"), "--exclude-newer goes with --adapt only"),
-        (("plan", "--adapt", "torch==2.3"), "`torch==2.3` is no file or folder here"),
+        (("plan", "--write"), "--write requires --adapt"),
+        (("plan", "--exclude-newer", "2021-01-01"), "--exclude-newer requires --adapt"),
+        (("plan", "--adapt", "torch==2.3"), "`torch==2.3` is not an existing file or directory"),
         (("plan", "--adapt", ".", "--exclude-newer", "2021-02-30"), "`2021-02-30` is not a date"),
         (
             ("plan", "--adapt", ".", "--format", "pylock.toml"),
-            "--adapt goes with --format text and json only",
+            "--adapt requires --format text or json",
         ),
         (("plan", "--adapt", ".", "--machines", "."), "--adapt plans for one kind of environment"),
         (

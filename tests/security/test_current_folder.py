@@ -16,7 +16,7 @@ from strangers import Stranger
 from tiny_wheels import tiny_torch
 
 MARKER = "ran"
-PIP = pytest.mark.skipif(importlib.util.find_spec("ensurepip") is None, reason="this Python has no pip")
+PIP = pytest.mark.skipif(importlib.util.find_spec("ensurepip") is None, reason="this Python is no pip")
 
 
 def packages(done: Done) -> list[tuple[str, str]]:

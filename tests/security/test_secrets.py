@@ -13,7 +13,7 @@ from guarded_index import PASSWORD, with_login, write
 from index_server import IndexServer
 from running import Done, Program
 
-PIP = pytest.mark.skipif(importlib.util.find_spec("ensurepip") is None, reason="this Python has no pip")
+PIP = pytest.mark.skipif(importlib.util.find_spec("ensurepip") is None, reason="this Python is no pip")
 
 
 def torch_at(guarded: IndexServer) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def test_commands_show_the_address_and_where_the_password_can_be_put(
 ) -> None:
     done = user.run("plan", *asked, "--format", format_name)
     assert guarded.pypi in done.out
-    assert "127.0.0.1 wants a password: put it into ~/.netrc" in done.out
+    assert "127.0.0.1 requires a password: put it into ~/.netrc" in done.out
 
 
 @pytest.mark.parametrize("words", [("plan", "--json"), ("info",)])

@@ -129,7 +129,7 @@ REFUSED: list[tuple[str, list[dict[str, str]], str]] = [
     ("torch_builds.csv", [BUILD | {"variant": "cuda126"}], "`cuda126` is no variant"),
     ("torch_builds.csv", [BUILD | {"arch_list": "5.0 nine"}], "`nine` is not a valid compute capability"),
     ("torch_builds.csv", [BUILD | {"torch": "two"}], "two"),
-    ("torch_builds.csv", [BUILD | {"pythons": "3.10"}], "`3.10` is no Python tag"),
+    ("torch_builds.csv", [BUILD | {"pythons": "3.10"}], "`3.10` is not a valid Python tag"),
     ("torch_builds.csv", [BUILD | {"channel": "conda"}], "conda"),
     ("torch_builds.csv", [BUILD | {"variant": "cu111", "cuda": "11.1"}], "CUDA 11.1 has no driver floor"),
     ("torch_builds.csv", [BUILD | {"torchvision": "0.21.0"}], "torchvision 0.21.0, which no row knows"),

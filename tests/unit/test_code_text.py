@@ -107,7 +107,7 @@ def test_a_notebook_has_its_code_cells_by_their_number() -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": 1}', '{"cells": [{}]}', "[" * 100_000, "null"])
 def test_a_notebook_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no notebook"):
+    with pytest.raises(ValueError, match="is not a valid notebook"):
         parse_notebook(text)
 
 

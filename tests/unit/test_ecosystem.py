@@ -79,9 +79,9 @@ def test_what_is_not_known_is_not_told() -> None:
     [
         ("wheels", {"set": "nobody"}, "no set is called `nobody`"),
         ("set", {"projects": ["nobody"]}, "the row of nobody does not name this set"),
-        ("set", {"page": "https://wheels.example.com/{abi}"}, "is no address"),
-        ("set", {"page": "https://wheels.example.com/{torch.__class__}"}, "is no address"),
-        ("set", {"page": "https://wheels.example.com/{torch"}, "is no address"),
+        ("set", {"page": "https://wheels.example.com/{abi}"}, "is not a valid address"),
+        ("set", {"page": "https://wheels.example.com/{torch.__class__}"}, "is not a valid address"),
+        ("set", {"page": "https://wheels.example.com/{torch"}, "is not a valid address"),
     ],
 )
 def test_a_contradiction_between_rows_is_found(kind: str, change: dict[str, object], message: str) -> None:

@@ -323,7 +323,7 @@ def test_any_spec_stays_one_string(spec: str) -> None:
 
 def test_an_address_that_would_not_stay_in_its_line_is_refused() -> None:
     sources = Sources("https://x.example.com/\n--trusted-host evil.example.com", (), ())
-    with pytest.raises(UsageError, match="can't be written"):
+    with pytest.raises(UsageError, match="cannot be written"):
         render_environment(of_wheels(sources=sources))
 
 

@@ -118,9 +118,9 @@ def test_any_tables_are_read_or_refused(document: dict[str, Any]) -> None:
     [
         ("[environments.x]\nmanager = 'poetry'", "`environments.x.manager` is not one of auto, uv, pip"),
         ("channel = 'forge'\n[environments.x]", "`environments.x.channel` is not one of auto, wheels"),
-        ("[environments.x", "lab.toml` can't be read: "),
-        ("a = " + "[" * 100_000, "lab.toml` can't be read: "),
-        ("[environments.x]\n[environments.x]", "lab.toml` can't be read: "),
+        ("[environments.x", "lab.toml` cannot be read: "),
+        ("a = " + "[" * 100_000, "lab.toml` cannot be read: "),
+        ("[environments.x]\n[environments.x]", "lab.toml` cannot be read: "),
     ],
 )
 def test_a_file_that_can_not_be_read_is_named(tmp_path: Path, text: str, part: str) -> None:

@@ -46,11 +46,11 @@ def test_mirrors_apart_from_each_other_have_no_fault() -> None:
 def test_a_word_that_means_two_mirrors_is_found(second: Row) -> None:
     ((row, message),) = faults(lab(aliases=["old"]), lab("den", **second))
     assert row == "den"
-    assert message.endswith("means `lab` already")
+    assert message.endswith("already means `lab`")
 
 
 def test_a_word_that_stands_twice_in_a_row_is_found() -> None:
-    assert faults(lab(aliases=["old", "Old"])) == [("lab", "`Old` means `lab` already")]
+    assert faults(lab(aliases=["old", "Old"])) == [("lab", "`Old` already means `lab`")]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_plain_http_is_no_fault_where_nothing_else_is_known_or_in_what_is_known_
 
 def test_an_address_on_a_host_that_the_mirror_does_not_name_is_found() -> None:
     elsewhere = {"address": "https://wheels.example/{variant}", "layout": "flat"}
-    assert faults(lab(torch=elsewhere)) == [("lab", "`wheels.example` is none of its hosts")]
+    assert faults(lab(torch=elsewhere)) == [("lab", "`wheels.example` is not one of its hosts")]
 
 
 def test_a_right_address_that_is_said_to_be_wrong_is_found() -> None:

@@ -97,7 +97,7 @@ def test_pins_hold_with_and_without_a_local_version(asked: str, matched: list[st
 
 def test_an_impossible_pin_names_what_goes_with_the_torch() -> None:
     failure = match(case(), vision("0.15.2+cu118"), asks=("torchvision==0.15.2",))
-    assert failure.detail == "torch 2.7.1 goes with torchvision 0.22.1, not ==0.15.2"
+    assert failure.detail == "torch 2.7.1 requires torchvision 0.22.1, not ==0.15.2"
 
 
 def test_an_unknown_pairing_is_said_to_be_unknown() -> None:

@@ -65,8 +65,8 @@ def test_builds_of_one_floor_are_told_together_and_a_long_row_of_floors_is_cut()
     )
     many = [driver.check(case("2", f"cu{cuda}"), here, KNOWLEDGE)[0] for cuda in (92, 100, 101, 102, 118)]
     assert driver.summarize(tuple(many)) == (
-        "builds for CUDA 9.2 need driver 396.37 or newer, those for newer CUDA need newer drivers still; "
-        "this machine has 390.87"
+        "builds for CUDA 9.2 need driver 396.37 or newer, those for newer CUDA releases need even newer "
+        "drivers; this machine has 390.87"
     )
 
 
@@ -78,7 +78,7 @@ def test_the_oldest_driver_of_several_machines_counts() -> None:
 
 def test_a_cuda_without_a_known_floor_fits_no_gpu() -> None:
     (failure,) = driver.check(case("9", "cu990"), on("999.9", "8.0"), KNOWLEDGE)
-    assert driver.summarize((failure,)) == "the least driver for CUDA 99.0 is not known"
+    assert driver.summarize((failure,)) == "the minimum driver for CUDA 99.0 is not known"
 
 
 @pytest.mark.parametrize(("cuda", "native"), [("12.2", True), ("12.6", False), ("11.8", True)])

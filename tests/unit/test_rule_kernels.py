@@ -77,7 +77,7 @@ def test_ptx_counts_only_under_a_driver_that_can_compile_it() -> None:
     assert not kernels.check(build, on("570.133.07", "12.0"), KNOWLEDGE)
     (failure,) = kernels.check(build, on("550.54.14", "12.0"), KNOWLEDGE)
     assert failure.detail == (
-        "torch 2.7.1+cu128 reaches 12.0 through PTX alone, which needs a driver that supports CUDA 12.8"
+        "torch 2.7.1+cu128 supports 12.0 only through PTX, which needs a driver that supports CUDA 12.8"
     )
 
 

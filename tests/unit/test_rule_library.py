@@ -61,8 +61,8 @@ def test_the_sentences_name_the_gpu_and_what_it_needs() -> None:
         "the cuDNN in the newer builds supports compute capability 5.0 and later, not Tesla K80 (3.7)"
     )
     assert library.summarize(blackwell) == (
-        "the libraries of CUDA 11.8 came before NVIDIA GeForce RTX 5090 (12.0), which CUDA 12.8 was the "
-        "first to serve"
+        "the libraries of CUDA 11.8 predate NVIDIA GeForce RTX 5090 (12.0), which is supported "
+        "since CUDA 12.8"
     )
 
 

@@ -113,6 +113,6 @@ def test_a_gpu_that_answers_with_errors_is_told_and_can_be_left_out() -> None:
     with pytest.raises(Unsatisfiable) as raised:
         choose_target((lost,), (), cpu=False)
     assert raised.value.code == "gpu-error"
-    assert raised.value.message == "GPU 1 does not tell what it is"
-    assert [fix.text for fix in raised.value.fixes] == ["leave it out with --device 0 --device 2"]
+    assert raised.value.message == "GPU 1 could not be identified"
+    assert [fix.text for fix in raised.value.fixes] == ["exclude it with --device 0 --device 2"]
     assert capabilities(choose_target((lost,), (0, 2), cpu=False)) == ["7.5", "9.0"]

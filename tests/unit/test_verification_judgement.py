@@ -42,7 +42,7 @@ LINUX = System("linux", "x86_64")
 BARE = Machine(LINUX)
 WITH_GPU = Machine(LINUX, gpus=(Gpu(0, "NVIDIA L4", None),))
 BROKEN = Machine(LINUX, problems=(Problem("driver-mismatch", "reboot"),))
-WANTS_GPU = Expectation(gpu=True, reason="the plan was for cu126")
+WANTS_GPU = Expectation(gpu=True, reason="the plan had cu126")
 
 
 def _codes(verdict: VerificationVerdict) -> list[str]:
@@ -106,7 +106,7 @@ def test_a_crash_is_told_once_beside_the_failures_before_it() -> None:
         stop=Stop("hung", "it timed out after 300 s"),
     )
     assert [problem.text for problem in judge(report, WANTS_GPU).problems] == [
-        "torch did not survive `nms` on GPU 0: it timed out after 300 s",
+        "torch crashed in `nms` on GPU 0: it timed out after 300 s",
         "`matmul` failed on GPU 0: no kernel image",
     ]
 
@@ -183,7 +183,7 @@ def test_an_environment_that_moved_to_a_gpu_says_where_it_was_made() -> None:
 def test_a_requested_cpu_build_names_the_gpu_that_stays_idle(machine: Machine, gpu: str) -> None:
     verdict = judge(ON_CPU, expect(Planned("2.14.1+cpu", "cpu", cpu_requested=True), machine, ON_CPU))
     assert verdict.ok
-    assert verdict.notes == (f"{gpu} stays idle: a CPU build was requested (--cuda cpu)",)
+    assert verdict.notes == (f"{gpu} is not used: a CPU build was requested (--cuda cpu)",)
 
 
 def test_machine_code_that_fits_is_named() -> None:

@@ -24,12 +24,18 @@ def told(project: str, *requirements: str, gpu: str = "NVIDIA H100") -> list[Bec
 @pytest.mark.parametrize(
     ("requirements", "text"),
     [
-        (("torchvision",), "torchvision 0.29.2 goes with torch 2.15.0 by the CUDA in its `version.py`"),
-        (("torchaudio",), "torchaudio 2.11.0 goes with torch 2.15.0 as its project says"),
-        (("xformers",), "xformers 0.0.35 goes with torch 2.14.1 by the CUDA in its `cpp_lib.json`"),
+        (
+            ("torchvision",),
+            "torchvision 0.29.2 is compatible with torch 2.15.0 according to the CUDA in its `version.py`",
+        ),
+        (("torchaudio",), "torchaudio 2.11.0 is compatible with torch 2.15.0 according to its project"),
+        (
+            ("xformers",),
+            "xformers 0.0.35 is compatible with torch 2.14.1 according to the CUDA in its `cpp_lib.json`",
+        ),
         (
             ("torchvision==0.29.2", "torch==2.14.1"),
-            "torchvision 0.29.2 goes with torch 2.14.1 by the lower bound",
+            "torchvision 0.29.2 is compatible with torch 2.14.1 according to the lower bound",
         ),
     ],
 )
@@ -60,7 +66,7 @@ def test_a_cpu_plan_tells_it_too() -> None:
 def test_it_is_said_only_where_reasons_are_asked_for() -> None:
     plan = outcome_of("torch", "torchvision").plan
     assert plan is not None
-    assert "by the CUDA in its `version.py`" in render_text(plan, verbose=True)
+    assert "according to the CUDA in its `version.py`" in render_text(plan, verbose=True)
     assert "version.py" not in render_text(plan)
 
 

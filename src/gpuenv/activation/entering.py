@@ -69,7 +69,7 @@ def find_entry(name: str, environ: Mapping[str, str]) -> EnteredEnvironment:
     _check_python(name, root)
     if os.pathsep in str(root):
         raise UsageError(
-            tr("`{path}` can't be put on PATH: it has a `{separator}`", path=root, separator=os.pathsep),
+            tr("`{path}` cannot be put on PATH: it has a `{separator}`", path=root, separator=os.pathsep),
             code="bad-path",
             fixes=(Fix(tr("create it at another path")),),
         )
@@ -80,7 +80,7 @@ def find_entry(name: str, environ: Mapping[str, str]) -> EnteredEnvironment:
 def _check_python(name: str, path: Path) -> None:
     if not any((path / python).exists() for python in _PYTHONS):
         raise UsageError(
-            tr("the Python of `{name}` is gone: {path}", name=name, path=path / _PYTHONS[0]),
+            tr("the Python of `{name}` no longer exists: {path}", name=name, path=path / _PYTHONS[0]),
             code="broken-environment",
             fixes=(
                 Fix(tr("see what is wrong with it"), f"gpuenv doctor {shlex.quote(name)}"),
@@ -108,7 +108,7 @@ def run(
         return foreground.hand_over(argv, activated(entry.root, environ))
     except OSError as error:
         raise UsageError(
-            tr("`{program}` can't be started: {error}", program=argv[0], error=reason_of(error)),
+            tr("`{program}` cannot be started: {error}", program=argv[0], error=reason_of(error)),
             code="command-not-found",
             fixes=(Fix(tr("see what is in {directory}", directory=entry.root / _BIN)),),
         ) from None

@@ -54,7 +54,7 @@ def open_shell(
             return foreground.hand_over(argv, variables)
         except OSError as error:
             raise UsageError(
-                tr("`{program}` can't be started: {error}", program=shell.program, error=reason_of(error)),
+                tr("`{program}` cannot be started: {error}", program=shell.program, error=reason_of(error)),
                 code="command-not-found",
                 fixes=(Fix(tr("choose another with --shell")),),
             ) from None

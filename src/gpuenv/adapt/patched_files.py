@@ -31,7 +31,7 @@ def environment_of(file: DependencyFile, platform: Platform) -> EnvironmentFile:
 def _unchangeable(paths: tuple[str, ...], error: ValueError) -> UsageError:
     files, reason = ", ".join(f"`{shown(path)}`" for path in paths), reason_of(error)
     return UsageError(
-        tr("{files} can't be adapted: {reason}", files=files, reason=reason),
+        tr("{files} cannot be adapted: {reason}", files=files, reason=reason),
         code="bad-left-file",
         because=(Because(reason, files),),
     )

@@ -121,7 +121,7 @@ class _Left:
             self._take(path, kind, constraint=constraint)
         except (OSError, ValueError) as error:
             name, reason = shown(_name(path)), reason_of(error)
-            self.warnings.append(tr("`{path}` can't be read: {reason}", path=name, reason=reason))
+            self.warnings.append(tr("`{path}` cannot be read: {reason}", path=name, reason=reason))
 
     def _take(self, path: Path, kind: FileKind, *, constraint: bool = False) -> None:
         where = path.resolve()
@@ -233,7 +233,7 @@ def _listed(paths: tuple[Path, ...] | list[Path]) -> str:
 
 def _unreadable(path: Path, reason: str) -> UsageError:
     return UsageError(
-        tr("`{path}` can't be read: {reason}", path=path, reason=reason),
+        tr("`{path}` cannot be read: {reason}", path=path, reason=reason),
         code="bad-left-file",
         because=(Because(reason, str(path)),),
     )

@@ -98,7 +98,7 @@ def _changed(path: Path) -> UsageError:
 
 def _unwritable(path: Path, reason: str) -> UsageError:
     return UsageError(
-        tr("{path} can't be written: {reason}", path=path, reason=reason),
+        tr("{path} cannot be written: {reason}", path=path, reason=reason),
         code="unwritable",
         because=(Because(reason, str(path)),),
         fixes=(Fix(tr("use the patch: omit --write, or give -o FILE")),),

@@ -236,7 +236,7 @@ def _held(path: Path, name: str) -> HeldFile:
         return HeldFile(name, read_text(path))
     except (OSError, ValueError) as error:
         raise UsageError(
-            tr("`{path}` can't be read: {reason}", path=path, reason=reason_of(error)), code="bad-file"
+            tr("`{path}` cannot be read: {reason}", path=path, reason=reason_of(error)), code="bad-file"
         ) from None
 
 

@@ -53,7 +53,7 @@ def named_wheel(path: Path) -> CarriedWheel:
         return _carried(path.name, path.read_bytes())
     except (OSError, ValueError, BadZipFile, KeyError, InvalidWheelFilename) as error:
         raise UsageError(
-            tr("`{path}` can't be read: {reason}", path=path, reason=reason_of(error)),
+            tr("`{path}` cannot be read: {reason}", path=path, reason=reason_of(error)),
             code="bad-wheel",
             fixes=(Fix(tr("name an existing wheel of gpuenv: its hash goes into the script")),),
         ) from None

@@ -58,7 +58,7 @@ def write_folder(folder: Path, script: Script, environ: Mapping[str, str], follo
                 _fetch(file, wheels, client, Watch(follow.received))
     except OSError as error:
         raise UsageError(
-            tr("{path} can't be written: {reason}", path=wheels, reason=reason_of(error)),
+            tr("{path} cannot be written: {reason}", path=wheels, reason=reason_of(error)),
             code="unwritable",
             fixes=(Fix(tr("name another folder with -o")),),
         ) from None

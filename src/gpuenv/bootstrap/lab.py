@@ -71,7 +71,7 @@ def read_lab(path: Path) -> Lab:
     except (OSError, ValueError, RecursionError) as error:
         reason = reason_of(error)
         raise UsageError(
-            tr("`{path}` can't be read: {reason}", path=path, reason=reason),
+            tr("`{path}` cannot be read: {reason}", path=path, reason=reason),
             code="bad-lab-file",
             because=(Because(reason, str(path)),),
         ) from None

@@ -92,7 +92,7 @@ def _word(word: Word) -> str:
 def quote(text: str) -> str:
     """Quote for a POSIX shell; raise UsageError for text that would not stay in its line."""
     if not text.isprintable():
-        raise UsageError(tr("{value} can't be written into a script", value=ascii(text)), code="unprintable")
+        raise UsageError(tr("{value} cannot be written into a script", value=ascii(text)), code="unprintable")
     return shlex.quote(text)
 
 
@@ -170,5 +170,5 @@ def _write_files(files: tuple[HeldFile, ...]) -> Iterable[str]:
 
 def _text_lines(file: HeldFile) -> list[str]:
     if "\0" in file.text:
-        raise UsageError(tr("{value} can't be written into a script", value=file.name), code="unprintable")
+        raise UsageError(tr("{value} cannot be written into a script", value=file.name), code="unprintable")
     return file.text.removesuffix("\n").split("\n")

@@ -99,7 +99,7 @@ def _compile(
         except ValueError as error:
             return str(error)
     try:
-        failed = parse_failure(answer.stderr or answer.error or tr("uv ran out of time"))
+        failed = parse_failure(answer.stderr or answer.error or tr("uv timed out"))
     except GpuenvError as error:
         return error.message
     return failed.message

@@ -51,7 +51,7 @@ def cache_place(environ: Mapping[str, str]) -> Path:
         raise UsageError(
             tr("there is no cache: the home directory is not known"),
             code="no-cache",
-            fixes=(Fix(tr("set GPUENV_CACHE_DIR to a directory that can be written")),),
+            fixes=(Fix(tr("set GPUENV_CACHE_DIR to a writable directory")),),
         )
     return root
 

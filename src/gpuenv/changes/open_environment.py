@@ -134,7 +134,7 @@ def open_environment(name: str, environ: Mapping[str, str], *, change: bool = Fa
         )
     if not python.exists():
         raise UsageError(
-            tr("the Python of `{name}` is gone: {path}", name=name, path=python),
+            tr("the Python of `{name}` no longer exists: {path}", name=name, path=python),
             code="broken-environment",
             fixes=(
                 Fix(tr("see what is wrong with it"), f"gpuenv doctor {word}"),

@@ -140,7 +140,7 @@ def print_script(text: str) -> None:
 def unwritable(error: OSError) -> UnwritableOutput:
     """Return the error of a stdout that takes no more; what is still to come goes nowhere."""
     _turn_to_nothing(sys.stdout)
-    message = tr("the output can't be written: {error}", error=reason_of(error))
+    message = tr("cannot write the output: {error}", error=reason_of(error))
     return UnwritableOutput(message, code="output-unwritable")
 
 
@@ -203,9 +203,9 @@ def check_terminal(*, assume: str, data: dict[str, Any] | None = None) -> None:
     """
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
-            tr("there is no terminal to ask on"),
+            tr("cannot prompt: not running in a terminal"),
             code="no-terminal",
-            fixes=(Fix(tr("give {option} to go on without a question", option=assume)),),
+            fixes=(Fix(tr("add {option} to continue without confirmation", option=assume)),),
             data=data,
         )
 

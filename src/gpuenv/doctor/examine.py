@@ -105,7 +105,7 @@ def save_findings(findings: Findings, file: Path) -> None:
         write_closed(file, redact_credentials(json.dumps(render_findings(findings), indent=1)) + "\n")
     except OSError as error:
         raise UsageError(
-            tr("`{file}` can't be written: {error}", file=file, error=reason_of(error)),
+            tr("`{file}` cannot be written: {error}", file=file, error=reason_of(error)),
             code="output-unwritable",
         ) from None
 

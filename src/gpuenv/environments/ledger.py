@@ -141,7 +141,7 @@ def parse_entry(text: str) -> tuple[str, LedgerEntry]:
 def unreadable(file: Path, environment: EnvironmentPaths, error: Exception) -> UsageError:
     """Say that what gpuenv noted of a change can't be read, or was written by somebody else."""
     return UsageError(
-        tr("`{file}` can't be read: {error}", file=file, error=reason_of(error)),
+        tr("`{file}` cannot be read: {error}", file=file, error=reason_of(error)),
         code="journal-unreadable",
         fixes=(Fix(tr("check what is next to `{path}`, then delete the journal", path=environment.path)),),
     )

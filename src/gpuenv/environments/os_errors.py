@@ -27,7 +27,7 @@ def os_error_told(path: Path, error: OSError) -> InstallFailed:
     where = error.filename if isinstance(error.filename, str) else path
     if is_full(error):
         return InstallFailed(
-            tr("the disk is full: `{path}` can't be written", path=where),
+            tr("the disk is full: `{path}` cannot be written", path=where),
             code=CODE,
             because=because_of(path, error),
             fixes=ways_out(),

@@ -203,7 +203,7 @@ def make_own_directory(path: Path) -> Path:
 
 def unwritable(path: Path, error: OSError) -> GpuenvError:
     """Say that gpuenv's own directory can't be written."""
-    text = tr("`{path}` can't be written: {error}", path=path, error=reason_of(error))
+    text = tr("`{path}` cannot be written: {error}", path=path, error=reason_of(error))
     if is_full(error):
         return UsageError(text, code=CODE, because=because_of(path, error), fixes=ways_out())
     return UsageError(

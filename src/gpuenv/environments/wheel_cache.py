@@ -189,7 +189,7 @@ def _drop(path: Path) -> None:
 def unwritable(path: Path, error: OSError) -> UsageError:
     """Say that the cache can't be written."""
     return UsageError(
-        tr("`{path}` can't be written: {error}", path=path, error=reason_of(error)),
+        tr("`{path}` cannot be written: {error}", path=path, error=reason_of(error)),
         code="cache-unwritable",
-        fixes=(Fix(tr("set GPUENV_CACHE_DIR to a directory that can be written")),),
+        fixes=(Fix(tr("set GPUENV_CACHE_DIR to a writable directory")),),
     )

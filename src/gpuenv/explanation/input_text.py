@@ -111,7 +111,7 @@ def _decode(content: bytes) -> str:
 
 def _unreadable(path: str, reason: str) -> UsageError:
     return UsageError(
-        tr("`{path}` can't be read: {reason}", path=path, reason=reason),
+        tr("`{path}` cannot be read: {reason}", path=path, reason=reason),
         code="text-unreadable",
         fixes=(
             Fix(

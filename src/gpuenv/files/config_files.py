@@ -117,7 +117,7 @@ def digest(content: bytes) -> str:
 
 def _unusable(path: Path, reason: str) -> UsageError:
     return UsageError(
-        tr("`{file}` can't be used: {reason}", file=path, reason=reason),
+        tr("`{file}` cannot be used: {reason}", file=path, reason=reason),
         code="settings-unusable",
         because=(Because(reason, str(path)),),
         fixes=(Fix(tr("fix it or its permissions, or choose another --scope")),),

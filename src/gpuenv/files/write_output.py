@@ -43,7 +43,7 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(
-            tr("{path} can't be made: {reason}", path=path, reason=reason_of(error)),
+            tr("{path} cannot be made: {reason}", path=path, reason=reason_of(error)),
             code="unwritable",
             fixes=(Fix(tr("give another directory with -o")),),
         ) from None
@@ -63,7 +63,7 @@ def write_file(path: Path, text: str) -> None:
         _write(path, printable)
     except OSError as error:
         raise UsageError(
-            tr("{path} can't be written: {reason}", path=path, reason=reason_of(error)),
+            tr("{path} cannot be written: {reason}", path=path, reason=reason_of(error)),
             code="unwritable",
             fixes=(Fix(tr("name another file, in a writable directory")),),
         ) from None

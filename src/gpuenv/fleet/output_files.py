@@ -55,7 +55,7 @@ def write_report(run: FleetRun, path: Path) -> None:
         text = style.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise UsageError(
-            tr("{path} can't be read: {reason}", path=style, reason=reason_of(error)), code="unreadable"
+            tr("{path} cannot be read: {reason}", path=style, reason=reason_of(error)), code="unreadable"
         ) from None
     now = datetime.now(tz=timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     write_file(path, render_report(run, style=text, made_by=f"gpuenv {__version__}", made_on=now))

@@ -68,7 +68,7 @@ def _version(spec: MatchSpec) -> str:
 
 
 def _unwritable(text: str) -> UsageError:
-    return UsageError(tr("{value} can't be written into a pixi.toml", value=repr(text)), code="unwritable")
+    return UsageError(tr("{value} cannot be written into a pixi.toml", value=repr(text)), code="unwritable")
 
 
 def channels_of(plan: Plan) -> tuple[str, ...]:

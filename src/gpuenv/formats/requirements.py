@@ -101,5 +101,5 @@ def _one_word(url: str) -> str:
 
 def _unwritable(value: str) -> UsageError:
     return UsageError(
-        tr("{value} can't be written into a requirements file", value=repr(value)), code="unprintable"
+        tr("{value} cannot be written into a requirements file", value=repr(value)), code="unprintable"
     )

@@ -59,7 +59,7 @@ def here_document_end(name: str, lines: list[str]) -> str:
     ends = (f"{mark}ND_OF_FILE" for mark in f"E_{digits}{ascii_letters}")
     end = next((end for end in ends if not any(_disturbs(line, end) for line in lines)), None)
     if end is None:
-        raise UsageError(tr("{value} can't be written into a script", value=name), code="unprintable")
+        raise UsageError(tr("{value} cannot be written into a script", value=name), code="unprintable")
     return end
 
 

@@ -46,7 +46,7 @@ def ask_changes(
     )
     if done.ok:
         return parse_uv_changes(done.stderr + "\n" + done.stdout)
-    return parse_failure(done.stderr or done.error or tr("uv ran out of time"))
+    return parse_failure(done.stderr or done.error or tr("uv timed out"))
 
 
 def change_arguments(question: ChangeQuestion) -> tuple[str, ...]:

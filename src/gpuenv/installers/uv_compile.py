@@ -136,7 +136,7 @@ def _compile(
     )
     if answer.ok:
         return _read(answer.stdout)
-    return parse_failure(answer.stderr or answer.error or tr("uv ran out of time"))
+    return parse_failure(answer.stderr or answer.error or tr("uv timed out"))
 
 
 def compile_arguments(question: CompileInput) -> tuple[str, ...]:

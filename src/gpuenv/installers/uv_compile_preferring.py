@@ -57,7 +57,7 @@ def _compile(
         text = read_limited_text(before)
     if answer.ok:
         return Resolved(parse_pins(text))
-    return parse_failure(answer.stderr or answer.error or tr("uv ran out of time"))
+    return parse_failure(answer.stderr or answer.error or tr("uv timed out"))
 
 
 def parse_pins(text: str) -> tuple[ResolvedFile, ...]:

@@ -78,7 +78,7 @@ def vanished(before: Tables, now: Tables, location: str) -> Iterator[MatrixFault
         for number, row in enumerate(rows, start=1):
             key = _key(table, row)
             if key is None:
-                raise ValueError(tr("row {number} of {table}.json is garbled", number=number, table=table))
+                raise ValueError(tr("row {number} of {table}.json is invalid", number=number, table=table))
             if key not in kept:
                 yield MatrixFault(table, key, tr("has vanished: `{place}` has it", place=location))
 

@@ -23,7 +23,7 @@ def _words_mean_one_mirror(mirrors: Rows) -> Complaints:
         for word in (row["name"], *row["aliases"], *row["hosts"], *row.get("intranet", ())):
             owner = owners.get(word.lower())
             if owner is not None:
-                yield row, tr("`{word}` means `{mirror}` already", word=word, mirror=owner)
+                yield row, tr("`{word}` already means `{mirror}`", word=word, mirror=owner)
             owners.setdefault(word.lower(), row["name"])
 
 
@@ -40,7 +40,7 @@ def _addresses_lie_on_the_hosts(mirrors: Rows) -> Complaints:
         known = {host.lower() for host in row["hosts"]}
         for host in dict.fromkeys(_host(address) for address in _wheel_addresses(row)):
             if host not in known:
-                yield row, tr("`{host}` is none of its hosts", host=host)
+                yield row, tr("`{host}` is not one of its hosts", host=host)
 
 
 def _right_addresses_are_not_wrong(mirrors: Rows) -> Complaints:

@@ -60,7 +60,9 @@ def _parse_only(text: str) -> Requirement:
     try:
         wanted = Requirement(text)
     except InvalidRequirement:
-        raise ValueError(tr("`{text}` is no requirement such as torch>=2.12", text=text)) from None
+        raise ValueError(
+            tr("`{text}` is not a valid requirement (example: torch>=2.12)", text=text)
+        ) from None
     if canonicalize_name(wanted.name) not in PROJECTS:
         raise ValueError(
             tr("`{name}` is not one of {projects}", name=wanted.name, projects=", ".join(PROJECTS))

@@ -62,7 +62,7 @@ def _check_rows(table: str, rows: Sequence[Any]) -> Iterator[MatrixFault]:
 
 def _check_row(table: str, row: Any) -> Iterator[str]:
     if not isinstance(row, Mapping):
-        yield tr("no object")
+        yield tr("not an object")
         return
     if table not in FIELDS:
         return

@@ -229,7 +229,7 @@ def _brings_secret(change: ConfigurationChange) -> bool:
 
 def _garbled(path: Path, tool: str, error: ValueError) -> UsageError:
     return UsageError(
-        tr("`{file}` can't be changed: {error}", file=path, error=reason_of(error)),
+        tr("`{file}` cannot be changed: {error}", file=path, error=reason_of(error)),
         code="settings-unusable",
         because=(Because(reason_of(error), str(path)),),
         fixes=(Fix(tr("fix it first: {tool} cannot read it either; nothing was changed", tool=tool)),),

@@ -135,7 +135,7 @@ def unreadable(environment: Environment) -> PlanWarning | None:
     if problem is None:
         return None
     text = tr("the record of `{name}` cannot be read: {problem}", name=name, problem=problem)
-    hint = tr("it runs as it is; `gpuenv create {name} --force` makes it anew", name=shlex.quote(name))
+    hint = tr("it still works unchanged; `gpuenv create {name} --force` recreates it", name=shlex.quote(name))
     return PlanWarning("record-unreadable", f"{text}; {hint}")
 
 
@@ -236,5 +236,5 @@ def _unknown(name: str, environ: Mapping[str, str]) -> UsageError:
     return UsageError(
         tr("gpuenv has not created an environment `{name}`", name=name),
         code="unknown-environment",
-        fixes=(meant,) if close else (Fix(tr("see which there are"), "gpuenv list"),),
+        fixes=(meant,) if close else (Fix(tr("see what is available"), "gpuenv list"),),
     )

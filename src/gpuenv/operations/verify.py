@@ -149,7 +149,7 @@ def _read(outcome: ChildOutcome) -> Report:
         return read_outcome(outcome)
     except ValueError as error:
         # torch, or what shadows a module of the standard library, wrote into the child's file
-        stop = Stop("crashed", tr("it wrote a report that can't be read: {error}", error=reason_of(error)))
+        stop = Stop("crashed", tr("its report cannot be read: {error}", error=reason_of(error)))
         return read_outcome(replace(outcome, document=None, stop=stop))
 
 

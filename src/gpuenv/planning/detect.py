@@ -42,6 +42,8 @@ def _limit(text: str | None) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < 1e6:  # noqa: PLR2004 - neither nan nor endless
-        message = tr("`{variable}={text}` is no number of seconds", variable=LIMIT_VARIABLE, text=text)
+        message = tr(
+            "`{variable}={text}` is not a valid number of seconds", variable=LIMIT_VARIABLE, text=text
+        )
         raise UsageError(message, code="bad-limit")
     return seconds

@@ -27,8 +27,9 @@ def warn_of_folder(environ: Mapping[str, str]) -> tuple[PlanWarning, ...]:
     if file is None:
         return ()
     text = tr(
-        "{file} is ignored: the current folder does not configure gpuenv; to use its indexes give them with"
-        " --mirror or GPUENV_MIRROR, to use all of it set UV_CONFIG_FILE to a uv.toml",
+        "{file} is ignored: the current directory does not configure gpuenv; to use its indexes "
+        "give them with --mirror or GPUENV_MIRROR, to use all of it set UV_CONFIG_FILE to a "
+        "uv.toml",
         file=file,
     )
     return (PlanWarning("folder-configuration-ignored", text),)

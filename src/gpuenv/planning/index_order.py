@@ -87,8 +87,8 @@ def with_origin(error: Unreachable, configured: IndexConfiguration) -> Unreachab
                     *error.because[1:],
                 ),
                 fixes=(
-                    Fix(tr("try again once it answers")),
-                    Fix(tr("if nothing is wanted from it, remove it from {origin}", origin=index.origin)),
+                    Fix(tr("try again when it responds")),
+                    Fix(tr("if it is not needed, remove it from {origin}", origin=index.origin)),
                 ),
             )
     return error
@@ -98,15 +98,15 @@ def _unread(index: IndexSource, page: Listing, names: str) -> Unreachable:
     problem = tr("{page} could not be read: {problem}", page=page.page, problem=page.problem)
     return Unreachable(
         tr(
-            "{index} could not be read, so it is not known whether {packages} come from there: of several"
-            " indexes the first that has a name serves it",
+            "{index} could not be read, so it is not known whether it lists {packages}: of several "
+            "indexes, the first that lists a name is used",
             index=redact_credentials(index.url),
             packages=names,
         ),
         code="index-unread",
         because=(Because(problem, index.origin),),
         fixes=(
-            Fix(tr("try again once it answers")),
-            Fix(tr("if nothing is wanted from it, remove it from {origin}", origin=index.origin)),
+            Fix(tr("try again when it responds")),
+            Fix(tr("if it is not needed, remove it from {origin}", origin=index.origin)),
         ),
     )

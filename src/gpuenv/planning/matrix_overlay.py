@@ -67,7 +67,7 @@ def _sound(table: str, rows: tuple[Any, ...]) -> tuple[tuple[Row, ...], tuple[st
 def _ignored(path: Path, reason: str) -> PlanWarning:
     return PlanWarning(
         "overlay-ignored",
-        tr("`{path}` is passed over where it can't be read: {reason}", path=path, reason=reason),
+        tr("`{path}` is skipped where it cannot be read: {reason}", path=path, reason=reason),
     )
 
 
@@ -161,10 +161,10 @@ def _rows_in(directory: Path, table: str) -> tuple[Row, ...]:
         return ()
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
-            tr("`{path}` holds no matrix", path=directory / f"{table}.json"),
+            tr("`{path}` does not contain a matrix", path=directory / f"{table}.json"),
             code="matrix-unreadable",
             because=(Because(reason_of(error), f"{table}.json"),),
-            fixes=(Fix(tr("name another folder, or remove the file")),),
+            fixes=(Fix(tr("name another directory, or remove the file")),),
         ) from None
 
 

@@ -74,7 +74,7 @@ def with_files_read(options: PlanOptions) -> tuple[PlanOptions, tuple[PlanWarnin
 
 def _passed_over(path: Path, line: str) -> PlanWarning:
     text = tr(
-        "{file}: `{line}` is passed over: gpuenv decides itself where the files come from",
+        "{file}: `{line}` is ignored: gpuenv chooses the source of the files itself",
         file=path,
         line=redact_credentials(line),
     )
@@ -101,14 +101,14 @@ class _Budget:
     def take(self, lines: int) -> None:
         self.files, self.lines = self.files + 1, self.lines + lines
         if self.files > _MOST_FILES:
-            raise _unreadable(self.path, tr("it leads to more than {most} files", most=_MOST_FILES))
+            raise _unreadable(self.path, tr("it includes more than {most} files", most=_MOST_FILES))
         if self.lines > _MOST_LINES:
             raise _unreadable(self.path, tr("it requires more than {most} packages", most=_MOST_LINES))
 
 
 def _read(path: Path, within: tuple[Path, ...], budget: _Budget) -> RequirementsFile:
     if path in within:
-        raise _unreadable(path, tr("it names itself"))
+        raise _unreadable(path, tr("it includes itself"))
     try:
         lines = numbered_lines(read_text(path, _LARGEST))
     except (OSError, ValueError) as error:
@@ -122,8 +122,8 @@ def _read(path: Path, within: tuple[Path, ...], budget: _Budget) -> Requirements
 
 
 def _unreadable(path: Path, reason: str) -> UsageError:
-    text = tr("`{path}` can't be read: {reason}", path=path, reason=reason)
-    fix = Fix(tr("give a requirements file that is there and can be read"))
+    text = tr("`{path}` cannot be read: {reason}", path=path, reason=reason)
+    fix = Fix(tr("give an existing, readable requirements file"))
     return UsageError(text, code="bad-requirements-file", fixes=(fix,))
 
 
@@ -188,6 +188,6 @@ def _option(line: str, name: str) -> UsageError:
     return UsageError(
         tr("`{line}` in {file} is an option, not a requirement", line=line, file=name),
         code="option-in-requirements",
-        because=(Because(tr("gpuenv decides itself where the files come from"), name),),
-        fixes=(Fix(tr("take the line out; give --mirror or --find-links on the command line instead")),),
+        because=(Because(tr("gpuenv chooses the source of the files itself"), name),),
+        fixes=(Fix(tr("remove the line; give --mirror or --find-links on the command line instead")),),
     )

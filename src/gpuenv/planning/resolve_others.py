@@ -127,7 +127,7 @@ class _WheelSearch:
 
 def _warned(plan: Plan, built: tuple[ResolvedFile, ...]) -> Plan:
     text = tr(
-        "{packages}: no wheel for Python {python}; it is built where it is installed, which may fail",
+        "{packages}: no wheel for Python {python}; it is built during installation, which may fail",
         packages=_named(built),
         python=plan.python,
     )
@@ -243,7 +243,7 @@ def _reason(failed: FailedSolution) -> str:
 
 def _cannot_be_built(failed: FailedSolution) -> str:
     return tr(
-        "`{package}` has no wheel for Python {python}, and to build it fails",
+        "`{package}` has no wheel for Python {python}, and building it failed",
         package=failed.outcome.unbuilt,
         python=failed.choice.python.short,
     )
@@ -255,10 +255,10 @@ def _refuse_unbuilt(failures: list[FailedSolution]) -> Unsatisfiable:
     tried = (failed for failed in failures if failed.outcome.unbuilt is not None)
     texts = (*map(_cannot_be_built, tried), failures[-1].outcome.message)
     return Unsatisfiable(
-        tr("`{package}` can't be had on this machine", package=package),
+        tr("`{package}` cannot be installed on this machine", package=package),
         code="build-failed",
         because=tuple(Because(text, "uv pip compile") for text in dict.fromkeys(texts)),
-        fixes=(Fix(tr("ask for a release of it that has wheels, or leave it out")),),
+        fixes=(Fix(tr("request a release of it that has wheels, or remove it")),),
         data={"message": failures[-1].outcome.message},
     )
 
@@ -271,7 +271,7 @@ def _refuse(failures: list[FailedSolution]) -> Unsatisfiable:
         for failed in failures[:3]
     )
     return Unsatisfiable(
-        tr("no torch that runs here goes with the other requirements"),
+        tr("no torch that runs here is compatible with the other requirements"),
         code="requirements-conflict",
         because=tuple(Because(text, "uv pip compile") for text in texts),
         fixes=(Fix(tr("relax or remove the requirement named above")),),

@@ -69,10 +69,10 @@ def check_copied_room(tree: CopiedTree, target: Path) -> None:
     if free is None or tree.size <= free:
         return
     raise InstallFailed(
-        tr("the copy takes {needed}, {free} are free", needed=render_size(tree.size), free=render_size(free)),
+        tr("the copy needs {needed}, {free} are free", needed=render_size(tree.size), free=render_size(free)),
         code="disk-full",
         because=(Because(tr("{free} bytes are free", free=free), str(existing_part(target))),),
-        fixes=(Fix(tr("make room, or give a path on a larger disk: `./NAME`")),),
+        fixes=(Fix(tr("free disk space, or give a path on a larger disk: `./NAME`")),),
     )
 
 

@@ -100,7 +100,7 @@ def _other_disk(source: EnvironmentPaths, target: EnvironmentPaths) -> UsageErro
     return UsageError(
         tr("`{path}` is on another file system than `{other}`", path=target.path, other=source.path),
         code="other-file-system",
-        because=(Because(tr("a folder can't be renamed across file systems"), str(target.path)),),
+        because=(Because(tr("a directory cannot be renamed across file systems"), str(target.path)),),
         fixes=(
             Fix(tr("copy it"), f"gpuenv clone {word_for(source)} {word_for(target)}"),
             Fix(tr("then remove the original"), f"gpuenv remove {word_for(source)}"),
@@ -177,6 +177,6 @@ def _warnings(
         for folder in stale
     ]
     if environ.get("VIRTUAL_ENV") == str(source.path):
-        text = tr("it is active in this shell by its old path: `gpuenv activate {name}`", name=name)
+        text = tr("it is active in this shell with its old path: `gpuenv activate {name}`", name=name)
         warnings.append(PlanWarning("active-by-old-path", text))
     return tuple(warnings)

@@ -58,11 +58,11 @@ def refuse_building(requirements: Iterable[str]) -> None:
     for text in part_by_address(requirements).built:
         raise UsageError(
             tr(
-                "`{requirement}` has to be built, which --only-binary forbids",
+                "`{requirement}` must be built, which --only-binary disallows",
                 requirement=redact_credentials(text),
             ),
             code="needs-building",
-            fixes=(Fix(tr("name a wheel or a release of it, or leave --only-binary out")),),
+            fixes=(Fix(tr("specify a wheel or a release of it, or omit --only-binary")),),
         )
 
 
@@ -76,14 +76,14 @@ def warn_of_unresolved(requirements: tuple[str, ...]) -> tuple[PlanWarning, ...]
     texts = (
         run
         and tr(
-            "{requirements}: not resolved in the plan, as that would run their code; built at install, with"
-            " what they depend on",
+            "{requirements}: not resolved in the plan, as that would run their code; built during "
+            "installation, with their dependencies",
             requirements=run,
         ),
         sent
         and tr(
-            "{requirements}: not resolved in the plan, as that would send your variables to these addresses;"
-            " fetched at install, with what they depend on",
+            "{requirements}: not resolved in the plan, as that would send your variables to these "
+            "URLs; downloaded during installation, with their dependencies",
             requirements=sent,
         ),
     )

@@ -175,15 +175,15 @@ def _parse_requirement(text: str) -> Requirement:
             fixes=(Fix(tr("write it as `torch==2.7.1` or `numpy>=1.26`")),),
         ) from None
     if not str(requirement).isprintable():
-        raise UsageError(
-            tr("{text} has characters that do not print", text=repr(text)), code="bad-requirement"
-        )
+        raise UsageError(tr("{text} has unprintable characters", text=repr(text)), code="bad-requirement")
     _refuse_marker(text, requirement)
     if requirement.url and canonicalize_name(requirement.name) in STACK:
         raise UsageError(
-            tr("`{name}` is asked for by address, which leaves nothing to decide", name=requirement.name),
+            tr("`{name}` is requested by direct URL, which leaves nothing to choose", name=requirement.name),
             code="url-requirement",
-            fixes=(Fix(tr("name the version instead, or give the folder of the file with --find-links")),),
+            fixes=(
+                Fix(tr("specify the version instead, or give the directory of the file with --find-links")),
+            ),
         )
     return requirement
 
@@ -195,7 +195,7 @@ def _refuse_marker(text: str, requirement: Requirement) -> None:
             requirement.marker.evaluate(marker_environment("linux-64", "3.12.0"))
     except ValueError as error:
         raise UsageError(
-            tr("the marker of `{text}` can't be evaluated: {error}", text=text, error=error),
+            tr("the marker of `{text}` cannot be evaluated: {error}", text=text, error=error),
             code="bad-requirement",
         ) from None
 
@@ -209,7 +209,7 @@ def parse_python(text: str) -> SpecifierSet:
         return SpecifierSet(text)
     except ValueError:
         raise UsageError(
-            tr("`{text}` is no Python version", text=shortened(text)),
+            tr("`{text}` is not a valid Python version", text=shortened(text)),
             code="bad-python",
             fixes=(Fix(tr("write it as `3.11` or `>=3.10,<3.13`")),),
         ) from None

@@ -119,7 +119,7 @@ def _common_platform(machines: tuple[Machine, ...]) -> Platform:
         raise UsageError(
             tr("the machines have different platforms: {names}", names=", ".join(sorted(platforms))),
             code="mixed-platforms",
-            fixes=(Fix(tr("plan for each platform apart")),),
+            fixes=(Fix(tr("plan for each platform separately")),),
         )
     return platforms.pop()
 
@@ -193,14 +193,14 @@ def _refuse_broken(machine: Machine) -> None:
         problems = tuple(problem for problem in problems if problem.code not in _TOLERATED)
     if not problems and machine.gpus:
         return
-    problem = problems[0].message if problems else tr("a driver is loaded, but it shows no GPU")
+    problem = problems[0].message if problems else tr("a driver is loaded, but it reports no GPU")
     raise Unsatisfiable(
-        tr("this machine's NVIDIA driver or GPU can't be used as it is: {problem}", problem=problem),
+        tr("this machine's NVIDIA driver or GPU is not usable: {problem}", problem=problem),
         code=problems[0].code if problems else "no-devices",
         because=tuple(Because(item.message, machine.source_of("problems")) for item in problems),
         fixes=(
-            Fix(tr("repair it as said above; whether it is well then shows"), "gpuenv detect"),
-            Fix(tr("or ask for a CPU build in so many words with --cuda cpu")),
+            Fix(tr("repair it as described above, then check again"), "gpuenv detect"),
+            Fix(tr("or request a CPU build explicitly with --cuda cpu")),
         ),
     )
 
@@ -209,7 +209,7 @@ def _capability_unknown(machine: Machine, gpu: Gpu, chosen: tuple[Gpu, ...]) -> 
     broken = tuple(problem for problem in machine.problems if problem.code in _ABOUT_ONE_GPU)
     if gpu.name is None and broken:
         return Unsatisfiable(
-            tr("GPU {index} does not tell what it is", index=gpu.index),
+            tr("GPU {index} could not be identified", index=gpu.index),
             code=broken[0].code,
             because=tuple(Because(problem.message, machine.source_of("problems")) for problem in broken),
             fixes=_without(chosen),
@@ -219,14 +219,14 @@ def _capability_unknown(machine: Machine, gpu: Gpu, chosen: tuple[Gpu, ...]) -> 
         code="capability-unknown",
         because=(
             Because(
-                tr("neither the driver nor the matrix of GPUs tells it"),
+                tr("neither the driver nor the matrix of GPUs has it"),
                 machine.source_of(f"gpus.{gpu.index}.compute_capability"),
             ),
         ),
         fixes=(
             Fix(
                 tr(
-                    "say it yourself: --gpu 8.6 --driver {driver} (8.6 is an example)",
+                    "specify it: --gpu 8.6 --driver {driver} (8.6 is an example)",
                     driver=_driver(machine),
                 )
             ),
@@ -239,7 +239,7 @@ def _without(chosen: tuple[Gpu, ...]) -> tuple[Fix, ...]:
     """Offer the GPUs whose compute capability is known, where there are any."""
     known = (gpu for gpu in chosen if gpu.compute_capability is not None)
     devices = " ".join(f"--device {gpu.index}" for gpu in known)
-    return (Fix(tr("leave it out with {devices}", devices=devices)),) if devices else ()
+    return (Fix(tr("exclude it with {devices}", devices=devices)),) if devices else ()
 
 
 def _driver(machine: Machine) -> str:

@@ -38,7 +38,7 @@ def parse_binding(local: str) -> Binding:
         return Binding((int(match[2]), int(match[3])), match[1], cxx11)
     if _PLAIN.fullmatch(local):
         return Binding(None, local)
-    raise ValueError(tr("`{local}` tells no torch and no CUDA", local=local))
+    raise ValueError(tr("`{local}` contains neither torch nor CUDA", local=local))
 
 
 def fits_cuda(bound: str, variant: Variant, *, loose: bool) -> bool:

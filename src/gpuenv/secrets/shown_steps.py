@@ -15,7 +15,7 @@ def shown_step(step: Step) -> Step:
     if not hosts:
         return step
     named = ", ".join(filter(None, hosts))
-    why = tr("{why}; {hosts} wants a password: put it into ~/.netrc", why=step.why, hosts=named)
+    why = tr("{why}; {hosts} requires a password: put it into ~/.netrc", why=step.why, hosts=named)
     return Step(tuple(map(without_userinfo, step.argv)), without_userinfo(why))
 
 

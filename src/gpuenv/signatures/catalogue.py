@@ -96,7 +96,7 @@ def parse_signature(row: Mapping[str, Any], language: Language = "en") -> Signat
             source=str(row["source"]),
         )
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(tr("is no row of signatures: {error}", error=error)) from None
+        raise ValueError(tr("is not a valid row of signatures: {error}", error=error)) from None
 
 
 def _pattern(entry: Mapping[str, Any]) -> Pattern:

@@ -43,7 +43,7 @@ def parse_installer_fault(row: Mapping[str, Any]) -> InstallerFault:
     try:
         return InstallerFault(str(row["fault"]), re.compile(row["pattern"]), str(row["problem"]))
     except (KeyError, TypeError, re.error) as error:
-        raise ValueError(tr("is no row of installer faults: {error}", error=error)) from None
+        raise ValueError(tr("is not a valid row of installer faults: {error}", error=error)) from None
 
 
 def find_fault(text: str, faults: Iterable[InstallerFault]) -> FoundFault | None:

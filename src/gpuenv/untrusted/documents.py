@@ -42,7 +42,7 @@ def load_json(text: str | bytes) -> Any:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(tr("`{name}` is no number of JSON", name=name))
+    raise ValueError(tr("`{name}` is not a valid JSON number", name=name))
 
 
 def _float(text: str) -> float:
@@ -58,7 +58,7 @@ def _refuse_halves(document: Any) -> None:
     except RecursionError:
         raise ValueError(tr("it is nested too deeply")) from None
     except UnicodeEncodeError:
-        raise ValueError(tr("it has half a letter, which is no text")) from None
+        raise ValueError(tr("it has an unpaired surrogate, which is not text")) from None
 
 
 def load_toml(text: str) -> dict[str, Any]:
@@ -129,5 +129,5 @@ class _Outline:
         outer, before = self._open.pop()
         if before + size > _MOST_NODES:
             said = tr("it is too large: its aliases repeat each other") if self._sizes else ""
-            raise ValueError(said or tr("it holds too much"))
+            raise ValueError(said or tr("it is too large"))
         self._open.append((outer, before + size))

@@ -13,8 +13,8 @@ from gpuenv.verification.verdict import VerificationVerdict, label
 _FIXES = {
     "no-torch": (marked("see which build this machine needs"), "gpuenv plan"),
     "cpu-build": (marked("see which build this machine needs"), "gpuenv plan"),
-    "no-gpu": (marked("see what the driver and its GPUs are"), "gpuenv detect"),
-    "hung": (marked("give it more seconds, where the machine is slow or busy: --timeout"), None),
+    "no-gpu": (marked("see the driver and its GPUs"), "gpuenv detect"),
+    "hung": (marked("increase the time limit if the machine is slow or busy: --timeout"), None),
 }
 
 

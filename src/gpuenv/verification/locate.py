@@ -75,7 +75,7 @@ def locate(
     raise UsageError(
         tr("there is no environment `{env}`", env=env if env.isprintable() else ascii(env)),
         code="no-such-environment",
-        fixes=(Fix(tr("see which environments there are"), "gpuenv list"),),
+        fixes=(Fix(tr("see the existing environments"), "gpuenv list"),),
     )
 
 
@@ -110,13 +110,16 @@ def _locate_on_path(environ: Mapping[str, str], own: Path, *, windows: bool) -> 
         passed_over = True
     problem = tr("no environment is active, and there is no Python on PATH")
     if passed_over:
-        problem = tr("no environment is active but gpuenv's own, {path}, and gpuenv made none yet", path=own)
+        problem = tr(
+            "no environment is active except gpuenv's own, {path}, and gpuenv has not created one yet",
+            path=own,
+        )
     raise UsageError(
         problem,
         code="no-such-environment",
         fixes=(
             Fix(tr("name the environment, or the path of its Python"), "gpuenv verify ENV"),
-            *((Fix(tr("or make one"), "gpuenv create NAME"),) if passed_over else ()),
+            *((Fix(tr("or create one"), "gpuenv create NAME"),) if passed_over else ()),
         ),
     )
 
@@ -150,10 +153,10 @@ def _locate_in(root: Path, *, broken: bool, windows: bool) -> LocatedPython:
     left = next((root / where for where in places if os.path.lexists(root / where)), None)
     if broken and _is_environment(root):
         return LocatedPython(left or root / places[0], root)
-    problem = tr("`{path}` is no environment: there is no `{python}` in it", path=root, python=places[0])
+    problem = tr("`{path}` is not an environment: it has no `{python}`", path=root, python=places[0])
     if left:
         target = os.path.realpath(left)
-        problem = tr("`{path}` leads to `{target}`, where no Python can be reached", path=left, target=target)
+        problem = tr("`{path}` points to `{target}`, which has no reachable Python", path=left, target=target)
     raise UsageError(problem, code="no-python")
 
 
@@ -163,7 +166,7 @@ def _refuse_closed(path: Path) -> None:
         os.lstat(path)
     except PermissionError as error:
         raise UsageError(
-            tr("`{path}` can't be read: {reason}", path=path, reason=reason_of(error)),
+            tr("`{path}` cannot be read: {reason}", path=path, reason=reason_of(error)),
             code="environment-unreadable",
             fixes=(
                 Fix(
@@ -186,5 +189,5 @@ def _would_be_python(path: Path) -> bool:
 
 def _locate_python(path: Path) -> LocatedPython:
     if not os.access(path, os.X_OK):
-        raise UsageError(tr("`{path}` is no Python: it can't be executed", path=path), code="no-python")
+        raise UsageError(tr("`{path}` is not a Python: it cannot be executed", path=path), code="no-python")
     return LocatedPython(path, environment_of(path))

@@ -50,11 +50,11 @@ def refuse_other_owner(located: LocatedPython) -> None:
         return
     path = located.label
     raise UsageError(
-        tr("`{path}` belongs to {owner}: verify would run that user's code", path=path, owner=owner),
+        tr("`{path}` is owned by {owner}: verify would run that user's code", path=path, owner=owner),
         code="other-owner",
         because=(Because(tr("owned by {owner}", owner=owner), path),),
         fixes=(
-            Fix(tr("run it if you trust that user"), f"gpuenv verify {shlex.quote(path)} --trust"),
+            Fix(tr("run it anyway if you trust that user"), f"gpuenv verify {shlex.quote(path)} --trust"),
             Fix(tr("or look at its files only"), f"gpuenv doctor {shlex.quote(path)}"),
         ),
     )

@@ -41,7 +41,7 @@ def _with_unfinished(report: Report) -> Report:
     if running is None:
         return report
     unfinished = TestResult(
-        running.test, ok=False, ms=None, detail=tr("did not end: {detail}", detail=detail)
+        running.test, ok=False, ms=None, detail=tr("did not finish: {detail}", detail=detail)
     )
     devices = tuple(
         replace(device, tests=(*device.tests, unfinished)) if device.index == running.device else device
@@ -129,7 +129,7 @@ def _parse_test(fields: Mapping[str, Any]) -> TestResult:
 
 def _mapping(value: object, what: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(tr("{what} is no object", what=what))
+        raise ValueError(tr("{what} is not an object", what=what))
     return value
 
 
@@ -154,7 +154,7 @@ def _text(fields: Mapping[str, Any], key: str) -> str | None:
 def _flag(fields: Mapping[str, Any], key: str) -> bool:
     value = fields.get(key)
     if not isinstance(value, bool):
-        raise ValueError(tr("`{key}` is neither true nor false", key=key))
+        raise ValueError(tr("`{key}` is not true or false", key=key))
     return value
 
 
@@ -163,14 +163,14 @@ def _number(fields: Mapping[str, Any], key: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:  # noqa: PLR2004
-        raise ValueError(tr("`{key}` is no number that can be", key=key))
+        raise ValueError(tr("`{key}` is not a possible number", key=key))
     return value
 
 
 def _index(fields: Mapping[str, Any], key: str) -> int | None:
     value = fields.get(key)
     if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-        raise ValueError(tr("`{key}` is no device index", key=key))
+        raise ValueError(tr("`{key}` is not a valid device index", key=key))
     return value
 
 

@@ -63,11 +63,13 @@ def change_since_proof(proven: DriverFacts, now: DriverFacts, name: str) -> str 
             return None
         now_gpus = _names(now.gpus)
         return tr(
-            "`{name}` was verified where there was no NVIDIA GPU; here is {now}", name=name, now=now_gpus
+            "`{name}` was verified on a machine without an NVIDIA GPU; this machine has {now}",
+            name=name,
+            now=now_gpus,
         )
     if proven.version != now.version:
         return tr(
-            "`{name}` was verified with driver {before}; here is driver {now}",
+            "`{name}` was verified with driver {before}; this machine has driver {now}",
             name=name,
             before=proven.version,
             now=now.version,
@@ -76,7 +78,7 @@ def change_since_proof(proven: DriverFacts, now: DriverFacts, name: str) -> str 
     others = tuple(gpu for gpu in now.gpus if _model(gpu) not in known)
     if known and others:
         return tr(
-            "`{name}` was verified on {before}; here is {now}",
+            "`{name}` was verified on {before}; this machine has {now}",
             name=name,
             before=_names(proven.gpus),
             now=_names(others),

@@ -211,7 +211,7 @@ def _is_unsafe(name: str) -> bool:
 def _no_zip(start: bytes) -> WheelProblem:
     if start.startswith(b"PK"):
         return WheelProblem("broken", tr("is truncated: its directory is missing or garbled"))
-    return WheelProblem("not-a-zip", tr("is no zip file"))
+    return WheelProblem("not-a-zip", tr("is not a zip file"))
 
 
 @contextmanager
@@ -221,14 +221,17 @@ def _explained(member: str | None) -> Iterator[None]:
     try:
         yield
     except NoRangesError:
-        raise WheelProblem("no-ranges", tr("lies on a server that hands out whole files only")) from None
+        raise WheelProblem(
+            "no-ranges", tr("is on a server that does not support partial downloads")
+        ) from None
     except BrokenFileError as error:
         raise WheelProblem("broken", str(error)) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, ValueError, RemoteZipError) as error:
         raise WheelProblem(
-            "broken", tr("is truncated or garbled: {where} can't be read ({error})", where=where, error=error)
+            "broken",
+            tr("is truncated or garbled: {where} cannot be read ({error})", where=where, error=error),
         ) from None
     except (RuntimeError, NotImplementedError) as error:  # encrypted; a compression zipfile does not know
         raise WheelProblem(
-            "unreadable", tr("can't be read: {where}: {error}", where=where, error=error)
+            "unreadable", tr("cannot be read: {where}: {error}", where=where, error=error)
         ) from None

@@ -72,10 +72,10 @@ def parse_needs(read: Read) -> LinkedLibraries:
 def _segments(read: Read) -> list[_Segment]:
     header = read(0, _HEADER.size)
     if len(header) < _HEADER.size or not header.startswith(_MAGIC):
-        raise ValueError(tr("it is no ELF file of 64 bits"))
+        raise ValueError(tr("is not a 64-bit ELF file"))
     _, _, _, _, _, start, _, _, _, size, count, *_ = _HEADER.unpack(header)
     if size != _PROGRAM.size or not 0 < count <= _MOST_SEGMENTS:
-        raise ValueError(tr("its table of segments can't be read"))
+        raise ValueError(tr("its table of segments cannot be read"))
     table = read(start, size * count)
     if len(table) < size * count:
         raise ValueError(tr("its table of segments is cut short"))

@@ -57,12 +57,13 @@ def _lines(indexes: tuple[OnIndex, ...]) -> Iterator[str]:
         yield tr(
             "hint: {fix}",
             fix=tr(
-                "gpuenv's authors have published it on no index so far: see who has before you install it"
+                "gpuenv's authors have not published it on an index yet: check who published it before "
+                "you install it"
             ),
         )
     elif best is not None:
-        yield tr("no newer one is listed: {url} has {version}", url=best.url, version=best.newest)
+        yield tr("no newer version is listed: {url} has {version}", url=best.url, version=best.newest)
     elif read:
         yield tr("gpuenv is not listed on {urls}", urls=", ".join(read))
     else:
-        yield tr("whether there is a newer one is not known: no index could be asked")
+        yield tr("cannot check for a newer version: no index could be reached")

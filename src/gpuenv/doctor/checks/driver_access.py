@@ -132,7 +132,7 @@ def unified_memory(findings: Findings, _knowledge: Knowledge) -> Outcome:
         "999" in subject.said(findings) or "unknown error" in subject.said(findings)
     ):
         return problem("missing", read)
-    return warning("missing", read) if findings.kernel.modules else skipped(tr("the modules can't be read"))
+    return warning("missing", read) if findings.kernel.modules else skipped(tr("the modules cannot be read"))
 
 
 @check("D51")  # a build for AMD's GPUs

@@ -199,7 +199,7 @@ def permissions(findings: Findings, _knowledge: Knowledge) -> Outcome:
         return warning("user-site", own, place=own)
     if python.locked:
         return ok(tr("{path} belongs to the operating system", path=python.path))
-    return ok(tr("packages can be installed") if python.writable else tr("this user can't install packages"))
+    return ok(tr("packages can be installed") if python.writable else tr("this user cannot install packages"))
 
 
 @check("D45")  # a mirror that was shut down, a wrong address, a certificate file that is not there

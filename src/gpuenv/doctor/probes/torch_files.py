@@ -65,7 +65,7 @@ def _has_torch(path: Path) -> bool:
 def _version(file: Path) -> tuple[str | None, str | None, str | None]:
     text = read_text(file, _VERSION_FILE)
     if text is None:
-        return None, None, tr("torch/version.py can't be read")
+        return None, None, tr("torch/version.py cannot be read")
     try:
         version_file = parse_version_file(text)
     except ValueError as error:

@@ -69,7 +69,7 @@ def write_kernel(folder: Path, text: str, root: Path) -> None:
         replace_file(root / LIST, json.dumps(sorted({*map(str, kernels_of(root)), str(folder)})) + "\n")
     except OSError as error:
         raise UsageError(
-            tr("`{path}` can't be written: {error}", path=folder, error=reason_of(error)),
+            tr("`{path}` cannot be written: {error}", path=folder, error=reason_of(error)),
             code="kernel-unwritable",
             fixes=(Fix(tr("set JUPYTER_DATA_DIR, or give --prefix, to a writable directory")),),
         ) from None

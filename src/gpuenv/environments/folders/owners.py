@@ -43,7 +43,7 @@ def check_folder(folder: Path, variable: str, *, named: bool) -> None:
         return
     mode = f"{stat.filemode(state.st_mode)} {name_of(state.st_uid)}"
     raise UsageError(
-        tr("`{path}` can't be used: {problem}", path=there, problem=problem),
+        tr("`{path}` cannot be used: {problem}", path=there, problem=problem),
         code="foreign-folder",
         because=(Because(mode, str(there)),),
         fixes=_ways_out(there, state.st_uid, variable, foreign=foreign),
@@ -58,7 +58,7 @@ def check_open_to_all(folder: Path) -> None:
     if is_open_to_all(state) and keeps_owners(folder):
         raise UsageError(
             tr(
-                "`{path}` can't be used: {problem}",
+                "`{path}` cannot be used: {problem}",
                 path=folder,
                 problem=tr("everyone may change its content"),
             ),

@@ -158,7 +158,7 @@ def without_locks(folder: Path, error: OSError) -> UsageError:
 
     kind = file_system_of(folder) or "?"
     return UsageError(
-        tr("files in `{path}` can't be locked: {error}", path=folder, error=reason_of(error)),
+        tr("files in `{path}` cannot be locked: {error}", path=folder, error=reason_of(error)),
         code="no-locks",
         because=(Because(tr("it is on {kind}", kind=kind), "/proc/self/mountinfo"),),
         fixes=(

@@ -70,6 +70,6 @@ def _frames(start: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
             if frames > _MOST_FRAMES:
                 raise ValueError(tr("it has more than {most} frames", most=_MOST_FRAMES))
     except ZstdError as error:
-        raise ValueError(tr("it can't be decompressed: {error}", error=error)) from None
+        raise ValueError(tr("it cannot be decompressed: {error}", error=error)) from None
     if not frame.eof:
         raise ValueError(tr("it is truncated"))

@@ -200,7 +200,7 @@ def write_condarc(wanted: CondaWanted, calling: Calling) -> str:
         raise UsageError(
             tr("no configuration could be written for conda: {error}", error=reason_of(error)),
             code="condarc-unwritable",
-            fixes=(Fix(tr("set GPUENV_CACHE_DIR to a directory that can be written")),),
+            fixes=(Fix(tr("set GPUENV_CACHE_DIR to a writable directory")),),
         ) from None
     return str(path)
 

@@ -63,12 +63,12 @@ def choose_conda_manager(options: PlanOptions, environ: Mapping[str, str], forma
         return options.manager
     raise UsageError(
         tr(
-            "--format {format} goes with a conda tool, not with {manager}",
+            "--format {format} requires a conda tool, not {manager}",
             format=format_name,
             manager=options.manager,
         ),
         code="usage",
-        fixes=(Fix(tr("leave --manager out, or choose conda, mamba, micromamba or rattler")),),
+        fixes=(Fix(tr("omit --manager, or choose conda, mamba, micromamba or rattler")),),
     )
 
 
@@ -81,11 +81,11 @@ def choose_channel(options: PlanOptions, manager: str, mirrors: Mirrors) -> str:
         if options.channel in (AUTO, WHEELS):
             return WHEELS
         raise UsageError(
-            tr("{manager} takes no packages from conda channels", manager=manager),
+            tr("{manager} does not install packages from conda channels", manager=manager),
             code="channel-without-conda",
             fixes=(
                 Fix(tr("choose a conda tool: --manager conda, mamba, micromamba or rattler")),
-                Fix(tr("or leave --channel out: wheels carry their own CUDA")),
+                Fix(tr("or omit --channel: wheels bring their own CUDA")),
             ),
         )
     if options.channel != AUTO:

@@ -33,9 +33,9 @@ def read_environment_file(path: Path | None, machine: Machine) -> EnvironmentFil
     except (OSError, ValueError) as error:
         reason = reason_of(error)
         raise UsageError(
-            tr("`{path}` can't be read: {reason}", path=path, reason=reason),
+            tr("`{path}` cannot be read: {reason}", path=path, reason=reason),
             code="bad-environment-file",
-            fixes=(Fix(tr("give an environment.yml as `conda env export --from-history` writes it")),),
+            fixes=(Fix(tr("give an environment.yml as written by `conda env export --from-history`")),),
         ) from None
     check_requirements((*read.stack, *read.pip), str(path))
     return read
@@ -59,7 +59,7 @@ def with_file(
         else:
             warnings.append(_passed_over(path, spec))
     if more:
-        text = tr("{file}: {packages} are asked for from the index, by conda's names", file=path,
+        text = tr("{file}: {packages} would be requested from the index by their conda names", file=path,
                   packages=", ".join(more))  # fmt: skip
         warnings.append(PlanWarning("conda-packages-as-wheels", text))
     typed = replace(
@@ -72,4 +72,4 @@ def with_file(
 
 
 def _passed_over(path: str, spec: str) -> PlanWarning:
-    return PlanWarning("environment-file", tr("{file}: `{spec}` is passed over", file=path, spec=spec))
+    return PlanWarning("environment-file", tr("{file}: `{spec}` is ignored", file=path, spec=spec))

@@ -97,7 +97,7 @@ def _reported(filename: str, url: str) -> Iterator[None]:
     except (HttpProblem, BrokenFileError) as problem:
         raise Unreachable(
             tr(
-                "{file} could not be fetched for its hash: {url} {problem}",
+                "{file} could not be downloaded to compute its hash: {url} {problem}",
                 file=filename,
                 url=redact_credentials(url),
                 problem=problem,

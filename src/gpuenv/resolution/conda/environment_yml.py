@@ -111,7 +111,7 @@ def _list_of(document: Mapping[Any, Any], key: str) -> list[Any]:
 def _channels(listed: list[Any]) -> tuple[str, ...]:
     for name in listed:
         if not isinstance(name, str) or not name.strip() or name.startswith("-") or not name.isprintable():
-            raise ValueError(tr("`{name}` is no channel", name=str(name)[:80]))
+            raise ValueError(tr("`{name}` is not a valid channel", name=str(name)[:80]))
     return tuple(dict.fromkeys(name.strip() for name in listed if name not in _NO_CHANNELS))
 
 
@@ -136,23 +136,23 @@ class _Reading:
         elif isinstance(item, str):
             self._take_spec(item.strip())
         else:
-            raise ValueError(tr("`{item}` is no dependency", item=str(item)[:80]))
+            raise ValueError(tr("`{item}` is not a valid dependency", item=str(item)[:80]))
 
     def _take_pip(self, item: Mapping[Any, Any]) -> None:
         lines = item.get("pip")
         if set(item) != {"pip"} or not isinstance(lines, list):
-            raise ValueError(tr("`{item}` is no dependency", item=str(dict(item))[:80]))
+            raise ValueError(tr("`{item}` is not a valid dependency", item=str(dict(item))[:80]))
         if not is_selected(item, "pip", self.platform, self.tell_selector):
             return
         for line in selected(lines, self.platform, self.tell_selector):
             if not isinstance(line, str):
-                raise ValueError(tr("`{line}` is no requirement of pip's", line=str(line)[:80]))
+                raise ValueError(tr("`{line}` is not a valid pip requirement", line=str(line)[:80]))
             self._take_line(line.strip())
 
     def _take_line(self, line: str) -> None:
         if line.startswith("-"):
             text = tr(
-                "`{line}` of the pip part is passed over: gpuenv says where packages come from", line=line
+                "`{line}` of the pip part is ignored: gpuenv chooses where packages come from", line=line
             )
             self.warnings.append(text)
         elif line and not line.startswith("#"):
@@ -175,7 +175,7 @@ class _Reading:
         """Learn the CUDA from what chooses torch's build; a range of them is no one wish."""
         wish = cuda_wish(spec)
         if wish is None and spec.name in _CUDA_NAMES and spec.version not in ("", "*"):
-            self.warnings.append(tr("`{spec}` is passed over: it names no one CUDA release", spec=text))
+            self.warnings.append(tr("`{spec}` is ignored: it does not specify one CUDA release", spec=text))
         self.cuda = self.cuda or wish
 
     def result(self, channels: tuple[str, ...], kept: tuple[tuple[str, Any], ...]) -> EnvironmentFile:

@@ -43,9 +43,9 @@ def warn_of_shadows(shadows: Iterable[Shadow]) -> tuple[PlanWarning, ...]:
         PlanWarning(
             SHADOWED,
             tr(
-                "{packages}: installed from the extra index {first}, although {second} lists the same names:"
-                " the first index that has a name serves it, and extra indexes come first; if that is not"
-                " meant, remove the extra index",
+                "{packages}: installed from the extra index {first}, although {second} lists the same "
+                "names: the first index that lists a name is used, and extra indexes come first; if that "
+                "is not intended, remove the extra index",
                 packages=", ".join(packages),
                 first=first,
                 second=second,
@@ -74,8 +74,8 @@ def warn_of_stack_shadows(
         PlanWarning(
             SHADOWED,
             tr(
-                "{packages}: listed by {place} too; installed from {index} by address and hash, which no"
-                " other index replaces",
+                "{packages}: also listed by {place}; installed from {index} by URL and hash, so that no "
+                "other index can replace them",
                 packages=", ".join(dict.fromkeys(packages)),
                 place=where,
                 index=index,
@@ -96,8 +96,8 @@ def warn_of_strategy(configuration: IndexConfiguration) -> tuple[PlanWarning, ..
     if strategy not in FREE_STRATEGIES or not configuration.extra_index_urls:
         return ()
     text = tr(
-        "{origin} says `index-strategy = {strategy}`: any of the indexes may replace a package of another;"
-        " the torch stack is installed by its hash all the same",
+        "{origin} has `index-strategy = {strategy}`: any of the indexes may replace a package of "
+        "another; the torch stack is still installed by hash",
         origin=origin,
         strategy=strategy,
     )
@@ -125,8 +125,8 @@ def warn_of_lone_hashes(
         PlanWarning(
             "hash-known-from-one",
             tr(
-                "{file}: known only from {place} ({origin}): nothing else tells its hash, so it is installed"
-                " as it lies there",
+                "{file}: known only from {place} ({origin}): no other source has its hash, so it is "
+                "installed without that check",
                 file=filename,
                 place=redact_credentials(source.url),
                 origin=source.origin,

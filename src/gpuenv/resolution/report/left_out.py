@@ -25,9 +25,9 @@ def warn_of_left_out(question: ResolutionInput, solution: Solution) -> tuple[Pla
         "command": _bringing(question, solution, tuple(reasons)).command(),
     }
     text = (
-        tr("{projects} was left out: {reasons}; to require it: `{command}`", **facts)
+        tr("{projects} was omitted: {reasons}; to require it: `{command}`", **facts)
         if len(reasons) == 1
-        else tr("{projects} were left out: {reasons}; to require them: `{command}`", **facts)
+        else tr("{projects} were omitted: {reasons}; to require them: `{command}`", **facts)
     )
     return (PlanWarning("left-out", text),)
 
@@ -50,13 +50,13 @@ def warn_of_cuda_on_cpu(question: ResolutionInput, solution: Solution) -> PlanWa
     """Say that a build for CUDA stands in for a CPU build, and where that would be."""
     facts = {"build": solution.case.label, "page": question.cpu_index}
     text = tr(
-        "no CPU build can be reached: {build} runs on the CPU too, and is far larger with what it depends on",
+        "no CPU build can be reached: {build} runs on the CPU too, but is far larger with its dependencies",
         **facts,
     )
     if question.cpu_index:
         text += tr(
-            "; the CPU build is on {page}: make that answer, or name a mirror or a wheelhouse with it "
-            "(--mirror, --find-links)",
+            "; the CPU build is on {page}: make that reachable, or give a mirror or a wheelhouse "
+            "with it (--mirror, --find-links)",
             **facts,
         )
     return PlanWarning(CUDA_ON_CPU, text)

@@ -35,8 +35,8 @@ def _cpu(question: ResolutionInput) -> Because:
     if variant is None:
         return Because(tr("this machine has no NVIDIA GPU"), "detect")
     if variant.is_cpu:
-        return Because(tr("a CPU build was asked for"), "option --cuda")
-    return Because(tr("a CUDA build was asked for, though no GPU is here"), "option --cuda")
+        return Because(tr("a CPU build was requested"), "option --cuda")
+    return Because(tr("a CUDA build was requested, although there is no GPU"), "option --cuda")
 
 
 def _driver(cuda: CudaVersion, machine: Machine, question: ResolutionInput) -> Because | None:
@@ -112,14 +112,21 @@ def _companion(item: IndexedFile, solution: Solution, question: ResolutionInput)
 
 
 _BY_MEMBER = marked(
-    "{companion} goes with torch {torch} by the CUDA in its `{member}`: its metadata names no one torch"
+    "{companion} is compatible with torch {torch} according to the CUDA in its `{member}`: "
+    "its metadata does not pin torch"
 )
 _BASES = {
-    "metadata": marked("{companion} goes with torch {torch} by the lower bound in its metadata"),
+    "metadata": marked(
+        "{companion} is compatible with torch {torch} according to the lower bound in its metadata"
+    ),
     "version.py": _BY_MEMBER,
     "cpp_lib.json": _BY_MEMBER,
     "documented": marked(
-        "{companion} goes with torch {torch} as its project says: its metadata names no one torch"
+        "{companion} is compatible with torch {torch} according to its project: its metadata "
+        "does not pin torch"
     ),
-    "number": marked("{companion} goes with torch {torch} by their numbers: its metadata names no torch"),
+    "number": marked(
+        "{companion} is compatible with torch {torch} according to their versions: its metadata "
+        "does not mention torch"
+    ),
 }

@@ -104,7 +104,8 @@ def _undecided(
     facts = {"hosts": ", ".join(hosts), "wanted": _wanted(question), "place": _place(question)}
     text = (
         tr(
-            "offline, {hosts} is not read: it is not known whether a build of {wanted} runs on {place}",
+            "offline mode: {hosts} is not read, so it is not known whether a build of {wanted} runs "
+            "on {place}",
             **facts,
         )
         if question.request.offline
@@ -230,7 +231,7 @@ def _no_such_variant(question: ResolutionInput, matching: list[Version]) -> Beca
     text = (
         tr("{torch} has no build for {variant} on {platform}; it has {variants}", **facts)
         if specifier
-        else tr("no torch has a build for {variant} on {platform}; there are {variants}", **facts)
+        else tr("no torch has a build for {variant} on {platform}; available: {variants}", **facts)
     )
     return Because(text, "matrix torch.json")
 
@@ -248,7 +249,7 @@ def _nothing_read(
         fixes.append(Fix(tr("or add `--mirror auto` to look for it on mirrors")))
     if not question.request.offline:
         command = question.request.with_option("--offline", "").command()
-        fixes.append(Fix(tr("or decide from what is shipped with gpuenv"), command))
+        fixes.append(Fix(tr("or plan with the data shipped with gpuenv"), command))
     return Unreachable(
         tr("none of the indexes could be read"),
         code="no-index",

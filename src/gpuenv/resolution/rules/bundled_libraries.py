@@ -127,7 +127,7 @@ def _too_new(cuda: CudaVersion, gpu: TargetGpu, knowledge: Knowledge) -> list[Fa
             "library",
             ("library", "cuda", str(gpu.capability)),
             tr(
-                "the libraries of CUDA {cuda} came before {gpu}, which CUDA {first} was the first to serve",
+                "the libraries of CUDA {cuda} predate {gpu}, which is supported since CUDA {first}",
                 **dict(facts),
             ),
             f"{first.source}; {gpu.source}",
@@ -141,7 +141,7 @@ def _not_known(gpu: TargetGpu) -> Failure:
     return Failure(
         "library",
         ("library", UNKNOWN_GENERATION, str(gpu.capability)),
-        tr("no CUDA release is known to serve {gpu}: it came after the matrices", gpu=gpu.label),
+        tr("no CUDA release is known to support {gpu}: it is newer than the matrices", gpu=gpu.label),
         f"matrix cuda.json; {gpu.source}",
         (("gpu", gpu.label),),
     )

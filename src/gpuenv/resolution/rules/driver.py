@@ -75,7 +75,7 @@ def _check_machine(
         return Failure(
             "driver",
             ("driver", "unknown", str(cuda)),
-            tr("the least driver for CUDA {cuda} is not known", cuda=cuda),
+            tr("the minimum driver for CUDA {cuda} is not known", cuda=cuda),
             "matrix cuda.json",
             (("cuda", str(cuda)),),
         )
@@ -103,7 +103,7 @@ def summarize(failures: tuple[Failure, ...]) -> str:
         return first.detail
     needs = _needs(failures)
     if len(needs) > _MOST_NEEDS:  # the least says what an older driver misses; the rest only rises
-        needs = [needs[0], tr("newer CUDA need newer drivers still")]
+        needs = [needs[0], tr("newer CUDA releases need even newer drivers")]
     return tr(
         "builds for {needs}; {place} has {driver}",
         needs=tr(", those for ").join(needs),

@@ -52,7 +52,7 @@ def _warn_of_owner(examined: looking.Examination, arguments: DoctorArguments) ->
     )
     if arguments.fix:
         command = f"gpuenv doctor {shlex.quote(path)} --fix --trust"
-        fix = Fix(tr("run it if you trust that user"), command)
+        fix = Fix(tr("run it anyway if you trust that user"), command)
         raise UsageError(text, code="other-owner", fixes=(fix,))
     return (PlanWarning("other-owner", text),)
 

@@ -141,11 +141,11 @@ def _text_of(
 def _several(fleet: FleetPlan) -> UsageError:
     """Say how to get a file for each group, or for one of them."""
     return UsageError(
-        tr("the machines need {count} plans, and one file is asked for", count=len(fleet.groups)),
+        tr("the machines need {count} plans, but only one file was requested", count=len(fleet.groups)),
         code="several-groups",
         because=in_words(fleet),
         fixes=(
-            Fix(tr("write a file for each group into a folder: -o DIR")),
+            Fix(tr("write a file for each group into a directory: -o DIR")),
             Fix(tr("or plan for one of the groups: name its machines with --machine FILE")),
         ),
     )

@@ -76,9 +76,9 @@ def unserved(fleet: FleetPlan) -> Unsatisfiable:
 
 def _no_folder() -> UsageError:
     return UsageError(
-        tr("--format ansible makes several files"),
+        tr("--format ansible writes several files"),
         code="no-folder",
-        fixes=(Fix(tr("name a folder for them: -o DIR")),),
+        fixes=(Fix(tr("give a directory for them: -o DIR")),),
     )
 
 

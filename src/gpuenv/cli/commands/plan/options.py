@@ -162,7 +162,7 @@ def check_without_adapt(arguments: AdaptArguments) -> None:
         from gpuenv.model.errors import Fix, UsageError  # noqa: PLC0415 - only where it goes wrong
 
         raise UsageError(
-            tr("{option} goes with --adapt only", option=given),
+            tr("{option} requires --adapt", option=given),
             code="usage",
-            fixes=(Fix(tr("give --adapt as well, or leave it out")),),
+            fixes=(Fix(tr("add --adapt, or omit this option")),),
         )

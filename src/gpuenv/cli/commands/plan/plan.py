@@ -87,7 +87,7 @@ def _for_format(format_name: str, options: PlanOptions) -> PlanOptions:
         return options
     if options.manager not in ("auto", format_name):
         raise UsageError(
-            tr("--format {format} goes with --manager {format} only", format=format_name),
+            tr("--format {format} requires --manager {format}", format=format_name),
             code="usage",
             fixes=(Fix(tr("omit one of the two")),),
         )
