@@ -84,7 +84,7 @@ def test_a_garbled_row_is_told(field: str, value: object) -> None:
 
 @pytest.mark.parametrize("field", ["id", "kind", "needs", "text_zh"])
 def test_a_row_that_is_none_is_refused(field: str) -> None:
-    with pytest.raises(ValueError, match=r"is not a valid row of api-changes|is none of"):
+    with pytest.raises(ValueError, match=r"is not a valid row of api-changes|is not one of"):
         parse_api_change({**ROWS[0], field: None} if field == "kind" else _without(field))
 
 

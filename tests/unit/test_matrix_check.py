@@ -186,7 +186,11 @@ CONTRADICTIONS: list[tuple[str, Callable[[Tables], None], str]] = [
         "cuDNN 9.5.1.17 is built for CUDA >=11,<12.6, not for",
     ),
     ("libraries", bundled("2.7.0", "10.2"), "cuDNN 9.5.1 is built for CUDA >=11,<14, not for 10.2"),
-    ("torch", again("torch", 0, torch="2.8.0", cudnn="9.1"), "cuDNN 9.1, and torch 2.7.0 has 9.5.1.17"),
+    (
+        "torch",
+        again("torch", 0, torch="2.8.0", cudnn="9.1"),
+        "cuDNN 9.1, but torch 2.7.0 already has 9.5.1.17",
+    ),
     ("torch", read_from("torch-2.7.1-cp312-cp312-linux_x86_64.whl"), "another release"),
     ("torch", read_from("torchvision-2.7.0-cp312-cp312-linux_x86_64.whl"), "another release"),
     ("torch", read_from("torch-2.7.0+cu118-cp312-cp312-linux_x86_64.whl"), "another variant"),
@@ -211,7 +215,7 @@ CONTRADICTIONS: list[tuple[str, Callable[[Tables], None], str]] = [
     # a source that is missing
     ("torch", change("torch", 0, evidence="wheel"), "`source`: names no wheel"),
     ("gpus", change("gpus", 0, evidence="wheel", source="PyPI"), "`source`: names no wheel"),
-    ("companions", change("companions", 2, source=" "), "`source`: ' ' is no text"),
+    ("companions", change("companions", 2, source=" "), "`source`: ' ' is not a text"),
 ]
 
 

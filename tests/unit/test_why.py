@@ -60,7 +60,7 @@ def test_one_that_pins_its_torch_needs_no_words(project: str, requirements: tupl
 def test_a_cpu_plan_tells_it_too() -> None:
     outcome = decided(Asked((gpu_machine("580.95.05", "NVIDIA H100"),), ("torch", "torchvision"), cuda="cpu"))
     assert outcome.plan is not None
-    assert any("torchvision 0.29.2 goes with" in reason.text for reason in outcome.plan.why)
+    assert any("torchvision 0.29.2 is compatible with" in reason.text for reason in outcome.plan.why)
 
 
 def test_it_is_said_only_where_reasons_are_asked_for() -> None:
