@@ -142,7 +142,7 @@ def test_the_place_that_a_link_leads_to_is_told(broken: Patient) -> None:
     root = broken.diagnosis().problems[0]
     assert (root.id, root.command) == ("D39", "gpuenv create NAME")
     assert "/nowhere/python3" in str(root.cause)
-    assert "can't be run" in str(root.cause)
+    assert "cannot be run" in str(root.cause)
 
 
 def test_a_python_by_itself_that_is_gone_is_told(tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ def test_a_python_in_a_home_that_may_not_be_entered_can_not_be_run(open_patient:
     with as_nobody():
         located = locate_environment(str(open_patient.prefix), {})
         message = ask_interpreter(located.python, located.root, open_patient.environ).problem
-        with pytest.raises(UsageError, match="no Python can be reached"):
+        with pytest.raises(UsageError, match="no reachable Python"):
             locate(str(open_patient.prefix), {}, lambda _: None)
         with pytest.raises(UsageError):
             locate(str(open_patient.python), {}, lambda _: None)

@@ -58,7 +58,7 @@ def test_whole_files_have_no_faults(installed: Path) -> None:
     every(
         4,
         (
-            (None, "the file can't be read"),
+            (None, "the file cannot be read"),
             (b"", "the file is no JSON"),
             (b'{"rows": [', "the file is no JSON"),
             (b"\xff\xfe\x00{", "the file is no JSON"),
@@ -78,7 +78,7 @@ def test_a_broken_file_is_one_fault_and_no_traceback(
     ((table, row, report),), shown = ask(installed)
     assert (table, row) == ("libraries", "libraries.json")
     assert report.startswith(message)
-    assert shown == ["matrix-unreadable", "the matrix `libraries` can't be read"]
+    assert shown == ["matrix-unreadable", "the matrix `libraries` cannot be read"]
 
 
 def test_a_wrong_row_is_a_fault_that_names_it(installed: Path) -> None:

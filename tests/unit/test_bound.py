@@ -158,7 +158,7 @@ def test_the_plan_says_why_no_newer_torch_is_taken_and_what_it_would_take() -> N
     lacking = "no wheel of flash-attn is known for torch 2.14.1+cu126"
     assert because == f"torch 2.8.0+cu129 is taken, not torch 2.14.1+cu126: {lacking}"
     advice = " ".join(item.text for item in made.advice)
-    assert "torch 2.14.1 goes with flash-attn built from source: that takes `nvcc` of CUDA 12.6" in advice
+    assert "torch 2.14.1 works with flash-attn built from source: that requires `nvcc` of CUDA 12.6" in advice
     assert "mjun0812" in advice
     assert "--find-links https://github.com/" in advice
 
@@ -203,7 +203,7 @@ def test_a_refusal_names_the_nearest_torch_that_has_a_wheel() -> None:
 
 def test_wheels_that_others_built_are_told_of_and_taken_only_when_named() -> None:
     error = refusal(question(H100, "torch==2.13.0", "flash-attn"))
-    trust = next(fix for fix in error.fixes if "that mjun0812" in fix.text)
+    trust = next(fix for fix in error.fixes if "built by mjun0812" in fix.text)
     assert trust.command is not None
     links = [word for word in shlex.split(trust.command) if word.startswith("https://github.com/mjun0812")]
     assert links

@@ -183,7 +183,7 @@ def _joined(places: Iterable[str]) -> str:
     for location in shared:
         if not location.isprintable() or " " in location:
             raise UsageError(
-                tr("{value} can't be written into a Dockerfile", value=repr(location)), code="unprintable"
+                tr("{value} cannot be written into a Dockerfile", value=repr(location)), code="unprintable"
             )
     return " ".join(shared)
 

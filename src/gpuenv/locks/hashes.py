@@ -84,7 +84,7 @@ def _digest(url: str) -> str:
                 digest.update(chunk)
     except OSError as error:
         raise UsageError(
-            tr("{path} can't be read: {reason}", path=path, reason=reason_of(error)), code="unreadable"
+            tr("{path} cannot be read: {reason}", path=path, reason=reason_of(error)), code="unreadable"
         ) from None
     return digest.hexdigest()
 

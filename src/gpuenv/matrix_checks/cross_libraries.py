@@ -44,7 +44,7 @@ def _family_apart(version: str, cuda: str, families: Mapping[int, Row]) -> str |
     if family is None or SpecifierSet(family["cuda"]).contains(cuda):
         return None
     facts = {"version": version, "wanted": family["cuda"], "cuda": cuda}
-    return tr("cuDNN {version} is made for CUDA {wanted}, not for {cuda}", **facts)
+    return tr("cuDNN {version} is built for CUDA {wanted}, not for {cuda}", **facts)
 
 
 def libraries_only_drop(libraries: Rows) -> Complaints:

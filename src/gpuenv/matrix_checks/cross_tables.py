@@ -64,7 +64,7 @@ def _cudnn_only_rises(torch: Rows) -> Complaints:
         for before, row in pairwise(sorted(alike, key=lambda row: Version(row["torch"]))):
             if Version(row["cudnn"]) < Version(before["cudnn"]):
                 facts = {"cudnn": row["cudnn"], "torch": before["torch"], "before": before["cudnn"]}
-                yield row, tr("cuDNN {cudnn}, and torch {torch} has {before} already", **facts)
+                yield row, tr("cuDNN {cudnn}, but torch {torch} already has {before}", **facts)
 
 
 def _tags_fit_platforms(torch: Rows) -> Complaints:
@@ -145,7 +145,7 @@ def _gpus_have_architectures(gpus: Rows, cuda: Rows) -> Complaints:
                 (
                     tr("{capability} is {architecture}", capability=capability, architecture=known)
                     if known
-                    else tr("{capability} is no architecture that cuda.json has", capability=capability)
+                    else tr("{capability} is not an architecture in cuda.json", capability=capability)
                 ),
             )
 
@@ -181,7 +181,7 @@ def _pairs_are_known(companions: Rows, torch: Rows) -> Complaints:
         if row["torch"] not in torches:
             yield row, tr("there is no torch {torch} in torch.json", torch=row["torch"])
         if ("versions" in row) == ("specifier" in row):
-            yield row, tr("either versions or a specifier must be there")
+            yield row, tr("either versions or a specifier are required")
         for version in row.get("versions", ()):
             yield from _paired(row, version, releases.get((row["project"], version)))
 
@@ -213,7 +213,7 @@ def _remedies_are_possible(known_bad: Rows) -> Complaints:
     for row in known_bad:
         acts = bool(row["constrain"] or row["add"] or row["forbid"] or row["avoid"] or row["warn"])
         if (row["constrain"] or row["add"]) and row["forbid"]:
-            yield row, tr("forbidden, and mended by a constraint")
+            yield row, tr("forbidden, but fixed by a constraint")
         if acts and not row["when"]:
             yield row, tr("acts without a condition")
         if row["judge"] == "known-bad" and not acts:

@@ -63,7 +63,7 @@ def _files_lie_where_they_belong(wheels: Rows) -> Complaints:
     for wheel in listed_files(wheels):
         local, folder = wheel.file.version.local, wheel.row.get("subdir")
         if wheel.file.name != canonicalize_name(wheel.row["project"]):
-            yield wheel.row, tr("is no file of {project}", project=wheel.row["project"])
+            yield wheel.row, tr("is not a file of {project}", project=wheel.row["project"])
         if local and wheel.row["index"] == "pypi":
             yield wheel.row, tr("PyPI takes no file with a local version")
         elif local and folder and local != folder:
@@ -118,7 +118,7 @@ def _difference(row: Row, filename: str) -> str | None:
     try:
         file = _parse(filename)
     except InvalidWheelFilename:
-        return tr("which is no name of a wheel")
+        return tr("which is not a valid wheel name")
     if file.name != TORCH or file.version.base_version != Version(row["torch"]).base_version:
         return tr("another release")
     if file.version.local and file.version.local != row["variant"]:

@@ -45,7 +45,7 @@ def python_order(tag: str) -> tuple[int, int, bool]:
     """Order wheel tags of Pythons: cp39 < cp310 < cp313 < cp313t < cp314; raise ValueError for others."""
     match = _PYTHON.fullmatch(tag)
     if not match:
-        raise ValueError(tr("`{tag}` is no Python tag such as cp312", tag=tag))
+        raise ValueError(tr("`{tag}` is not a valid Python tag (example: cp312)", tag=tag))
     return int(match[1]), int(match[2]), bool(match[3])
 
 

@@ -205,7 +205,7 @@ def _remember(
 
 def _what_to_do(checked: CheckedMirrors) -> Fix:
     if all(status.measured_at is None for status in checked.verdicts):
-        return Fix(tr("see which there are"), "gpuenv mirrors list")
+        return Fix(tr("see what is available"), "gpuenv mirrors list")
     return Fix(tr("check the network, and the proxy variables"))
 
 

@@ -105,7 +105,7 @@ def create(
     environment = find_place(name, environ, environments_home(plan.manager, environ))
     with interruption.heeded(), locked(environment, wait_s=options.wait_s, tell=options.tell) as descriptors:
         if apply.recover(environment):
-            options.tell(tr("undid what an interrupted gpuenv had left of `{name}`", name=environment.name))
+            options.tell(tr("an interrupted change of `{name}` was undone", name=environment.name))
         apply.check_free(environment, force=options.force)
         log = options.log or new_log(environment)
         running = _running(plan, environ, options, log, descriptors)

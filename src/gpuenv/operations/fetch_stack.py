@@ -213,7 +213,7 @@ def not_fetched(error: StackNotFetchedError, mirrors: Mirrors) -> InstallFailed:
         Fix(tr("see which mirrors have it"), "gpuenv mirrors check"),
         Fix(tr("or name another one with --mirror")),
     )
-    text = marked("{file} can be had whole from no index that lists it; nothing half-made is left")
+    text = marked("{file} is not available intact from any index that lists it; partial files were removed")
     return InstallFailed(
         tr(text, file=error.file.filename),
         code="file-wrong" if error.wrong else "file-unreachable",
@@ -237,7 +237,7 @@ def _told(plan: Plan, fetched: tuple[Fetched, ...], mirrors: Mirrors) -> Plan:
 
 def _passed_over(fetched: Fetched, missed: Missed, mirrors: Mirrors) -> str:
     return tr(
-        "{fault}; taken from {mirror} instead",
+        "{fault}; using {mirror} instead",
         fault=missed_text(fetched.file, missed, mirrors),
         mirror=label_of(fetched.place.index, mirrors),
     )

@@ -61,7 +61,7 @@ def refuse_half_changed(environment: EnvironmentPaths) -> None:
 def mending(environment: EnvironmentPaths) -> Fix:
     """Return the command that mends it."""
     command = f"gpuenv doctor {shlex.quote(environment.name)} --fix"
-    return Fix(tr("undo or finish it: what was there comes back"), command)
+    return Fix(tr("undo or complete the interrupted change"), command)
 
 
 def mend(environment: EnvironmentPaths) -> bool:

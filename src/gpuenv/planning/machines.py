@@ -62,10 +62,10 @@ def _saved_in(folder: Path) -> tuple[Path, ...]:
         names = sorted(os.listdir(folder))  # noqa: PTH208 - the names; a folder of thousands is listed once
     except OSError as error:
         reason = reason_of(error)
-        raise _no_machines(tr("`{path}` can't be read: {reason}", path=folder, reason=reason)) from None
+        raise _no_machines(tr("`{path}` cannot be read: {reason}", path=folder, reason=reason)) from None
     paths = tuple(path for name in names if _is_saved(path := folder / name))
     if not paths:
-        raise _no_machines(tr("there is no saved machine (*.json) in `{path}`", path=folder))
+        raise _no_machines(tr("`{path}` contains no saved machine (*.json)", path=folder))
     return paths
 
 
@@ -139,7 +139,7 @@ def _save_it() -> Fix:
 
 def _bad_machine(path: Path, reason: str) -> UsageError:
     return UsageError(
-        tr("`{path}` is no saved machine: {reason}", path=path, reason=reason),
+        tr("`{path}` is not a saved machine: {reason}", path=path, reason=reason),
         code="bad-machine",
         fixes=(_save_it(),),
     )

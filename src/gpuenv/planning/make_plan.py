@@ -256,7 +256,7 @@ def _passed_over(configuration: IndexConfiguration, error: Unreachable) -> PlanW
     """Tell of an index from which the other packages could not be had."""
     index = configuration.index_url
     location = (index.name or index.url) if index else tr("the installer's default")
-    text = tr("the index `{place}` was passed over: {problem}", place=location, problem=error.message)
+    text = tr("the index `{place}` was skipped: {problem}", place=location, problem=error.message)
     details = "; ".join(because.text for because in error.because)
     return PlanWarning("index-passed-over", f"{text} ({details})" if details else text)
 
@@ -282,7 +282,7 @@ def _jointly(
         return resolve_jointly(decision.choices, plan_for, compile_plan, pages.has_wheels_of)
     except (Unsatisfiable, Unreachable) as error:
         if options.offline:
-            text = tr("offline only wheelhouses and caches count: leave --offline out, or give --find-links")
+            text = tr("offline mode uses wheelhouses and caches only: omit --offline, or give --find-links")
             error.fixes = (Fix(text), *error.fixes)
         raise
 

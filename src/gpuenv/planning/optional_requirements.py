@@ -93,5 +93,5 @@ def _why_not(listings: tuple[Listing, ...], solution: Solution) -> str:
         return tr("{page} could not be read ({problem})", page=down.page, problem=down.problem)
     read = pages(tuple(listing.page for listing in listings))
     if not read:
-        return tr("no index was read that may have numpy")
+        return tr("none of the indexes that were read may have numpy")
     return tr("no wheel of numpy for Python {python} on {page}", python=solution.python.short, page=read)

@@ -44,7 +44,7 @@ def source_environment(
         raise _of_conda(path, conda(str(path)))
     if os.name == "nt":
         raise UsageError(
-            tr("environments can't be copied or renamed on Windows: the programs in them hold their path"),
+            tr("environments cannot be copied or renamed on Windows: their programs contain the path"),
             code="not-on-windows",
             fixes=(Fix(tr("recreate it"), f"gpuenv export {shlex.quote(name)}"),),
         )
@@ -60,9 +60,9 @@ def source_environment(
 
 def _of_conda(path: Path, fix: Fix) -> UsageError:
     return UsageError(
-        tr("{path} is a conda environment: the tool that made it knows it by its path", path=path),
+        tr("{path} is a conda environment: its tool refers to it by path", path=path),
         code="conda-environment",
-        because=(Because(tr("its packages were written for this path"), str(path / "conda-meta")),),
+        because=(Because(tr("its packages contain this path"), str(path / "conda-meta")),),
         fixes=(fix,),
     )
 
@@ -75,24 +75,26 @@ def new_place(name: str, source: EnvironmentPaths, environ: Mapping[str, str]) -
             tr(
                 "environments cannot be kept in `{path}`: {problem}",
                 path=printable(str(environment.path)),
-                problem=tr("it has characters that activation scripts can't hold"),
+                problem=tr("it has characters that activation scripts do not support"),
             ),
             code="bad-path",
             fixes=(Fix(tr("create it at another path")),),
         )
     if environment.key == source.key:
         raise UsageError(
-            tr("`{name}` is the environment's own name", name=name)
+            tr("`{name}` is already the name of the environment", name=name)
             if environment.path == source.path
-            else tr("`{name}` and `{other}` are one name to some file systems", name=name, other=source.name),
+            else tr(
+                "`{name}` and `{other}` are the same name to some file systems", name=name, other=source.name
+            ),
             code="same-name",
             fixes=(Fix(tr("choose another name")),),
         )
     if environment.path.is_relative_to(source.path) or source.path.is_relative_to(environment.path):
         raise UsageError(
-            tr("`{path}` and `{other}` lie within each other", path=environment.path, other=source.path),
+            tr("`{path}` and `{other}` contain each other", path=environment.path, other=source.path),
             code="bad-name",
-            fixes=(Fix(tr("choose a path beside the environment")),),
+            fixes=(Fix(tr("choose a path next to the environment")),),
         )
     if not apply.is_pending(environment):
         check_new(environment)
@@ -129,7 +131,7 @@ def both_locked(
             stack.enter_context(locked(environment, wait_s=wait_s, tell=tell))
         for environment in changed:
             if apply.recover(environment):
-                tell(tr("undid what an interrupted gpuenv had left of `{name}`", name=environment.name))
+                tell(tr("an interrupted change of `{name}` was undone", name=environment.name))
         yield
 
 

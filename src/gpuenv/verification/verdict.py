@@ -88,7 +88,7 @@ def _expect_planned(planned: Planned, variant: str, machine: Machine | None) -> 
         )
         return Expectation(gpu=True, torch=planned.torch, variant=variant, reason=reason)
     wants_gpu = hardware is not None or not (Variant(variant).is_cpu or planned.without_gpu)
-    return Expectation(wants_gpu, planned.torch, variant, tr("the plan was for {variant}", variant=variant))
+    return Expectation(wants_gpu, planned.torch, variant, tr("the plan had {variant}", variant=variant))
 
 
 def hardware_of(machine: Machine | None) -> str | None:
@@ -168,8 +168,8 @@ def _judge_missing_torch(report: Report) -> Finding:
 
 def _describe_import(errors: tuple[str, ...]) -> str:
     if len(errors) > 1:
-        return tr("torch can't be imported: {error}, after {first}", error=errors[-1], first=errors[0])
-    return tr("torch can't be imported: {error}", error=errors[0] if errors else tr("no message"))
+        return tr("torch cannot be imported: {error}, after {first}", error=errors[-1], first=errors[0])
+    return tr("torch cannot be imported: {error}", error=errors[0] if errors else tr("no message"))
 
 
 def _judge_stop(report: Report) -> tuple[Finding, ...]:
@@ -181,9 +181,9 @@ def _judge_stop(report: Report) -> tuple[Finding, ...]:
         return (Finding(code, facts["detail"]),)
     facts["step"] = report.running.what
     if not report.devices:
-        return (Finding(code, tr("torch did not survive `{step}`: {detail}", **facts)),)
+        return (Finding(code, tr("torch crashed in `{step}`: {detail}", **facts)),)
     where = label(report.running.device)
-    return (Finding(code, tr("torch did not survive `{step}` on {where}: {detail}", where=where, **facts)),)
+    return (Finding(code, tr("torch crashed in `{step}` on {where}: {detail}", where=where, **facts)),)
 
 
 def label(index: int | None) -> str:
@@ -224,7 +224,7 @@ def _judge_build(torch: TorchReport, expectation: Expectation) -> tuple[Finding,
     findings = []
     if expectation.torch is not None and not _is_release(torch.version, expectation.torch):
         text = tr(
-            "torch {found} is installed; the plan was {planned}",
+            "torch {found} is installed; the plan had {planned}",
             found=torch.version,
             planned=expectation.torch,
         )
@@ -234,7 +234,7 @@ def _judge_build(torch: TorchReport, expectation: Expectation) -> tuple[Finding,
     foreign = planned is None or not Variant(planned).is_known or value is None
     if not foreign and planned != value:
         text = tr(
-            "the installed torch is a {found} build; the plan was {planned}", found=value, planned=planned
+            "the installed torch is a {found} build; the plan had {planned}", found=value, planned=planned
         )
         findings.append(Finding("wrong-variant", text))
     return tuple(findings)
@@ -262,11 +262,11 @@ def variant_of(torch: TorchReport) -> str | None:
 def _notes(report: Report, expectation: Expectation) -> tuple[str, ...]:
     notes = []
     if expectation.idle:
-        notes.append(tr("{gpu} stays idle: a CPU build was requested (--cuda cpu)", gpu=expectation.idle))
+        notes.append(tr("{gpu} is not used: a CPU build was requested (--cuda cpu)", gpu=expectation.idle))
     elif not report.gpus and not expectation.gpu:
         notes.append(tr("no GPU available to test"))
     if report.complete and report.stop:
-        notes.append(tr("Python ended badly after the tests were done: {detail}", detail=report.stop.detail))
+        notes.append(tr("Python crashed after the tests had finished: {detail}", detail=report.stop.detail))
     for device in report.gpus:
         notes.extend(
             test.detail

@@ -112,7 +112,7 @@ class _Download:
         """Forget what there is, because the server can't go on from there."""
         self._restarts += 1
         if self._restarts > self._patience.restarts:
-            raise HttpProblem(tr("broke the connection and can't go on where it broke off"))
+            raise HttpProblem(tr("closed the connection and does not support resuming"))
         self._empty(sink)
 
     def _is_right(self, part: Path) -> bool:
@@ -126,7 +126,7 @@ class _Download:
             return value == message.lower()
         raise BrokenFileError(
             tr(
-                "is another file than was listed: its sha256 is {found}…, not {told}…",
+                "differs from the file that was listed: its sha256 is {found}…, expected {told}…",
                 found=value[:12],
                 told=message[:12],
             )
@@ -235,7 +235,7 @@ class _Download:
     def _check_start(self, chunk: bytes, response: requests.Response) -> None:
         is_text = response.headers.get("Content-Type", "").startswith("text/") or chunk.lstrip()[:1] == b"<"
         if is_text and not chunk.startswith(_ZIP[: len(chunk)]):
-            raise BrokenFileError(tr("is a page of text, no wheel"))
+            raise BrokenFileError(tr("is a text page, not a wheel"))
         self._check_length()
 
     def _check_end(self) -> None:

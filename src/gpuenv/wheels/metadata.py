@@ -109,7 +109,7 @@ def _told_variant(facts: Mapping[str, str]) -> Variant:
 def _major_minor(text: str) -> tuple[str, str]:
     match = _MAJOR_MINOR.match(text)
     if not match:
-        raise ValueError(tr("does not tell its CUDA version"))
+        raise ValueError(tr("does not contain its CUDA version"))
     return match[1], match[2]
 
 

@@ -24,9 +24,9 @@ def read_torch_variant(wheel: Path) -> Variant:
     except KeyError:
         raise ValueError(tr("has no {member}", member=_MEMBER)) from None
     except (zipfile.BadZipFile, zlib.error, EOFError):
-        raise ValueError(tr("is no wheel that can be read")) from None
+        raise ValueError(tr("is not a readable wheel")) from None
     except (RuntimeError, NotImplementedError):  # encrypted; a compression that zipfile does not know
-        raise ValueError(tr("is no wheel that can be read")) from None
+        raise ValueError(tr("is not a readable wheel")) from None
     if len(text) > _LONGEST:
         raise ValueError(tr("has no {member} of a sane size", member=_MEMBER))
     return parse_torch_version(text.decode("utf-8", errors="replace"))
@@ -42,7 +42,7 @@ def parse_torch_version(text: str) -> Variant:
     """
     facts = dict(_TOLD.findall(text))
     if "cuda" not in facts:
-        raise ValueError(tr("does not tell its CUDA version"))
+        raise ValueError(tr("does not contain its CUDA version"))
     if facts["cuda"]:
         return Variant("cu" + "".join(_version(facts["cuda"])))
     if facts.get("hip"):
@@ -53,5 +53,5 @@ def parse_torch_version(text: str) -> Variant:
 def _version(text: str) -> tuple[str, str]:
     match = _MAJOR_MINOR.match(text)
     if not match:
-        raise ValueError(tr("does not tell its CUDA version"))
+        raise ValueError(tr("does not contain its CUDA version"))
     return match[1], match[2]

@@ -91,7 +91,7 @@ def unknown_mirror(name: str, mirrors: tuple[Mirror, ...]) -> UsageError:
         code="unknown-mirror",
         fixes=(
             *(Fix(tr("did you mean `{name}`?", name=item)) for item in near[:1]),
-            Fix(tr("see which there are"), "gpuenv mirrors list"),
+            Fix(tr("see what is available"), "gpuenv mirrors list"),
             Fix(tr("or give a URL such as https://mirror.example/simple")),
         ),
     )

@@ -123,7 +123,7 @@ def _of_mirror(mirror: Mirror, around: Circumstances, origin: str) -> Chosen:
         return Chosen((), (), named=(mirror,))
     if general is None and mirror.torch is None:
         raise UsageError(
-            tr("the mirror `{name}` has neither torch's wheels nor a copy of PyPI", name=mirror.name),
+            tr("the mirror `{name}` has neither torch wheels nor a copy of PyPI", name=mirror.name),
             code="mirror-without-part",
             fixes=(Fix(tr("see what each carries"), "gpuenv mirrors list"),),
         )
@@ -137,14 +137,14 @@ def _of_address(word: str, around: Circumstances) -> Chosen:
     everything = around.mirrors.all
     never = is_bogus(word, everything)
     if never is not None:
-        text = tr("`{url}` never had torch's wheels: `{mirror}` itself is asked", url=word, mirror=never.name)
+        text = tr("`{url}` never had torch wheels: `{mirror}` is used directly", url=word, mirror=never.name)
         chosen = _of_mirror(never, around, origin)
         return replace(chosen, warnings=(*chosen.warnings, PlanWarning("mirror-address", text)))
     right = correction(word, everything)
     warnings: tuple[PlanWarning, ...] = ()
     if right is not None:
         warnings = (
-            PlanWarning("mirror-address", tr("`{url}` is wrong: {right} is read", url=word, right=right)),
+            PlanWarning("mirror-address", tr("`{url}` is wrong: {right} is used", url=word, right=right)),
         )
     source = named_source(right or word, "--mirror", "mirror")
     mirror = _mirror_of(source.url, everything)
@@ -176,7 +176,7 @@ def _encrypted(source: IndexSource, mirror: Mirror) -> tuple[IndexSource, tuple[
         return source, ()
     url = f"https{source.url[4:]}"
     return replace(source, url=url), (
-        PlanWarning("mirror-address", tr("{url} is read in place of its unencrypted form", url=url)),
+        PlanWarning("mirror-address", tr("{url} is used instead of its unencrypted form", url=url)),
     )
 
 
@@ -192,7 +192,7 @@ def named_source(location: str, option: str, role: Role) -> IndexSource:
         return guess_source(location, tr("option {option}", option=option), role=role)
     except ValueError as error:
         raise UsageError(
-            tr("`{place}` is no address that can be read: {error}", place=location, error=reason_of(error)),
+            tr("`{place}` is not a valid URL: {error}", place=location, error=reason_of(error)),
             code="bad-address",
             fixes=(Fix(tr("write it as https://mirror.example/simple")),),
         ) from None
@@ -200,7 +200,7 @@ def named_source(location: str, option: str, role: Role) -> IndexSource:
 
 def _check_host(location: str) -> None:
     if not urlsplit(location).hostname and is_remote(location):
-        raise ValueError(tr("it names no host"))
+        raise ValueError(tr("it has no host"))
 
 
 def _usual(around: Circumstances) -> Chosen:
@@ -236,7 +236,7 @@ def _mirror_of(url: str, mirrors: tuple[Mirror, ...]) -> Mirror | None:
 
 
 def _retired(mirror: Mirror, location: str) -> PlanWarning:
-    text = tr("{place} has been shut down and no longer answers: it is passed over", place=location)
+    text = tr("{place} has been shut down: it is skipped", place=location)
     return PlanWarning("mirror-retired", tr("the mirror `{name}`: {text}", name=mirror.name, text=text))
 
 

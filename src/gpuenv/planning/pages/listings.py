@@ -199,9 +199,9 @@ def check_wheelhouses(wheelhouses: tuple[str, ...]) -> None:
         path = local_path(wheelhouse)
         if not is_remote(wheelhouse) and not (path.is_dir() or path.name.endswith(PAGE_ENDINGS)):
             raise UsageError(
-                tr("`{place}` is no folder of wheels", place=wheelhouse),
+                tr("`{place}` is not a directory of wheels", place=wheelhouse),
                 code="bad-address",
-                fixes=(Fix(tr("give a folder that is there, or the address of a page that lists wheels")),),
+                fixes=(Fix(tr("give an existing directory, or the URL of a page that lists wheels")),),
             )
 
 
@@ -230,11 +230,11 @@ def read_installer_configuration(environ: Mapping[str, str]) -> IndexConfigurati
     except ValueError as error:
         raise UsageError(
             tr(
-                "the configuration of pip or uv names an address that can't be read: {error}",
+                "the configuration of pip or uv contains an invalid URL: {error}",
                 error=reason_of(error),
             ),
             code="bad-address",
-            fixes=(Fix(tr("see what they are told"), "pip config debug"),),
+            fixes=(Fix(tr("see their configuration"), "pip config debug"),),
         ) from None
     return read
 

@@ -29,9 +29,9 @@ def newer_glibc(question: ResolutionInput, decision: Decision) -> Fix | None:
         return None
     needed = min((glibc_of(solution) for solution in solutions), key=_numbers)
     text = (
-        tr("a system with glibc {needed} or newer would do, such as a newer container image", needed=needed)
+        tr("use a system with glibc {needed} or newer, such as a newer container image", needed=needed)
         if needed
-        else tr("a system with glibc would do, such as another container image")
+        else tr("use a system with glibc, such as another container image")
     )
     return Fix(text)
 
@@ -47,7 +47,7 @@ def newer_gpuenv(decision: Decision) -> Fix | None:
     result = next(unknown, None)
     if result is None:
         return None
-    text = tr("update gpuenv: this one knows no GPU as new as {gpu}", gpu=result.fact("gpu"))
+    text = tr("update gpuenv: this version does not know GPUs as new as {gpu}", gpu=result.fact("gpu"))
     return Fix(text, "pip install --upgrade gpuenv")
 
 
@@ -84,9 +84,9 @@ def another_index(question: ResolutionInput, decision: Decision) -> Fix | None:
         return Fix(tr("name an index that lists it with --mirror, or a wheelhouse with --find-links"))
     page = down.fact("page")
     if may_ask_mirrors(question.request):
-        return Fix(tr("make {page} answer, or add `--mirror auto` to look for it on mirrors", page=page))
+        return Fix(tr("make {page} reachable, or add `--mirror auto` to look for it on mirrors", page=page))
     return Fix(
-        tr("make {page} answer, or name a mirror with --mirror, then run the command again", page=page)
+        tr("make {page} reachable, or name a mirror with --mirror, then run the command again", page=page)
     )
 
 

@@ -46,10 +46,10 @@ def _has_no_wheel(name: str, solution: Solution, question: ResolutionInput) -> b
 def _needs(solution: Solution) -> str:
     cuda = solution.case.cuda
     if cuda is None:
-        return tr("that takes a C++ compiler, and `--no-build-isolation` once torch is there")
+        return tr("that requires a C++ compiler, and `--no-build-isolation` after torch is installed")
     return tr(
-        "that takes `nvcc` of CUDA {cuda} (conda-forge's `cuda-nvcc`, or NVIDIA's toolkit), a C++ compiler, "
-        "and `--no-build-isolation` once torch is there",
+        "that requires `nvcc` of CUDA {cuda} (conda-forge's `cuda-nvcc`, or NVIDIA's toolkit), a "
+        "C++ compiler, and `--no-build-isolation` after torch is installed",
         cuda=cuda,
     )
 
@@ -61,7 +61,7 @@ def _by_others(name: str, question: ResolutionInput) -> Iterator[Fix]:
     solution, known = result
     pages = tuple(value for option, value in question.request.options if option == "--find-links")
     text = tr(
-        "or trust the wheels of {project} {version} for {build} that {by} built",
+        "or trust the wheels of {project} {version} for {build} built by {by}",
         project=name,
         version=known.versions[0],
         build=solution.case.label,
@@ -105,7 +105,7 @@ def why_not_newer(question: ResolutionInput, solution: Solution) -> tuple[Becaus
     if best is None or failure is None:
         return ()
     text = tr(
-        "{build} is taken, not {other}: {detail}",
+        "{build} is used, not {other}: {detail}",
         build=solution.case.label,
         other=best.case.label,
         detail=failure.detail,
@@ -122,7 +122,7 @@ def newer_without_wheel(question: ResolutionInput, solution: Solution) -> tuple[
     name = failure.key[1]
     facts = {"torch": best.case.torch, "project": name}
     built = Advice(
-        tr("torch {torch} goes with {project} built from source: {needs}", needs=_needs(best), **facts),
+        tr("torch {torch} works with {project} built from source: {needs}", needs=_needs(best), **facts),
         tr("{project} built from source", project=name),
     )
     others = (_advice(name, newer, known) for newer, known in _newer_by_others(name, question, solution))
@@ -139,14 +139,14 @@ def _newer_by_others(
 
 def _advice(name: str, solution: Solution, known: KnownWheels) -> Advice:
     text = tr(
-        "{build} goes with wheels of {project} {version} that {by} built, if you trust them: {option}",
+        "{build} works with wheels of {project} {version} built by {by}, if you trust them: {option}",
         build=solution.case.label,
         project=name,
         version=known.versions[0],
         by=known.by,
         option=" ".join(f"`--find-links {page}`" for page in known.pages),
     )
-    return Advice(text, tr("wheels that {by} built", by=known.by))
+    return Advice(text, tr("wheels built by {by}", by=known.by))
 
 
 def _without_bound(question: ResolutionInput, solution: Solution) -> Solution | None:

@@ -26,7 +26,7 @@ def collect_warnings(question: ResolutionInput, solution: Solution) -> tuple[Pla
 def _cpu(question: ResolutionInput, solution: Solution) -> list[PlanWarning]:
     if solution.case.variant.is_cpu:
         reason = (
-            tr("as asked")
+            tr("as requested")
             if question.request.variant is not None
             else tr("there is no NVIDIA GPU on this machine")
         )
@@ -36,7 +36,7 @@ def _cpu(question: ResolutionInput, solution: Solution) -> list[PlanWarning]:
     if not question.target.gpus:
         return [
             PlanWarning(
-                "no-gpu-here", tr("this is a CUDA build, as asked, but there is no GPU here to prove it on")
+                "no-gpu-here", tr("this is a CUDA build, as requested, but there is no GPU here to verify it")
             )
         ]
     return []
@@ -71,7 +71,7 @@ def _assumed(solution: Solution) -> list[PlanWarning]:
         PlanWarning(
             "assumed",
             tr(
-                "no page that was read lists {names}: they follow from the release matrix",
+                "{names} are derived from the release matrix: no page that was read lists them",
                 names=", ".join(names),
             ),
         )
@@ -88,7 +88,7 @@ def _system(question: ResolutionInput) -> list[PlanWarning]:
         if machine.system.os == "linux" and machine.system.libc_version is None:
             warnings.append(
                 PlanWarning(
-                    "glibc-unknown", tr("the machine's glibc is not known; it is taken to be new enough")
+                    "glibc-unknown", tr("the machine's glibc is not known; it is assumed to be new enough")
                 )
             )
         if question.target.gpus and not machine.gpus:
@@ -97,7 +97,7 @@ def _system(question: ResolutionInput) -> list[PlanWarning]:
             warnings.append(
                 PlanWarning(
                     "all-devices-hidden",
-                    tr("CUDA_VISIBLE_DEVICES hides every GPU: torch will see none until it is unset"),
+                    tr("CUDA_VISIBLE_DEVICES hides every GPU: torch does not see any until it is unset"),
                 )
             )
     return list(dict.fromkeys(warnings))
@@ -146,7 +146,7 @@ def _python(solution: Solution) -> list[PlanWarning]:
         PlanWarning(
             "python-download",
             tr(
-                "Python {version} was not found on the machine; the manager brings it",
+                "Python {version} was not found on the machine; the manager installs it",
                 version=solution.python.version,
             ),
         )

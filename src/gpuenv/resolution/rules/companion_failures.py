@@ -92,7 +92,7 @@ def not_asked(
 ) -> Failure:
     """Say that the companions of this torch are not those that were asked for."""
     detail = tr(
-        "torch {torch} goes with {project} {versions}, not {specifier}",
+        "torch {torch} requires {project} {versions}, not {specifier}",
         torch=candidate.torch,
         project=project,
         versions=", ".join(map(str, paired)),
@@ -194,7 +194,7 @@ def _say_several(first: Failure, facts: Mapping[str, str]) -> str:
     match first.key[2]:
         case "code":
             gpu = first.fact("gpu")
-            return tr("the {project} that goes with {builds} has no code for {gpu}", gpu=gpu, **facts)
+            return tr("the {project} compatible with {builds} has no code for {gpu}", gpu=gpu, **facts)
         case "down":
             page, problem = first.fact("page"), first.fact("problem")
             return tr(
@@ -209,7 +209,7 @@ def _say_several(first: Failure, facts: Mapping[str, str]) -> str:
 _ABSENT = marked("no index lists {project} for {builds}")
 _SEVERAL = {
     "unknown": marked("no {project} is known to match {builds}"),
-    "request": marked("{builds} go with other releases of {project} than asked"),
-    "python": marked("{project} for {builds} has no files for the Pythons in question"),
+    "request": marked("{builds} require other releases of {project} than requested"),
+    "python": marked("{project} for {builds} has no files for the possible Pythons"),
     "wheel": marked("no wheel of {project} is known for {builds}"),
 }

@@ -89,7 +89,7 @@ def _check_gpu(candidate: Candidate, gpu: TargetGpu, knowledge: Knowledge) -> Fa
     listed = " ".join(map(str, candidate.row.architectures)) if candidate.row else ""
     detail = (
         tr(
-            "{build} reaches {gpu} through PTX alone, which needs a driver that supports CUDA {cuda}",
+            "{build} supports {gpu} only through PTX, which needs a driver that supports CUDA {cuda}",
             build=candidate.label,
             gpu=gpu.label,
             cuda=candidate.cuda,
@@ -120,7 +120,7 @@ def summarize(failures: tuple[Failure, ...]) -> str:
         return tr("what {builds} are compiled for is not in the matrix", builds=builds(failures))
     if first.key[1] == "ptx":
         return tr(
-            "{builds} reach {gpu} through PTX alone, which this driver can't compile",
+            "{builds} support {gpu} only through PTX, which this driver cannot compile",
             builds=builds(failures),
             gpu=first.fact("gpu"),
         )

@@ -48,7 +48,7 @@ def check(candidate: Candidate, request: Request) -> tuple[Failure, ...]:
         detail = (
             tr("{build} is not torch{specifier}", build=candidate.label, specifier=specifier)
             if specifier
-            else tr("{build} is a pre-release, which nobody asked for", build=candidate.label)
+            else tr("{build} is a pre-release, which was not requested", build=candidate.label)
         )
         failures += (Failure("request", ("request", "torch"), detail, "the request"),)
     if request.variant is not None and candidate.variant != request.variant:

@@ -73,7 +73,7 @@ def _match_one(query: _Asked, available: AvailableCompanions) -> CompanionMatch 
     if detail:
         return _failure(query, "gpu", detail)
     if query.project.gpu_only and query.case.cuda is None:
-        return _failure(query, "cpu", tr("{project} runs on GPUs alone", project=query.name))
+        return _failure(query, "cpu", tr("{project} runs on GPUs only", project=query.name))
     wheels = query.knowledge.ecosystem.set_of(query.name)
     if wheels is None:
         return None
@@ -111,7 +111,7 @@ def _alone(project: BoundProject, request: Request, target: Target) -> str | Non
     """Say that a project wants a GPU, where none is there and no CUDA build was asked for all the same."""
     if not project.gpu_only or target.gpus or (request.variant is not None and not request.variant.is_cpu):
         return None
-    return tr("{project} runs on GPUs alone", project=project.name)
+    return tr("{project} runs on GPUs only", project=project.name)
 
 
 def _fits(item: IndexedFile, query: _Asked, wheels: WheelSet) -> bool:

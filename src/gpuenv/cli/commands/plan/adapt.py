@@ -44,8 +44,8 @@ def plan_adapted(
     """Decide, print the plan and the changes, and write what was asked for: the patch, or the files."""
     if format_name not in _FORMATS:
         raise _usage(
-            tr("--adapt goes with --format text and json only"),
-            tr("change the files with --write, then plan them in that format"),
+            tr("--adapt requires --format text or json"),
+            tr("write the changes with --write, then plan the changed files in that format"),
         )
     adapting, options = to_adapt(wanted, arguments, ("gpuenv", "plan"))
     adapting = replace(adapting, patch_alone=True)
@@ -74,8 +74,8 @@ def to_adapt(
     """Return what is to be adapted, and the options of the plan without it; raise UsageError."""
     if wanted.machine_folder is not None:
         raise _usage(
-            tr("--adapt plans for one kind of environment, --machines for many"),
-            tr("name the machines that it is for with --machine FILE"),
+            tr("--adapt plans for one kind of environment and cannot be used with --machines"),
+            tr("name its machines with --machine FILE"),
         )
     named = (
         *(wanted.requirement_files or ()),
@@ -94,8 +94,8 @@ def _path(word: str) -> Path:
         there = False
     if not there:
         raise _usage(
-            tr("`{word}` is no file or folder here", word=word),
-            tr("with --adapt name what was left: a file or a folder; what it asks for stands there"),
+            tr("`{word}` is not an existing file or directory", word=word),
+            tr("--adapt requires the project: give a file or a directory; its requirements are used"),
         )
     return Path(word)
 
@@ -107,7 +107,7 @@ def _usage(problem: str, fix: str) -> UsageError:
 @contextmanager
 def adapting_shown(common: Common) -> Iterator[Callable[[int], None]]:
     """Show that it goes on, and how often the resolver ran."""
-    with working(tr("reading what was left, and indexes"), quiet=common.quiet) as update:
+    with working(tr("reading project files and indexes"), quiet=common.quiet) as update:
         yield lambda count: update(tr("resolving the other packages, run {count}", count=count))
 
 
@@ -142,16 +142,19 @@ def write_adapted(adaptation: Adaptation, common: Common) -> None:
     for written in write_files(adaptation.left, adaptation.files):
         if not common.quiet:
             undo = shlex.join(("mv", written.kept, written.path))
-            note(tr("wrote {file}; `{command}` brings back what it held", file=written.path, command=undo))
+            note(
+                tr("wrote {file}; `{command}` restores its previous content", file=written.path, command=undo)
+            )
 
 
 def _how_to_apply(wanted: PlanArguments, output: Path | None, *, changes_files: bool) -> str:
     if not changes_files:
-        return tr("`{command}` makes it", command=_create(wanted))
+        return tr("create it with `{command}`", command=_create(wanted))
     if output is not None:
         return tr("apply it with `{command}`", command=shlex.join(("git", "apply", str(output))))
     return tr(
-        "--write changes the files, -o FILE keeps the patch, `{command}` makes it", command=_create(wanted)
+        "--write changes the files, -o FILE saves the patch, `{command}` creates the environment",
+        command=_create(wanted),
     )
 
 
