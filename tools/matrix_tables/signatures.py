@@ -11,7 +11,7 @@ from gpuenv.signatures.unquote import PLAIN_QUOTES, WIDE_MARKS
 from matrix_tables.api_changes import build_api_changes
 from matrix_tables.facts import DATA, Facts, Row, UnusableFacts, read_toml
 from matrix_tables.regex_words import words_needed
-from matrix_tables.slow_regexes import bounded, is_exponential
+from matrix_tables.slow_regexes import bounded, is_exponential, shares_letters
 
 _FILE = "error_signatures.json"
 _TEXTS = DATA / "error_texts"  # facts.toml, which mends what the facts say, and further ones by subject
@@ -48,12 +48,12 @@ def build_signatures(facts: Facts) -> list[Row]:
 
 
 def refuse_slow(rows: list[Row]) -> None:
-    """Refuse expressions that take exponentially long on some text, each with the row that has it."""
+    """Refuse expressions that can take long on some text, each with the row that has it."""
     slow = [
         f"{row['id']}: {regex}"
         for row in rows
         for regex in (*(item["regex"] for item in (*row["patterns"], *row["unless"])), *row["reads"])
-        if is_exponential(regex)
+        if is_exponential(regex) or shares_letters(regex)
     ]
     if slow:
         raise UnusableFacts("expressions that can run long: " + "; ".join(slow))
