@@ -37,7 +37,7 @@ _BLOCK = b"x" * (1 << 16)
 _HTML = {"Content_Type": "text/html"}
 _CHUNKED = {"Transfer_Encoding": "chunked"}
 _BROKEN, _ENDLESS, _LARGE = "broke the connection", "sent an answer without end", "is larger than 4 MB"
-_GARBLED = "sent headers that can't be read"
+_GARBLED = "sent headers that cannot be read"
 _SLOW = "timed out after 1 s"
 
 
@@ -279,7 +279,7 @@ _ENTRY = b'"pytorch-2.%d-py_0.conda": {"name": "pytorch", "pad": "%s"},\n'
 _MANY = b'{"packages.conda": {' + b"".join(_ENTRY % (n, b"x" * 1000) for n in range(2000))
 CHANNELS: dict[str, tuple[str, bytes, str, str]] = {
     "blanks": ("repodata.json.zst", compress(b"{" + b" " * (300 << 20)), "", "it swells to more than"),
-    "zeros": ("repodata.json.zst", compress(bytes(100 << 20)), "", "no JSON object"),
+    "zeros": ("repodata.json.zst", compress(bytes(100 << 20)), "", "not a JSON object"),
     "frames": ("repodata.json.zst", compress(b"") * 20_000, "", "frames"),
     "bz2 under that name": ("repodata.json.zst", bz2.compress(bytes(1 << 20)), "", "codec can't decode"),
     "gzip on its way": (
@@ -290,7 +290,7 @@ CHANNELS: dict[str, tuple[str, bytes, str, str]] = {
     ),
     "half a gzip": ("repodata.json", gzip.compress(b"{" + b" " * 5000)[:-10], "gzip", _BROKEN),
     "nested": ("repodata.json", b'{"info": ' + b"[" * 100_000, "", "nested too deeply"),
-    "one long word": ("repodata.json", b'{"a": "' + b"x" * (20 << 20), "", "far too long"),
+    "one long word": ("repodata.json", b'{"a": "' + b"x" * (20 << 20), "", "too long"),
     "shards": ("repodata_shards.msgpack.zst", compress(bytes(100 << 20)), "", "it swells to more than"),
     "nested shards": ("repodata_shards.msgpack.zst", compress(b"\x91" * 100_000), "", "MessagePack"),
     "breaks off": ("repodata.json", _MANY, "", "key is missing"),

@@ -59,12 +59,12 @@ def test_whole_files_have_no_faults(installed: Path) -> None:
         4,
         (
             (None, "the file cannot be read"),
-            (b"", "the file is no JSON"),
-            (b'{"rows": [', "the file is no JSON"),
-            (b"\xff\xfe\x00{", "the file is no JSON"),
-            (b"[]", "the file holds no rows"),
-            (b"{}", "the file holds no rows"),
-            (b'{"rows": 3}', "the file holds no rows"),
+            (b"", "the file is not valid JSON"),
+            (b'{"rows": [', "the file is not valid JSON"),
+            (b"\xff\xfe\x00{", "the file is not valid JSON"),
+            (b"[]", "the file has no rows"),
+            (b"{}", "the file has no rows"),
+            (b'{"rows": 3}', "the file has no rows"),
         ),
     ),
 )
@@ -155,6 +155,6 @@ def test_a_row_that_a_copy_has_besides_is_named(tmp_path: Path) -> None:
 def test_what_is_no_copy_is_refused(tmp_path: Path, text: str | None) -> None:
     if text is not None:
         (tmp_path / "torch.json").write_text(text)
-    with pytest.raises(UsageError, match="holds no copy") as caught:
+    with pytest.raises(UsageError, match="does not contain a copy") as caught:
         check_matrix(against=tmp_path)
     assert caught.value.code == "no-matrices"

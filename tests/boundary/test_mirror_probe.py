@@ -130,9 +130,9 @@ def test_a_server_that_drips_is_listened_to_for_no_longer_than_the_limit(
     [
         (403, {}, "answered 403"),
         (416, {}, "answered 416"),
-        (200, {"Content_Type": "text/html; charset=utf-8"}, "page of text"),
-        (206, {"Content_Type": "TEXT/HTML"}, "page of text"),
-        (200, {}, "nothing"),
+        (200, {"Content_Type": "text/html; charset=utf-8"}, "text page"),
+        (206, {"Content_Type": "TEXT/HTML"}, "text page"),
+        (200, {}, "no data"),
     ],
 )
 def test_what_is_no_file_is_a_problem(
@@ -176,7 +176,7 @@ def test_what_mirrors_list_is_read_and_their_file_measured(site: Site, client: H
     assert (readings[0].length, readings[0].problem) == (LENGTH, None)
     assert readings[0].bytes_per_s
     assert (readings[1].file, readings[1].listings[0].problem) == (None, None)
-    assert "no index" in str(readings[2].listings[0].problem)
+    assert "not an index" in str(readings[2].listings[0].problem)
 
 
 def test_a_mirror_that_hangs_is_given_up_with_a_reason(site: Site, client: HttpClient) -> None:

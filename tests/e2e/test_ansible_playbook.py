@@ -185,7 +185,7 @@ def _refused(tmp_path: Path) -> Iterator[tuple[tuple[str | Path, ...], str]]:
     yield (*p100, "-o", "-"), "-o DIR"
     yield (*p100, "-o", tmp_path / "file"), "-o DIR"
     yield (*p100, "-o", tmp_path / "own"), "was not created by gpuenv"
-    yield (*p100, "-o", tmp_path / "out", "--manager", "conda"), "wheels alone"
+    yield (*p100, "-o", tmp_path / "out", "--manager", "conda"), "wheels only"
     yield ("--gpu", "Tesla P100", "--platform", "win-64", "-o", tmp_path / "out"), "Windows"
 
 

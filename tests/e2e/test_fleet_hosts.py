@@ -204,7 +204,7 @@ def test_an_environment_is_held_to_its_plan_long_after(lab: Lab, environ: dict[s
         fleet.verify("paper", VerifyOptions())
         (outcome,) = fleet.hosts
         assert outcome.state == states_then
-    assert outcome.problem == "torch 2.0.0 is installed; the plan was 2.14.1+cu126"
+    assert outcome.problem == "torch 2.0.0 is installed; the plan had 2.14.1+cu126"
 
 
 def test_on_a_shared_home_a_group_is_made_once_and_groups_have_names_of_their_own(

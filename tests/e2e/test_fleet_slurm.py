@@ -175,7 +175,7 @@ def test_what_can_not_be_written_is_refused_before_anything_is(user: Program, tm
     described = ("--gpu", "Tesla P100", "--driver", "580.95.05", "--python", VERSION)
     for words, said in (
         ((*described, "-o", own), "was not created by gpuenv"),
-        ((*described, "-o", tmp_path / "x", "--manager", "conda"), "wheels alone"),
+        ((*described, "-o", tmp_path / "x", "--manager", "conda"), "wheels only"),
         (("--gpu", "Tesla P100", "--platform", "win-64", "-o", tmp_path / "x"), "Windows"),
     ):
         done = user.run("plan", "torch", "--format", "slurm", *OFFICIAL, *words)

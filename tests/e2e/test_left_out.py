@@ -58,12 +58,12 @@ def test_a_wheelhouse_that_has_torch_alone_is_enough(program: Program, tmp_path:
     done = program.run("plan", *words)
     assert [package["name"] for package in done.data["packages"]] == ["torch"]
     assert (done.torch, done.data["requirements"]) == ("2.13.0+cu126", [])
-    assert warned(done)["left-out"].startswith("torchvision and numpy were left out: ")
+    assert warned(done)["left-out"].startswith("torchvision and numpy were omitted: ")
     (tmp_path / NUMPY).touch()
     with_numpy = program.run("plan", *words)
     assert with_numpy.data["requirements"] == ["numpy"]
     message = warned(with_numpy)["left-out"]
-    assert message.startswith("torchvision was left out: ")
+    assert message.startswith("torchvision was omitted: ")
     assert "torch torchvision" in message
     assert "--offline" not in message
     typed = program.run("plan", "torch", "torchvision", *words)
@@ -86,4 +86,4 @@ def test_what_is_made_looks_whether_the_index_has_numpy(
     assert "/simple/numpy/" not in server.count()
     made = program.run("create", "env", "--dry-run", "--json", *words)
     assert made.data["requirements"] == []
-    assert "numpy was left out: no wheel of numpy" in warned(made)["left-out"]
+    assert "numpy was omitted: no wheel of numpy" in warned(made)["left-out"]

@@ -150,7 +150,7 @@ def test_files_that_are_no_machines_and_machines_that_nothing_serves_do_not_stop
     assert done.error["code"] == "machines-not-served"
     printed = shared.run("plan", "--machines", lab, *mirrors)
     assert printed.status == 3
-    assert "not served: no-driver:" in printed.out
+    assert "not supported: no-driver:" in printed.out
     assert "12 of 14 machines are not supported" in printed.err
 
 

@@ -291,8 +291,8 @@ _NOT_UNDERSTOOD = (
     ("gpu", "9.9", "no GPU called 9.9 is known"),
     ("gpu", "titan x", "could mean "),
     ("gpu", "GeForce GTX 860M", "could mean "),
-    ("driver", "latest", "latest is no driver version"),
-    ("torch", "new", "new is no version"),
+    ("driver", "latest", "latest is not a valid driver version"),
+    ("torch", "new", "new is not a valid version"),
 )
 
 

@@ -134,7 +134,13 @@ def test_a_name_of_no_mirror_is_bad_usage(user: Program) -> None:
 
 @pytest.mark.parametrize(
     ("fault", "words"),
-    [("403", "403"), ("504", "504"), ("reset", "connection"), ("loop", "redirect"), ("portal", "no index")],
+    [
+        ("403", "403"),
+        ("504", "504"),
+        ("reset", "connection"),
+        ("loop", "redirect"),
+        ("portal", "not an index"),
+    ],
 )
 def test_a_mirror_that_does_not_answer_is_told_with_its_fault(
     user: Program, network: Network, fault: Fault, words: str
@@ -155,7 +161,7 @@ def test_where_none_answers_it_is_no_success(user: Program, network: Network) ->
     assert user.run("mirrors", "check", "douban").status == 4
 
 
-@pytest.mark.parametrize(("fault", "words"), [("403", "403"), ("soft-404", "page of text"), ("504", "504")])
+@pytest.mark.parametrize(("fault", "words"), [("403", "403"), ("soft-404", "text page"), ("504", "504")])
 def test_a_file_that_is_listed_and_can_not_be_read_is_not_had(
     h100: Program, network: Network, fault: Fault, words: str
 ) -> None:

@@ -52,8 +52,8 @@ FAULTS: tuple[tuple[Fault, tuple[str, ...]], ...] = (
     ("reset", ("connection",)),  # FM15
     ("hang", ("timed out",)),
     ("loop", ("redirect",)),
-    ("portal", ("no index",)),
-    ("soft-404", ("no index",)),  # FM27
+    ("portal", ("not an index",)),
+    ("soft-404", ("not an index",)),  # FM27
 )
 
 

@@ -154,9 +154,9 @@ def test_files_are_pinned_by_their_addresses_and_nothing_else_is_looked_up_there
 
 def test_the_plan_says_why_no_newer_torch_is_taken_and_what_it_would_take() -> None:
     made = plan(question(H100, "flash-attn"))
-    (because,) = [reason.text for reason in made.why if "is taken, not" in reason.text]
+    (because,) = [reason.text for reason in made.why if "is used, not" in reason.text]
     lacking = "no wheel of flash-attn is known for torch 2.14.1+cu126"
-    assert because == f"torch 2.8.0+cu129 is taken, not torch 2.14.1+cu126: {lacking}"
+    assert because == f"torch 2.8.0+cu129 is used, not torch 2.14.1+cu126: {lacking}"
     advice = " ".join(item.text for item in made.advice)
     assert "torch 2.14.1 works with flash-attn built from source: that requires `nvcc` of CUDA 12.6" in advice
     assert "mjun0812" in advice
@@ -175,7 +175,7 @@ def test_a_gpu_that_is_too_old_is_the_one_reason_and_no_page_is_read() -> None:
 
 
 def test_a_project_for_gpus_alone_is_refused_without_one() -> None:
-    assert "flash-attn runs on GPUs alone" in texts(refusal(question({}, "flash-attn")))
+    assert "flash-attn runs on GPUs only" in texts(refusal(question({}, "flash-attn")))
 
 
 def test_what_pypi_has_wheels_of_is_left_to_the_resolver() -> None:

@@ -296,7 +296,7 @@ def test_what_would_say_more_than_it_should_is_refused(name: str, new: str) -> N
 
 def test_two_changes_of_one_place_are_refused() -> None:
     project = left("requirements.txt", "torch==1\n")
-    with pytest.raises(ValueError, match="one place"):
+    with pytest.raises(ValueError, match="same place"):
         patched(project, (change(project, "torch", "torch==2"), change(project, "torch", "torch==3")))
 
 

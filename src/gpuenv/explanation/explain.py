@@ -69,7 +69,7 @@ def load_signatures(language: Language = "en") -> tuple[Signature, ...]:
         return tuple(parse_signature(row, language) for row in matrices.load("signatures"))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(
-            tr("the matrix `{table}` can't be read", table="signatures"), code="matrix-unreadable"
+            tr("the matrix `{table}` cannot be read", table="signatures"), code="matrix-unreadable"
         ) from error
 
 

@@ -22,7 +22,7 @@ def reason_of(error: BaseException, limits: FetchLimits) -> str:
     causes = tuple(_causes(error))
     kinds: tuple[tuple[type[BaseException], str], ...] = (
         (EndlessError, tr("sent an answer without end")),
-        (GarbledHeadersError, tr("sent headers that can't be read")),
+        (GarbledHeadersError, tr("sent headers that cannot be read")),
         (StrayRedirectError, tr("redirects to what is not the address of an index")),
         (NotCachedError, tr("is not in the cache")),
         (requests.TooManyRedirects, tr("redirected too often")),
@@ -31,7 +31,10 @@ def reason_of(error: BaseException, limits: FetchLimits) -> str:
         (ReadTimeoutError, timed_out(limits.read_s)),
         (socket.gaierror, tr("could not resolve host")),
         (requests.exceptions.ProxyError, tr("could not be reached through the proxy")),
-        (requests.exceptions.InvalidProxyURL, tr("could not be reached: the proxy's address can't be read")),
+        (
+            requests.exceptions.InvalidProxyURL,
+            tr("could not be reached: the address of the proxy cannot be read"),
+        ),
         (ConnectionRefusedError, tr("refused the connection")),
         (ssl.SSLCertVerificationError, tr("has an untrusted certificate")),
         (requests.exceptions.SSLError, tr("closed the connection: TLS failed")),

@@ -70,7 +70,7 @@ def _fits(torch: Version, rows: Sequence[Row], releases: Sequence[Row]) -> list[
         note = tr("its metadata sets a lower bound only; PyPI's builds of both are for the same CUDA")
         return [_Fit(row, "version.py", note) for row in _newest_first(bound)]
     silent = [row for row in kept if row["requires_torch"] is None and _numbered_alike(row, torch)]
-    note = tr("its metadata names no torch; the newest release that is not above it")
+    note = tr("its metadata does not mention torch; the newest release that is not above it")
     return [
         _Fit(row, "version.py" if _same_cuda(row, rows) else "number", note)
         for row in _newest_first(silent)[:1]

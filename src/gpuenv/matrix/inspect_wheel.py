@@ -71,12 +71,12 @@ def _named(location: str) -> WheelFile:
     except ValueError as error:
         raise UsageError(
             tr(
-                "`{place}` is no wheel by its name: {error}",
+                "`{place}` is not a valid wheel name: {error}",
                 place=redact_credentials(location),
                 error=reason_of(error),
             ),
             code="no-wheel-name",
-            fixes=(Fix(tr("give a wheel that is there, or its address")),),
+            fixes=(Fix(tr("give an existing wheel, or its URL")),),
         ) from None
     if file.name not in PROJECTS:
         raise UsageError(
@@ -106,16 +106,18 @@ def _explained(location: str) -> Iterator[None]:
     except HttpProblem as problem:
         raise Unreachable(
             tr(
-                "`{place}` can't be read: {reason}", place=redact_credentials(location), reason=problem.reason
+                "`{place}` cannot be read: {reason}",
+                place=redact_credentials(location),
+                reason=problem.reason,
             ),
             code="wheel-unreachable",
-            fixes=(Fix(tr("see whether its server answers, or download the wheel and inspect the file")),),
+            fixes=(Fix(tr("check whether its server responds, or download the wheel and inspect the file")),),
         ) from None
     except OSError as error:
         raise UsageError(
-            tr("`{place}` can't be read: {reason}", place=location, reason=reason_of(error)),
+            tr("`{place}` cannot be read: {reason}", place=location, reason=reason_of(error)),
             code="no-file",
-            fixes=(Fix(tr("give a wheel that is there, or its address")),),
+            fixes=(Fix(tr("give an existing wheel, or its URL")),),
         ) from None
 
 
@@ -125,7 +127,7 @@ def _unreadable(location: str, problem: WheelProblem) -> GpuenvError:
         return Unreachable(
             message,
             code=problem.fault,
-            because=(Because(tr("reading parts of a file needs ranged requests"), "RFC 9110, section 14"),),
+            because=(Because(tr("reading parts of a file requires range requests"), "RFC 9110, section 14"),),
             fixes=(Fix(tr("download the wheel and inspect the file")),),
         )
     return UsageError(message, code=f"wheel-{problem.fault}")

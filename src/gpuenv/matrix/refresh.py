@@ -261,6 +261,8 @@ def _floorless(read: tuple[Read, ...], loaded: Overlay) -> tuple[PlanWarning, ..
     values = {item.row["cuda"] for item in read if item.row and item.row.get("cuda")}
     missing = sorted(item for item in values if item not in known and item.partition(".")[0] not in majors)
     return tuple(
-        PlanWarning("no-driver-floor", tr("the least driver for CUDA {cuda} is not in cuda.json", cuda=item))
+        PlanWarning(
+            "no-driver-floor", tr("the minimum driver for CUDA {cuda} is not in cuda.json", cuda=item)
+        )
         for item in missing
     )

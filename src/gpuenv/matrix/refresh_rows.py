@@ -56,7 +56,7 @@ def torch_row(target: WheelTarget, facts: WheelFacts, known: Iterable[Row], date
     if variant is None:
         raise NotEnoughError(_why(facts, tr("its CUDA version is not known")))
     if not variant.is_known:
-        raise NotEnoughError(tr("`{variant}` is no variant that gpuenv plans", variant=variant))
+        raise NotEnoughError(tr("`{variant}` is not a variant that gpuenv plans", variant=variant))
     before = _same(target, variant, rows)
     borrowed = None
     if variant.cuda and not facts.architectures:

@@ -32,10 +32,10 @@ def show_matrix(table: str, environ: Mapping[str, str] | None = None) -> tuple[M
         shipped = {table: matrices.load(table)}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(
-            tr("the matrix `{table}` can't be read", table=table),
+            tr("the matrix `{table}` cannot be read", table=table),
             code="matrix-unreadable",
             because=(Because(_reason(error), f"{table}.json"),),
-            fixes=(Fix(tr("install gpuenv again"), None),),
+            fixes=(Fix(tr("reinstall gpuenv"), None),),
         ) from error
     overlay = Overlay({}) if environ is None else read_overlay(overlay_directory(environ))
     return laid_over(shipped, overlay).tables[table]
@@ -107,10 +107,10 @@ def _vanished(copy: Path, shipped: Tables) -> tuple[MatrixFault, ...]:
         except ValueError as error:
             garbled = [reason_of(error)]
     raise UsageError(
-        tr("`{place}` holds no copy of the matrices", place=copy),
+        tr("`{place}` does not contain a copy of the matrices", place=copy),
         code="no-matrices",
         because=tuple(Because(reason, str(copy)) for reason in garbled),
-        fixes=(Fix(tr("name a folder with torch.json and the other tables in it")),),
+        fixes=(Fix(tr("name a directory with torch.json and the other tables in it")),),
     )
 
 
@@ -130,8 +130,8 @@ def _unknown(table: str) -> UsageError:
 def _reason(error: Exception) -> str:
     match error:
         case OSError():
-            return tr("the file can't be read: {error}", error=reason_of(error))
+            return tr("the file cannot be read: {error}", error=reason_of(error))
         case KeyError() | TypeError():
-            return tr("the file holds no rows")
+            return tr("the file has no rows")
         case _:
-            return tr("the file is no JSON: {error}", error=reason_of(error))
+            return tr("the file is not valid JSON: {error}", error=reason_of(error))

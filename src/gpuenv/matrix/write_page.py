@@ -66,8 +66,8 @@ def _here(machine: Machine) -> Here | None:
 
 def _unreadable(error: Exception) -> UsageError:
     return UsageError(
-        tr("the page can't be made of the matrices"),
+        tr("the page cannot be generated from the matrices"),
         code="matrix-unreadable",
         because=(Because(reason_of(error), "matrices"),),
-        fixes=(Fix(tr("see what is wrong with them"), "gpuenv matrix check"),),
+        fixes=(Fix(tr("see the errors"), "gpuenv matrix check"),),
     )

@@ -76,7 +76,7 @@ def _filters(machine: Machine, target: Target) -> dict[str, str]:
 def _lines(target: Target, knowledge: Knowledge) -> list[str]:
     builds = [build for build in knowledge.builds_of(target.platform) if build.cuda]
     running = [build for build in builds if runs_on(build, target, knowledge)]
-    weighed = tr("`gpuenv plan` weighs them against the Pythons, the companions and what the indexes list")
+    weighed = tr("`gpuenv plan` also considers the Pythons, the companions and what the indexes list")
     return [_count(running, builds, target), *_missed(running, builds, target, knowledge), weighed]
 
 

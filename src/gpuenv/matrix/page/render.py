@@ -77,7 +77,7 @@ def render_matrix_page(
 def _filled(page: str, marker: str, text: str) -> str:
     before, value, after = page.partition(marker)
     if not value or marker in after:
-        raise ValueError(tr("the page has not one {marker}", marker=marker))
+        raise ValueError(tr("the page does not have exactly one {marker}", marker=marker))
     return before + text + after
 
 

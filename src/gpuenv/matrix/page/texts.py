@@ -24,7 +24,7 @@ def _headings() -> dict[str, str]:
     return {
         "language": tr("en"),
         "title": tr("Which torch runs on which GPU"),
-        "made": _tr("{count} builds of torch, as the matrices of {program} knew them on {date}"),
+        "made": _tr("{count} builds of torch, from the matrices of {program} of {date}"),
         "machine": tr("this machine"),
         "show-mine": tr("show what runs here"),
         "show-all": tr("show all"),
@@ -58,12 +58,12 @@ def _answers() -> dict[str, str]:
         "count-torch": _tr("{shown} of {all} builds shown, torch {first} to {last}"),
         "count-none": _tr("none of the {all} builds fits"),
         "gpu-means": _tr("{name}: compute capability {which}"),
-        "gpu-unknown": _tr("no GPU called {name} is known: it does not count"),
-        "gpu-several": _tr("{name} could mean {which}: it does not count"),
+        "gpu-unknown": _tr("no GPU called {name} is known: it is ignored"),
+        "gpu-several": _tr("{name} is ambiguous ({which}) and is ignored"),
         "driver-means": _tr("up to CUDA {cuda}"),
-        "driver-unknown": _tr("{text} is no driver version such as 535.104.05: it does not count"),
+        "driver-unknown": _tr("{text} is not a valid driver version (example: 535.104.05) and is ignored"),
         "driver-old": tr("older than any driver known here"),
-        "torch-unknown": _tr("{text} is no version: it does not count"),
+        "torch-unknown": _tr("{text} is not a valid version and is ignored"),
     }
 
 
@@ -83,7 +83,7 @@ def _table() -> dict[str, str]:
         "evidence-assumed": tr("assumed"),
         "evidence-wheel-why": tr("read from the wheel itself"),
         "evidence-matrix-why": tr("from release notes and build scripts"),
-        "evidence-assumed-why": tr("concluded, not seen"),
+        "evidence-assumed-why": tr("derived, not observed"),
         "details": _tr("details of torch {torch}"),
         "here": tr("runs here"),
         "compiled": tr("compiled for"),
@@ -105,8 +105,8 @@ def _states() -> dict[str, str]:
         "state--": tr("no code for it"),
         "state-x": tr("dropped by a bundled library"),
         "state-b": tr("newer than the build's CUDA"),
-        "state-d": tr("needs a newer driver than it gets"),
-        "state-w": tr("PTX, which this driver can't compile"),
+        "state-d": tr("needs a newer driver than available"),
+        "state-w": tr("PTX, which this driver cannot compile"),
         "state-?": tr("not known"),
         "where-what": _tr("{which}: {what}"),
     }

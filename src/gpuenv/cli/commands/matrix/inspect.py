@@ -76,7 +76,7 @@ def _lines(inspection: Inspection, *, verbose: bool) -> Iterator[str]:
     )
     yield tr("  for Python {pythons} on {tags}", pythons=" ".join(facts.pythons), tags=" ".join(facts.tags))
     if facts.variant and facts.variant.cuda:
-        cudnn = facts.cudnn or tr("not named: it brings its own or needs none")
+        cudnn = facts.cudnn or tr("not listed: it brings its own or needs none")
         yield tr("  CUDA {cuda}, cuDNN {cudnn}", cuda=facts.variant.cuda, cudnn=cudnn)
     if facts.architectures:
         yield tr("  compiled for {list}", list=" ".join(map(str, facts.architectures)))
@@ -85,7 +85,7 @@ def _lines(inspection: Inspection, *, verbose: bool) -> Iterator[str]:
     for driver in inspection.drivers:
         yield _driver_line(driver, ptx=any(item.kind == "compute" for item in facts.architectures))
     for text in (*facts.missing, *facts.remarks):
-        yield tr("  could not be told: {what}", what=text)
+        yield tr("  could not be determined: {what}", what=text)
     if facts.metadata.requires_python:
         yield tr("  requires Python {specifier}", specifier=facts.metadata.requires_python)
     for line in facts.metadata.requires:

@@ -62,7 +62,7 @@ def _summary(refreshed: Refreshed, options: RefreshOptions) -> str:
     if options.dry_run:
         return tr("{count} wheels would be read", count=len(refreshed.targets))
     if not refreshed.targets:
-        return tr("the matrices know all that the indexes list")
+        return tr("the matrices have everything that the indexes list")
     return tr(
         "{count} wheels read, {size:.1f} MB received; written to {place}",
         count=sum(item.row is not None for item in refreshed.read),

@@ -137,7 +137,7 @@ def check(common: Common, against: Path | None = None) -> int:
     }
     if checked.faults:
         raise UsageError(
-            tr("the matrices have {count} faults", count=len(checked.faults)),
+            tr("the matrices have {count} errors", count=len(checked.faults)),
             code="matrix-faults",
             because=tuple(Because(_say(item), item.table) for item in checked.faults),
             data=data,
@@ -146,7 +146,7 @@ def check(common: Common, against: Path | None = None) -> int:
         print_json(envelope("matrix check", data))
     elif not common.quiet:
         _tell_notes(checked.notes, all_of_them=common.verbose)
-        note(tr("the matrices hold"))
+        note(tr("the matrices are valid"))
     return 0
 
 
@@ -163,4 +163,6 @@ def _tell_notes(notes: Iterable[MatrixNote], *, all_of_them: bool) -> None:
             print_data(f"{item.table} {_say(item)}")
         if len(shown) < len(kind):
             left = len(kind) - len(shown)
-            print_data(tr("{table}: {count} more such notes; -v tells them", table=kind[0].table, count=left))
+            print_data(
+                tr("{table}: {count} more such notes; use -v to show them", table=kind[0].table, count=left)
+            )
