@@ -58,7 +58,7 @@ def test_no_text_leaves_its_place_in_the_page(text: str) -> None:
 
 @pytest.mark.parametrize("html", ["", "@STYLE@ @SCRIPT@", "@STYLE@ @SCRIPT@ @DATA@ @DATA@"])
 def test_a_template_without_each_marker_once_is_refused(html: str) -> None:
-    with pytest.raises(ValueError, match=r"has not one @(DATA|STYLE)@"):
+    with pytest.raises(ValueError, match=r"does not have exactly one @(DATA|STYLE)@"):
         render_matrix_page(replace(BARE, html=html), small(), None, made_by="", made_on="")
 
 
