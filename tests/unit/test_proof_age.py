@@ -42,7 +42,7 @@ def moved(tmp_path: Path, before: tuple[str | None, ...], now: tuple[str | None,
         (("570.133.07", L4), ("580.65.06", L4), ("driver 570.133.07", "driver 580.65.06")),
         (("570.133.07", L4), ("570.133.07", H100), (L4, H100)),
         (("570.133.07", L4), ("570.133.07", L4, H100), (L4, H100)),
-        ((None,), ("570.133.07", L4), ("no NVIDIA GPU", L4)),
+        ((None,), ("570.133.07", L4), ("without an NVIDIA GPU", L4)),
     ],
 )
 def test_other_hardware_is_noticed(

@@ -80,13 +80,13 @@ def test_the_first_choice_is_taken_where_it_holds() -> None:
 
 
 def test_what_another_package_demands_is_gone_to_at_once_and_told() -> None:
-    """`_meets` passes over what a demand that was learned rules out."""
+    """`_is_ruled_out` passes over what a demand that was learned rules out."""
     resolver = Resolver({"torch==2.14.1": needs("vllm==0.6.0", "torch==2.6.0")})
     every = choices("2.14.1", "2.13.0", "2.12.0", "2.6.0", "2.5.0", pythons=("3.12", "3.11"))
     plan = resolve_jointly(every, plan_for, resolver)
     assert plan.pins == ("torch==2.6.0",)
     assert resolver.asked == ["torch==2.14.1 3.12", "torch==2.6.0 3.12"]
-    assert "vllm==0.6.0 needs torch==2.6.0" in plan.rejected[0].detail
+    assert "vllm==0.6.0 requires torch==2.6.0" in plan.rejected[0].detail
 
 
 def test_another_python_may_help() -> None:

@@ -542,7 +542,7 @@ fetch_micromamba() { # FILE SHA256 CHANNEL
         return 1
     elif [ "$digest" != "$2" ]; then
         rm -f -- "$scratch/$1"
-        note "$3 has another file in the place of $1: it is passed over" \
+        note "$3 has another file in place of $1: it is passed over" \
             "$3 上的 $1 不是应有的文件：已跳过"
         return 1
     fi
