@@ -42,7 +42,7 @@ def test_what_came_from_an_address_instead_of_an_index_is_not_as_planned(tmp_pat
     path = environment(tmp_path, labtool="1.0")
     (info,) = path.glob("lib/*/site-packages/labtool-*")
     (info / "direct_url.json").write_text(json.dumps({"url": "https://stranger.example/labtool-1.0.whl"}))
-    with pytest.raises(InstallFailed, match="address"):
+    with pytest.raises(InstallFailed, match="direct URL"):
         check_installed(whole(), path, tmp_path)
 
 
