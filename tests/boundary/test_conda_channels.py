@@ -203,7 +203,7 @@ def test_a_folder_with_nothing_but_errors_tells_the_first(site: Site, client: Ht
     listing = read_channel(channel, "linux-64", NAMES, client)
     assert (listing.records, listing.url, listing.absent) == ((), None, False)
     assert SHARDS in str(listing.problem)
-    assert "no repodata" in str(listing.problem)
+    assert "invalid repodata" in str(listing.problem)
 
 
 def cut_off(data: bytes) -> object:

@@ -199,7 +199,7 @@ def test_what_verify_proved_outweighs_what_files_suggest(patient: Patient) -> No
         ("PIP_INDEX_URL", "https://pypi.douban.com/simple", "was shut down"),
         ("PIP_EXTRA_INDEX_URL", "http://pypi.hustunique.com/simple/", "was shut down"),
         ("UV_DEFAULT_INDEX", "https://user:secret@pypi.doubanio.com/simple", "was shut down"),
-        ("SSL_CERT_FILE", "/nowhere/ca.pem", "is not there"),
+        ("SSL_CERT_FILE", "/nowhere/ca.pem", "does not exist"),
     ],
 )
 def test_what_keeps_anything_from_being_installed_is_told(

@@ -224,7 +224,7 @@ def test_only_and_dry_run_restrict_what_is_done(
     assert [str(item.version) for item in dry.targets] == ["3.1.0"]
     assert not (tmp_path / "data").exists()
     assert [method for method, path in shop.site.asked if "/files/" in path] == []
-    with pytest.raises(UsageError, match="none of torch"):
+    with pytest.raises(UsageError, match="not one of torch"):
         run(shop, environ, only=("numpy",))
 
 

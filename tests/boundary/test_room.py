@@ -33,7 +33,7 @@ def test_what_does_not_fit_is_refused_with_both_numbers(
     with pytest.raises(InstallFailed) as raised:
         check_disk(made, environ, tmp_path / "envs" / "trial")
     assert raised.value.code == "disk-full"
-    assert f"4.1 GB are to be fetched, {needed} GB are needed on disk" in raised.value.message
+    assert f"4.1 GB must be downloaded, {needed} GB are needed on disk" in raised.value.message
     assert f"{free / 1e9:.1f} GB are free" in raised.value.message
 
 

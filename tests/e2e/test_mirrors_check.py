@@ -85,7 +85,7 @@ def test_a_person_reads_a_table_best_first(h100: Program) -> None:
     done = h100.run("mirrors", "check", "nju", "tuna", "douban")
     assert done.status == 0, done.err
     heading, *lines = done.out.splitlines()
-    assert heading.split()[:4] == ["rank", "name", "kind", "answers"]
+    assert heading.split()[:4] == ["rank", "name", "kind", "responds"]
     assert [line.split()[1] for line in lines] == ["nju", "tuna", "douban"]
     assert "/s" in lines[0]
     assert "shut down" in lines[2]

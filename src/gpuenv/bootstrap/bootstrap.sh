@@ -996,7 +996,7 @@ check_others() { # environments of the user's that need the Pythons that go
 confirm() { # NAMES
     [ -t 0 ] || {
         hint "give --yes to go on without a question" "加上 --yes 即可不提问直接继续"
-        fail 2 "there is no terminal to ask on" "没有可以提问的终端"
+        fail 2 "cannot prompt: not running in a terminal" "没有可以提问的终端"
     }
     note "remove gpuenv in $place and these environments: $(printf '%s' "$1" | tr '\n' ' ')? [y/N]" \
         "删除 $place 中的 gpuenv 以及这些环境：$(printf '%s' "$1" | tr '\n' ' ')？[y/N]"
