@@ -447,7 +447,7 @@ def test_another_torch_is_offered_on_a_terminal(program: Program, paper: Path) -
     for answer, torch in (("n", "2.14.1+cpu"), ("y", "2.12.0+cpu")):
         shown = on_terminal(program, answer, "install", "paper", "needsold", "--no-verify")
         assert "torch changes from 2.14.1+cpu to 2.12.0+cpu" in shown
-        assert "needsold==1.0 needs torch==2.12.0" in shown or "needsold needs torch==2.12.0" in shown
+        assert "needsold==1.0 requires torch==2.12.0" in shown or "needsold requires torch==2.12.0" in shown
         assert installed(paper)["torch"] == torch
 
 

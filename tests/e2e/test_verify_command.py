@@ -13,7 +13,7 @@ from tiny_wheels import tiny_torch
 
 TORCH = "torch==2.14.1"
 H100 = FakeGpu("NVIDIA H100 PCIe", "9.0")
-IDLE = "NVIDIA H100 PCIe stays idle"
+IDLE = "NVIDIA H100 PCIe is not used"
 
 
 @pytest.fixture(scope="module", autouse=True)
