@@ -25,7 +25,7 @@ LOOKING = (
     ("info", "paper"),
     ("detect",),
     ("explain", "CUDA out of memory"),
-    ("activate", "paper"),
+    ("activate", "paper", "--shell", "sh"),
     ("export", "paper"),
     ("cache", "size"),
     ("mirrors", "list"),
