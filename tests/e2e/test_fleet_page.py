@@ -49,7 +49,7 @@ def page(tmp_path: Path) -> Iterator[Page]:
 def test_the_page_is_read_whole_and_unfolds_without_a_script(page: Page) -> None:
     assert page.evaluate("document.scripts.length") == 0
     assert page.evaluate("[...document.querySelectorAll('.badge')].map((one) => one.textContent)") == [
-        "made", "works", "not made", "unreachable",
+        "made", "works", "not created", "unreachable",
     ]  # fmt: skip
     first = "document.querySelector('tbody details')"
     assert page.evaluate(f"{first}.querySelector('dl').checkVisibility()") is False

@@ -289,8 +289,8 @@ def test_what_is_typed_counts_at_once_and_stands_in_the_address(look: Looked, pl
 _NOT_UNDERSTOOD = (
     ("gpu", "Voodoo 2", "no GPU called Voodoo 2 is known"),
     ("gpu", "9.9", "no GPU called 9.9 is known"),
-    ("gpu", "titan x", "could mean "),
-    ("gpu", "GeForce GTX 860M", "could mean "),
+    ("gpu", "titan x", "is ambiguous"),
+    ("gpu", "GeForce GTX 860M", "is ambiguous"),
     ("driver", "latest", "latest is not a valid driver version"),
     ("torch", "new", "new is not a valid version"),
 )

@@ -70,8 +70,12 @@ def render_matrix_page(
     data = page_data(knowledge, here, made_by=made_by, made_on=made_on)
     page = _filled(parts.html, "@STYLE@", parts.style)
     page = _filled(page, "@SCRIPT@", parts.script)
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return _filled(page, "@DATA@", text.translate(_ESCAPED))
+    return _filled(page, "@DATA@", _embedded(data))
+
+
+def _embedded(data: dict[str, Any]) -> str:
+    """Return JSON that can stand in a script element."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPED)
 
 
 def _filled(page: str, marker: str, text: str) -> str:
