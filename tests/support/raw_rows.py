@@ -97,10 +97,17 @@ def libraries_serve(row: dict[str, Any], gpu: str, gpus: int) -> bool:
     return version(gpu) >= max(floors, default=(0,))
 
 
+def serves(row: dict[str, Any], stated: str, system: str) -> bool:
+    """On Arm, drivers of a branch are numbered otherwise: of the floor's own branch the CUDA counts."""
+    least, driver, cuda = floor(row["cuda"], system), version(stated), version(row["cuda"])
+    branch_does = driver[0] == least[0] and newest_cuda(driver[0], system)[0] >= cuda[0]
+    return driver >= least or (row["platform"] == "linux-aarch64" and branch_does)
+
+
 def runs(row: dict[str, Any], gpu: str, stated: str, system: str, gpus: int = 1) -> bool:
     cuda = row["cuda"]
     major = gpu.partition(".")[0]
-    if version(stated) < floor(cuda, system) or version(cuda) < generation_began(major):
+    if not serves(row, stated, system) or version(cuda) < generation_began(major):
         return False
     native = newest_cuda(version(stated)[0], system) >= version(cuda)
     codes = [code for code in row["architectures"] if executes(code, gpu, cuda)]
