@@ -159,6 +159,7 @@ def faults(session: nox.Session) -> None:
     """Strike, starve and mislead gpuenv some hundred times on tiny wheels; needs no network."""
     _install_gpuenv(session, "test")
     session.run("python", "tests/faults/run.py", *session.posargs)
+    session.run("pytest", "-m", "campaign")
 
 
 @nox.session(default=False)

@@ -90,7 +90,7 @@ GIVEN = tuple(_given())
 OTHERS = tuple(_others())
 
 
-@pytest.mark.parametrize("given", every(24, (*GIVEN, *OTHERS)), ids=str)
+@pytest.mark.parametrize("given", every(24, (*GIVEN, *OTHERS), others="campaign"), ids=str)
 def test_a_value_of_any_kind_is_answered(given: Given, tmp_path: Path) -> None:
     assert given.faults(replace(make_program(tmp_path / "user"), limits=LIMITS)) == []
 

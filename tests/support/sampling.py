@@ -1,4 +1,4 @@
-"""Of many cases that are alike, a few each time; the others are marked `slow`."""
+"""Of many cases that are alike, a few each time; the others are marked `slow`, or `campaign`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
-_SLOW = pytest.mark.slow
+
+def every(step: int, cases: Iterable[Any], *, first: int = 0, others: str = "slow") -> list[Any]:
+    """Return the cases as parameters of a test, all but each `step`-th of them marked as `others`."""
+    return [case if at % step == first % step else _marked(case, others) for at, case in enumerate(cases)]
 
 
-def every(step: int, cases: Iterable[Any], *, first: int = 0) -> list[Any]:
-    """Return the cases as parameters of a test, all but each `step`-th of them slow."""
-    return [case if at % step == first % step else _slow(case) for at, case in enumerate(cases)]
-
-
-def _slow(case: Any) -> Any:
+def _marked(case: Any, name: str) -> Any:
+    mark = getattr(pytest.mark, name)
     if hasattr(case, "marks"):  # a pytest.param
-        return case._replace(marks=(*case.marks, _SLOW))
-    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=_SLOW)
+        return case._replace(marks=(*case.marks, mark))
+    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=mark)
