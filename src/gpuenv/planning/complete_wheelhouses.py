@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
-from gpuenv.indexes.urls import is_remote
+from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.installers import uv_compile as resolver
 from gpuenv.installers.uv_compile import CompileInput, Resolved
 from gpuenv.installers.uv_failure import Unresolvable
@@ -52,8 +53,13 @@ def _from_wheelhouses(question: CompileInput, environ: Mapping[str, str]) -> Res
 
 
 def from_wheelhouses(plan: Plan) -> Plan:
-    """Return the plan without any index where all its files are on this machine."""
-    if not (plan.is_whole and all(package.url and not is_remote(package.url) for package in plan.packages)):
-        return plan
+    """Return the plan without any index where all files are in wheelhouses; an index may be local, too."""
     folders = tuple(link for link in plan.sources.find_links if not is_remote(link))
+    paths = {local_path(folder) for folder in folders}
+    if not (plan.is_whole and all(_is_in(paths, package.url) for package in plan.packages)):
+        return plan
     return replace(plan, sources=replace(plan.sources, find_links=folders, no_index=True))
+
+
+def _is_in(folders: set[Path], url: str | None) -> bool:
+    return bool(url) and not is_remote(str(url)) and local_path(str(url)).parent in folders
