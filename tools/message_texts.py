@@ -15,7 +15,7 @@ from gpuenv import matrices
 from gpuenv.cli.app import app
 
 SOURCE = Path(__file__).parents[1] / "src" / "gpuenv"
-_CALLS = frozenset({"tr", "_tr", "marked"})
+_CALLS = frozenset({"tr", "_tr", "N_"})
 # the templates are in matrices, or handed over by who has marked them
 _FROM_ELSEWHERE = frozenset(
     {
@@ -54,7 +54,7 @@ def unmarked() -> list[str]:
     values = []
     for path in SOURCE.rglob("*.py"):
         calls = list(_calls(path))
-        marks = any(name in ("marked", "_tr") for name, _ in calls)
+        marks = any(name in ("N_", "_tr") for name, _ in calls)
         loose = [call for name, call in calls if name == "tr" and not _literal(call)]
         if loose and not marks and str(path.relative_to(SOURCE)) not in _FROM_ELSEWHERE:
             values.append(f"{path.relative_to(SOURCE)}:{loose[0].lineno}")

@@ -24,8 +24,8 @@ from gpuenv.cli.language import (
 )
 from gpuenv.cli.table import text_width
 from gpuenv.formats.fact_source import said_source
-from gpuenv.i18n.foreign_messages import reason_of, said_by_others
-from gpuenv.i18n.messages import install_catalogue, reword, said, tr
+from gpuenv.i18n.foreign_messages import reason_of, translate_foreign
+from gpuenv.i18n.messages import gettext, install_catalogue, tr, translate_output
 from gpuenv.verification.messages import said_detail
 
 OTHERS = [language for language in LANGUAGES if language != "en"]
@@ -178,7 +178,7 @@ def test_a_text_without_translation_stays_english() -> None:
     try:
         assert tr("{count} files", count=3) == "3 个文件"
         assert tr("{count} wheels", count=3) == "3 wheels"
-        assert (said("GPU"), said("CPU")) == ("显卡", "CPU")
+        assert (gettext("GPU"), gettext("CPU")) == ("显卡", "CPU")
     finally:
         install_catalogue({})
 
@@ -186,10 +186,10 @@ def test_a_text_without_translation_stays_english() -> None:
 @pytest.mark.usefixtures("chinese")
 def test_what_others_say_is_said_by_the_first_template_it_fits() -> None:
     assert reason_of(FileNotFoundError(2, "No such file or directory", "x")) == "没有那个文件或目录"
-    assert said_by_others("Expecting value: line 1 column 2 (char 1)") == (
+    assert translate_foreign("Expecting value: line 1 column 2 (char 1)") == (
         "此处应有一个值：第 1 行第 2 列（第 1 个字符）"
     )
-    assert said_by_others("a new kind of failure\nand more") == "a new kind of failure"
+    assert translate_foreign("a new kind of failure\nand more") == "a new kind of failure"
     assert reason_of(ValueError()) == "ValueError"
     assert said_source("matrix cuda.json; option --driver; docs.example.com (2026)") == (
         "矩阵 cuda.json; 选项 --driver; docs.example.com (2026)"
@@ -198,23 +198,23 @@ def test_what_others_say_is_said_by_the_first_template_it_fits() -> None:
 
 def test_in_english_all_stays_as_others_said_it() -> None:
     assert said_detail("skipped: takes two GPUs") == "skipped: takes two GPUs"
-    assert said_by_others("Is a directory") == "Is a directory"
+    assert translate_foreign("Is a directory") == "Is a directory"
 
 
 @pytest.mark.usefixtures("chinese")
 def test_what_is_nested_without_end_is_reworded_only_so_deep() -> None:
     assert said_detail("skipped: " * 10_000 + "takes two GPUs").startswith("跳过：跳过：")
-    assert reword("{} {x", ("{x}",)) == "{} {x"
-    assert said_by_others("a: line 1 column " * 100_000).startswith("a: line 1")
+    assert translate_output("{} {x", ("{x}",)) == "{} {x"
+    assert translate_foreign("a: line 1 column " * 100_000).startswith("a: line 1")
 
 
 @given(st.text(), st.text(min_size=1))
 def test_a_template_reads_back_what_it_was_filled_with(other: str, fact: str) -> None:
     speak("zh")
     try:
-        assert reword(f"takes {fact} GPUs", ("takes {count} GPUs",)) == f"takes {fact} GPUs"
-        assert reword(f"option {fact}", ("option {name}",), depth=0) == f"选项 {fact}"
-        assert isinstance(said_by_others(other), str)
+        assert translate_output(f"takes {fact} GPUs", ("takes {count} GPUs",)) == f"takes {fact} GPUs"
+        assert translate_output(f"option {fact}", ("option {name}",), depth=0) == f"选项 {fact}"
+        assert isinstance(translate_foreign(other), str)
         assert isinstance(said_detail(other), str)
     finally:
         install_catalogue({})

@@ -23,7 +23,7 @@ from gpuenv.adapt.nearest.request import wishes_for
 from gpuenv.adapt.nearest.search import Nearest, find_nearest
 from gpuenv.adapt.task import Task
 from gpuenv.adapt.torch_bound_pages import with_pages_near
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
 from gpuenv.planning.make_plan import completed
@@ -54,7 +54,7 @@ def adapt_wheels(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
 
 def _unread(nearest: Nearest) -> tuple[PlanWarning, ...]:
     """Tell of the projects bound to torch that may go with it, which nobody could look up."""
-    template = marked("{project} is unchanged and was not checked: {page} could not be read ({problem})")
+    template = N_("{project} is unchanged and was not checked: {page} could not be read ({problem})")
     unread = tuple(
         PlanWarning(
             "unread",
@@ -68,9 +68,7 @@ def _unread(nearest: Nearest) -> tuple[PlanWarning, ...]:
         for listing in nearest.unread
     )
     messages = {str(listing.project) for listing in nearest.unread}
-    text = marked(
-        "{project} is unchanged: no wheel of it is known for this torch, so it may have to be built"
-    )
+    text = N_("{project} is unchanged: no wheel of it is known for this torch, so it may have to be built")
     unknown = (name for name in nearest.unknown if name not in messages)
     return (*unread, *(PlanWarning("unread", tr(text, project=name)) for name in unknown))
 

@@ -25,16 +25,16 @@ from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any
 
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 
 Table = Mapping[str, Any]
 
 _TOP = ("gpuenv", "environments", "mirror")
 _KINDS = {
-    "text": (str, marked("a text")),
-    "flag": (bool, marked("true or false")),
-    "texts": (str, marked("a list of texts")),
-    "numbers": (int, marked("a list of numbers")),
+    "text": (str, N_("a text")),
+    "flag": (bool, N_("true or false")),
+    "texts": (str, N_("a list of texts")),
+    "numbers": (int, N_("a list of numbers")),
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from gpuenv.cache.parts import Filled, NotRemoved, Tally, filled_parts, remove_empty, remove_part
 from gpuenv.files.cache_use import alone
-from gpuenv.i18n.messages import said, tr
+from gpuenv.i18n.messages import gettext, tr
 from gpuenv.installers import uv
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.process import subprocesses as process
@@ -102,7 +102,7 @@ def render_uv(environ: Mapping[str, str]) -> dict[str, Any] | None:
 def render_parts(parts: tuple[Filled, ...]) -> list[dict[str, Any]]:
     """Return parts as data."""
     return [
-        {"name": part.part.name, "use": said(part.part.use), "size": part.size, "paths": _outer(part)}
+        {"name": part.part.name, "use": gettext(part.part.use), "size": part.size, "paths": _outer(part)}
         for part in parts
     ]
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from gpuenv.environments.folders.full_disk import is_full
 from gpuenv.i18n.foreign_messages import reason_of
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.on_disk.directories import remove_tree
 
 _LEFT = "removing-"
@@ -43,21 +43,21 @@ class Part:
 
 
 PARTS = (
-    Part("wheels", marked("wheels fetched from mirrors"), ("wheels",), f"{_DIGEST}|parts", guarded=True),
-    Part("pages", marked("pages of indexes, sizes and hashes of files"), ("http",), r"[0-9a-f]",
+    Part("wheels", N_("wheels fetched from mirrors"), ("wheels",), f"{_DIGEST}|parts", guarded=True),
+    Part("pages", N_("pages of indexes, sizes and hashes of files"), ("http",), r"[0-9a-f]",
          ("sizes.json", "hashes.json")),
-    Part("channels", marked("repodata of conda channels"), ("channels",)),
-    Part("rattler", marked("conda packages and repodata"), ("rattler",), "packages|repodata", guarded=True),
-    Part("conda-tools", marked("cached information about conda tools"), ("conda-tools", "condarc"), ".+",
+    Part("channels", N_("repodata of conda channels"), ("channels",)),
+    Part("rattler", N_("conda packages and repodata"), ("rattler",), "packages|repodata", guarded=True),
+    Part("conda-tools", N_("cached information about conda tools"), ("conda-tools", "condarc"), ".+",
          guarded=True),
-    Part("mirrors", marked("measured speed of mirrors"), files=("mirrors.json",)),
-    Part("locks", marked("requirements with hashes"), ("locks",), r"[0-9a-f]{32}\.txt", guarded=True),
-    Part("environments", marked("sizes of environments"), ("sizes",)),
-    Part("uv", marked("uv's configuration: its cache if there is no other"), ("uv",),
+    Part("mirrors", N_("measured speed of mirrors"), files=("mirrors.json",)),
+    Part("locks", N_("requirements with hashes"), ("locks",), r"[0-9a-f]{32}\.txt", guarded=True),
+    Part("environments", N_("sizes of environments"), ("sizes",)),
+    Part("uv", N_("uv's configuration: its cache if there is no other"), ("uv",),
          r"[0-9a-f]{32}\.toml(\.\d+)?|[a-z-]+-v\d+|CACHEDIR\.TAG|\.gitignore|\.lock|\.git", guarded=True),
-    Part("private", marked("configuration with passwords, left by a gpuenv that was killed"), ("private",),
+    Part("private", N_("configuration with passwords, left by a gpuenv that was killed"), ("private",),
          rf"{_TEMPORARY}\S*", guarded=True),
-    Part("leftovers", marked("left over from an interrupted `cache clean`"), guarded=True),
+    Part("leftovers", N_("left over from an interrupted `cache clean`"), guarded=True),
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import typer.main
 from typer.models import CommandInfo, TyperInfo
 
 from gpuenv.cli.choices import LanguageName
-from gpuenv.i18n.messages import ENGLISH, spoken
+from gpuenv.i18n.messages import ENGLISH, current_language
 
 _PLAIN: Final[Any] = {"pretty_exceptions_short": False, "rich_markup_mode": None}
 
@@ -73,7 +73,7 @@ class OnDemand(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
             command = self._makers[name]()
-            if spoken() != ENGLISH:
+            if current_language() != ENGLISH:
                 from gpuenv.cli.help_text import translate_help  # noqa: PLC0415 - as typer has it
 
                 translate_help(command)

@@ -11,19 +11,19 @@ import typer
 from typer._click import HelpFormatter  # typer keeps its click to itself; 0.28 alone is allowed
 
 from gpuenv.cli.table import text_width
-from gpuenv.i18n.messages import marked, reword, said, tr
+from gpuenv.i18n.messages import N_, gettext, tr, translate_output
 
 # a line may be broken before a Chinese character, but for one that closes what stands before it
 _WIDE = "\u2e80-\u9fff\uff00-\uffef"
 _WORD = re.compile(rf"\s+|[（「《[(`]*(?:[{_WIDE}]|[^\s{_WIDE}]+)[，。；：、？！）」》)\]]*")
 # `Only print.  [env var: GPUENV_PRINT; default: auto]`
 _NOTED = re.compile(r"(?P<help>.*?)(?P<gap> *)\[(?P<notes>(?:env var|default|required).*)\]", re.DOTALL)
-_NOTES = (marked("env var: {name}"), marked("default: {value}"), marked("required"))
+_NOTES = (N_("env var: {name}"), N_("default: {value}"), N_("required"))
 _TYPERS_OWN = (
-    marked("Arguments"),
-    marked("Options"),
-    marked("Commands"),
-    marked("Show this message and exit."),
+    N_("Arguments"),
+    N_("Options"),
+    N_("Commands"),
+    N_("Show this message and exit."),
 )
 
 
@@ -36,7 +36,7 @@ class Formatter(HelpFormatter):
 
     def write_heading(self, heading: str) -> None:
         """Write the line above a section."""
-        self.write(tr("{heading}:", heading=said(heading)) + "\n")
+        self.write(tr("{heading}:", heading=gettext(heading)) + "\n")
 
     def write_text(self, text: str) -> None:
         """Write paragraphs, which empty lines part."""
@@ -73,12 +73,12 @@ def translate_help(command: Any) -> None:
     command.context_class = Context
     for field in ("help", "epilog"):
         if getattr(command, field, None):
-            setattr(command, field, said(inspect.cleandoc(getattr(command, field))))
+            setattr(command, field, gettext(inspect.cleandoc(getattr(command, field))))
     # else typer would cut it where it finds no space
-    command.short_help = said(command.short_help or (command.help or "").partition("\n\n")[0])
+    command.short_help = gettext(command.short_help or (command.help or "").partition("\n\n")[0])
     for parameter in getattr(command, "params", ()):
         if getattr(parameter, "help", None):
-            parameter.help = said(parameter.help)
+            parameter.help = gettext(parameter.help)
         if parameter.name == "install_completion":
             parameter.callback = _install_completion
 
@@ -111,6 +111,6 @@ def wrapped(text: str, width: int) -> Iterator[str]:
 def _said_row(text: str) -> str:
     match = _NOTED.fullmatch(text)
     if not match:
-        return said(text)
-    notes = tr("; ").join(reword(note, _NOTES) for note in match["notes"].split("; "))
+        return gettext(text)
+    notes = tr("; ").join(translate_output(note, _NOTES) for note in match["notes"].split("; "))
     return f"{match['help']}{match['gap']}[{notes}]"

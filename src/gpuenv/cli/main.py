@@ -19,7 +19,7 @@ from gpuenv.cli.language import ask_windows, choose_language, printable_language
 from gpuenv.cli.usage import help_of, is_no_command, usage_error
 from gpuenv.files.temporary import substitute
 from gpuenv.i18n.foreign_messages import reason_of
-from gpuenv.i18n.messages import ENGLISH, spoken, tr
+from gpuenv.i18n.messages import ENGLISH, current_language, tr
 from gpuenv.model.errors import Fix, GpuenvError, ProofInterrupted, UsageError
 from gpuenv.process import interruption
 
@@ -90,7 +90,7 @@ def run_app(arguments: list[str]) -> int:
     """Run a command; return its exit status, or raise what ended it."""
     _check_directory()
     command = typer.main.get_command(app)
-    if spoken() != ENGLISH:
+    if current_language() != ENGLISH:
         from gpuenv.cli.help_text import translate_help  # noqa: PLC0415 - English is as typer writes it
 
         translate_help(command)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from unicodedata import east_asian_width
 
-from gpuenv.i18n.messages import said
+from gpuenv.i18n.messages import gettext
 
 
 def render_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str]) -> str:
@@ -14,7 +14,7 @@ def render_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Map
 
     A mapping gives the columns headings in English, which are translated.
     """
-    headings = list(map(said, columns.values())) if isinstance(columns, Mapping) else list(columns)
+    headings = list(map(gettext, columns.values())) if isinstance(columns, Mapping) else list(columns)
     cells = [headings, *([_cell(row.get(column)) for column in columns] for row in rows)]
     widths = [max(text_width(line[position]) for line in cells) for position in range(len(headings))]
     lines = ("  ".join(map(_fill, line, widths)) for line in cells)

@@ -6,26 +6,26 @@ from typing import Any
 
 import typer
 
-from gpuenv.i18n.messages import marked, reword, tr
+from gpuenv.i18n.messages import N_, tr, translate_output
 from gpuenv.model.errors import Fix, UsageError
 
 # typer's messages, once they begin in lower case and end without a period
 _TYPERS = (
-    marked("no such option: {option} (Possible options: {options})"),
-    marked("no such option: {option}"),
-    marked("no such command {command}. Did you mean {commands}?"),
-    marked("no such command {command}"),
-    marked("missing argument {name}"),
-    marked("invalid value for {name} (env var: {variable}): {problem}"),
-    marked("invalid value for {name}: {problem}"),
-    marked("got unexpected extra argument(s) ({arguments})"),
-    marked("option {option} requires an argument"),
-    marked("option {option} does not take a value"),
-    marked("{value} is not one of {allowed}"),
-    marked("{value} is not a valid int"),
-    marked("{value} is not a valid float"),
-    marked("{value} is not a valid boolean. Recognized values: {allowed}"),
-    marked("Path {path} is not readable"),
+    N_("no such option: {option} (Possible options: {options})"),
+    N_("no such option: {option}"),
+    N_("no such command {command}. Did you mean {commands}?"),
+    N_("no such command {command}"),
+    N_("missing argument {name}"),
+    N_("invalid value for {name} (env var: {variable}): {problem}"),
+    N_("invalid value for {name}: {problem}"),
+    N_("got unexpected extra argument(s) ({arguments})"),
+    N_("option {option} requires an argument"),
+    N_("option {option} does not take a value"),
+    N_("{value} is not one of {allowed}"),
+    N_("{value} is not a valid int"),
+    N_("{value} is not a valid float"),
+    N_("{value} is not a valid boolean. Recognized values: {allowed}"),
+    N_("Path {path} is not readable"),
 )
 
 
@@ -39,7 +39,7 @@ def usage_error(error: typer.TyperException) -> UsageError:
     path = context.command_path if context is not None else "gpuenv"
     lowered = message[:1].lower() + message[1:].rstrip(".")
     return UsageError(
-        reword(lowered, _TYPERS), code="usage", fixes=(Fix(tr("see the help"), f"{path} --help"),)
+        translate_output(lowered, _TYPERS), code="usage", fixes=(Fix(tr("see the help"), f"{path} --help"),)
     )
 
 

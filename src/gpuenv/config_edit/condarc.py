@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuenv.config_edit.text import ended, line_end, without_mark
-from gpuenv.i18n.foreign_messages import said_by_others
+from gpuenv.i18n.foreign_messages import translate_foreign
 from gpuenv.i18n.messages import tr
 from gpuenv.untrusted.documents import check_yaml
 
@@ -77,7 +77,7 @@ def _load(text: str) -> dict[str, Any]:
         document = yaml.load(check_yaml(text))
     except (_yaml_error(), RecursionError, ValueError) as error:
         problem = getattr(error, "problem", None) or str(error)
-        raise ValueError(said_by_others(str(problem))) from None
+        raise ValueError(translate_foreign(str(problem))) from None
     if document is None:
         return {}
     if not isinstance(document, dict):

@@ -13,7 +13,7 @@ from gpuenv.doctor.checks.outcome import Outcome, Word, skipped
 from gpuenv.doctor.checks.registry import CHECKS
 from gpuenv.doctor.checks.repairable_in_place import hindrance
 from gpuenv.formats.machine import describe
-from gpuenv.i18n.messages import said, tr
+from gpuenv.i18n.messages import gettext, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.findings import Findings
 
@@ -91,7 +91,9 @@ def diagnose(findings: Findings, knowledge: Knowledge, rows: Sequence[Row]) -> D
     texts = {text.id: text for text in map(parse_check, rows)}
     reported = [(texts[check.id], check.judge(findings, knowledge)) for check in CHECKS]
     judged = {check.id for check in CHECKS}
-    others = [(text, skipped(said(text.instead or "-"))) for text in texts.values() if text.id not in judged]
+    others = [
+        (text, skipped(gettext(text.instead or "-"))) for text in texts.values() if text.id not in judged
+    ]
     order = list(dict.fromkeys(text.group for text, _ in reported))
     reported += others
     reported.sort(key=lambda item: order.index(item[0].group))

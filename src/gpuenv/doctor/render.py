@@ -5,14 +5,14 @@ from __future__ import annotations
 from gpuenv.doctor.checks.outcome import Word
 from gpuenv.doctor.diagnosis import CheckVerdict, Diagnosis
 from gpuenv.formats.shell import one_line
-from gpuenv.i18n.messages import marked, said, tr
+from gpuenv.i18n.messages import N_, gettext, tr
 
 _SIGNS: dict[Word, str] = {"ok": "✓", "warning": "!", "problem": "✗", "skipped": "-"}
 _WORDS: dict[Word, str] = {
-    "ok": marked("ok"),
-    "warning": marked("warning"),
-    "problem": marked("problem"),
-    "skipped": marked("skipped"),
+    "ok": N_("ok"),
+    "warning": N_("warning"),
+    "problem": N_("problem"),
+    "skipped": N_("skipped"),
 }
 
 
@@ -31,11 +31,11 @@ def render_diagnosis_text(diagnosis: Diagnosis, *, signs: bool, verbose: bool) -
 
 
 def _sign(verdict: Word, *, signs: bool) -> str:
-    return f"{_SIGNS[verdict]} " if signs else tr("{word}: ", word=said(_WORDS[verdict]))
+    return f"{_SIGNS[verdict]} " if signs else tr("{word}: ", word=gettext(_WORDS[verdict]))
 
 
 def _told(verdict: CheckVerdict, *, signs: bool, full: bool) -> list[str]:
-    cause = one_line(verdict.cause or said(verdict.title))
+    cause = one_line(verdict.cause or gettext(verdict.title))
     lines = [f"{_sign(verdict.verdict, signs=signs)}{cause} [{verdict.id}]"]
     if full and verdict.needs:
         facts = {"needs": one_line(verdict.needs), "have": one_line(verdict.read)}
@@ -55,9 +55,9 @@ def _passed(diagnosis: Diagnosis, *, signs: bool) -> list[str]:
             continue
         if verdict.group != group:
             group = verdict.group
-            lines.append(said(group))
+            lines.append(gettext(group))
         sign = _sign(verdict.verdict, signs=signs)
-        message = tr("{title}: {read}", title=said(verdict.title), read=one_line(verdict.read))
+        message = tr("{title}: {read}", title=gettext(verdict.title), read=one_line(verdict.read))
         lines.append(f"  {sign}{verdict.id} {message}")
     return lines
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpuenv.environments.ledger import read_proven, unreadable
 from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore, make_own_directory, unwritable
-from gpuenv.i18n.messages import marked, said, tr
+from gpuenv.i18n.messages import N_, gettext, tr
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.on_disk import journal as on_disk
 from gpuenv.on_disk.journal import (
@@ -23,7 +23,7 @@ from gpuenv.on_disk.replace import replace_file
 from gpuenv.untrusted.documents import load_json
 
 _LARGEST = 1 << 20  # bytes
-_NOT_A_JOURNAL = marked("the journal was not written by gpuenv")
+_NOT_A_JOURNAL = N_("the journal was not written by gpuenv")
 
 
 def parse_journal(text: str) -> Journal:
@@ -32,7 +32,7 @@ def parse_journal(text: str) -> Journal:
     try:
         return journal_of(document)
     except ValueError as error:
-        raise ValueError(said(str(error))) from None
+        raise ValueError(gettext(str(error))) from None
 
 
 def journal_file(environment: EnvironmentPaths) -> Path:

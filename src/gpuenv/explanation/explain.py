@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from gpuenv import matrices
-from gpuenv.i18n.messages import spoken, tr
+from gpuenv.i18n.messages import current_language, tr
 from gpuenv.model.errors import UsageError
 from gpuenv.model.plan import PlanWarning
 from gpuenv.signatures.catalogue import Language, Signature, parse_signature
@@ -52,7 +52,7 @@ def find_matches(text: str) -> tuple[SignatureMatch, ...]:
 
 
 def _examine(text: str) -> Examined:
-    return examine(text, load_signatures("zh" if spoken() == "zh" else "en"), time.process_time)
+    return examine(text, load_signatures("zh" if current_language() == "zh" else "en"), time.process_time)
 
 
 def _not_whole() -> PlanWarning:

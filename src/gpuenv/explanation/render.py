@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from gpuenv.i18n.messages import marked, said, tr
+from gpuenv.i18n.messages import N_, gettext, tr
 from gpuenv.signatures.catalogue import ErrorClass
 from gpuenv.signatures.match import SignatureMatch
 
 _ALSO = 2  # matches behind the first that are told
 _IN_THE_CODE = ("code", "data")
 _KINDS: dict[ErrorClass, str] = {
-    "environment": marked("environment"),
-    "hardware": marked("hardware"),
-    "code": marked("code"),
-    "data": marked("data"),
-    "deprecation": marked("deprecation"),
+    "environment": N_("environment"),
+    "hardware": N_("hardware"),
+    "code": N_("code"),
+    "data": N_("data"),
+    "deprecation": N_("deprecation"),
 }
 
 
@@ -39,7 +39,7 @@ def render_explanation(
 
 
 def _first(match: SignatureMatch, commands: Mapping[str, str], *, verbose: bool) -> Iterator[str]:
-    yield tr("{kind}: {cause}", kind=said(_KINDS[match.kind]), cause=match.cause)
+    yield tr("{kind}: {cause}", kind=gettext(_KINDS[match.kind]), cause=match.cause)
     if match.detail:
         yield f"  {match.detail}"
     if match.lines:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from gpuenv.i18n.messages import marked, reword
+from gpuenv.i18n.messages import N_, translate_output
 
 _BETWEEN = "; "
 _SAID = (
-    marked("matrix {table}"),
-    marked("option {name}"),
-    marked("assumed: {value}"),
-    marked("environment variable {name}"),
-    marked("nvidia-smi (not found), {others}"),
-    marked("not stated"),
-    marked("the request"),
+    N_("matrix {table}"),
+    N_("option {name}"),
+    N_("assumed: {value}"),
+    N_("environment variable {name}"),
+    N_("nvidia-smi (not found), {others}"),
+    N_("not stated"),
+    N_("the request"),
 )
 
 
 def said_source(source: str) -> str:
     """Return a source in the language of the texts; the JSON has it as it is."""
-    return _BETWEEN.join(reword(part, _SAID) for part in source.split(_BETWEEN))
+    return _BETWEEN.join(translate_output(part, _SAID) for part in source.split(_BETWEEN))

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from gpuenv.formats.fact_source import said_source
 from gpuenv.formats.machine import describe
 from gpuenv.formats.shell import one_line
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.amounts import render_size
 from gpuenv.model.plan import CUDA_ON_CPU, Download, Plan, PlannedPackage
 
@@ -87,9 +87,9 @@ def _origin(plan: Plan) -> str:
     sizes = [package.size for package in plan.packages]
     known = sum(size for size in sizes if size)
     total = _to_fetch(known, least=None in sizes)
-    template = marked("from {places}, {files}, {total}")
+    template = N_("from {places}, {files}, {total}")
     if not plan.is_whole:
-        template = marked("from {places}, {files}, {total}, and their dependencies")
+        template = N_("from {places}, {files}, {total}, and their dependencies")
     return tr(template, places=places, files=_files(len(plan.packages)), total=total)
 
 
@@ -123,7 +123,7 @@ def _local_files(count: int) -> str:
 def _to_fetch(size: int, *, least: bool) -> str:
     if not size:
         return tr("size not known")
-    template = marked("at least {size} to fetch") if least else marked("{size} to fetch")
+    template = N_("at least {size} to fetch") if least else N_("{size} to fetch")
     return tr(template, size=render_size(size))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from gpuenv.host.nvidia.reading import GpuReading
 from gpuenv.host.nvidia.smi_messages import Complaint, repair_of
 from gpuenv.host.nvidia.tegra import Tegra
-from gpuenv.i18n.messages import marked, said, tr
+from gpuenv.i18n.messages import N_, gettext, tr
 from gpuenv.knowledge.jetson_boards import needs_own_wheels
 from gpuenv.model.machine import Gpu, Problem, System
 
@@ -15,7 +15,7 @@ from gpuenv.model.machine import Gpu, Problem, System
 def complained(complaint: Complaint, program: str = "nvidia-smi") -> Problem:
     """Say what nvidia-smi or NVML complained about."""
     unknown = tr("run it manually, and reinstall the driver if it keeps failing")
-    repair = said(complaint.repair) if complaint.repair else unknown
+    repair = gettext(complaint.repair) if complaint.repair else unknown
     line = complaint.line or tr("nothing")
     message = tr("`{program}` reported `{said}`: {repair}", program=program, said=line, repair=repair)
     return Problem(complaint.code, message)
@@ -39,7 +39,7 @@ def timed_out(after_s: float) -> Problem:
 
 def no_devices() -> Problem:
     """Say that the driver is loaded and shows no GPU."""
-    message = tr("the driver is loaded but shows no GPU: {repair}", repair=said(repair_of("no-devices")))
+    message = tr("the driver is loaded but shows no GPU: {repair}", repair=gettext(repair_of("no-devices")))
     return Problem("no-devices", message)
 
 
@@ -94,7 +94,7 @@ def tegra_board(tegra: Tegra) -> Problem:
 
 def lost(gpu: GpuReading) -> Problem:
     """Say that a GPU dropped off the bus."""
-    message = tr("GPU {index} is lost: {repair}", index=gpu.index, repair=said(repair_of("gpu-lost")))
+    message = tr("GPU {index} is lost: {repair}", index=gpu.index, repair=gettext(repair_of("gpu-lost")))
     return Problem("gpu-lost", message)
 
 
@@ -128,12 +128,12 @@ def about_gpu(gpu: Gpu, *, virtual: bool, ambiguous: bool) -> Iterable[Problem]:
     if gpu.compute_capability is None:
         code = "capability-ambiguous" if ambiguous else "capability-unknown"
         text = (
-            marked(
+            N_(
                 "{name} (GPU {index}) is ambiguous: it names GPUs of several compute capabilities; "
                 "specify one, as in `--gpu 8.6`"
             )
             if ambiguous
-            else marked(
+            else N_(
                 "the compute capability of GPU {index} ({name}) is not known: specify it, as in `--gpu 8.6`"
             )
         )

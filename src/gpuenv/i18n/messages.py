@@ -8,28 +8,28 @@ from functools import cache
 
 ENGLISH = "en"
 _catalogue: dict[str, str] = {}
-_spoken = [ENGLISH]
+_language = [ENGLISH]
 
 
 def install_catalogue(translations: Mapping[str, str], language: str = ENGLISH) -> None:
     """Use these translations, keyed by the English template, from now on."""
     _catalogue.clear()
     _catalogue.update(translations)
-    _spoken[:] = [language]
+    _language[:] = [language]
 
 
-def spoken() -> str:
+def current_language() -> str:
     """Return the language of the texts: `en`, `zh`."""
-    return _spoken[0]
+    return _language[0]
 
 
-def said(text: str) -> str:
-    """Return a whole text, such as one of a matrix' rows, or its translation; nothing is filled in."""
+def gettext(text: str) -> str:
+    """Translate a whole text, such as one of a matrix row; nothing is filled in."""
     return _catalogue.get(text, text)
 
 
-def marked(template: str) -> str:
-    """Return the template as it is; where it stands it is known that `tr` will be given it."""
+def N_(template: str) -> str:  # noqa: N802 - gettext's name for it
+    """Mark a template for translation where it is written; `tr` translates it where it is used."""
     return template
 
 
@@ -38,16 +38,18 @@ def tr(template: str, /, **facts: object) -> str:
     return _catalogue.get(template, template).format(**facts)
 
 
-def reword(text: str, templates: Sequence[str], *, depth: int = 2) -> str:
+def translate_output(text: str, templates: Sequence[str], *, depth: int = 2) -> str:
     """Say what another program wrote in the language of the texts, by the first template that it fits.
 
-    The facts in it are reworded in their turn, `depth` times; what fits no template stays as it is.
+    The facts in it are translated in their turn, `depth` times; what fits no template stays as it is.
     """
     for template in templates if _catalogue else ():
         facts = _facts_in(text, template)
         if facts is not None:
             if depth:
-                facts = {name: reword(fact, templates, depth=depth - 1) for name, fact in facts.items()}
+                facts = {
+                    name: translate_output(fact, templates, depth=depth - 1) for name, fact in facts.items()
+                }
             return tr(template, **facts)
     return text
 

@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.configuration.installer_default import default_index
 from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.installers import WHEEL_MANAGERS
@@ -119,9 +119,9 @@ def _selected(
     if not problems:
         facts = {"python": locked or "3", "manager": options.manager, "asked": options.python}
         message = (
-            marked("it is for Python {python}, not for {asked}")
+            N_("it is for Python {python}, not for {asked}")
             if options.python
-            else marked("it is for Python {python}, which {manager} cannot provide")
+            else N_("it is for Python {python}, which {manager} cannot provide")
         )
         problems = [tr(message, **facts)]
     raise Unsatisfiable(
@@ -263,7 +263,7 @@ def _hashed(plan: Plan, files: tuple[LockedFile, ...], indexes: Indexes, environ
     ]
     versions = {str(canonicalize_name(file.name)): file.version for file in files}
     bad = (text for text in plan.constraints if not _holds(Requirement(text), versions))
-    message = marked("the lock violates `{constraint}`, which avoids a known problem")
+    message = N_("the lock violates `{constraint}`, which avoids a known problem")
     warnings = tuple(PlanWarning("lock-known-bad", tr(message, constraint=text)) for text in bad)
     return replace(
         plan,

@@ -8,14 +8,14 @@ from typing import Any
 
 from packaging.version import Version
 
-from gpuenv.i18n.messages import marked, said, tr
+from gpuenv.i18n.messages import N_, gettext, tr
 from gpuenv.matrix_checks.refresh_targets import WheelTarget
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import IndexKind, WheelFile
 from gpuenv.wheels.metadata import WheelFacts, required_cuda, specifier_of
 
 Row = Mapping[str, Any]
-_KINDS = {"pypi": "PyPI", "pytorch": marked("the PyTorch index")}
+_KINDS = {"pypi": "PyPI", "pytorch": N_("the PyTorch index")}
 _KEPT = ("torchvision", "torchaudio", "torchtext")  # of a row that is read again
 
 
@@ -40,7 +40,7 @@ def cite(target: WheelTarget, date: str) -> str:
 def cite_file(file: WheelFile, index: IndexKind, date: str) -> str:
     """Say the same of a file."""
     location = tr(
-        "wheel {name} on {index} ({date})", name=file.filename, index=said(_KINDS[index]), date=date
+        "wheel {name} on {index} ({date})", name=file.filename, index=gettext(_KINDS[index]), date=date
     )
     return f"{location}, sha256 {file.sha256}" if file.sha256 else location
 

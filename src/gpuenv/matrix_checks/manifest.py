@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.knowledge.schema.tables import FIELDS
 from gpuenv.matrix_checks.keys import MatrixFault, row_key
 
@@ -46,9 +46,9 @@ def shrunk(tables: Tables, manifest: Sequence[Any]) -> Iterator[MatrixFault]:
         elif entry["table"] in tables:
             fields = _manifest_row(entry["table"], tables[entry["table"]])
             if fields["count"] < entry["count"]:
-                yield _fault(entry, marked("shrank from {before} to {now} rows"), fields)
+                yield _fault(entry, N_("shrank from {before} to {now} rows"), fields)
             elif fields["count"] == entry["count"] and fields["keys"] != entry["keys"]:
-                yield _fault(entry, marked("has {now} rows as before, and they are others"), fields)
+                yield _fault(entry, N_("has {now} rows as before, and they are others"), fields)
     answers = {entry["table"] for entry in manifest if _is_entry(entry)}
     for table in tables:
         if table in FIELDS and table not in answers:

@@ -7,7 +7,7 @@ from typing import Any
 
 from packaging.version import Version
 
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.knowledge.knowledge import CompanionRelease, Knowledge, parse_knowledge
 from gpuenv.matrix_checks.keys import MatrixNote, row_key
 from gpuenv.matrix_checks.published_files import PublishedWheel, listed_files
@@ -65,9 +65,7 @@ def _floors_of_the_family_alone(knowledge: Knowledge) -> Iterator[MatrixNote]:
     results = {(build.cuda, driver_system(build.platform)) for build in knowledge.builds if build.cuda}
     for cuda, system in sorted(results):
         if knowledge.release_floor(cuda, system) is None:
-            template = marked(
-                "only the floor of CUDA {major} is known on {system}, not that of {cuda} itself"
-            )
+            template = N_("only the floor of CUDA {major} is known on {system}, not that of {cuda} itself")
             message = tr(template, major=cuda.major, system=system, cuda=cuda)
             yield MatrixNote("cuda", f"{cuda} {system}", message, "floor-of-family")
 
@@ -79,7 +77,7 @@ def _pypi_apart(companions: Sequence[Row], knowledge: Knowledge) -> Iterator[Mat
         torch = knowledge.pypi_variant(Version(wanted[2:]), "linux-64") if _names_one(wanted) else None
         own = Variant("cu" + row["pypi_cuda"].get("linux-64", "").replace(".", "")) if torch else None
         if torch and own and own.cuda and torch.cuda and not _loads(own, torch, row["cuda_match"]):
-            template = marked("PyPI has it for CUDA {own}, and torch {torch} for CUDA {cuda}")
+            template = N_("PyPI has it for CUDA {own}, and torch {torch} for CUDA {cuda}")
             message = tr(template, own=own.cuda, torch=wanted[2:], cuda=torch.cuda)
             yield MatrixNote("companions", row_key("companions", row), message, "apart-on-pypi")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from gpuenv.i18n.messages import said, tr
+from gpuenv.i18n.messages import gettext, tr
 from gpuenv.indexes.configuration.locations import Scope
 from gpuenv.indexes.mirrors.load import Mirrors
 from gpuenv.indexes.mirrors.lookup import correction, mirror_of_url
@@ -54,7 +54,7 @@ def _retired(mirror: Mirror) -> UsageError:
     return UsageError(
         tr("the mirror `{name}` has been shut down", name=mirror.name),
         code="mirror-retired",
-        because=tuple(Because(said(fault.text), fault.source) for fault in mirror.faults),
+        because=tuple(Because(gettext(fault.text), fault.source) for fault in mirror.faults),
         fixes=(Fix(tr("see which ones are alive"), "gpuenv mirrors list"),),
     )
 

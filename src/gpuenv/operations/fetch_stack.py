@@ -19,7 +19,7 @@ from gpuenv.environments.wheel_cache import WheelStore, is_plain, plain_digest
 from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.pool import in_turns
 from gpuenv.http.timeouts import Watch
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.mirrors.load import Mirrors
 from gpuenv.indexes.urls import is_remote
 from gpuenv.model.errors import Because, Fix, InstallFailed
@@ -213,7 +213,7 @@ def not_fetched(error: StackNotFetchedError, mirrors: Mirrors) -> InstallFailed:
         Fix(tr("see which mirrors have it"), "gpuenv mirrors check"),
         Fix(tr("or name another one with --mirror")),
     )
-    text = marked("{file} is not available intact from any index that lists it; partial files were removed")
+    text = N_("{file} is not available intact from any index that lists it; partial files were removed")
     return InstallFailed(
         tr(text, file=error.file.filename),
         code="file-wrong" if error.wrong else "file-unreachable",

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import signal
 
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 
 # What Windows gives as exit status when it ends a process: ntstatus.h
 _WINDOWS_STATUS = {
-    0xC0000005: marked("access violation"),
-    0xC0000017: marked("no memory"),
-    0xC000001D: marked("illegal instruction"),
-    0xC00000FD: marked("stack overflow"),
-    0xC0000135: marked("a DLL was not found"),
-    0xC0000139: marked("a DLL lacks an entry point"),
-    0xC0000142: marked("a DLL could not be initialized"),
-    0xC0000374: marked("heap corruption"),
-    0xC0000409: marked("fail-fast"),
+    0xC0000005: N_("access violation"),
+    0xC0000017: N_("no memory"),
+    0xC000001D: N_("illegal instruction"),
+    0xC00000FD: N_("stack overflow"),
+    0xC0000135: N_("a DLL was not found"),
+    0xC0000139: N_("a DLL lacks an entry point"),
+    0xC0000142: N_("a DLL could not be initialized"),
+    0xC0000374: N_("heap corruption"),
+    0xC0000409: N_("fail-fast"),
 }
 
 

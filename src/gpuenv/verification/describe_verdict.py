@@ -5,16 +5,16 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Because, Fix, VerificationFailed
 from gpuenv.verification.report import DeviceReport, Report
 from gpuenv.verification.verdict import VerificationVerdict, label
 
 _FIXES = {
-    "no-torch": (marked("see which build this machine needs"), "gpuenv plan"),
-    "cpu-build": (marked("see which build this machine needs"), "gpuenv plan"),
-    "no-gpu": (marked("see the driver and its GPUs"), "gpuenv detect"),
-    "hung": (marked("increase the time limit if the machine is slow or busy: --timeout"), None),
+    "no-torch": (N_("see which build this machine needs"), "gpuenv plan"),
+    "cpu-build": (N_("see which build this machine needs"), "gpuenv plan"),
+    "no-gpu": (N_("see the driver and its GPUs"), "gpuenv detect"),
+    "hung": (N_("increase the time limit if the machine is slow or busy: --timeout"), None),
 }
 
 

@@ -6,33 +6,33 @@ forward: differs from the CPU's float64 by 2.1e-01 of its size; 1e-03 is allowed
 
 from __future__ import annotations
 
-from gpuenv.i18n.messages import marked, reword
+from gpuenv.i18n.messages import N_, translate_output
 
 _BETWEEN = " | "
 _SAID = (
-    marked("skipped: {why}"),
-    marked("forward: {detail}"),
-    marked("input gradient: {detail}"),
-    marked("weight gradient: {detail}"),
-    marked("with cuDNN"),
-    marked("without cuDNN"),
-    marked("largest error {error}"),
-    marked("differs from the CPU's float64 by {error} of its size; {allowed} is allowed"),
-    marked("the sum of 0 to {last} came out as {sum}"),
-    marked("the largest of a row differs from the CPU's"),
-    marked("not supported by this build on the CPU: {error}"),
-    marked("not supported by this torch"),
-    marked("not supported by this GPU"),
-    marked("keeps {count} boxes where the CPU keeps {expected}"),
-    marked("keeps {count} of {all} boxes"),
-    marked("this torch has no torch.compile"),
-    marked("takes two GPUs"),
-    marked("this build of torch has no NCCL"),
-    marked("over GPUs {indices}"),
-    marked("wrong sum on GPUs {indices}"),
+    N_("skipped: {why}"),
+    N_("forward: {detail}"),
+    N_("input gradient: {detail}"),
+    N_("weight gradient: {detail}"),
+    N_("with cuDNN"),
+    N_("without cuDNN"),
+    N_("largest error {error}"),
+    N_("differs from the CPU's float64 by {error} of its size; {allowed} is allowed"),
+    N_("the sum of 0 to {last} came out as {sum}"),
+    N_("the largest of a row differs from the CPU's"),
+    N_("not supported by this build on the CPU: {error}"),
+    N_("not supported by this torch"),
+    N_("not supported by this GPU"),
+    N_("keeps {count} boxes where the CPU keeps {expected}"),
+    N_("keeps {count} of {all} boxes"),
+    N_("this torch has no torch.compile"),
+    N_("takes two GPUs"),
+    N_("this build of torch has no NCCL"),
+    N_("over GPUs {indices}"),
+    N_("wrong sum on GPUs {indices}"),
 )
 
 
 def said_detail(detail: str) -> str:
     """Return a test's detail in the language of the texts; what torch itself said stays as it is."""
-    return _BETWEEN.join(reword(part, _SAID) for part in detail.split(_BETWEEN))
+    return _BETWEEN.join(translate_output(part, _SAID) for part in detail.split(_BETWEEN))

@@ -11,7 +11,7 @@ from gpuenv.adapt.model import DeclaredRequirement, RequirementChange
 from gpuenv.adapt.nearest.known_bad_dependencies import tightened
 from gpuenv.adapt.nearest.request import Wishes, requirement_of
 from gpuenv.adapt.nearest.search import Nearest
-from gpuenv.i18n.messages import said, tr
+from gpuenv.i18n.messages import gettext, tr
 from gpuenv.knowledge.knowledge import KnownBad
 from gpuenv.knowledge.version_ranges import lies_within
 from gpuenv.resolution.constraints import constraints_of
@@ -45,7 +45,7 @@ def _constraints(question: ResolutionInput, solution: Solution) -> dict[str, tup
 
 
 def _without(row: KnownBad) -> str:
-    return tr("without it: {effect}", effect=said(row.effect))
+    return tr("without it: {effect}", effect=gettext(row.effect))
 
 
 def _tightened(

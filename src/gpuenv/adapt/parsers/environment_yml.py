@@ -21,7 +21,7 @@ from gpuenv.adapt.model import DependencyFile
 from gpuenv.adapt.parsers.collector import Collector, ParsedFile, shown
 from gpuenv.adapt.parsers.conda_spec import read_conda
 from gpuenv.adapt.parsers.requirements_txt import read_line
-from gpuenv.i18n.foreign_messages import said_by_others
+from gpuenv.i18n.foreign_messages import translate_foreign
 from gpuenv.i18n.messages import tr
 from gpuenv.model.wheel import Platform
 from gpuenv.resolution.conda.selectors import judge
@@ -55,7 +55,7 @@ def compose(text: str) -> Any:
         root = YAML(typ="safe", pure=True).compose(check_yaml(text.removeprefix("\ufeff")))
     except (YAMLError, ValueError, RecursionError) as error:
         reason = getattr(error, "problem", None) or next(iter(str(error).splitlines()), type(error).__name__)
-        raise ValueError(tr("it is not valid YAML: {error}", error=said_by_others(str(reason)))) from None
+        raise ValueError(tr("it is not valid YAML: {error}", error=translate_foreign(str(reason)))) from None
     if getattr(root, "id", None) != "mapping":
         raise ValueError(tr("it is not a mapping of keys"))
     return root

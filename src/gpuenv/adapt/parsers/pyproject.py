@@ -26,7 +26,7 @@ from gpuenv.adapt.parsers.pip_requirement import read_pip
 from gpuenv.adapt.parsers.poetry import specifier_of
 from gpuenv.adapt.parsers.requirements_txt import take_requirement
 from gpuenv.adapt.parsers.toml_spans import Key, TomlSpan, toml_places, value_at
-from gpuenv.i18n.foreign_messages import said_by_others
+from gpuenv.i18n.foreign_messages import translate_foreign
 from gpuenv.i18n.messages import tr
 from gpuenv.resolution.request import STACK
 from gpuenv.untrusted.documents import load_toml
@@ -48,7 +48,7 @@ def read_pyproject(file: DependencyFile) -> ParsedFile:
         document = load_toml(file.text.removeprefix("\ufeff"))
         reader = _Reader(Collector(file), document, toml_places(file.text))
     except ValueError as error:
-        raise ValueError(tr("it is not valid TOML: {error}", error=said_by_others(str(error)))) from None
+        raise ValueError(tr("it is not valid TOML: {error}", error=translate_foreign(str(error)))) from None
     reader.read()
     return reader.found.result()
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from gpuenv.adapt.model import DependencyFile
 from gpuenv.adapt.parsers.collector import Collector, ParsedFile, shown
 from gpuenv.adapt.parsers.requirements_txt import take_requirement
-from gpuenv.i18n.foreign_messages import said_by_others
+from gpuenv.i18n.foreign_messages import translate_foreign
 from gpuenv.i18n.messages import tr
 
 _LARGEST = 512 << 10
@@ -49,7 +49,7 @@ def parse_python_text(text: str) -> ast.Module:
         try:
             return ast.parse(text.removeprefix("\ufeff"))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            reason = said_by_others(str(getattr(error, "msg", error)) or type(error).__name__)
+            reason = translate_foreign(str(getattr(error, "msg", error)) or type(error).__name__)
             raise ValueError(tr("it is not valid Python 3: {error}", error=reason)) from None
 
 

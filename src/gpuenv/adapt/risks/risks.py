@@ -12,7 +12,7 @@ from packaging.version import InvalidVersion, Version
 
 from gpuenv.adapt.model import RequirementChange, Risk
 from gpuenv.adapt.risks.code_search import CodeUses, places_of
-from gpuenv.i18n.messages import spoken, tr
+from gpuenv.i18n.messages import current_language, tr
 from gpuenv.knowledge.api_changes import KINDS, ApiChange, parse_api_changes
 
 MOST_PLACES = 5  # of one risk
@@ -105,7 +105,7 @@ def _others(count: int, *, looked: bool) -> str:
 
 
 def _risk(row: ApiChange, places: CodeUses) -> Risk:
-    facts = {"project": row.project, "version": row.version, "text": row.text(spoken())}
+    facts = {"project": row.project, "version": row.version, "text": row.text(current_language())}
     if row.kind == "added":
         text = tr("not before {project} {version}: {text}", **facts)
     else:

@@ -19,12 +19,12 @@ from gpuenv.cli.output import (
     working,
 )
 from gpuenv.cli.table import render_table
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.amounts import render_size
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.plan import PlanWarning
 
-_COLUMNS = {"name": marked("part"), "shown": marked("size"), "use": marked("what it is")}
+_COLUMNS = {"name": N_("part"), "shown": N_("size"), "use": N_("what it is")}
 
 
 def directory(common: Common) -> int:

@@ -13,11 +13,11 @@ from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, print_data, print_json, working
 from gpuenv.cli.table import render_table, text_width
 from gpuenv.formats.machine import render_machine_text
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.inspection.info import info as read_info
 from gpuenv.model.machine_json import parse_machine
 
-_PACKAGES = {"name": marked("package"), "version": marked("version")}
+_PACKAGES = {"name": N_("package"), "version": N_("version")}
 
 
 def info(name: str | None, common: Common) -> int:

@@ -9,7 +9,7 @@ from gpuenv.fleet.grouping.groups import Split
 from gpuenv.fleet.grouping.machine_classes import MachineClass, joint_target, picked
 from gpuenv.fleet.grouping.questions import GroupResolver
 from gpuenv.fleet.grouping.set_cover import bits
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.driver import DriverVersion
 from gpuenv.model.plan import Advice
@@ -238,9 +238,9 @@ def _say_without(
         "build": _build(solution),
     }
     template = (
-        marked("without the {gpu} in {machines}, and without {others}, one build works for the rest: {build}")
+        N_("without the {gpu} in {machines}, and without {others}, one build works for the rest: {build}")
         if gone
-        else marked("without the {gpu} in {machines} one build works for all: {build}")
+        else N_("without the {gpu} in {machines} one build works for all: {build}")
     )
     return Advice(tr(template, **facts), _needs_fewer(facts["gpu"], fleet.named(changed), gone))
 

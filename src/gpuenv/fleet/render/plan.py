@@ -11,18 +11,18 @@ from gpuenv.fleet.model import FleetGroup, FleetMachine, FleetPlan
 from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.shell import one_line
 from gpuenv.formats.text import render_stack
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.machine import Gpu, Machine
 
 _LONGEST = 60
 
 COLUMNS = {
-    "name": marked("machine"),
-    "gpus": marked("GPUs"),
-    "driver": marked("driver"),
-    "group": marked("group"),
-    "torch": marked("torch"),
-    "python": marked("Python"),
+    "name": N_("machine"),
+    "gpus": N_("GPUs"),
+    "driver": N_("driver"),
+    "group": N_("group"),
+    "torch": N_("torch"),
+    "python": N_("Python"),
 }
 
 

@@ -12,7 +12,7 @@ from gpuenv.fleet.render.run import STATES, columns_of, error_of, state_of, tabl
 from gpuenv.fleet.run_model import FleetRun, HostOutcome, OutcomeState
 from gpuenv.formats.machine import render_machine_text
 from gpuenv.formats.shell import one_line
-from gpuenv.i18n.messages import said, tr
+from gpuenv.i18n.messages import gettext, tr
 
 _LONGEST = 20_000  # characters of one text from outside
 # How a state looks: what went well, what is as before, what did not.
@@ -96,7 +96,7 @@ def _remark(text: str) -> str:
 
 
 def _card(state: OutcomeState, words: str, count: int) -> str:
-    return f'<li class="{_LOOKS.get(state, "")}"><b>{count}</b> {_text(said(words))}</li>'
+    return f'<li class="{_LOOKS.get(state, "")}"><b>{count}</b> {_text(gettext(words))}</li>'
 
 
 def _wrong(run: FleetRun) -> Iterator[str]:
@@ -143,7 +143,7 @@ def _folded(heading: str, content: str) -> str:
 
 def _table(run: FleetRun) -> str:
     columns = columns_of(run)
-    headings = "".join(f'<th scope="col">{_text(said(words))}</th>' for words in columns.values())
+    headings = "".join(f'<th scope="col">{_text(gettext(words))}</th>' for words in columns.values())
     bodies = "".join(
         _host(outcome, row, tuple(columns)) for outcome, row in zip(run.hosts, table_rows(run), strict=True)
     )

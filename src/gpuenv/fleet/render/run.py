@@ -10,7 +10,7 @@ from gpuenv.fleet.grouping.advice import listed
 from gpuenv.fleet.render.plan import driver_of, gpus_in_words, render_fleet_data, torch_of
 from gpuenv.fleet.run_model import FleetRun, HostOutcome, OutcomeState
 from gpuenv.formats.shell import one_line
-from gpuenv.i18n.messages import marked, said, tr
+from gpuenv.i18n.messages import N_, gettext, tr
 from gpuenv.model.errors import (
     Because,
     Fix,
@@ -28,33 +28,33 @@ _MOST_FIXES = 4
 _LAST_LINES = 4  # of an installer
 
 STATES: dict[OutcomeState, str] = {
-    "waiting": marked("not started"),
-    "running": marked("interrupted"),
-    "unreachable": marked("unreachable"),
-    "failed": marked("failed"),
-    "detected": marked("detected"),
-    "not-served": marked("not supported"),
-    "planned": marked("planned"),
-    "not-made": marked("not created"),
-    "made": marked("made"),
-    "replaced": marked("replaced"),
-    "unchanged": marked("unchanged"),
-    "would-make": marked("would be created"),
-    "would-replace": marked("would be replaced"),
-    "verified": marked("verified"),
-    "not-verified": marked("not verified"),
+    "waiting": N_("not started"),
+    "running": N_("interrupted"),
+    "unreachable": N_("unreachable"),
+    "failed": N_("failed"),
+    "detected": N_("detected"),
+    "not-served": N_("not supported"),
+    "planned": N_("planned"),
+    "not-made": N_("not created"),
+    "made": N_("made"),
+    "replaced": N_("replaced"),
+    "unchanged": N_("unchanged"),
+    "would-make": N_("would be created"),
+    "would-replace": N_("would be replaced"),
+    "verified": N_("verified"),
+    "not-verified": N_("not verified"),
 }
 _COLUMNS = {
-    "host": marked("machine"),
-    "gpus": marked("GPUs"),
-    "driver": marked("driver"),
-    "pythons": marked("Pythons"),
-    "group": marked("group"),
-    "torch": marked("torch"),
-    "python": marked("Python"),
-    "state": marked("state"),
-    "verify": marked("verify"),
-    "environment": marked("environment"),
+    "host": N_("machine"),
+    "gpus": N_("GPUs"),
+    "driver": N_("driver"),
+    "pythons": N_("Pythons"),
+    "group": N_("group"),
+    "torch": N_("torch"),
+    "python": N_("Python"),
+    "state": N_("state"),
+    "verify": N_("verify"),
+    "environment": N_("environment"),
 }
 _BRIEF = ("host", "group", "torch", "state", "verify", "environment")  # after the plan has been shown
 _OF_COMMAND = {
@@ -106,7 +106,7 @@ def pythons_of(outcome: HostOutcome) -> str | None:
 
 def state_of(outcome: HostOutcome) -> str:
     """Return what became of a host, in the language of the texts."""
-    return said(STATES[outcome.state])
+    return gettext(STATES[outcome.state])
 
 
 def verified_in_words(outcome: HostOutcome) -> str | None:
@@ -125,7 +125,7 @@ def counts_in_words(run: FleetRun) -> str:
     """Return how many hosts came to what: `3 made, 1 unchanged, 1 unreachable`."""
     counts = Counter(outcome.state for outcome in run.hosts)
     return ", ".join(
-        tr("{count} {state}", count=counts[state], state=said(words))
+        tr("{count} {state}", count=counts[state], state=gettext(words))
         for state, words in STATES.items()
         if counts[state]
     )
@@ -134,12 +134,12 @@ def counts_in_words(run: FleetRun) -> str:
 # what went wrong
 
 _ERRORS: tuple[tuple[tuple[OutcomeState, ...], type[GpuenvError], str], ...] = (
-    (("not-made",), InstallFailed, marked("environment not created on {count} of {all} machines")),
+    (("not-made",), InstallFailed, N_("environment not created on {count} of {all} machines")),
     (("not-verified",), VerificationFailed,
-     marked("the environment does not work on {count} of {all} machines")),
+     N_("the environment does not work on {count} of {all} machines")),
     (("unreachable", "failed"), Unreachable,
-     marked("{count} of {all} machines could not be reached or queried")),
-    (("not-served",), Unsatisfiable, marked("{count} of {all} machines are not supported")),
+     N_("{count} of {all} machines could not be reached or queried")),
+    (("not-served",), Unsatisfiable, N_("{count} of {all} machines are not supported")),
 )  # fmt: skip
 _CODES = {5: "fleet-not-made", 6: "fleet-not-verified", 4: "fleet-unreachable", 3: "machines-not-served"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Because
 from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.mirror import Mirror
@@ -41,8 +41,8 @@ def warn_of_strays(listings: tuple[Listing, ...]) -> tuple[PlanWarning, ...]:
             kind = "mirror-redirects" if listing.read_at and host in listing.read_at else "mirror-leaks"
             sources.setdefault((kind, host), listing.source)
     texts = {
-        "mirror-redirects": marked("the mirror `{mirror}` sends its index pages to {host}"),
-        "mirror-leaks": marked("the mirror `{mirror}` links to files on {host}, which is not its own"),
+        "mirror-redirects": N_("the mirror `{mirror}` sends its index pages to {host}"),
+        "mirror-leaks": N_("the mirror `{mirror}` links to files on {host}, which is not its own"),
     }
     return tuple(
         PlanWarning(kind, tr(texts[kind], mirror=source.name or source.url, host=host))

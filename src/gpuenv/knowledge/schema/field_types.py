@@ -11,7 +11,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.knowledge.records import SYSTEMS, WORDS
 from gpuenv.model.capability import parse_architecture, parse_compute_capability
 from gpuenv.model.variant import Variant, parse_cuda_version
@@ -226,9 +226,9 @@ ARCHITECTURE = readable(parse_architecture, r"^(sm|compute)_[0-9]{2,3}[af]?$")
 VARIANT = readable(_check_variant, r"^(cpu|cu[0-9]{2,3})$")
 REQUIREMENT = readable(_check_requirement, r"^[A-Za-z0-9]")
 PLATFORM = one_of(*PLATFORMS)
-PYTHON = matching(r"cp[0-9]{2,3}t?", marked("Python tag such as cp312"))
-WHEEL_PYTHON = matching(r"cp[0-9]{2,3}t?|py[23][0-9]*(\.py3)?", marked("Python tag such as cp312 or py3"))
-NAME = matching(r"[a-z0-9]+(-[a-z0-9]+)*", marked("normalized name of a project"))
+PYTHON = matching(r"cp[0-9]{2,3}t?", N_("Python tag such as cp312"))
+WHEEL_PYTHON = matching(r"cp[0-9]{2,3}t?|py[23][0-9]*(\.py3)?", N_("Python tag such as cp312 or py3"))
+NAME = matching(r"[a-z0-9]+(-[a-z0-9]+)*", N_("normalized name of a project"))
 CONDITIONS = FieldType(_check_conditions, {**mapping(TEXT).schema, "minProperties": 1})
 
 # where a row was read, and how sure that is

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.knowledge.schema.field_types import (
     FLAG,
     NUMBER,
@@ -70,7 +70,7 @@ _FAULT = object_of({"code": or_null(TEXT), "text": TEXT, "source": TEXT})
 
 # what a row that gpuenv ships needs; an entry of the configuration file needs its name and one part alone
 SHIPPED_FIELDS: Fields = {
-    "name": matching(r"[a-z0-9][a-z0-9_-]*", marked("name of a mirror such as tuna")),
+    "name": matching(r"[a-z0-9][a-z0-9_-]*", N_("name of a mirror such as tuna")),
     "title": TEXT,
     "kind": TEXT,
     "status": one_of(*get_args(MirrorStatus)),

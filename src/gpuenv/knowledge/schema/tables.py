@@ -7,7 +7,7 @@ from datetime import date
 
 from packaging.utils import parse_wheel_filename
 
-from gpuenv.i18n.messages import marked
+from gpuenv.i18n.messages import N_
 from gpuenv.knowledge.api_changes import CODE_LANGUAGES, KINDS
 from gpuenv.knowledge.dependencies import ANY
 from gpuenv.knowledge.records import BASES, JUDGES, SYSTEMS
@@ -55,15 +55,15 @@ def _kinds(**kinds: Fields) -> Kinds:
 
 _INDEX = one_of("pypi", "pytorch")
 _CONFIDENCE = one_of("high", "medium", "low")
-_ID = matching(r"[a-z0-9]+(-[a-z0-9]+)*", marked("id such as driver-too-old"))
-_CHECK_ID = matching(r"D[0-9]{2}", marked("id of a check"))
-_MINOR_PYTHON = matching(r"3\.[0-9]{1,2}", marked("Python release such as 3.12"))
-_ADDRESS = matching(r"https?://[!-~]+", marked("address"))
-_TEMPLATE = matching(r"https?://([!-z|~]|\{(torch|variant|version)\})+", marked("address"))
-_PAGE_VARIANT = matching(r"cpu|cu[0-9]{2,3}", marked("variant such as cu126, cu12 or cpu"))
+_ID = matching(r"[a-z0-9]+(-[a-z0-9]+)*", N_("id such as driver-too-old"))
+_CHECK_ID = matching(r"D[0-9]{2}", N_("id of a check"))
+_MINOR_PYTHON = matching(r"3\.[0-9]{1,2}", N_("Python release such as 3.12"))
+_ADDRESS = matching(r"https?://[!-~]+", N_("address"))
+_TEMPLATE = matching(r"https?://([!-z|~]|\{(torch|variant|version)\})+", N_("address"))
+_PAGE_VARIANT = matching(r"cpu|cu[0-9]{2,3}", N_("variant such as cu126, cu12 or cpu"))
 _TEXTS, _VERSIONS, _PYTHONS = list_of(TEXT, least=1), list_of(VERSION), list_of(PYTHON, least=1)
 _CODE, _KNOWN_CODE = list_of(ARCHITECTURE, least=1), list_of(ARCHITECTURE)
-_PCI_IDS = list_of(matching(r"[0-9a-f]{4}", marked("PCI id such as 1b06")))
+_PCI_IDS = list_of(matching(r"[0-9a-f]{4}", N_("PCI id such as 1b06")))
 _PACKAGES = list_of(matching(r"[a-z0-9][a-z0-9.+-]+"))
 _CASE = object_of({"needs": TEXT, "cause": TEXT, "fix": TEXT, "command": or_null(TEXT)})
 _FLOORS: Fields = {"linux": or_null(VERSION), "windows": or_null(VERSION)}
@@ -129,7 +129,7 @@ FIELDS: Mapping[str, Kinds] = {
         "cause_en": TEXT, "cause_zh": TEXT, "fix_en": TEXT, "fix_zh": TEXT,
         "detail_en": or_null(TEXT), "detail_zh": or_null(TEXT),
         "replan": one_of(*REPLANS), "replan_how": or_null(TEXT), "wants": TEXTS,
-        "checks": list_of(matching(r"D[0-9]{2}", marked("check such as D01"))), "samples": _TEXTS,
+        "checks": list_of(matching(r"D[0-9]{2}", N_("check such as D01"))), "samples": _TEXTS,
         "source": TEXT, "evidence": one_of("matrix", "assumed"), "note": optional(TEXT),
     }},
     "checks": {None: {
@@ -166,7 +166,7 @@ FIELDS: Mapping[str, Kinds] = {
     "images": {None: {
         "registry": TEXT, "repository": matching(r"[a-z0-9._/-]+"),
         "tag": matching(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"),
-        "digest": or_null(matching(r"sha256:[0-9a-f]{64}", marked("digest, sha256:..."))),  # of the index
+        "digest": or_null(matching(r"sha256:[0-9a-f]{64}", N_("digest, sha256:..."))),  # of the index
         "digest_source": or_null(TEXT), "flavour": one_of("slim", "cuda-runtime", "cuda-devel"),
         "distribution": TEXT, "glibc": VERSION, "python": VERSION, "cuda": or_null(CUDA),
         "release": or_null(VERSION), "packages": _PACKAGES, "build_packages": _PACKAGES,
@@ -203,7 +203,7 @@ FIELDS: Mapping[str, Kinds] = {
         },
         wheels={
             "set": NAME, "by": or_null(TEXT),  # who built them, where it was not the project
-            "torch": matching(r"[0-9]{1,2}\.[0-9]{1,3}", marked("release MAJOR.MINOR")),
+            "torch": matching(r"[0-9]{1,2}\.[0-9]{1,3}", N_("release MAJOR.MINOR")),
             "variant": _PAGE_VARIANT,  # `cu12` is any CUDA 12
             "platform": or_null(PLATFORM),  # null: the page tells
             "pythons": list_of(WHEEL_PYTHON),  # none: the page tells
@@ -234,7 +234,7 @@ FIELDS: Mapping[str, Kinds] = {
     ),
     "wheels": {None: {
         "project": TEXT, "filename": readable(parse_wheel_filename, r"\.whl$"), "index": _INDEX,
-        "subdir": optional(VARIANT), "sha256": optional(matching(r"[0-9a-f]{64}", marked("SHA-256 digest"))),
+        "subdir": optional(VARIANT), "sha256": optional(matching(r"[0-9a-f]{64}", N_("SHA-256 digest"))),
         "requires_python": optional(TEXT), "yanked": optional(FLAG),
     }},
 }  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpuenv.i18n.foreign_messages import said_by_others
+from gpuenv.i18n.foreign_messages import translate_foreign
 from gpuenv.i18n.messages import tr
 from gpuenv.model.match_spec import MatchSpec, as_specifier, parse_match_spec
 from gpuenv.model.wheel import Platform
@@ -84,7 +84,7 @@ def _load(text: str) -> Any:
 def _reason(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     text = getattr(error, "problem", None) or next(iter(str(error).splitlines()), type(error).__name__)
-    return said_by_others(f"{text} (line {mark.line + 1})" if mark is not None else str(text))
+    return translate_foreign(f"{text} (line {mark.line + 1})" if mark is not None else str(text))
 
 
 def _refuse_bomb(document: Any) -> None:

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from packaging.version import Version
 
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Fix
 from gpuenv.resolution.candidate import IndexedFile
 from gpuenv.resolution.release_distance import distance, named_versions
@@ -128,13 +128,13 @@ def _moved(given_up: tuple[str, ...], solution: Solution, request: Request) -> t
 
 
 _TEMPLATES: dict[tuple[str, ...], str] = {
-    ("torch",): marked("torch {torch} works here"),
-    ("variant",): marked("torch {torch} for {variant} works here"),
-    ("torch", "variant"): marked("torch {torch} for {variant} works here"),
-    ("python",): marked("Python {python} works here, with torch {torch}"),
-    ("torch", "python"): marked("torch {torch} with Python {python} works here"),
+    ("torch",): N_("torch {torch} works here"),
+    ("variant",): N_("torch {torch} for {variant} works here"),
+    ("torch", "variant"): N_("torch {torch} for {variant} works here"),
+    ("python",): N_("Python {python} works here, with torch {torch}"),
+    ("torch", "python"): N_("torch {torch} with Python {python} works here"),
 }
-_ALL = marked("torch {torch} for {variant} with Python {python} works here")
+_ALL = N_("torch {torch} for {variant} with Python {python} works here")
 
 
 def _say(given_up: tuple[str, ...], solution: Solution, request: Request) -> str:
@@ -147,8 +147,8 @@ def _say(given_up: tuple[str, ...], solution: Solution, request: Request) -> str
         "projects": ", ".join(projects),
     }
     if projects:
-        alone = marked("without {projects} it works here, with torch {torch}")
-        both = marked("torch {torch} for {variant} with Python {python}, without {projects}, works here")
+        alone = N_("without {projects} it works here, with torch {torch}")
+        both = N_("torch {torch} for {variant} with Python {python}, without {projects}, works here")
         return tr(alone if projects == given_up else both, **facts)
     return tr(_TEMPLATES.get(given_up, _ALL), **facts)
 

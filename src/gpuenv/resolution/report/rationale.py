@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import Because
 from gpuenv.model.machine import Machine
@@ -111,21 +111,21 @@ def _companion(item: IndexedFile, solution: Solution, question: ResolutionInput)
     return Because(text, pair.source)
 
 
-_BY_MEMBER = marked(
+_BY_MEMBER = N_(
     "{companion} is compatible with torch {torch} according to the CUDA in its `{member}`: "
     "its metadata does not pin torch"
 )
 _BASES = {
-    "metadata": marked(
+    "metadata": N_(
         "{companion} is compatible with torch {torch} according to the lower bound in its metadata"
     ),
     "version.py": _BY_MEMBER,
     "cpp_lib.json": _BY_MEMBER,
-    "documented": marked(
+    "documented": N_(
         "{companion} is compatible with torch {torch} according to its project: its metadata "
         "does not pin torch"
     ),
-    "number": marked(
+    "number": N_(
         "{companion} is compatible with torch {torch} according to their versions: its metadata "
         "does not mention torch"
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.plan import PlanWarning
 from gpuenv.resolution.report.left_out import warn_of_cuda_on_cpu, warn_of_left_out
 from gpuenv.resolution.resolve import ResolutionInput, Solution
@@ -43,7 +43,7 @@ def _cpu(question: ResolutionInput, solution: Solution) -> list[PlanWarning]:
 
 
 def _ptx(solution: Solution) -> list[PlanWarning]:
-    template = marked(
+    template = N_(
         "{gpu} runs this build through PTX, which the driver compiles: the first start takes minutes"
     )
     labels = dict.fromkeys(gpu.label for gpu in solution.through_ptx)
@@ -51,7 +51,7 @@ def _ptx(solution: Solution) -> list[PlanWarning]:
 
 
 def _companions_through_ptx(question: ResolutionInput, solution: Solution) -> list[PlanWarning]:
-    template = marked(
+    template = N_(
         "{gpu} runs {companion} through PTX, which the driver compiles: the first start takes minutes"
     )
     fields: dict[str, None] = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from packaging.requirements import Requirement
 
-from gpuenv.i18n.messages import said, tr
+from gpuenv.i18n.messages import gettext, tr
 from gpuenv.knowledge.knowledge import KnownBad
 from gpuenv.model.errors import Because, Fix
 from gpuenv.model.plan import PlannedPackage, PlanWarning
@@ -21,7 +21,7 @@ def workarounds(
 ) -> tuple[Because, ...]:
     """Return the workarounds that the plan holds, each with the combination that it is for."""
     constrained = (
-        Because(tr("`{text}`: {effect}", text=text, effect=said(row.effect)), row.source)
+        Because(tr("`{text}`: {effect}", text=text, effect=gettext(row.effect)), row.source)
         for text, row in constraints
     )
     return (*constrained, *_another_python(question, decision, solution))
@@ -39,7 +39,7 @@ def _another_python(question: ResolutionInput, decision: Decision, solution: Sol
                 "Python {python} and not {other}: {effect}",
                 python=solution.python.short,
                 other=other.short,
-                effect=said(row.effect),
+                effect=gettext(row.effect),
             ),
             row.source,
         )
@@ -63,7 +63,7 @@ def warn_of_known_bad(
 
 
 def _say(row: KnownBad) -> str:
-    return tr("{effect}; {remedy}", effect=said(row.effect), remedy=said(row.remedy))
+    return tr("{effect}; {remedy}", effect=gettext(row.effect), remedy=gettext(row.remedy))
 
 
 def apply_workaround(question: ResolutionInput, decision: Decision) -> tuple[Fix, ...]:

@@ -13,7 +13,7 @@ from functools import cache
 
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.knowledge.knowledge import Knowledge, LibraryFloor
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.variant import CudaVersion
@@ -102,9 +102,9 @@ def _too_old(library: LeftBehind, gpu: TargetGpu) -> Failure:
         ("least", str(floor.min_capability)), ("gpu", gpu.label),
     )  # fmt: skip
     template = (
-        marked("its {name} for CUDA {version} supports compute capability {least} and later, not {gpu}")
+        N_("its {name} for CUDA {version} supports compute capability {least} and later, not {gpu}")
         if floor.counts == "cuda"
-        else marked("its {name} {version} supports compute capability {least} and later, not {gpu}")
+        else N_("its {name} {version} supports compute capability {least} and later, not {gpu}")
     )
     return Failure(
         "library",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.index import Listing
 from gpuenv.model.python import PythonOffer
@@ -206,10 +206,10 @@ def _say_several(first: Failure, facts: Mapping[str, str]) -> str:
     return tr(_SEVERAL.get(first.key[2], _ABSENT), **facts)
 
 
-_ABSENT = marked("no index lists {project} for {builds}")
+_ABSENT = N_("no index lists {project} for {builds}")
 _SEVERAL = {
-    "unknown": marked("no {project} is known to match {builds}"),
-    "request": marked("{builds} require other releases of {project} than requested"),
-    "python": marked("{project} for {builds} has no files for the possible Pythons"),
-    "wheel": marked("no wheel of {project} is known for {builds}"),
+    "unknown": N_("no {project} is known to match {builds}"),
+    "request": N_("{builds} require other releases of {project} than requested"),
+    "python": N_("{project} for {builds} has no files for the possible Pythons"),
+    "wheel": N_("no wheel of {project} is known for {builds}"),
 }

@@ -11,7 +11,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from gpuenv.i18n.messages import said, tr
+from gpuenv.i18n.messages import gettext, tr
 from gpuenv.knowledge.knowledge import Knowledge, KnownBad
 from gpuenv.knowledge.version_ranges import lies_apart, lies_within
 from gpuenv.resolution.candidate import Candidate, Failure
@@ -111,8 +111,8 @@ def check(candidate: Candidate, rows: tuple[KnownBad, ...], situation: KnownBadF
             tr(
                 "{build}: {effect}; {remedy}",
                 build=candidate.label,
-                effect=said(row.effect),
-                remedy=said(row.remedy),
+                effect=gettext(row.effect),
+                remedy=gettext(row.remedy),
             ),
             row.source,
             (("workaround", " ".join(row.constrain)),),

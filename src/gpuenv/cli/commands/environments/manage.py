@@ -8,25 +8,25 @@ from typing import Any
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import confirm, envelope, note, print_data, print_json, print_warnings
 from gpuenv.cli.table import render_table
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.inspection.list_facts import ago, list_facts
 from gpuenv.model.amounts import render_size
 from gpuenv.model.plan import PlanWarning
 from gpuenv.operations import manage as environments
 
 _COLUMNS = {
-    "name": marked("name"),
+    "name": N_("name"),
     "torch": "torch",
-    "variant": marked("variant"),
+    "variant": N_("variant"),
     "python": "python",
-    "manager": marked("manager"),
-    "verified": marked("verified"),
-    "size": marked("size"),
-    "created": marked("created"),
-    "last_used": marked("last used"),
-    "path": marked("path"),
+    "manager": N_("manager"),
+    "verified": N_("verified"),
+    "size": N_("size"),
+    "created": N_("created"),
+    "last_used": N_("last used"),
+    "path": N_("path"),
 }
-_WORDS = {True: marked("yes"), False: marked("no"), None: marked("not yet")}
+_WORDS = {True: N_("yes"), False: N_("no"), None: N_("not yet")}
 
 
 def list_environments(common: Common, *, everything: bool) -> int:

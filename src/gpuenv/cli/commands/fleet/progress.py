@@ -12,12 +12,12 @@ from gpuenv.cli.progress import Display, display
 from gpuenv.fleet.render.run import host_name, state_of, verified_in_words
 from gpuenv.fleet.run import FleetWatcher
 from gpuenv.fleet.run_model import Action, HostOutcome
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 
 _ACTIONS: dict[Action, str] = {
-    "detect": marked("detecting the machines ({count})"),
-    "create": marked("creating the environment ({count})"),
-    "verify": marked("verifying ({count})"),
+    "detect": N_("detecting the machines ({count})"),
+    "create": N_("creating the environment ({count})"),
+    "verify": N_("verifying ({count})"),
 }
 _LONGEST = 160  # characters of a line
 _MOST_NAMED = 4

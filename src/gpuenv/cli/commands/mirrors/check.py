@@ -11,29 +11,29 @@ from typing import Any
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, note, print_data, print_json, working
 from gpuenv.cli.table import render_table
-from gpuenv.i18n.messages import marked, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.mirrors.verdict import MirrorStatus
 from gpuenv.mirrors.check import CheckedMirrors, CheckOptions, check_mirrors, raise_unless_served
 from gpuenv.model.amounts import render_size
 
 _COLUMNS = {
-    "rank": marked("rank"),
-    "name": marked("name"),
-    "kind": marked("kind"),
-    "answers": marked("responds"),
-    "has": marked("has"),
-    "newest_torch": marked("newest_torch"),
-    "stale": marked("stale"),
-    "leaks": marked("leaks"),
-    "speed": marked("speed"),
-    "problem": marked("problem"),
+    "rank": N_("rank"),
+    "name": N_("name"),
+    "kind": N_("kind"),
+    "answers": N_("responds"),
+    "has": N_("has"),
+    "newest_torch": N_("newest_torch"),
+    "stale": N_("stale"),
+    "leaks": N_("leaks"),
+    "speed": N_("speed"),
+    "problem": N_("problem"),
 }
 _KINDS = {
-    "university": marked("university"),
-    "commercial": marked("commercial"),
-    "router": marked("router"),
-    "official": marked("official"),
-    "own": marked("own"),
+    "university": N_("university"),
+    "commercial": N_("commercial"),
+    "router": N_("router"),
+    "official": N_("official"),
+    "own": N_("own"),
 }
 
 

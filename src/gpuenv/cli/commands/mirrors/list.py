@@ -10,24 +10,24 @@ from typing import Any
 from gpuenv.cli.options import Common
 from gpuenv.cli.output import envelope, print_data, print_json
 from gpuenv.cli.table import render_table
-from gpuenv.i18n.messages import marked, said, tr
+from gpuenv.i18n.messages import N_, gettext, tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.model.mirror import Mirror, MirrorStatus
 
 _COLUMNS = {
-    "name": marked("name"),
-    "status": marked("status"),
+    "name": N_("name"),
+    "status": N_("status"),
     "pypi": "pypi",
     "torch": "torch",
     "conda": "conda",
-    "title": marked("title"),
+    "title": N_("title"),
 }
 _STATUSES: dict[MirrorStatus, str] = {
-    "alive": marked("alive"),
-    "partial": marked("partial"),
-    "redirector": marked("redirector"),
-    "stale": marked("stale"),
-    "retired": marked("retired"),
+    "alive": N_("alive"),
+    "partial": N_("partial"),
+    "redirector": N_("redirector"),
+    "stale": N_("stale"),
+    "retired": N_("retired"),
 }
 
 
@@ -42,7 +42,7 @@ def show(common: Common) -> int:
     if common.verbose:
         for mirror in mirrors.all:
             for fault in mirror.faults:
-                print_data(f"{mirror.name}: {said(fault.text)} ({fault.source})")
+                print_data(f"{mirror.name}: {gettext(fault.text)} ({fault.source})")
     return 0
 
 
@@ -54,7 +54,7 @@ def _row(mirror: Mirror, mirrors: Mirrors) -> Mapping[str, Any]:
         "pypi": _yes(mirror.pypi),
         "torch": mirror.torch.layout if mirror.torch else None,
         "conda": _yes(mirror.conda),
-        "title": f"{mirror.title} ({own})" if mirror.name in mirrors.own else said(mirror.title),
+        "title": f"{mirror.title} ({own})" if mirror.name in mirrors.own else gettext(mirror.title),
     }
 
 
