@@ -7,6 +7,7 @@ import subprocess
 import sys
 from importlib.metadata import distributions
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from index_server import IndexServer
@@ -69,7 +70,7 @@ def test_what_is_exported_makes_the_same_environment(made: Program) -> None:
 
 
 # a devcontainer.json names no package; a bootstrap script takes gpuenv's own from an index, as its tests do
-FORMS = [name.value for name in FormatName if name.value not in {"devcontainer", "bootstrap"}]
+FORMS = [name for name in get_args(FormatName) if name not in {"devcontainer", "bootstrap"}]
 
 
 @pytest.mark.parametrize("form", FORMS)

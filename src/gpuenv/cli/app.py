@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from gpuenv.cli.choices import LanguageName
 from gpuenv.cli.declaration import Language, declared_in, option
 
 _MODULES = {  # in the order of the help
@@ -91,5 +90,5 @@ def _root(
     version: Annotated[
         bool, option("--version -V", "Print the version.", variable="", callback=_version, is_eager=True)
     ] = False,
-    lang: Language = LanguageName.auto,
+    lang: Language = "auto",
 ) -> None: ...

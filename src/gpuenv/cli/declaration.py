@@ -60,7 +60,7 @@ class Declared(typer.Typer):
         }
 
 
-def _language_alone(lang: Language = LanguageName.auto) -> None: ...
+def _language_alone(lang: Language = "auto") -> None: ...
 
 
 class OnDemand(Mapping[str, Any]):

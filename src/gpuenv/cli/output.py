@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
-from gpuenv.model.errors import Fix, GpuenvError, UsageError
+from gpuenv.model.errors import Fix, GpuenvError, UsageError, VerificationFailed
 from gpuenv.process import interruption
 from gpuenv.untrusted.bounds import without_long_words
 from gpuenv.untrusted.printable import printable
@@ -180,32 +180,17 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
-@contextmanager
-def working(message: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Show on a terminal that something goes on, for as long as it does; what is yielded rewords it."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console  # noqa: PLC0415 - only where it draws
-
-    with Console(stderr=True).status(message) as status:
-        yield status.update
-
-
 class Declined(Exception):  # noqa: N818 - an answer, no error
     """The user has said no."""
 
 
-def check_terminal(*, assume: str, data: dict[str, Any] | None = None) -> None:
-    """Raise UsageError where there is no terminal to ask on.
-
-    `assume` is the option that needs none, `data` what was to be agreed to.
-    """
+def check_terminal(data: dict[str, Any] | None = None) -> None:
+    """Raise UsageError with what was to be confirmed where there is no terminal to prompt on."""
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
             tr("cannot prompt: not running in a terminal"),
             code="no-terminal",
-            fixes=(Fix(tr("add {option} to continue without confirmation", option=assume)),),
+            fixes=(Fix(tr("add {option} to continue without confirmation", option="--yes")),),
             data=data,
         )
 
@@ -213,13 +198,19 @@ def check_terminal(*, assume: str, data: dict[str, Any] | None = None) -> None:
 _YES = ("y", "yes", "是", "好")
 
 
-def confirm(question: str, *, assume: str) -> None:
-    """Ask on the terminal; raise UsageError where there is none, Declined on a no."""
-    check_terminal(assume=assume)
+def confirm(question: str, data: dict[str, Any] | None = None) -> None:
+    """Prompt on the terminal; raise UsageError where there is none, Declined for a no."""
+    check_terminal(data)
     sys.stderr.write(printable(tr("{question} [y/N] ", question=question)))
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in _YES:
         raise Declined
+
+
+def with_outcome(error: VerificationFailed, outcome: str, data: dict[str, Any]) -> VerificationFailed:
+    """Return the error of a verification with what became of the environment."""
+    message = tr("{problem}; {outcome}", problem=error.message, outcome=outcome)
+    return VerificationFailed(message, code=error.code, because=error.because, fixes=error.fixes, data=data)
 
 
 def print_warnings(warnings: tuple[PlanWarning, ...]) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from gpuenv.cli.output import note
 from gpuenv.i18n.messages import tr
@@ -17,6 +17,8 @@ from gpuenv.untrusted.printable import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+ProgressKind = Literal["spinner", "bytes", "count"]
 
 
 class Display:
@@ -44,11 +46,11 @@ class Display:
             self._progress.console.print(printable(text), markup=False, highlight=False)
         self.line(text)
 
-    def bar(self, text: str, total: int | None, *, counts: bool = False) -> None:
-        """Draw a bar, of bytes unless it `counts` other things; what moves from now on is this one."""
+    def draw(self, kind: ProgressKind, text: str, total: int | None = None) -> None:
+        """Draw a bar or a spinner; what moves from now on is this one."""
         if self._draws:
             if self._progress is None:
-                self._progress = _new_progress(counts=counts)
+                self._progress = _new_progress(kind)
                 self._progress.start()
             self._task = self._progress.add_task(text, total=total, beside="")
 
@@ -74,22 +76,23 @@ def display(*, quiet: bool) -> Iterator[Display]:
         shown.end()
 
 
-def _new_progress(*, counts: bool) -> Progress:
-    from rich import progress as bars  # noqa: PLC0415 - only where it draws
+def _new_progress(kind: ProgressKind) -> Progress:
+    from rich import progress as rich  # noqa: PLC0415 - only where it draws
     from rich.console import Console  # noqa: PLC0415
 
-    of_bytes = (bars.DownloadColumn(), bars.TransferSpeedColumn(), bars.TimeRemainingColumn())
-    counted = (
-        bars.MofNCompleteColumn(),
-        bars.TimeElapsedColumn(),
-        bars.TextColumn("{task.fields[beside]}", markup=False),
-    )
-    columns = (
-        bars.TextColumn("{task.description}", markup=False),
-        bars.BarColumn(),
-        *(counted if counts else of_bytes),
-    )
-    return bars.Progress(*columns, console=Console(stderr=True), transient=True)
+    text = rich.TextColumn("{task.description}", markup=False)
+    bar = rich.BarColumn()
+    columns: dict[ProgressKind, tuple[rich.ProgressColumn, ...]] = {
+        "spinner": (rich.SpinnerColumn(), text),
+        "bytes": (
+            text, bar, rich.DownloadColumn(), rich.TransferSpeedColumn(), rich.TimeRemainingColumn(),
+        ),
+        "count": (
+            text, bar, rich.MofNCompleteColumn(), rich.TimeElapsedColumn(),
+            rich.TextColumn("{task.fields[beside]}", markup=False),
+        ),
+    }  # fmt: skip
+    return rich.Progress(*columns[kind], console=Console(stderr=True), transient=True)
 
 
 @contextmanager
@@ -113,7 +116,7 @@ class Fetching:
         count = tr("1 file") if files == 1 else tr("{count} files", count=files)
         amount = tr("{size} to fetch", size=render_size(size)) if size else tr("size not known")
         self.shown.line(tr("fetching the torch stack: {count}, {amount}", count=count, amount=amount))
-        self.shown.bar(tr("fetching {count} files", count=files), size)
+        self.shown.draw("bytes", tr("fetching {count} files", count=files), size)
 
     def file(self, filename: str, location: str) -> None:
         """Say what comes from where."""
@@ -142,7 +145,7 @@ class HashBars:
         """Say what is fetched."""
         amount = render_size(size) if size else tr("size not known")
         self.shown.line(tr("fetching {file} for its hash ({size})", file=filename, size=amount))
-        self.shown.bar(_short(filename), size)
+        self.shown.draw("bytes", _short(filename), size)
 
     def received(self, count: int) -> None:
         """Move the bar."""
@@ -163,7 +166,7 @@ def following(text: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]
                 shown.end()
                 return
             if not shown.drawn:
-                shown.bar(text, size)
+                shown.draw("bytes", text, size)
             shown.move(completed=done)
 
         yield show

@@ -11,19 +11,19 @@ from gpuenv.cli.completion import complete_environment
 from gpuenv.cli.declaration import Declared, argument, option
 
 declared = Declared()
-cache = declared.group("cache", "gpuenv's own cache: show its directory and size, list it, clean it.")
+cache = declared.group("cache", "gpuenv's own cache: show its directory and size, and clean it.")
 own = declared.group("self", "gpuenv itself: show its version.")
 
 
 @declared.command()
-def detect(*, common: o.Common) -> int:
+def detect(*, console: o.Console) -> int:
     """Show what this machine is: driver, GPUs, system, toolkit, conda tools, Pythons.
 
     Save `gpuenv detect --json` on one machine to plan for it on another: `gpuenv plan --machine FILE`.
     """
     from gpuenv.cli.commands import detect as command  # noqa: PLC0415
 
-    return command.detect(common)
+    return command.detect(console)
 
 
 @declared.command()
@@ -35,7 +35,7 @@ def verify(
     timeout_s: Annotated[float, option("--timeout SECONDS", "Time limit.")] = 300,
     trust: o.Trust = False,
     *,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Test an environment by running real operations on every GPU."""
     from gpuenv.cli.commands import verify as command  # noqa: PLC0415
@@ -43,7 +43,7 @@ def verify(
 
     limit_s = command.check_limit(timeout_s)
     options = VerifyOptions(tuple(devices) if devices else None, with_compile, nccl, limit_s, trust)
-    return command.verify(environment, options, common)
+    return command.verify(environment, options, console)
 
 
 @declared.command()
@@ -52,16 +52,16 @@ def explain(
         list[str] | None, argument("[TEXT|FILE|-]...", "An error message, a log, or - for standard input.")
     ] = None,
     *,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Explain an error message or a whole log: cause, category, fix.
 
-    Of a huge log the last 16 MB are read. If another environment fixes it, the command is planned for
-    this machine.
+    Only the last 16 MB of a log are read. If another environment fixes the error, its command is
+    planned for this machine.
     """
     from gpuenv.cli.commands import explain as command  # noqa: PLC0415
 
-    return command.explain(tuple(words or ()), common)
+    return command.explain(tuple(words or ()), console)
 
 
 @declared.command()
@@ -71,20 +71,20 @@ def info(
         argument("[NAME]", "An environment created by gpuenv.", autocompletion=complete_environment),
     ] = None,
     *,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Print information for a bug report: gpuenv, machine, variables, packages; never passwords."""
     from gpuenv.cli.commands import info as command  # noqa: PLC0415
 
-    return command.info(name, common)
+    return command.info(name, console)
 
 
 @declared.command()
-def version(*, common: o.Common) -> int:
+def version(*, console: o.Console) -> int:
     """Print gpuenv's version."""
     from gpuenv.cli.commands import info as command  # noqa: PLC0415
 
-    return command.version(common)
+    return command.version(console)
 
 
 @declared.command("help")
@@ -98,19 +98,19 @@ def help_of_command(
 
 
 @cache.command("dir")
-def cache_directory(*, common: o.Common) -> int:
+def cache_directory(*, console: o.Console) -> int:
     """Print the cache directory."""
     from gpuenv.cli.commands import cache as command  # noqa: PLC0415
 
-    return command.directory(common)
+    return command.directory(console)
 
 
 @cache.command("size")
-def cache_size(*, common: o.Common) -> int:
+def cache_size(*, console: o.Console) -> int:
     """List the content of the cache with sizes; uv's own cache is shared with uv and not counted."""
     from gpuenv.cli.commands import cache as command  # noqa: PLC0415
 
-    return command.size(common)
+    return command.size(console)
 
 
 @cache.command("clean")
@@ -123,7 +123,7 @@ def cache_clean(
     ] = False,
     yes: o.Yes = False,
     *,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Clean the cache; environments keep working, and uv's own cache is kept.
 
@@ -131,7 +131,7 @@ def cache_clean(
     """
     from gpuenv.cli.commands import cache as command  # noqa: PLC0415
 
-    return command.clean(common, with_uv=with_uv, yes=yes)
+    return command.clean(console, with_uv=with_uv, yes=yes)
 
 
 @own.command("version")
@@ -142,9 +142,9 @@ def self_version(
     ] = False,
     offline: o.Offline = False,
     *,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Print gpuenv's version; accesses an index only with --check."""
     from gpuenv.cli.commands import own_version as command  # noqa: PLC0415
 
-    return command.own_version(common, check=check, offline=offline)
+    return command.own_version(console, check=check, offline=offline)

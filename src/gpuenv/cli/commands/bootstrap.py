@@ -11,11 +11,11 @@ from gpuenv.bootstrap.folder import SCRIPT, WHEELS, WriteProgress, write_folder
 from gpuenv.bootstrap.lab import read_lab
 from gpuenv.cli.commands.plan.options import BootstrapArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, note, print_file, print_json, print_warnings, working
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import note, print_file
 from gpuenv.cli.progress import following
 from gpuenv.files.write_output import write_file
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.amounts import render_size
 
 _MAY_RUN = 0o111
@@ -27,7 +27,7 @@ def bootstrap(
     arguments: BootstrapArguments,
     lab: Path | None,
     output: str | Path | None,
-    common: Common,
+    console: Console,
 ) -> int:
     """Print the script, write it so that it can be run, or with all it needs into a folder; `-` is stdout."""
     written = None if output in (None, "-") else Path(str(output))
@@ -36,51 +36,46 @@ def bootstrap(
     chosen = BootstrapOptions(
         arguments.name, arguments.pin, arguments.version, arguments.launcher, arguments.verify
     )
-    with working(tr("reading indexes"), quiet=common.quiet):
+    with console.working(tr("reading indexes")):
         read = read_lab(lab) if lab else None
         script = make_bootstrap(options, replace(chosen, carried=is_folder), read, os.environ)
     if written is not None and is_folder:
-        _write_folder(written, script, common)
+        _write_folder(written, script, console)
         written /= SCRIPT
     elif written is not None:
         write_file(written, script.text)
         if written.is_file():
             written.chmod(written.stat().st_mode | _MAY_RUN)
-    if common.as_json:
+    if console.as_json:
         data = {"script": script.text, "environments": list(script.names)}
-        print_json(envelope("bootstrap", data, warnings=script.warnings))
-        return 0
-    if not common.quiet:
-        print_warnings(script.warnings)
+        return console.print_json("bootstrap", data, script.warnings)
+    console.warn(script.warnings)
     if written is None:
         print_file(script.text)
-    elif not common.quiet:
-        note(tr("wrote {file}", file=written))
+    else:
+        console.note(tr("wrote {file}", file=written))
     return 0
 
 
-def _write_folder(folder: Path, script: Script, common: Common) -> None:
-    """Write the folder; what is to be fetched is told first."""
+def _write_folder(folder: Path, script: Script, console: Console) -> None:
+    """Write the folder, after a note of what is fetched for it."""
     received = size = 0
 
     def begin(files: int, to_come: int) -> None:
         nonlocal size
         size = to_come
-        if common.quiet:
+        if console.quiet:
             return
         facts = {"count": files, "size": render_size(to_come), "folder": folder / WHEELS}
         note(tr("{count} files, {size} to fetch into {folder}", **facts))
         others = ", ".join(f"`{name}`" for name in script.names if name not in script.pinned)
         if others:
-            note(
-                tr(
-                    "without the packages of {names}, which each machine resolves itself: --pin resolves "
-                    "them now",
-                    names=others,
-                )
+            text = N_(
+                "without the packages of {names}, which each machine resolves itself: --pin resolves them now"
             )
+            note(tr(text, names=others))
 
-    with following(tr("fetching packages"), quiet=common.quiet) as show:
+    with following(tr("fetching packages"), quiet=console.quiet) as show:
 
         def count(more: int) -> None:
             nonlocal received

@@ -7,17 +7,8 @@ import shlex
 from typing import Any
 
 from gpuenv.cache import manage as cache
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import (
-    check_terminal,
-    confirm,
-    envelope,
-    note,
-    print_data,
-    print_json,
-    print_warnings,
-    working,
-)
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import check_terminal, confirm, note, print_warnings
 from gpuenv.cli.table import render_table
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.amounts import render_size
@@ -27,50 +18,43 @@ from gpuenv.model.plan import PlanWarning
 _COLUMNS = {"name": N_("part"), "shown": N_("size"), "use": N_("what it is")}
 
 
-def directory(common: Common) -> int:
+def directory(console: Console) -> int:
     """Print where the cache is."""
     root = cache.cache_place(os.environ)
-    if common.as_json:
-        print_json(envelope("cache dir", {"dir": str(root), "exists": root.is_dir()}))
-    else:
-        print_data(str(root))
-    return 0
+    return console.print_result("cache dir", {"dir": str(root), "exists": root.is_dir()}, str(root))
 
 
-def size(common: Common) -> int:
+def size(console: Console) -> int:
     """Print what is in the cache."""
-    with working(tr("examining"), quiet=common.quiet):
+    with console.working(tr("examining")):
         content = cache.read_cache(os.environ)
         of_uv = cache.render_uv(os.environ)
-    if common.as_json:
-        print_json(envelope("cache size", {**_data(content), "uv": of_uv}))
-        return 0
-    print_data(_table(content))
-    if of_uv is not None and not common.quiet:
+    console.print_result("cache size", {**_data(content), "uv": of_uv}, _table(content))
+    if of_uv is not None and console.is_chatty:
         amount = tr(", {size}", size=render_size(of_uv["size"])) if of_uv["size"] is not None else ""
-        note(
-            tr(
-                "uv's own cache, shared with uv, is not included: {dir}{size}",
-                dir=of_uv["dir"],
-                size=amount,
-            )
-        )
+        text = N_("uv's own cache, shared with uv, is not included: {dir}{size}")
+        note(tr(text, dir=of_uv["dir"], size=amount))
     return 0
 
 
-def clean(common: Common, *, with_uv: bool, yes: bool) -> int:
+def clean(console: Console, *, with_uv: bool, yes: bool) -> int:
     """Remove what is in the cache, after a yes."""
-    with working(tr("examining"), quiet=common.quiet):
+    with console.working(tr("examining")):
         content = cache.read_cache(os.environ)
         of_uv = cache.render_uv(os.environ) if with_uv else None
-    if content.parts and not common.as_json:
+    if content.parts and not console.as_json:
         note(_table(content))
     if not yes and (content.parts or with_uv):
         _ask(content, of_uv, with_uv=with_uv)
-    of_uv = _clean_uv(of_uv, common) if with_uv else None
-    with working(tr("removing"), quiet=common.quiet):
+    if with_uv:
+        with console.working(tr("uv cache clean")):
+            printed = cache.clean_uv(os.environ)
+        if console.is_chatty:
+            note(f"uv: {printed}")
+    with console.working(tr("removing")):
         cleaned = cache.clean(content)
-    warnings = tuple(_in_use(part.part.name) for part in cleaned.in_use)
+    in_use = N_("`{name}` is kept: another gpuenv is using the cache")
+    warnings = tuple(PlanWarning(cache.IN_USE, tr(in_use, name=part.part.name)) for part in cleaned.in_use)
     removed = sum(part.size for part in cleaned.removed)
     data = {
         "dir": str(content.root),
@@ -80,7 +64,7 @@ def clean(common: Common, *, with_uv: bool, yes: bool) -> int:
         + [{"name": not_removed.name, "reason": not_removed.reason} for not_removed in cleaned.failed],
         "uv": of_uv,
     }
-    print_warnings(() if common.as_json else warnings)
+    print_warnings(() if console.as_json else warnings)
     if cleaned.failed:
         raise UsageError(
             tr("some files could not be removed: {reason}", reason=cleaned.failed[0].reason),
@@ -88,10 +72,10 @@ def clean(common: Common, *, with_uv: bool, yes: bool) -> int:
             fixes=(Fix(tr("see who owns it"), f"ls -la {shlex.quote(str(content.root))}"),),
             data=data,
         )
-    if common.as_json:
-        print_json(envelope("cache clean", data, warnings=warnings))
-    elif not common.quiet:
-        note(_said(content, removed))
+    if console.as_json:
+        return console.print_json("cache clean", data, warnings)
+    text = N_("removed {size} from {path}") if content.parts else N_("nothing to remove in {path}")
+    console.note(tr(text, size=render_size(removed), path=content.root))
     return 0
 
 
@@ -112,32 +96,10 @@ def _table(content: cache.CacheContent) -> str:
 
 
 def _ask(content: cache.CacheContent, of_uv: dict[str, Any] | None, *, with_uv: bool) -> None:
-    check_terminal(assume="--yes", data={**_data(content), "uv": of_uv})
+    check_terminal({**_data(content), "uv": of_uv})
     if content.freed < content.size:
-        note(
-            tr(
-                "{size} of it is freed: the rest is hard-linked into environments",
-                size=render_size(content.freed),
-            )
-        )
+        freed = render_size(content.freed)
+        note(tr("{size} of it is freed: the rest is hard-linked into environments", size=freed))
     if with_uv:
         note(tr("uv's cache is cleaned as well: {dir}", dir=of_uv["dir"] if of_uv else "uv cache dir"))
-    confirm(tr("remove {size}?", size=render_size(content.size)), assume="--yes")
-
-
-def _clean_uv(of_uv: dict[str, Any] | None, common: Common) -> dict[str, Any] | None:
-    with working(tr("uv cache clean"), quiet=common.quiet):
-        printed = cache.clean_uv(os.environ)
-    if not common.quiet and not common.as_json:
-        note(f"uv: {printed}")
-    return of_uv
-
-
-def _in_use(name: str) -> PlanWarning:
-    return PlanWarning(cache.IN_USE, tr("`{name}` is kept: another gpuenv is using the cache", name=name))
-
-
-def _said(content: cache.CacheContent, removed: int) -> str:
-    if not content.parts:
-        return tr("nothing to remove in {path}", path=content.root)
-    return tr("removed {size} from {path}", size=render_size(removed), path=content.root)
+    confirm(tr("remove {size}?", size=render_size(content.size)))

@@ -7,36 +7,30 @@ from pathlib import Path
 
 from gpuenv.cli.commands.plan.options import PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, note, print_file, print_json, print_warnings, working
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import print_file
 from gpuenv.files.write_output import keep_foreign, write_file
 from gpuenv.formats.json import render_plan_data
 from gpuenv.i18n.messages import tr
 from gpuenv.images.recipe import plan_image, write_ignore_file
 
 
-def dockerfile(wanted: PlanArguments, base: str, output: Path | None, common: Common) -> int:
+def dockerfile(wanted: PlanArguments, base: str, output: Path | None, console: Console) -> int:
     """Decide, and print the Dockerfile of an image with what was decided; `-` as the output is stdout."""
-    output = None if str(output) == "-" else output
     if output is not None:
         keep_foreign(output)
-    with working(tr("reading indexes"), quiet=common.quiet):
+    with console.working(tr("reading indexes")):
         decided, text = plan_image(options_of(wanted, ("gpuenv", "dockerfile")), base, os.environ)
-    written = _write(output, text) if output else ()
-    if common.as_json:
+    written: tuple[Path | None, ...] = ()
+    if output is not None:
+        write_file(output, text)
+        written = (output, write_ignore_file(output))
+    if console.as_json:
         data = {**render_plan_data(decided), "dockerfile": text}
-        print_json(envelope("dockerfile", data, warnings=decided.warnings))
-        return 0
-    if not common.quiet:
-        print_warnings(decided.warnings)
-        for path in written:
-            note(tr("wrote {file}", file=path))
+        return console.print_json("dockerfile", data, decided.warnings)
+    console.warn(decided.warnings)
+    for path in filter(None, written):
+        console.note(tr("wrote {file}", file=path))
     if output is None:
         print_file(text)
     return 0
-
-
-def _write(output: Path, text: str) -> tuple[Path, ...]:
-    write_file(output, text)
-    ignored = write_ignore_file(output)
-    return (output, ignored) if ignored else (output,)

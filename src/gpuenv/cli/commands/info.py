@@ -9,8 +9,8 @@ from typing import Any
 
 from gpuenv import __version__
 from gpuenv.cli.commands.environments.manage import shown_environment
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, print_data, print_json, working
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import print_data
 from gpuenv.cli.table import render_table, text_width
 from gpuenv.formats.machine import render_machine_text
 from gpuenv.i18n.messages import N_, tr
@@ -20,19 +20,18 @@ from gpuenv.model.machine_json import parse_machine
 _PACKAGES = {"name": N_("package"), "version": N_("version")}
 
 
-def info(name: str | None, common: Common) -> int:
+def info(name: str | None, console: Console) -> int:
     """Print what a bug report needs; `-v` adds where each fact was read, and what the last verify said."""
-    with working(tr("examining"), quiet=common.quiet):
+    with console.working(tr("examining")):
         answer = read_info(name, os.environ)
-    if common.as_json:
-        print_json(envelope("info", answer))
-    else:
-        print_data("\n\n".join(block for block in _blocks(answer, verbose=common.verbose) if block))
+    if console.as_json:
+        return console.print_json("info", answer)
+    print_data("\n\n".join(filter(None, _blocks(answer, verbose=console.verbose))))
     return 0
 
 
 def _blocks(facts: dict[str, Any], *, verbose: bool) -> Iterator[str]:
-    """Return what is told in blocks, from data that is redacted already."""
+    """Yield the blocks of text, from data that is redacted already."""
     version, python, folder = (facts[name] for name in ("gpuenv", "python", "installed_in"))
     own = {
         "gpuenv": tr(
@@ -73,10 +72,6 @@ def _aligned(pairs: dict[str, str]) -> str:
     return "\n".join(f"{name}{' ' * (width - text_width(name))}  {value}" for name, value in pairs.items())
 
 
-def version(common: Common) -> int:
+def version(console: Console) -> int:
     """Print gpuenv's version."""
-    if common.as_json:
-        print_json(envelope("version", {"version": __version__}))
-    else:
-        print_data(f"gpuenv {__version__}")
-    return 0
+    return console.print_result("version", {"version": __version__}, f"gpuenv {__version__}")

@@ -7,23 +7,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuenv import __version__
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, note, print_data, print_json, working
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import note
 from gpuenv.i18n.messages import tr
 from gpuenv.operations.latest_version import OnIndex, ask_indexes, is_newer, newest
 
 
-def own_version(common: Common, *, check: bool, offline: bool) -> int:
-    """Print gpuenv's version; ask the user's indexes for a newer one only where that was said."""
+def own_version(console: Console, *, check: bool, offline: bool) -> int:
+    """Print gpuenv's version; look for a newer one on the user's indexes only if requested."""
     indexes: tuple[OnIndex, ...] = ()
     if check:
-        with working(tr("reading indexes"), quiet=common.quiet):
+        with console.working(tr("reading indexes")):
             indexes = ask_indexes(os.environ, offline=offline)
-    if common.as_json:
-        print_json(envelope("self version", _data(indexes, check=check)))
-        return 0
-    print_data(f"gpuenv {__version__}")
-    for line in _lines(indexes) if check else ():
+    console.print_result("self version", _data(indexes, check=check), f"gpuenv {__version__}")
+    for line in _lines(indexes) if check and not console.as_json else ():
         note(line)
     return 0
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings, working
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import print_data, print_warnings
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.operations.interrupted_change import place_meant
@@ -18,7 +18,7 @@ _LONGEST_S = 1_000_000  # far less than what a timer can take
 
 
 def check_limit(seconds: float) -> float:
-    """Return the limit; raise UsageError for what is no number of seconds, such as `nan`."""
+    """Return the limit; raise UsageError for what is not a number of seconds, such as `nan`."""
     if not 1 <= seconds <= _LONGEST_S:
         message = tr(
             "--timeout {seconds} is not from 1 to {longest} seconds", seconds=seconds, longest=_LONGEST_S
@@ -27,19 +27,17 @@ def check_limit(seconds: float) -> float:
     return seconds
 
 
-def verify(environment: str | None, options: VerifyOptions, common: Common) -> int:
-    """Prove an environment; exit 6 where it does not hold."""
+def verify(environment: str | None, options: VerifyOptions, console: Console) -> int:
+    """Verify an environment; exit 6 where it does not work."""
     if environment is not None and (paths := place_meant(environment, os.environ)) is not None:
         refuse_interrupted(paths)
-    with working(tr("verifying"), quiet=common.quiet):
+    with console.working(tr("verifying")):
         result = verify_environment(environment, os.environ, machine=detect(os.environ), options=options)
-    if common.as_json and result.error is None:
-        print_json(envelope("verify", result.data, warnings=result.warnings))
-    if not common.as_json:
-        if environment is None and not common.quiet:
-            note(tr("verified {environment}", environment=result.located.label))
+    if not console.as_json:
+        if environment is None:
+            console.note(tr("verified {environment}", environment=result.located.label))
         print_data("\n".join(result.lines))
         print_warnings(result.warnings)
     if result.error is not None:
         raise result.error
-    return 0
+    return console.print_json("verify", result.data, result.warnings) if console.as_json else 0

@@ -12,7 +12,7 @@ from gpuenv.adapt.render import render_adaptation_data
 from gpuenv.cli.commands.create.create import Planning, create_as_asked
 from gpuenv.cli.commands.plan.adapt import show_adaptation, to_adapt, write_adapted
 from gpuenv.cli.commands.plan.options import AdaptArguments, CreateArguments, PlanArguments
-from gpuenv.cli.options import Common
+from gpuenv.cli.options import Console
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.plan import Plan
@@ -27,7 +27,7 @@ def create_adapted(
     wanted: PlanArguments,
     arguments: AdaptArguments,
     chosen: CreateArguments,
-    common: Common,
+    console: Console,
 ) -> int:
     """Adapt, show, ask, apply, verify; the files change last of all, where that is asked for."""
     _check_alone(lab, chosen)
@@ -42,14 +42,14 @@ def create_adapted(
         return adaptations[-1].plan
 
     def show(_: Plan) -> None:
-        show_adaptation(adaptations[-1], common, with_patch=False)
+        show_adaptation(adaptations[-1], console, with_patch=False)
 
     def more() -> dict[str, Any]:
         return {"adapted": render_adaptation_data(adaptations[-1])}
 
-    status = create_as_asked(name, options, chosen, common, Planning(make, show, more))
+    status = create_as_asked(name, options, chosen, console, Planning(make, show, more))
     if arguments.write and not chosen.dry_run:
-        write_adapted(adaptations[-1], common)
+        write_adapted(adaptations[-1], console)
     return status
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,24 +12,15 @@ from typing import Any
 from gpuenv.changes.pip_hashes import with_files_held
 from gpuenv.cli.commands.plan.options import CreateArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import (
-    check_terminal,
-    confirm,
-    envelope,
-    note,
-    print_data,
-    print_json,
-    print_warnings,
-    working,
-)
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import confirm, print_data, with_outcome
 from gpuenv.cli.progress import fetching, following
 from gpuenv.environments.folders.preconditions import check_beginning
 from gpuenv.environments.listing import Environment
 from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.text import render_text
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.model.errors import Fix, InstallFailed, UsageError, VerificationFailed
 from gpuenv.model.plan import Plan
@@ -47,14 +37,14 @@ from gpuenv.planning.options import PlanOptions
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Another way to come to a plan: how it is made and shown, and what its data has besides."""
+    """Another way to a plan: how it is made and shown, and further data."""
 
     make: Callable[[PlanOptions], Plan] | None = None
     show: Callable[[Plan], None] | None = None
     more: Callable[[], dict[str, Any]] = dict
 
 
-def create(name: str, wanted: PlanArguments, chosen: CreateArguments, common: Common) -> int:
+def create(name: str, wanted: PlanArguments, chosen: CreateArguments, console: Console) -> int:
     """Plan, show, ask, apply, verify."""
     options = options_of(wanted, ("gpuenv", "create", name))
     if chosen.from_lock is not None:
@@ -65,7 +55,7 @@ def create(name: str, wanted: PlanArguments, chosen: CreateArguments, common: Co
         from gpuenv.fleet.plan import check_one_group  # noqa: PLC0415 - for many machines alone
 
         check_one_group(options, os.environ)
-    return create_as_asked(name, options, chosen, common)
+    return create_as_asked(name, options, chosen, console)
 
 
 def given(name: str | None) -> str:
@@ -83,17 +73,17 @@ def create_as_asked(
     name: str,
     options: PlanOptions,
     chosen: CreateArguments,
-    common: Common,
+    console: Console,
     planning: Planning | None = None,
 ) -> int:
-    """Do the same for options that are not only the command line's."""
+    """Create for options that may also come from a file."""
     planning = planning or Planning()
-    options = _made_here(options)
+    options = replace(options, made_here=True)
     unproven = _unproven(name, options, chosen) if planning.make is None else None
     if unproven is not None:
         from gpuenv.cli.commands.create.resume import create_resumed  # noqa: PLC0415 - rarely needed
 
-        return create_resumed(unproven, options.devices, common)
+        return create_resumed(unproven, options.devices, console)
     manager = choose_manager(options, os.environ)
     environment = creating.check_name(name, environ=os.environ, force=chosen.force, manager=manager)
     if not chosen.dry_run:
@@ -101,35 +91,30 @@ def create_as_asked(
         check_least_room(manager, os.environ, environment.path)
     mirrors = load_mirrors(os.environ)
     fallback = Fallback(
-        options, mirrors, os.environ, target=str(environment.path), tell=_teller(common), make=planning.make
+        options, mirrors, os.environ, target=str(environment.path), tell=console.note, make=planning.make
     )
-    with working(tr("reading indexes"), quiet=common.quiet):
+    with console.working(tr("reading indexes")):
         plan = with_all_files(fallback.plan(), fallback.options, mirrors, os.environ, environment.path)
-    _offer(environment, plan, chosen, common, planning)
+    _offer(environment, plan, chosen, console, planning)
     if chosen.dry_run:
-        if common.as_json:
-            data = render_plan_data(plan) | planning.more()
-            print_json(envelope("create", data, warnings=plan.warnings))
+        if console.as_json:
+            return console.print_json("create", render_plan_data(plan) | planning.more(), plan.warnings)
         return 0
     while True:
         try:
-            return _carry_out(name, plan, fallback, mirrors, chosen, common, planning)
+            return _carry_out(name, plan, fallback, mirrors, chosen, console, planning)
         except (InstallFailed, StackNotFetchedError) as error:
-            with working(tr("planning again"), quiet=common.quiet):
+            with console.working(tr("planning again")):
                 other = fallback.again(error, plan)
                 other = with_all_files(other, fallback.options, mirrors, os.environ, environment.path)
         if (other.pins, other.python) != (plan.pins, plan.python):
-            _offer(environment, other, chosen, common, planning)
+            _offer(environment, other, chosen, console, planning)
         plan = other
 
 
 def is_resumed(name: str, options: PlanOptions, chosen: CreateArguments) -> bool:
     """Tell whether `create_as_asked` would only verify what an interrupted one has left."""
-    return _unproven(name, _made_here(options), chosen) is not None
-
-
-def _made_here(options: PlanOptions) -> PlanOptions:
-    return replace(options, made_here=True)
+    return _unproven(name, replace(options, made_here=True), chosen) is not None
 
 
 def _unproven(name: str, options: PlanOptions, chosen: CreateArguments) -> Environment | None:
@@ -140,27 +125,24 @@ def _unproven(name: str, options: PlanOptions, chosen: CreateArguments) -> Envir
 
 
 def _offer(
-    environment: EnvironmentPaths, plan: Plan, chosen: CreateArguments, common: Common, planning: Planning
+    environment: EnvironmentPaths, plan: Plan, chosen: CreateArguments, console: Console, planning: Planning
 ) -> None:
     """Show a plan and ask whether it may be carried out."""
-    if not (common.quiet and chosen.yes):
-        _show(plan, common, planning)
+    if not (console.as_json or (console.quiet and chosen.yes)):
+        _show(plan, console, planning)
     if not chosen.dry_run:
         check_disk(plan, os.environ, environment.path)
     if not (chosen.yes or chosen.dry_run):
-        check_terminal(assume="--yes", data=render_plan_data(plan) | planning.more())
-        confirm(tr("create {path}?", path=environment.path), assume="--yes")
+        data = render_plan_data(plan) | planning.more()
+        confirm(tr("create {path}?", path=environment.path), data)
 
 
-def _show(plan: Plan, common: Common, planning: Planning) -> None:
-    if common.as_json:
-        return
+def _show(plan: Plan, console: Console, planning: Planning) -> None:
     if planning.show is not None:
         planning.show(plan)
         return
-    if not common.quiet:
-        print_warnings(plan.warnings)
-    print_data(render_text(plan, verbose=common.verbose))
+    console.warn(plan.warnings)
+    print_data(render_text(plan, verbose=console.verbose))
 
 
 def _carry_out(
@@ -169,36 +151,36 @@ def _carry_out(
     fallback: Fallback,
     mirrors: Mirrors,
     chosen: CreateArguments,
-    common: Common,
+    console: Console,
     planning: Planning,
 ) -> int:
     environment = creating.check_name(name, environ=os.environ, force=chosen.force, manager=plan.manager)
     log = creating.begin_log(environment)
-    with fetching(log, quiet=common.quiet) as watcher:
+    with fetching(log, quiet=console.quiet) as watcher:
         try:
             provided = fetch_stack(
                 plan, fallback.options, mirrors, os.environ, watcher, target=str(environment.path)
             )
         except StackNotFetchedError as error:
             raise error.logged(log) from None
-    with working(tr("resolving"), quiet=common.quiet):
+    with console.working(tr("resolving")):
         holding = with_files_held(provided.local, fallback.options, os.environ, str(environment.path))
-    for warning in () if common.quiet else holding.warnings:
-        note(warning.message)
+    for warning in holding.warnings:
+        console.note(warning.message)
     planned = replace(
         provided.told, warnings=(*provided.told.warnings, *fallback.warnings, *holding.warnings)
     )
-    with following(tr("fetching packages"), quiet=common.quiet) as progress:
+    with following(tr("fetching packages"), quiet=console.quiet) as progress:
         how = creating.Options(
             force=chosen.force,
-            show=_shows_installer(common),
-            tell=_teller(common),
+            show=console.shows_installers,
+            tell=console.note,
             log=log,
             progress=progress,
             request=None if planning.make else request_digest(fallback.options),
         )
         local = Provided(planned, holding.plan)
-        return _apply(name, local, fallback.options.devices, chosen, common, how, planning.more())
+        return _apply(name, local, fallback.options.devices, chosen, console, how, planning.more())
 
 
 def _apply(
@@ -206,7 +188,7 @@ def _apply(
     provided: Provided,
     devices: tuple[int, ...],
     chosen: CreateArguments,
-    common: Common,
+    console: Console,
     how: creating.Options,
     more: dict[str, Any],
 ) -> int:
@@ -214,12 +196,11 @@ def _apply(
     proofs: list[VerificationFailed] = []
 
     def verify(python: Path) -> creating.Verified:
-        with working(tr("verifying"), quiet=common.quiet):
+        with console.working(tr("verifying")):
             proof = verify_created(python, plan, os.environ, devices)
         if proof.error is not None:
             proofs.append(proof.error)
-        if not common.as_json and not common.quiet:
-            print_data("\n".join(proof.lines))
+        console.print_proof(proof.lines)
         return creating.Verified(ok=proof.ok, data=proof.data)
 
     data = render_plan_data(plan) | more
@@ -231,49 +212,26 @@ def _apply(
         verify=verify if chosen.verify else None,
         options=how,
     )
-    data |= _outcome(result)
-    if proofs:
-        raise _not_proven(proofs[0], result, data)
-    if common.as_json:
-        print_json(envelope("create", data, warnings=plan.warnings))
-    elif not common.quiet:
-        _tell_ways_in(result)
-    return 0
-
-
-def _tell_ways_in(result: creating.CreateResult) -> None:
-    from gpuenv.activation.activate import pasted_line  # noqa: PLC0415 - only at the end
-
-    name = shlex.quote(result.name)
-    made = tr("created {path}: `gpuenv run {name} -- python`", path=result.path, name=name)
-    line = pasted_line(result.name, result.path, os.environ)
-    activate = tr("activate it with: {line}", line=line)
-    print_data("\n".join((made, activate, tr("interpreter, for an IDE: {python}", python=result.python))))
-
-
-def _teller(common: Common) -> Callable[[str], None]:
-    return (lambda _: None) if common.quiet else note
-
-
-def _shows_installer(common: Common) -> bool:
-    return not common.quiet and not (common.as_json and not sys.stderr.isatty())
-
-
-def _outcome(result: creating.CreateResult) -> dict[str, Any]:
-    return {
+    data |= {
         "environment": {"name": result.name, "path": str(result.path), "python": str(result.python)},
         "verify": result.verified.data if result.verified else None,
     }
+    if proofs:
+        text = N_("{path} is kept, recorded as not verified")
+        restored = N_("the previous environment was restored")
+        raise with_outcome(proofs[0], tr(restored if result.restored else text, path=result.path), data)
+    if console.as_json:
+        return console.print_json("create", data, plan.warnings)
+    if not console.quiet:
+        _print_ways_in(result)
+    return 0
 
 
-def _not_proven(
-    error: VerificationFailed, result: creating.CreateResult, data: dict[str, Any]
-) -> VerificationFailed:
-    kept = (
-        tr("the previous environment was restored")
-        if result.restored
-        else tr("{path} is kept, recorded as not verified", path=result.path)
-    )
-    return VerificationFailed(
-        f"{error.message}; {kept}", code=error.code, because=error.because, fixes=error.fixes, data=data
-    )
+def _print_ways_in(result: creating.CreateResult) -> None:
+    from gpuenv.activation.activate import pasted_line  # noqa: PLC0415 - only at the end
+
+    name = shlex.quote(result.name)
+    created = tr("created {path}: `gpuenv run {name} -- python`", path=result.path, name=name)
+    line = pasted_line(result.name, result.path, os.environ)
+    activate = tr("activate it with: {line}", line=line)
+    print_data("\n".join((created, activate, tr("interpreter, for an IDE: {python}", python=result.python))))

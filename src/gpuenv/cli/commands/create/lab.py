@@ -10,7 +10,7 @@ from gpuenv.bootstrap.lab import Lab, lock_of, read_lab, with_lab
 from gpuenv.cli.commands.create.create import create_as_asked, is_resumed
 from gpuenv.cli.commands.plan.options import CreateArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
-from gpuenv.cli.options import Common
+from gpuenv.cli.options import Console
 from gpuenv.cli.output import note
 from gpuenv.environments.listing import find_environment
 from gpuenv.i18n.messages import tr
@@ -19,7 +19,7 @@ from gpuenv.planning.options import PlanOptions
 
 
 def create_lab(
-    path: Path, name: str | None, wanted: PlanArguments, chosen: CreateArguments, common: Common
+    path: Path, name: str | None, wanted: PlanArguments, chosen: CreateArguments, console: Console
 ) -> int:
     """Make one environment of a lab's file, or all that are not there (or not verified) yet, one by one."""
     if chosen.from_lock is not None:
@@ -32,8 +32,8 @@ def create_lab(
     os.environ.update(lab.variables({}))
     if name is not None:
         options, verified = _asked(lab, name, wanted, chosen)
-        return create_as_asked(name, options, verified, common)
-    if common.as_json:
+        return create_as_asked(name, options, verified, console)
+    if console.as_json:
         raise UsageError(
             tr("--json works with a single environment of {file}", file=path),
             code="usage",
@@ -42,7 +42,7 @@ def create_lab(
     for item in lab.names:
         options, verified = _asked(lab, item, wanted, chosen)
         if chosen.force or find_environment(item, os.environ) is None or is_resumed(item, options, verified):
-            create_as_asked(item, options, verified, common)
+            create_as_asked(item, options, verified, console)
         else:
             note(tr("`{name}` already exists", name=item))
     return 0

@@ -7,49 +7,46 @@ import shlex
 
 from gpuenv.cli.commands.doctor.options import DoctorArguments
 from gpuenv.cli.commands.doctor.show import PROBLEM, as_error, show
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, note, print_json, print_warnings, working
-from gpuenv.doctor import examine as looking
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import print_warnings
+from gpuenv.doctor import examine as examination
 from gpuenv.doctor.diagnosis import Diagnosis, render_diagnosis
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.plan import PlanWarning
-from gpuenv.operations import interrupted_change as mending
+from gpuenv.operations import interrupted_change
 from gpuenv.planning.detect import detect
 
 
-def doctor(environment: str | None, arguments: DoctorArguments, common: Common) -> int:
-    """Say what is wrong with an environment; exit 6 where something is."""
+def doctor(environment: str | None, arguments: DoctorArguments, console: Console) -> int:
+    """Diagnose an environment; return 6 if something is wrong."""
     _check(environment, arguments)
     if arguments.findings is not None:
-        return _tell(looking.judge(looking.load_findings(arguments.findings), os.environ), common)
-    options = looking.DoctorOptions(verify=arguments.verify, trust=arguments.trust)
+        return _report(examination.judge(examination.load_findings(arguments.findings), os.environ), console)
+    options = examination.DoctorOptions(verify=arguments.verify, trust=arguments.trust)
     named = str(arguments.python) if arguments.python else environment
-    gone = _mend(named, arguments, common)
-    if gone is not None:
-        return gone
-    with working(tr("examining"), quiet=common.quiet):
-        examined = looking.examine(named, os.environ, detect(os.environ), options)
+    status = _recover(named, arguments, console)
+    if status is not None:
+        return status
+    with console.working(tr("examining")):
+        examined = examination.examine(named, os.environ, detect(os.environ), options)
     if arguments.save is not None:
-        looking.save_findings(examined.findings, arguments.save)
+        examination.save_findings(examined.findings, arguments.save)
     warnings = _warn_of_owner(examined, arguments)
     if arguments.fix and examined.diagnosis.root is not None:
         from gpuenv.cli.commands.doctor.fix import repair  # noqa: PLC0415 - plans, and loads what that takes
 
-        return repair(examined, arguments, options, common)
-    return _tell(examined.diagnosis, common, warnings)
+        return repair(examined, arguments, options, console)
+    return _report(examined.diagnosis, console, warnings)
 
 
-def _warn_of_owner(examined: looking.Examination, arguments: DoctorArguments) -> tuple[PlanWarning, ...]:
+def _warn_of_owner(examined: examination.Examination, arguments: DoctorArguments) -> tuple[PlanWarning, ...]:
     """Warn where only files were read, as the rest is another user's code; a repair is refused."""
     if examined.other_owner is None:
         return ()
     path, owner = examined.located.label, examined.other_owner
-    text = tr(
-        "`{path}` belongs to {owner}: only its files were read; --trust runs its Python",
-        path=path,
-        owner=owner,
-    )
+    template = N_("`{path}` belongs to {owner}: only its files were read; --trust runs its Python")
+    text = tr(template, path=path, owner=owner)
     if arguments.fix:
         command = f"gpuenv doctor {shlex.quote(path)} --fix --trust"
         fix = Fix(tr("run it anyway if you trust that user"), command)
@@ -66,35 +63,32 @@ def _check(environment: str | None, arguments: DoctorArguments) -> None:
         raise UsageError(tr("--fix repairs this machine; it cannot be used with --findings"), code="usage")
 
 
-def _mend(named: str | None, arguments: DoctorArguments, common: Common) -> int | None:
-    """Mend what a killed gpuenv left, with --fix; return the exit status where nothing lies there then."""
-    environment = mending.place_meant(
-        named or str(looking.locate_environment(None, os.environ).label), os.environ
+def _recover(named: str | None, arguments: DoctorArguments, console: Console) -> int | None:
+    """Complete or undo an interrupted change, with --fix; return a status if no environment is left."""
+    environment = interrupted_change.place_meant(
+        named or str(examination.locate_environment(None, os.environ).label), os.environ
     )
     if environment is None:
         return None
     if not arguments.fix:
-        mending.refuse_half_changed(environment)
+        interrupted_change.refuse_half_changed(environment)
         return None
-    if not mending.mend(environment):
+    if not interrupted_change.mend(environment):
         return None
-    if not common.quiet:
-        note(tr("an interrupted change of {path} was undone or completed", path=environment.path))
+    console.note(tr("an interrupted change of {path} was undone or completed", path=environment.path))
     if os.path.lexists(environment.path):
         return None
-    if common.as_json:
-        print_json(envelope("doctor", {"environment": str(environment.path), "root": None, "checks": []}))
-    return 0
+    data: dict[str, object] = {"environment": str(environment.path), "root": None, "checks": []}
+    return console.print_json("doctor", data) if console.as_json else 0
 
 
-def _tell(diagnosis: Diagnosis, common: Common, warnings: tuple[PlanWarning, ...] = ()) -> int:
-    if common.as_json:
+def _report(diagnosis: Diagnosis, console: Console, warnings: tuple[PlanWarning, ...] = ()) -> int:
+    if console.as_json:
         if diagnosis.root is not None:
             error = as_error(diagnosis)
             error.because += tuple(Because(warning.message, warning.code) for warning in warnings)
             raise error
-        print_json(envelope("doctor", render_diagnosis(diagnosis), warnings=warnings))
-        return 0
-    show(diagnosis, common)
+        return console.print_json("doctor", render_diagnosis(diagnosis), warnings)
+    show(diagnosis, console)
     print_warnings(warnings)
     return PROBLEM if diagnosis.root else 0

@@ -19,8 +19,8 @@ class DoctorArguments:
     ] = None
     fix: Annotated[bool, option("--fix", "Show the repair, and apply it after confirmation.")] = False
     yes: o.Yes = False
-    verify: Annotated[bool, option("--verify/--no-verify", "Also run operations with torch.")] = True
-    save: Annotated[Path | None, option("--save FILE", "Write what was read to FILE.")] = None
+    verify: o.Verify = True
+    save: Annotated[Path | None, option("--save FILE", "Save the findings to FILE.")] = None
     trust: o.Trust = False
     findings: Annotated[
         Path | None, option("--findings FILE", "Diagnose findings saved elsewhere with --save.")

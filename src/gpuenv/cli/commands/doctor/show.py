@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gpuenv.cli.options import Common
+from gpuenv.cli.options import Console
 from gpuenv.cli.output import print_data
 from gpuenv.doctor.diagnosis import Diagnosis, render_diagnosis
 from gpuenv.doctor.render import render_diagnosis_text
@@ -13,11 +13,11 @@ from gpuenv.model.errors import Because, Fix, VerificationFailed
 PROBLEM = VerificationFailed.exit_code
 
 
-def show(diagnosis: Diagnosis, common: Common) -> None:
+def show(diagnosis: Diagnosis, console: Console) -> None:
     """Print the diagnosis for a person: signs on a terminal that has them, words elsewhere."""
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
     signs = sys.stdout.isatty() and encoding.startswith("utf")
-    print_data(render_diagnosis_text(diagnosis, signs=signs, verbose=common.verbose))
+    print_data(render_diagnosis_text(diagnosis, signs=signs, verbose=console.verbose))
 
 
 def as_error(diagnosis: Diagnosis) -> VerificationFailed:

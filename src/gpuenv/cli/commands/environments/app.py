@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from gpuenv.cli import options as o
@@ -20,12 +19,12 @@ def list_environments(
         bool, option("--all", "Include conda environments that gpuenv did not create.")
     ] = False,
     *,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """List the environments created by gpuenv."""
     from gpuenv.cli.commands.environments import manage as command  # noqa: PLC0415
 
-    return command.list_environments(common, everything=everything)
+    return command.list_environments(console, everything=everything)
 
 
 @declared.command(context_settings={"allow_interspersed_args": False})
@@ -33,7 +32,7 @@ def run(
     name: o.EnvironmentName,
     argv: Annotated[list[str] | None, argument("[-- CMD...]", "The command and its arguments.")] = None,
     *,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Run a command in an environment: gpuenv run NAME -- python train.py; without a command, a shell.
 
@@ -41,62 +40,57 @@ def run(
     """
     from gpuenv.cli.commands.environments import enter as command  # noqa: PLC0415
 
-    del common
+    del console
     return command.run(name, argv or [])
 
 
 @declared.command()
-def activate(name: o.EnvironmentName, shell: o.Shell = None, *, common: o.Common) -> int:
+def activate(name: o.EnvironmentName, shell: o.Shell = None, *, console: o.Console) -> int:
     """Print the command that activates an environment in this shell: eval "$(gpuenv activate NAME)".
 
     In fish: gpuenv activate NAME | source. PowerShell and cmd: run the printed line. `deactivate` leaves it.
     """
     from gpuenv.cli.commands.environments import enter as command  # noqa: PLC0415
 
-    return command.activate(name, shell.value if shell else None, common)
+    return command.activate(name, shell, console)
 
 
 @declared.command()
-def shell(name: o.EnvironmentName, shell: o.Shell = None, *, common: o.Common) -> int:
+def shell(name: o.EnvironmentName, shell: o.Shell = None, *, console: o.Console) -> int:
     """Open a shell in which an environment is active; leave it with `exit`."""
     from gpuenv.cli.commands.environments import enter as command  # noqa: PLC0415
 
-    return command.shell(name, shell.value if shell else None, quiet=common.quiet)
+    return command.shell(name, shell, quiet=console.quiet)
 
 
 @declared.command()
-def kernel(name: o.EnvironmentName, *, arguments: KernelArguments, common: o.Common) -> int:
+def kernel(name: o.EnvironmentName, *, arguments: KernelArguments, console: o.Console) -> int:
     """Register an environment as a Jupyter kernel; `remove` removes it with the environment.
 
     If ipykernel is missing, it is installed first after confirmation, without changing torch.
     """
     from gpuenv.cli.commands.environments import kernel as command  # noqa: PLC0415
 
-    return command.kernel(name, arguments, common)
+    return command.kernel(name, arguments, console)
 
 
 @declared.command()
-def remove(
-    name: Annotated[str, argument("NAME", autocompletion=complete_environment)],
-    yes: o.Yes = False,
-    *,
-    common: o.Common,
-) -> int:
+def remove(name: o.EnvironmentName, yes: o.Yes = False, *, console: o.Console) -> int:
     """Remove an environment created by gpuenv."""
     from gpuenv.cli.commands.environments import manage as command  # noqa: PLC0415
 
-    return command.remove(name, common, yes=yes)
+    return command.remove(name, console, yes=yes)
 
 
 @declared.command()
 def clone(
     source: Annotated[str, argument("SRC", autocompletion=complete_environment)],
     name: Annotated[str, argument("NEW", "The copy's name, or a path.")],
-    dry_run: Annotated[bool, option("--dry-run", "Only show what would be copied.")] = False,
+    dry_run: o.DryRun = False,
     yes: o.Yes = False,
     verify: o.Verify = True,
     *,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Copy an environment with everything installed in it, without downloading.
 
@@ -104,7 +98,7 @@ def clone(
     """
     from gpuenv.cli.commands.environments import clone as command  # noqa: PLC0415
 
-    return command.clone(source, name, common, yes=yes, dry_run=dry_run, prove=verify)
+    return command.clone(source, name, console, yes=yes, dry_run=dry_run, prove=verify)
 
 
 @declared.command()
@@ -112,12 +106,12 @@ def rename(
     old: Annotated[str, argument("OLD", autocompletion=complete_environment)],
     new: Annotated[str, argument("NEW", "The new name, or a path.")],
     *,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Rename an environment or move it to another path on the same disk; kernels and logs are updated."""
     from gpuenv.cli.commands.environments import rename as command  # noqa: PLC0415
 
-    return command.rename(old, new, common)
+    return command.rename(old, new, console)
 
 
 @declared.command()
@@ -127,7 +121,7 @@ def install(
     requirement_files: o.RequirementFiles = None,
     *,
     arguments: ChangeArguments,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Install packages into an environment; torch is kept, and a change that fails is rolled back.
 
@@ -135,7 +129,7 @@ def install(
     """
     from gpuenv.cli.commands.environments import change as command  # noqa: PLC0415
 
-    return command.install(name, requirements or [], requirement_files or [], arguments, common)
+    return command.install(name, requirements or [], requirement_files or [], arguments, console)
 
 
 @declared.command()
@@ -145,20 +139,20 @@ def uninstall(
     prune: Annotated[bool, option("--prune", "Also remove dependencies that nothing else requires.")] = False,
     *,
     arguments: ChangeArguments,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Remove packages from an environment; packages that depend on them are listed first."""
     from gpuenv.cli.commands.environments import change as command  # noqa: PLC0415
 
-    return command.uninstall(name, packages, arguments, common, prune=prune)
+    return command.uninstall(name, packages, arguments, console, prune=prune)
 
 
 @declared.command()
-def update(name: o.EnvironmentName, *, arguments: ChangeArguments, common: o.Common) -> int:
+def update(name: o.EnvironmentName, *, arguments: ChangeArguments, console: o.Console) -> int:
     """Update packages of an environment; torch only with --torch."""
     from gpuenv.cli.commands.environments import change as command  # noqa: PLC0415
 
-    return command.update(name, arguments, common)
+    return command.update(name, arguments, console)
 
 
 @declared.command()
@@ -173,16 +167,16 @@ def export(
             show_default=False,
         ),
     ] = None,
-    output: Annotated[Path | None, option("-o --output FILE", "Write the text to FILE.")] = None,
+    output: o.Output = None,
     *,
     mirrors: o.Mirrors = None,
     find_links: o.FindLinks = None,
     offline: o.Offline = False,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Export the exact versions installed in an environment to a file for other tools."""
     from gpuenv.changes.open_environment import ChangeOptions  # noqa: PLC0415
     from gpuenv.cli.commands.environments import export as command  # noqa: PLC0415
 
     options = ChangeOptions(tuple(mirrors or ()), tuple(find_links or ()), offline)
-    return command.export(name, format_name, output, options, common)
+    return command.export(name, format_name, o.path_of(output), options, console)

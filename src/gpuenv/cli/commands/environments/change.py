@@ -20,24 +20,14 @@ from gpuenv.changes.resolve import PlannedChange
 from gpuenv.changes.uninstall import plan_uninstall
 from gpuenv.changes.update import plan_update
 from gpuenv.cli.commands.environments.options import ChangeArguments
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import (
-    check_terminal,
-    confirm,
-    envelope,
-    note,
-    print_data,
-    print_json,
-    print_warnings,
-    without_passwords,
-    working,
-)
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import confirm, print_data, print_warnings, with_outcome, without_passwords
 from gpuenv.cli.progress import fetching
 from gpuenv.environments.folders.preconditions import check_change
 from gpuenv.environments.run_steps import new_log
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import load_mirrors
-from gpuenv.model.errors import Fix, Unsatisfiable, UsageError, VerificationFailed
+from gpuenv.model.errors import Fix, Unsatisfiable, UsageError
 from gpuenv.model.plan import PlanWarning
 from gpuenv.operations.fetch_stack import StackNotFetchedError, fetch_stack, not_fetched
 from gpuenv.operations.verify import VerifyOptions, VerifyResult, verify
@@ -50,7 +40,7 @@ from gpuenv.secrets.shown_steps import shown_step
 
 
 def install(
-    name: str, words: list[str], files: list[Path], arguments: ChangeArguments, common: Common
+    name: str, words: list[str], files: list[Path], arguments: ChangeArguments, console: Console
 ) -> int:
     """Install more; another torch only where the user says so."""
     read, warnings = with_files_read(PlanOptions(requirements=tuple(words), requirement_files=tuple(files)))
@@ -63,10 +53,10 @@ def install(
         )
     opened = _opened(name, arguments)
     options = _options(arguments)
-    with working(tr("reading indexes"), quiet=common.quiet):
-        planned = _install_or_ask(opened, new, options, arguments, common)
+    with console.working(tr("reading indexes")):
+        planned = _install_or_ask(opened, new, options, arguments, console)
     planned = replace(planned, warnings=(*warnings, *planned.warnings))
-    return _carry_out("install", planned, arguments, common)
+    return _carry_out("install", planned, arguments, console)
 
 
 def _opened(name: str, arguments: ChangeArguments) -> Opened:
@@ -82,29 +72,26 @@ def _install_or_ask(
     new: tuple[Requirement, ...],
     options: ChangeOptions,
     arguments: ChangeArguments,
-    common: Common,
+    console: Console,
 ) -> PlannedChange:
     """Return the change; on a terminal another torch is offered, and `--yes` is no yes to that."""
     try:
         return plan_install(opened, new, options, os.environ)
     except Unsatisfiable as error:
+        can_prompt = sys.stdin is not None and sys.stdin.isatty()
         if (
             error.code != "torch-held"
             or arguments.yes
             or arguments.dry_run
-            or common.as_json
-            or not _can_ask()
+            or console.as_json
+            or not can_prompt
         ):
             raise
         return plan_install(opened, new, replace(options, torch=True), os.environ)
 
 
-def _can_ask() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()
-
-
 def uninstall(
-    name: str, packages: list[str], arguments: ChangeArguments, common: Common, *, prune: bool
+    name: str, packages: list[str], arguments: ChangeArguments, console: Console, *, prune: bool
 ) -> int:
     """Remove packages; say what would break and what nobody needs any more."""
     opened = _opened(name, arguments)
@@ -117,15 +104,15 @@ def uninstall(
         )
         planned = replace(planned, warnings=(*planned.warnings, PlanWarning("unneeded", text)))
     proving = replace(arguments, verify=arguments.verify and "torch" not in gone)
-    return _carry_out("uninstall", planned, proving, common, {"unneeded": list(removal.unneeded)})
+    return _carry_out("uninstall", planned, proving, console, {"unneeded": list(removal.unneeded)})
 
 
-def update(name: str, arguments: ChangeArguments, common: Common) -> int:
+def update(name: str, arguments: ChangeArguments, console: Console) -> int:
     """Bring newer versions."""
     opened = _opened(name, arguments)
-    with working(tr("reading indexes"), quiet=common.quiet):
+    with console.working(tr("reading indexes")):
         planned = plan_update(opened, _options(arguments), os.environ)
-    return _carry_out("update", planned, arguments, common)
+    return _carry_out("update", planned, arguments, console)
 
 
 def _options(arguments: ChangeArguments) -> ChangeOptions:
@@ -138,23 +125,22 @@ def _carry_out(
     command: str,
     planned: PlannedChange,
     arguments: ChangeArguments,
-    common: Common,
+    console: Console,
     more: dict[str, Any] | None = None,
 ) -> int:
     data = {**_data(planned), **(more or {})}
-    if not common.as_json and not (common.quiet and arguments.yes):
+    if not console.as_json and not (console.quiet and arguments.yes):
         print_warnings(planned.warnings)
-        print_data(_shown(planned, verbose=common.verbose))
+        print_data(_shown(planned, verbose=console.verbose))
     if arguments.dry_run:
-        return _end(command, planned, data, common)
+        return console.print_json(command, data, planned.warnings) if console.as_json else 0
     if planned.changes and not arguments.yes:
-        check_terminal(assume="--yes")
-        confirm(tr("change {environment}?", environment=planned.opened.place.path), assume="--yes")
-    done = _apply(planned, arguments, common)
+        confirm(tr("change {environment}?", environment=planned.opened.place.path))
+    done = _apply(planned, arguments, console)
     data |= {"log": str(done.log) if done.log else None, "verify": done.proof.data if done.proof else None}
     if done.proof is not None and done.proof.error is not None:
-        raise _undone(done.proof.error, data)
-    return _end(command, planned, data, common)
+        raise with_outcome(done.proof.error, tr("everything was restored"), data)
+    return console.print_json(command, data, planned.warnings) if console.as_json else 0
 
 
 def _shown(planned: PlannedChange, *, verbose: bool) -> str:
@@ -165,21 +151,12 @@ def _shown(planned: PlannedChange, *, verbose: bool) -> str:
     return "\n".join((*lines, *(f"  $ {shlex.join(shown_step(step).argv)}" for step in steps)))
 
 
-def _end(command: str, planned: PlannedChange, data: dict[str, Any], common: Common) -> int:
-    if common.as_json:
-        print_json(envelope(command, data, warnings=planned.warnings))
-    return 0
-
-
 def _data(planned: PlannedChange) -> dict[str, Any]:
     environment = planned.opened.place
     stack = planned.opened.stack.get("torch")
+    python = str(planned.opened.python)
     data = {
-        "environment": {
-            "name": environment.name,
-            "path": str(environment.path),
-            "python": str(planned.opened.python),
-        },
+        "environment": {"name": environment.name, "path": str(environment.path), "python": python},
         "torch": {"before": stack, "after": planned.moved.packages[0].version if planned.moved else stack},
         "changes": [asdict(change) for change in planned.changes],
         "requirements": list(planned.asked),
@@ -189,12 +166,12 @@ def _data(planned: PlannedChange) -> dict[str, Any]:
     return dict(without_passwords(data))
 
 
-def _apply(planned: PlannedChange, arguments: ChangeArguments, common: Common) -> Changed:
+def _apply(planned: PlannedChange, arguments: ChangeArguments, console: Console) -> Changed:
     def prove(python: Path) -> VerifyResult:
         machine = detect(os.environ)
         devices = planned.opened.asked.devices
         chosen = tuple(gpu for gpu in machine.gpus if gpu.index in devices)
-        with working(tr("verifying"), quiet=common.quiet):
+        with console.working(tr("verifying")):
             result = verify(
                 str(python),
                 only_devices(os.environ, chosen),
@@ -202,31 +179,30 @@ def _apply(planned: PlannedChange, arguments: ChangeArguments, common: Common) -
                 remember=lambda *_: None,
                 options=VerifyOptions(trust=True),
             )
-        if not common.as_json and not common.quiet:
-            print_data("\n".join(result.lines))
+        console.print_proof(result.lines)
         return result
 
     log = new_log(planned.opened.place) if planned.changes else None
     how = ApplyOptions(
-        show=not common.quiet and not (common.as_json and not sys.stderr.isatty()),
-        tell=(lambda _: None) if common.quiet else note,
+        show=console.shows_installers,
+        tell=console.note,
         verify=prove if arguments.verify else None,
         log=log,
-        provision=_provided(planned, log, common) if log else None,
+        provision=_provided(planned, log, console) if log else None,
     )
     return apply_change(planned, os.environ, how)
 
 
-def _provided(planned: PlannedChange, log: Path, common: Common) -> Provision | None:
+def _provided(planned: PlannedChange, log: Path, console: Console) -> Provision | None:
     """Return what the installer gets by its hash: the torch stack, and what pip would pool indexes for."""
-    fetched = _fetched(planned, log, common)
+    fetched = _fetched(planned, log, console)
     held = hold_changes(planned, fetched.checked if fetched else None, os.environ)
     if held is None:
         return fetched
     return replace(fetched or Provision(planned.wish.sources), held=held[0], named=held[1])
 
 
-def _fetched(planned: PlannedChange, log: Path, common: Common) -> Provision | None:
+def _fetched(planned: PlannedChange, log: Path, console: Console) -> Provision | None:
     """Fetch the files of the torch stack, each checked; return where they lie then."""
     plan = planned.wish.plan
     coming = {change.name for change in planned.changes if change.after}
@@ -236,7 +212,7 @@ def _fetched(planned: PlannedChange, log: Path, common: Common) -> Provision | N
     options = PlanOptions(mirrors=planned.opened.asked.mirrors, offline=planned.wish.offline)
     target = str(planned.opened.place.path)
     mirrors = load_mirrors(os.environ)
-    with fetching(log, quiet=common.quiet) as watcher:
+    with fetching(log, quiet=console.quiet) as watcher:
         try:
             provided = fetch_stack(plan, options, mirrors, os.environ, watcher, target=target)
         except StackNotFetchedError as error:
@@ -244,8 +220,3 @@ def _fetched(planned: PlannedChange, log: Path, common: Common) -> Provision | N
     links = (*provided.local.sources.find_links, *planned.wish.sources.find_links)
     sources = replace(planned.wish.sources, find_links=tuple(dict.fromkeys(links)))
     return Provision(sources, provided.local.checked)
-
-
-def _undone(error: VerificationFailed, data: dict[str, Any]) -> VerificationFailed:
-    text = tr("{problem}; everything was restored", problem=error.message)
-    return VerificationFailed(text, code=error.code, because=error.because, fixes=error.fixes, data=data)

@@ -6,8 +6,8 @@ import os
 import sys
 
 from gpuenv.activation import entering
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, note, print_json, print_script
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import note, print_script
 from gpuenv.i18n.messages import tr
 
 
@@ -19,22 +19,22 @@ def run(name: str, argv: list[str]) -> int:
     return entering.run(name, command, os.environ, note)
 
 
-def activate(name: str, chosen: str | None, common: Common) -> int:
+def activate(name: str, chosen: str | None, console: Console) -> int:
     """Print what the shell evaluates, and nothing else on stdout."""
     from gpuenv.activation.activate import activation_script, shell_name, usage_line  # noqa: PLC0415 - not for run
 
     entry = entering.find_entry(name, os.environ)
     shell = shell_name(chosen, os.environ)
     script = activation_script(entry, shell, os.environ)
-    if common.as_json:
+    if console.as_json:
         location = {"name": entry.name, "path": str(entry.root)}
-        print_json(envelope("activate", {"environment": location, "shell": shell, "script": script}))
-        return 0
+        return console.print_json("activate", {"environment": location, "shell": shell, "script": script})
     print_script(script)
-    if entry.notice and not common.quiet:
-        note(entry.notice)
-    if sys.stdout.isatty() and not common.quiet:
-        note(tr("hint: this was only printed; to activate it: {line}", line=usage_line(name, shell)))
+    if entry.notice:
+        console.note(entry.notice)
+    if sys.stdout.isatty():
+        line = usage_line(name, shell)
+        console.note(tr("hint: this was only printed; to activate it: {line}", line=line))
     return 0
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import cast
 
 from gpuenv.changes.open_environment import ChangeOptions, Opened, open_environment
 from gpuenv.cli.choices import FormatName, ManagerName
 from gpuenv.cli.commands.plan.options import PlanArguments
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, json_text, note, print_data, print_json, print_warnings, working
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import envelope, json_text, print_data
 from gpuenv.files.write_output import write_file
 from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.text import render_text
@@ -26,49 +27,42 @@ def export(
     format_name: FormatName | None,
     output: Path | None,
     options: ChangeOptions,
-    common: Common,
+    console: Console,
 ) -> int:
     """Print or write what is installed; images and scripts are planned with exactly that."""
     opened = open_environment(name, os.environ)
-    chosen = format_name.value if format_name else default_format(opened)
-    output = None if str(output) == "-" else output
-    with working(tr("reading indexes"), quiet=common.quiet):
+    chosen = format_name or default_format(opened)
+    with console.working(tr("reading indexes")):
         exported = export_environment(opened, chosen, options, os.environ)
         if chosen in _PLANNED:
             wanted = _wanted(opened, exported.requirements, options)
         else:
-            plan, text = _rendered(exported.plan, chosen, opened, options, common)
+            plan, text = _rendered(exported.plan, chosen, opened, options, console)
     if chosen in _PLANNED:
-        return _plan(wanted, chosen, output, common)
+        return _plan(wanted, chosen, output, console)
     if output is not None:
-        _keep(output, chosen)
+        from gpuenv.cli.commands.plan.single import keep_by_hand  # noqa: PLC0415 - only where a file is written
+
+        keep_by_hand(output, chosen)
         write_file(output, text)
-    if common.as_json:
-        print_json(envelope("export", render_plan_data(plan), warnings=plan.warnings))
-        return 0
-    if not common.quiet:
-        print_warnings(plan.warnings)
+    if console.as_json:
+        return console.print_json("export", render_plan_data(plan), plan.warnings)
+    console.warn(plan.warnings)
     if output is None:
         print_data(text)
-    elif not common.quiet:
-        note(tr("wrote {file}", file=output))
+    else:
+        console.note(tr("wrote {file}", file=output))
     return 0
 
 
-def _keep(output: Path, chosen: str) -> None:
-    from gpuenv.cli.commands.plan.single import keep_by_hand  # noqa: PLC0415 - only where a file is written
-
-    keep_by_hand(output, chosen)
-
-
 def _rendered(
-    plan: Plan, chosen: str, opened: Opened, options: ChangeOptions, common: Common
+    plan: Plan, chosen: str, opened: Opened, options: ChangeOptions, console: Console
 ) -> tuple[Plan, str]:
     if chosen == "json":
         return plan, json_text(envelope("export", render_plan_data(plan), warnings=plan.warnings))
     if chosen == "text":
         others = (f"  {package.name} {package.version}\n" for package in plan.packages[len(plan.pins) :])
-        return plan, render_text(plan, verbose=common.verbose) + "".join(others)
+        return plan, render_text(plan, verbose=console.verbose) + "".join(others)
     from gpuenv.cli.commands.plan.files import render_file  # noqa: PLC0415 - files of many tools are much
 
     plan_options = PlanOptions(
@@ -86,19 +80,19 @@ def _wanted(opened: Opened, requirements: tuple[str, ...], options: ChangeOption
         python=opened.minor,
         cuda=opened.variant or "auto",
         devices=list(opened.asked.devices) or None,
-        manager=ManagerName.auto if opened.is_condas else ManagerName(opened.record.manager),
+        manager="auto" if opened.is_condas else cast("ManagerName", opened.record.manager),
         mirrors=list(options.mirrors or opened.asked.mirrors) or None,
         find_links=[*options.find_links, *opened.asked.find_links] or None,
         offline=options.offline,
     )
 
 
-def _plan(wanted: PlanArguments, chosen: str, output: Path | None, common: Common) -> int:
+def _plan(wanted: PlanArguments, chosen: str, output: Path | None, console: Console) -> int:
     if chosen == "bootstrap":
         from gpuenv.cli.commands.bootstrap import bootstrap  # noqa: PLC0415
         from gpuenv.cli.commands.plan.options import BootstrapArguments  # noqa: PLC0415
 
-        return bootstrap(wanted, BootstrapArguments(pin=True), None, output, common)
+        return bootstrap(wanted, BootstrapArguments(pin=True), None, output, console)
     from gpuenv.cli.commands.plan.plan import plan  # noqa: PLC0415
 
-    return plan(wanted, chosen, output, common)
+    return plan(wanted, chosen, output, console)

@@ -10,32 +10,27 @@ from pathlib import Path
 from gpuenv.activation import kernel as kernels
 from gpuenv.activation.entering import EnteredEnvironment, find_entry
 from gpuenv.cli.commands.environments.options import ChangeArguments, KernelArguments
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, note, print_data, print_json
-from gpuenv.i18n.messages import tr
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import print_data
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Fix, UsageError
 
 
-def kernel(name: str, arguments: KernelArguments, common: Common) -> int:
+def kernel(name: str, arguments: KernelArguments, console: Console) -> int:
     """Register an environment with Jupyter, or take it back."""
     entry = find_entry(name, os.environ)
     if arguments.remove:
-        return _remove(entry, arguments.prefix, common)
+        return _remove(entry, arguments.prefix, console)
     planned = kernels.plan_kernel(entry, os.environ, arguments.prefix)
     if not kernels.has_ipykernel(entry):
-        _bring_ipykernel(entry, arguments, common)
+        _bring_ipykernel(entry, arguments, console)
     kernels.register(entry, planned, os.environ)
-    if common.as_json:
+    if console.as_json:
         data = {"name": planned.name, "display_name": planned.display_name, "path": str(planned.folder)}
-        print_json(envelope("kernel", {"environment": _environment(entry), "kernel": data}))
-    elif not common.quiet:
-        text = tr(
-            "registered the kernel `{name}` in {path}; notebooks call it `{shown}`",
-            name=planned.name,
-            path=planned.folder,
-            shown=planned.display_name,
-        )
-        print_data(text)
+        return console.print_json("kernel", {"environment": _environment(entry), "kernel": data})
+    if not console.quiet:
+        text = N_("registered the kernel `{name}` in {path}; notebooks call it `{shown}`")
+        print_data(tr(text, name=planned.name, path=planned.folder, shown=planned.display_name))
     return 0
 
 
@@ -43,12 +38,11 @@ def _environment(entry: EnteredEnvironment) -> dict[str, str]:
     return {"name": entry.name, "path": str(entry.root)}
 
 
-def _bring_ipykernel(entry: EnteredEnvironment, arguments: KernelArguments, common: Common) -> None:
+def _bring_ipykernel(entry: EnteredEnvironment, arguments: KernelArguments, console: Console) -> None:
     """Install what a kernel needs, torch held, after a yes."""
-    if entry.record is None or (common.as_json and not arguments.yes):
+    if entry.record is None or (console.as_json and not arguments.yes):
         raise _without_ipykernel(entry)
-    if not common.quiet:
-        note(tr("a kernel needs ipykernel, which is not yet installed in `{name}`", name=entry.name))
+    console.note(tr("a kernel needs ipykernel, which is not yet installed in `{name}`", name=entry.name))
     from gpuenv.cli.commands.environments.change import install  # noqa: PLC0415 - only where it is missing
 
     change = ChangeArguments(
@@ -57,7 +51,7 @@ def _bring_ipykernel(entry: EnteredEnvironment, arguments: KernelArguments, comm
         offline=arguments.offline,
         yes=arguments.yes,
     )
-    quietly = replace(common, as_json=False, quiet=True) if common.as_json else common
+    quietly = replace(console, as_json=False, quiet=True) if console.as_json else console
     install(entry.name, ["ipykernel"], [], change, quietly)
 
 
@@ -74,12 +68,11 @@ def _without_ipykernel(entry: EnteredEnvironment) -> UsageError:
     )
 
 
-def _remove(entry: EnteredEnvironment, prefix: Path | None, common: Common) -> int:
+def _remove(entry: EnteredEnvironment, prefix: Path | None, console: Console) -> int:
     removed = kernels.unregister(entry, os.environ, prefix)
-    if common.as_json:
+    if console.as_json:
         data = {"environment": _environment(entry), "removed": [str(folder) for folder in removed]}
-        print_json(envelope("kernel", data))
-    elif not common.quiet:
-        for folder in removed:
-            note(tr("removed {path}", path=folder))
+        return console.print_json("kernel", data)
+    for folder in removed:
+        console.note(tr("removed {path}", path=folder))
     return 0

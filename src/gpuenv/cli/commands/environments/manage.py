@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import confirm, envelope, note, print_data, print_json, print_warnings
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import confirm, print_data, print_warnings
 from gpuenv.cli.table import render_table
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.inspection.list_facts import ago, list_facts
@@ -29,7 +29,7 @@ _COLUMNS = {
 _WORDS = {True: N_("yes"), False: N_("no"), None: N_("not yet")}
 
 
-def list_environments(common: Common, *, everything: bool) -> int:
+def list_environments(console: Console, *, everything: bool) -> int:
     """Print the environments that gpuenv made; `everything`: the user's other conda environments too."""
     result = environments.list_all(os.environ)
     rows = [{**environments.render_environment(item), **list_facts(item, os.environ)} for item in result]
@@ -38,13 +38,12 @@ def list_environments(common: Common, *, everything: bool) -> int:
     warnings += tuple(PlanWarning("proof-outdated", row["outdated"]) for row in rows if row["outdated"])
     if everything:
         rows += [environments.render_foreign(path) for path in environments.list_foreign(os.environ)]
-    if common.as_json:
-        print_json(envelope("list", {"environments": rows}, warnings=warnings))
-        return 0
+    if console.as_json:
+        return console.print_json("list", {"environments": rows}, warnings)
     print_warnings(warnings)
-    if not rows and not common.quiet:
-        note(tr("no environments yet: create one with `gpuenv create NAME`"))
-    if rows:
+    if not rows:
+        console.note(tr("no environments yet: create one with `gpuenv create NAME`"))
+    else:
         print_data(render_table([shown_environment(row) for row in rows], _COLUMNS))
     return 0
 
@@ -63,14 +62,13 @@ def shown_environment(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def remove(name: str, common: Common, *, yes: bool) -> int:
+def remove(name: str, console: Console, *, yes: bool) -> int:
     """Remove an environment created by gpuenv."""
     environment = environments.check_removable(name, os.environ)
     if not yes:
-        confirm(tr("remove {path}?", path=environment.path), assume="--yes")
+        confirm(tr("remove {path}?", path=environment.path))
     removed = environments.remove(name, os.environ)
-    if common.as_json:
-        print_json(envelope("remove", {"name": removed.name, "path": str(removed.path)}))
-    elif not common.quiet:
-        note(tr("removed {path}", path=removed.path))
+    if console.as_json:
+        return console.print_json("remove", {"name": removed.name, "path": str(removed.path)})
+    console.note(tr("removed {path}", path=removed.path))
     return 0

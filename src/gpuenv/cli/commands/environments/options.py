@@ -19,7 +19,7 @@ class ChangeArguments:
     find_links: o.FindLinks = None
     offline: o.Offline = False
     only_binary: o.OnlyBinary = False
-    dry_run: Annotated[bool, option("--dry-run", "Only show what would change.")] = False
+    dry_run: o.DryRun = False
     yes: o.Yes = False
     verify: o.Verify = True
 

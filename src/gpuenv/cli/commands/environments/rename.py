@@ -4,32 +4,27 @@ from __future__ import annotations
 
 import os
 
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, note, print_json, print_warnings, working
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import print_warnings
 from gpuenv.i18n.messages import tr
 from gpuenv.relocation.rename import rename as rename_environment
 
 
-def rename(old: str, new: str, common: Common) -> int:
+def rename(old: str, new: str, console: Console) -> int:
     """Rename an environment that gpuenv made."""
-    with working(tr("renaming `{name}`", name=old), quiet=common.quiet):
-        renamed = rename_environment(old, new, os.environ, (lambda _: None) if common.quiet else note)
+    with console.working(tr("renaming `{name}`", name=old)):
+        renamed = rename_environment(old, new, os.environ, console.note)
     environment, before = renamed.new, renamed.old
-    if common.as_json:
+    if console.as_json:
+        python = str(renamed.python)
         data = {
-            "environment": {
-                "name": environment.name,
-                "path": str(environment.path),
-                "python": str(renamed.python),
-            },
+            "environment": {"name": environment.name, "path": str(environment.path), "python": python},
             "previous": {"name": before.name, "path": str(before.path)},
             "kernels": [str(folder) for folder in renamed.kernels],
         }
-        print_json(envelope("rename", data, warnings=renamed.warnings))
-        return 0
+        return console.print_json("rename", data, renamed.warnings)
     print_warnings(renamed.warnings)
-    if not common.quiet:
-        note(tr("renamed {path} to {new}", path=before.path, new=environment.path))
-        for folder in renamed.kernels:
-            note(tr("its kernel is now `{name}`, in {path}", name=folder.name, path=folder))
+    console.note(tr("renamed {path} to {new}", path=before.path, new=environment.path))
+    for folder in renamed.kernels:
+        console.note(tr("its kernel is now `{name}`, in {path}", name=folder.name, path=folder))
     return 0

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from gpuenv.cli import options as o
 from gpuenv.cli.commands.fleet import options as f
+from gpuenv.cli.commands.plan.options import RequestArguments
 from gpuenv.cli.declaration import Declared, argument, option
 
 declared = Declared()
@@ -28,20 +29,20 @@ def detect(
     ] = None,
     *,
     where: f.FleetArguments,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Show what each machine is: driver, GPUs, Pythons."""
     from gpuenv.cli.commands.fleet import fleet as command  # noqa: PLC0415
 
-    return command.detect(where, output, common)
+    return command.detect(where, output, console)
 
 
 @fleet.command("plan")
-def plan(*, wanted: f.FleetPlanArguments, where: f.FleetArguments, common: o.Common) -> int:
+def plan(*, wanted: RequestArguments, where: f.FleetArguments, console: o.Console) -> int:
     """Plan for all machines: one environment, or the fewest groups; change nothing."""
     from gpuenv.cli.commands.fleet import fleet as command  # noqa: PLC0415
 
-    return command.plan(wanted, where, common)
+    return command.plan(wanted, where, console)
 
 
 @fleet.command("create")
@@ -49,9 +50,9 @@ def create(
     name: _Name,
     *,
     chosen: f.FleetCreateArguments,
-    wanted: f.FleetPlanArguments,
+    wanted: RequestArguments,
     where: f.FleetArguments,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Detect, plan, show, apply, verify on each machine; environments that already match are left unchanged.
 
@@ -59,7 +60,7 @@ def create(
     """
     from gpuenv.cli.commands.fleet import fleet as command  # noqa: PLC0415
 
-    return command.create(name, wanted, chosen, where, common)
+    return command.create(name, wanted, chosen, where, console)
 
 
 @fleet.command("verify")
@@ -69,10 +70,10 @@ def verify(
     nccl: o.Nccl = False,
     *,
     where: f.FleetArguments,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Test an environment by running real operations on every GPU of each machine."""
     from gpuenv.cli.commands.fleet import fleet as command  # noqa: PLC0415
     from gpuenv.operations.verify import VerifyOptions  # noqa: PLC0415
 
-    return command.verify(name, VerifyOptions(compile=with_compile, nccl=nccl), where, common)
+    return command.verify(name, VerifyOptions(compile=with_compile, nccl=nccl), where, console)

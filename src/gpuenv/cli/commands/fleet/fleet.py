@@ -8,23 +8,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gpuenv.cli.commands.fleet.options import FleetArguments, FleetCreateArguments, FleetPlanArguments
+from gpuenv.cli.commands.fleet.options import FleetArguments, FleetCreateArguments
 from gpuenv.cli.commands.fleet.progress import watching
-from gpuenv.cli.commands.plan.options import PlanArguments
+from gpuenv.cli.commands.plan.options import RequestArguments
 from gpuenv.cli.commands.plan.plan import options_of
-from gpuenv.cli.options import Common
+from gpuenv.cli.options import Console
 from gpuenv.cli.output import (
     check_terminal,
     confirm,
-    envelope,
-    error_data,
     note,
     print_data,
     print_error,
-    print_json,
-    print_warnings,
     without_passwords,
-    working,
 )
 from gpuenv.cli.table import render_table
 from gpuenv.fleet.choose_engine import EngineOptions, choose_engine
@@ -49,21 +44,21 @@ from gpuenv.planning.options import PlanOptions
 _INTERRUPTED = 130
 
 
-def detect(where: FleetArguments, output: Path | None, common: Common) -> int:
+def detect(where: FleetArguments, output: Path | None, console: Console) -> int:
     """Let each machine tell what it is, and save that."""
-    session = _Session.of("detect", None, where, common)
+    session = _Session.of("detect", None, where, console)
     run = session.carry_out(Fleet.detect)
     return session.tell(run, saved=output)
 
 
-def plan(wanted: FleetPlanArguments, where: FleetArguments, common: Common) -> int:
+def plan(wanted: RequestArguments, where: FleetArguments, console: Console) -> int:
     """Plan for the machines as they are now."""
-    session = _Session.of("plan", None, where, common)
+    session = _Session.of("plan", None, where, console)
     options = _options(wanted, where, "plan")
 
     def work(fleet: Fleet) -> None:
         fleet.detect()
-        with working(tr("reading indexes"), quiet=common.quiet):
+        with console.working(tr("reading indexes")):
             fleet.decide(options)
 
     return session.tell(session.carry_out(work))
@@ -71,21 +66,21 @@ def plan(wanted: FleetPlanArguments, where: FleetArguments, common: Common) -> i
 
 def create(
     name: str,
-    wanted: FleetPlanArguments,
+    wanted: RequestArguments,
     chosen: FleetCreateArguments,
     where: FleetArguments,
-    common: Common,
+    console: Console,
 ) -> int:
     """Plan, show, ask, apply and verify on all machines."""
     check_environment(name)
     if not (chosen.yes or chosen.check):
-        check_terminal(assume="--yes")
-    session = _Session.of("create", name, where, common, check=chosen.check)
+        check_terminal()
+    session = _Session.of("create", name, where, console, check=chosen.check)
     options = _options(wanted, where, "create", name)
 
     def work(fleet: Fleet) -> None:
         fleet.detect()
-        with working(tr("reading indexes"), quiet=common.quiet):
+        with console.working(tr("reading indexes")):
             fleet.decide(options)
             fleet.lock(options)
         session.offer(fleet, ask=not (chosen.yes or chosen.check))
@@ -98,10 +93,10 @@ def create(
     return session.tell(session.carry_out(work))
 
 
-def verify(name: str, options: VerifyOptions, where: FleetArguments, common: Common) -> int:
+def verify(name: str, options: VerifyOptions, where: FleetArguments, console: Console) -> int:
     """Prove an environment on all machines."""
     check_environment(name)
-    session = _Session.of("verify", name, where, common)
+    session = _Session.of("verify", name, where, console)
 
     def work(fleet: Fleet) -> None:
         fleet.detect()
@@ -110,24 +105,13 @@ def verify(name: str, options: VerifyOptions, where: FleetArguments, common: Com
     return session.tell(session.carry_out(work))
 
 
-def _options(wanted: FleetPlanArguments, where: FleetArguments, *command: str) -> PlanOptions:
+def _options(wanted: RequestArguments, where: FleetArguments, *command: str) -> PlanOptions:
     """Return the plan's options; commands in its advice name the same machines."""
-    arguments = PlanArguments(
-        requirements=wanted.requirements,
-        requirement_files=wanted.requirement_files,
-        environment_file=wanted.environment_file,
-        python=wanted.python,
-        cuda=wanted.cuda,
-        mirrors=wanted.mirrors,
-        find_links=wanted.find_links,
-        offline=wanted.offline,
-        only_binary=wanted.only_binary,
-    )
     named = [word for path in where.inventory or () for word in ("-i", str(path))]
     named += ["-p", where.partition] if where.partition else []
     named += ["--limit", where.limit] if where.limit else []
-    options = options_of(arguments, ("gpuenv", "fleet", *command, *named))
-    options = replace(options, gpus=())  # of GPUENV_GPU: these machines tell their own
+    options = options_of(wanted, ("gpuenv", "fleet", *command, *named))
+    options = replace(options, gpus=())  # of GPUENV_GPU: these machines have their own
     check_options(options, os.environ)
     return options
 
@@ -139,11 +123,11 @@ class _Session:
     command: FleetRun
     engine: Engine
     report: Path | None
-    common: Common
+    console: Console
 
     @classmethod
     def of(
-        cls, command: Any, name: str | None, where: FleetArguments, common: Common, *, check: bool = False
+        cls, command: Any, name: str | None, where: FleetArguments, console: Console, *, check: bool = False
     ) -> _Session:
         if where.report is not None:
             check_report(where.report)
@@ -157,11 +141,11 @@ class _Session:
             tuple(where.slurm_options or ()),
         )
         engine = choose_engine(options, os.environ)
-        return cls(FleetRun(command, engine.name, (), name, check=check), engine, where.report, common)
+        return cls(FleetRun(command, engine.name, (), name, check=check), engine, where.report, console)
 
     def carry_out(self, work: Callable[[Fleet], None]) -> FleetRun:
         """Do the work; return what is known of the machines, of an interrupted one as well."""
-        with watching(self.common) as watcher:
+        with watching(self.console) as watcher:
             fleet = Fleet(self.engine, watcher, os.environ)
             try:
                 work(fleet)
@@ -178,11 +162,11 @@ class _Session:
         """Show the plan, and ask whether it may be carried out."""
         run = fleet.run(replace(self.command, command="plan"))
         ready = sum(outcome.state == "planned" for outcome in run.hosts)
-        if not self.common.as_json and (ask or not self.common.quiet):
-            _print_plan(run, self.common)
+        if not self.console.as_json and (ask or not self.console.quiet):
+            _print_plan(run, self.console)
         if ask and ready:
             facts = {"name": self.command.environment, "count": ready}
-            confirm(tr("create {name} on these machines ({count})?", **facts), assume="--yes")
+            confirm(tr("create {name} on these machines ({count})?", **facts))
 
     def tell(self, run: FleetRun, *, saved: Path | None = None) -> int:
         """Hand over the outcome in every form that was asked for; return the exit status."""
@@ -191,9 +175,8 @@ class _Session:
         error = error or unwritable
         written = {"report": str(self.report) if self.report else None, "saved": files}
         data = without_passwords({**render_run_data(run), **written})
-        if self.common.as_json:
-            facts = error_data(error) if error else None
-            print_json(envelope(f"fleet {run.command}", data, warnings=run.warnings, error=facts))
+        if self.console.as_json:
+            self.console.print_json(f"fleet {run.command}", data, run.warnings, error)
         else:
             self._print(run, files)
             self._print_errors(run, error, unwritable)
@@ -207,7 +190,7 @@ class _Session:
                 continue
             if run.command == "plan":
                 error.because = ()  # they stand under the table
-            print_error(error, verbose=self.common.verbose)
+            print_error(error, verbose=self.console.verbose)
 
     def _write(self, run: FleetRun, saved: Path | None) -> tuple[list[str], UsageError | None]:
         """Write what is asked for; what can't be written does not keep the rest from being told."""
@@ -220,9 +203,9 @@ class _Session:
         return files, None
 
     def _print(self, run: FleetRun, files: list[str]) -> None:
-        quiet = self.common.quiet
+        quiet = self.console.quiet
         if run.command == "plan":
-            _print_plan(run, self.common)
+            _print_plan(run, self.console)
         elif not (quiet and run.command == "create"):
             print_data(render_table(table_rows(run), columns_of(run, brief=True)))
         if quiet:
@@ -244,11 +227,10 @@ def _summary(run: FleetRun) -> str:
     return counts
 
 
-def _print_plan(run: FleetRun, common: Common) -> None:
-    if not common.quiet:
-        print_warnings(run.warnings)
+def _print_plan(run: FleetRun, console: Console) -> None:
+    console.warn(run.warnings)
     table = render_table(table_rows(run), columns_of(run))
-    groups = render_groups(run.fleet, verbose=common.verbose) if run.fleet else ""
+    groups = render_groups(run.fleet, verbose=console.verbose) if run.fleet else ""
     print_data(f"{table}\n\n{groups}" if groups else table)
 
 

@@ -63,21 +63,6 @@ class FleetArguments:
 
 
 @dataclass(frozen=True, slots=True)
-class FleetPlanArguments:
-    """What a fleet's plan is asked for: as `plan` is, but that its machines tell what they are."""
-
-    requirements: o.Requirements = None
-    requirement_files: o.RequirementFiles = None
-    environment_file: o.EnvironmentFile = None
-    python: o.Python = None
-    cuda: o.Cuda = "auto"
-    mirrors: o.Mirrors = None
-    find_links: o.FindLinks = None
-    offline: o.Offline = False
-    only_binary: o.OnlyBinary = False
-
-
-@dataclass(frozen=True, slots=True)
 class FleetCreateArguments:
     """The options that only `fleet create` has."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from gpuenv.cli.options import Common
+from gpuenv.cli.options import Console
 from gpuenv.cli.progress import Display, display
 from gpuenv.fleet.render.run import host_name, state_of, verified_in_words
 from gpuenv.fleet.run import FleetWatcher
@@ -24,9 +23,9 @@ _MOST_NAMED = 4
 
 
 @contextmanager
-def watching(common: Common) -> Iterator[FleetWatcher]:
+def watching(console: Console) -> Iterator[FleetWatcher]:
     """Follow the machines: a bar and lines above it on a terminal, lines elsewhere, nothing if quiet."""
-    with display(quiet=common.quiet or (common.as_json and not sys.stderr.isatty())) as shown:
+    with display(quiet=not console.shows_installers) as shown:
         yield _Watcher(shown)
 
 
@@ -45,7 +44,7 @@ class _Watcher:
         self.left = hosts
         text = tr(_ACTIONS[action], count=hosts)
         self.shown.line(text)
-        self.shown.bar(text, hosts, counts=True)
+        self.shown.draw("count", text, hosts)
 
     def waiting(self, host: str, why: str) -> None:
         """Say what a machine waits for."""

@@ -31,42 +31,40 @@ def show(
         ),
     ] = None,
     *,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Print a matrix, each row with its source and evidence."""
     from gpuenv.cli.commands.matrix import show as command  # noqa: PLC0415
 
-    return command.show(table, common) if html is None else command.show_page(html, common)
+    return command.show(table, console) if html is None else command.show_page(html, console)
 
 
 @matrix.command("check")
 def check(
     against: Annotated[
         Path | None,
-        option("--against DIR", "Another copy of the matrices, which must contain all rows of these."),
+        option("--against DIR", "Another copy of the matrices: report its rows that these lack."),
     ] = None,
     *,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Validate the matrices: each row by itself, against other rows and against published files."""
     from gpuenv.cli.commands.matrix import show as command  # noqa: PLC0415
 
-    return command.check(common, against)
+    return command.check(console, against)
 
 
 @matrix.command("inspect")
 def inspect(
     wheel: Annotated[str, argument("WHEEL", "A wheel: a path or a URL.")],
-    thorough: Annotated[
-        bool, option("--thorough", "Read the kernels if the wheel has no list of architectures.")
-    ] = False,
+    thorough: o.Thorough = False,
     *,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Show what a torch wheel is built for, from the wheel itself, without downloading it."""
     from gpuenv.cli.commands.matrix import inspect as command  # noqa: PLC0415
 
-    return command.inspect(wheel, common, thorough=thorough)
+    return command.inspect(wheel, console, thorough=thorough)
 
 
 @matrix.command("refresh")
@@ -77,25 +75,18 @@ def refresh(
     only: Annotated[
         list[str] | None, option("--only REQ", "Only these releases, such as torch>=2.12; repeatable.")
     ] = None,
-    dry_run: Annotated[bool, option("--dry-run", "Only list what would be read.")] = False,
+    dry_run: o.DryRun = False,
     write: Annotated[Path | None, option("--write DIR", "Merge into the matrices in DIR instead.")] = None,
     reread: Annotated[
         bool, option("--reread", "Also read what the matrices have, except from the same file.")
     ] = False,
-    thorough: Annotated[
-        bool,
-        option(
-            "--thorough",
-            "Read the kernels if the wheel has no list of architectures: torch before 1.6, up to 90 "
-            "MB per wheel.",
-        ),
-    ] = False,
+    thorough: o.Thorough = False,
     *,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Find releases that the matrices do not have, and read them from the wheels; plans use them at once."""
     from gpuenv.cli.commands.matrix import refresh as command  # noqa: PLC0415
     from gpuenv.matrix.refresh import RefreshOptions  # noqa: PLC0415
 
     options = RefreshOptions(tuple(indexes or ()), tuple(only or ()), dry_run, write, reread, thorough)
-    return command.run(options, common)
+    return command.run(options, console)

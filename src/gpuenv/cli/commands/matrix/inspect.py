@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, print_data, print_json, working
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import print_data
 from gpuenv.i18n.messages import tr
 from gpuenv.matrix.inspect_wheel import Inspection, inspect_wheel
 from gpuenv.matrix.page.runs_on import SupportedGeneration
@@ -16,14 +16,13 @@ from gpuenv.resolution.gpu_coverage import DriverNeed
 _MOST_NAMES = 6
 
 
-def inspect(location: str, common: Common, *, thorough: bool) -> int:
+def inspect(location: str, console: Console, *, thorough: bool) -> int:
     """Print what a wheel is, needs and runs on."""
-    with working(tr("reading {place}", place=location), quiet=common.quiet):
+    with console.working(tr("reading {place}", place=location)):
         inspection = inspect_wheel(location, os.environ, thorough=thorough)
-    if common.as_json:
-        print_json(envelope("matrix inspect", _data(inspection)))
-    else:
-        print_data("\n".join(_lines(inspection, verbose=common.verbose)))
+    if console.as_json:
+        return console.print_json("matrix inspect", _data(inspection))
+    print_data("\n".join(_lines(inspection, verbose=console.verbose)))
     return 0
 
 

@@ -7,28 +7,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import print_data
 from gpuenv.cli.progress import Display, display
 from gpuenv.i18n.messages import tr
 from gpuenv.matrix.refresh import Read, Refreshed, RefreshOptions, refresh
 from gpuenv.matrix_checks.refresh_targets import WheelTarget
 
 
-def run(options: RefreshOptions, common: Common) -> int:
-    """Read what the matrices do not know, and say what was found."""
-    with display(quiet=common.quiet) as shown:
+def run(options: RefreshOptions, console: Console) -> int:
+    """Read what the matrices do not have, and print what was found."""
+    with display(quiet=console.quiet) as shown:
         refreshed = refresh(options, os.environ, _Reading(shown))
-    if common.as_json:
-        print_json(envelope("matrix refresh", _data(refreshed, options), warnings=refreshed.warnings))
-        return 0
-    if not common.quiet:
-        print_warnings(refreshed.warnings)
+    if console.as_json:
+        return console.print_json("matrix refresh", _data(refreshed, options), refreshed.warnings)
+    console.warn(refreshed.warnings)
     lines = [*_lines(refreshed, options)]
     if lines:
         print_data("\n".join(lines))
-    if not common.quiet:
-        note(_summary(refreshed, options))
+    console.note(_summary(refreshed, options))
     return 0
 
 
@@ -104,7 +101,7 @@ class _Reading:
 
     def begin(self, count: int) -> None:
         """Draw the bar."""
-        self.shown.bar(tr("reading wheels"), count, counts=True)
+        self.shown.draw("count", tr("reading wheels"), count)
 
     def done(self, read: Read) -> None:
         """Move it on."""

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, note, print_data, print_json, print_warnings
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import print_data
 from gpuenv.cli.table import render_table
 from gpuenv.i18n.messages import tr
 from gpuenv.matrix.show import check_matrix, show_matrix
@@ -18,123 +18,51 @@ from gpuenv.model.errors import Because, UsageError
 
 _FEW = 4
 _COLUMNS = {
-    "torch": ("torch", "variant", "platform", "index", "pythons", "architectures", "cudnn", "evidence"),
-    "cuda": (
-        "kind",
-        "cuda",
-        "release",
-        "major",
-        "os",
-        "branch",
-        "architecture",
-        "linux",
-        "windows",
-        "source",
-    ),
-    "gpus": ("name", "compute_capability", "architecture", "pci_ids", "source"),
-    "companions": (
-        "kind",
-        "torch",
-        "project",
-        "versions",
-        "version",
-        "specifier",
-        "basis",
-        "requires_torch",
-        "requires_python",
-        "evidence",
-    ),
-    "known-bad": ("id", "judge", "effect", "remedy", "source"),
-    "libraries": (
-        "kind",
-        "library",
-        "counts",
-        "from",
-        "major",
-        "torch",
-        "cuda",
-        "version",
-        "min_compute_capability",
-        "source",
-    ),
-    "dependencies": (
-        "kind",
-        "torch",
-        "variant",
-        "index",
-        "project",
-        "version",
-        "platform",
-        "size",
-        "installed",
-        "evidence",
-        "requires",
-    ),
-    "conda": (
-        "channel",
-        "torch",
-        "variant",
-        "platform",
-        "pythons",
-        "architectures",
-        "build",
-        "requires",
-        "channels",
-        "source",
-    ),
-    "signatures": ("id", "class", "priority", "cause_en", "evidence"),
-    "checks": ("id", "group", "title", "common", "source"),
-    "pythons": ("version", "released", "uv", "source"),
-    "images": ("repository", "tag", "flavour", "distribution", "glibc", "python", "cuda", "source"),
-    "ecosystem": (
-        "kind",
-        "set",
-        "project",
-        "by",
-        "torch",
-        "variant",
-        "platform",
-        "version",
-        "requires_torch",
-        "page",
-        "source",
-    ),
-    "api-changes": ("id", "project", "version", "kind", "names", "text_en", "source"),
-    "mirrors": ("name", "title", "kind", "status", "aliases", "hosts", "missing_status", "source"),
+    "torch": "torch variant platform index pythons architectures cudnn evidence",
+    "cuda": "kind cuda release major os branch architecture linux windows source",
+    "gpus": "name compute_capability architecture pci_ids source",
+    "companions": "kind torch project versions version specifier basis requires_torch requires_python "
+    "evidence",
+    "known-bad": "id judge effect remedy source",
+    "libraries": "kind library counts from major torch cuda version min_compute_capability source",
+    "dependencies": "kind torch variant index project version platform size installed evidence requires",
+    "conda": "channel torch variant platform pythons architectures build requires channels source",
+    "signatures": "id class priority cause_en evidence",
+    "checks": "id group title common source",
+    "pythons": "version released uv source",
+    "images": "repository tag flavour distribution glibc python cuda source",
+    "ecosystem": "kind set project by torch variant platform version requires_torch page source",
+    "api-changes": "id project version kind names text_en source",
+    "mirrors": "name title kind status aliases hosts missing_status source",
 }
 
 
-def show(table: str, common: Common) -> int:
+def show(table: str, console: Console) -> int:
     """Print the rows of a matrix."""
     rows = show_matrix(table, os.environ)
-    if common.as_json:
-        print_json(envelope("matrix show", {"table": table, "rows": list(rows)}))
-    else:
-        print_data(render_table(rows, _COLUMNS[table]))
+    if console.as_json:
+        return console.print_json("matrix show", {"table": table, "rows": list(rows)})
+    print_data(render_table(rows, _COLUMNS[table].split()))
     return 0
 
 
-def show_page(path: Path, common: Common) -> int:
-    """Write the matrices as a page for people who look rather than read."""
+def show_page(path: Path, console: Console) -> int:
+    """Write the matrices as an HTML page."""
     from gpuenv.matrix.write_page import write_matrix_page  # noqa: PLC0415 - only where it is drawn
 
     written = write_matrix_page(path, os.environ)
-    if common.as_json:
+    if console.as_json:
         data = {"file": str(written.path), "bytes": written.size, "machine": written.machine is not None}
-        print_json(envelope("matrix show", data, warnings=written.warnings))
-    elif not common.quiet:
-        print_warnings(written.warnings)
-        note(tr("wrote {file}", file=written.path))
+        return console.print_json("matrix show", data, written.warnings)
+    console.warn(written.warnings)
+    console.note(tr("wrote {file}", file=written.path))
     return 0
 
 
-def check(common: Common, against: Path | None = None) -> int:
-    """Validate the matrices; faults are bad input (exit 2), notes are told."""
+def check(console: Console, against: Path | None = None) -> int:
+    """Validate the matrices; faults are bad input (exit 2), notes are printed."""
     checked = check_matrix(os.environ, against)
-    data = {
-        "faults": [asdict(item) for item in checked.faults],
-        "notes": [asdict(item) for item in checked.notes],
-    }
+    data = {"faults": list(map(asdict, checked.faults)), "notes": list(map(asdict, checked.notes))}
     if checked.faults:
         raise UsageError(
             tr("the matrices have {count} errors", count=len(checked.faults)),
@@ -142,11 +70,11 @@ def check(common: Common, against: Path | None = None) -> int:
             because=tuple(Because(_say(item), item.table) for item in checked.faults),
             data=data,
         )
-    if common.as_json:
-        print_json(envelope("matrix check", data))
-    elif not common.quiet:
-        _tell_notes(checked.notes, all_of_them=common.verbose)
-        note(tr("the matrices are valid"))
+    if console.as_json:
+        return console.print_json("matrix check", data)
+    if not console.quiet:
+        _print_notes(checked.notes, all_of_them=console.verbose)
+    console.note(tr("the matrices are valid"))
     return 0
 
 
@@ -154,7 +82,7 @@ def _say(item: MatrixFault | MatrixNote) -> str:
     return tr("{row}: {message}", row=item.row_key, message=item.message)
 
 
-def _tell_notes(notes: Iterable[MatrixNote], *, all_of_them: bool) -> None:
+def _print_notes(notes: Iterable[MatrixNote], *, all_of_them: bool) -> None:
     """Print the notes kind by kind; of a kind with many, the first few unless all are asked for."""
     for _, alike in groupby(notes, lambda item: item.code):
         kind = tuple(alike)

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 from gpuenv.cli import options as o
-from gpuenv.cli.choices import ConfiguredTool, ScopeName
+from gpuenv.cli.choices import ScopeName
 from gpuenv.cli.completion import complete_mirror
 from gpuenv.cli.declaration import Declared, argument, option
 
 if TYPE_CHECKING:
     from gpuenv.model.mirror import Tool
+
+
+class ConfiguredTool(str, Enum):
+    """Tools whose configuration names mirrors; of a list of these, typer takes no Literal."""
+
+    pip = "pip"
+    uv = "uv"
+    conda = "conda"
+    mamba = "mamba"
+
 
 declared = Declared()
 mirrors = declared.group(
@@ -29,11 +40,11 @@ _Print = Annotated[bool, option("--print", "Only print what would be written.")]
 
 
 @mirrors.command("list")
-def list_mirrors(*, common: o.Common) -> int:
+def list_mirrors(*, console: o.Console) -> int:
     """List the mirrors that gpuenv knows, including your own, and what each carries."""
     from gpuenv.cli.commands.mirrors import list as command  # noqa: PLC0415
 
-    return command.show(common)
+    return command.show(console)
 
 
 @mirrors.command("check")
@@ -49,7 +60,7 @@ def check(
     asked_for: Annotated[str | None, option("--for REQ", "Check one file: torch==2.14.1+cu126.")] = None,
     again: Annotated[bool, option("--again", "Ignore cached measurements and measure again.")] = False,
     *,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Check which mirrors respond, have this machine's torch and are up to date, and how fast they are.
 
@@ -59,7 +70,7 @@ def check(
     from gpuenv.cli.commands.mirrors import check as command  # noqa: PLC0415
     from gpuenv.mirrors.check import CheckOptions  # noqa: PLC0415
 
-    return command.check(CheckOptions(tuple(names or ()), asked_for, again), common)
+    return command.check(CheckOptions(tuple(names or ()), asked_for, again), console)
 
 
 @mirrors.command("use")
@@ -69,27 +80,27 @@ def use(
     scope: Annotated[
         ScopeName,
         option("--scope", "Scope: user, environment or site."),
-    ] = ScopeName.user,
+    ] = "user",
     insecure: Annotated[str | None, option("--insecure NAME", "Allow plain http for this mirror.")] = None,
     print_only: _Print = False,
     yes: o.Yes = False,
     *,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Configure pip, uv and conda to use a mirror; undo with `mirrors reset`."""
     from gpuenv.cli.commands.mirrors import use as command  # noqa: PLC0415
     from gpuenv.mirrors.chosen_mirror import UseOptions  # noqa: PLC0415
 
-    options = UseOptions(_configured(tools), scope.value, insecure)
-    return command.use(name, options, common, print_only=print_only, yes=yes)
+    options = UseOptions(_configured(tools), scope, insecure)
+    return command.use(name, options, console, print_only=print_only, yes=yes)
 
 
 @mirrors.command("reset")
-def reset(tools: _Tools = None, print_only: _Print = False, yes: o.Yes = False, *, common: o.Common) -> int:
+def reset(tools: _Tools = None, print_only: _Print = False, yes: o.Yes = False, *, console: o.Console) -> int:
     """Undo what `mirrors use` changed, byte for byte; in a file edited since, only its own keys."""
     from gpuenv.cli.commands.mirrors import use as command  # noqa: PLC0415
 
-    return command.reset(_configured(tools), common, print_only=print_only, yes=yes)
+    return command.reset(_configured(tools), console, print_only=print_only, yes=yes)
 
 
 def _configured(named: list[ConfiguredTool] | None) -> tuple[Tool, ...]:

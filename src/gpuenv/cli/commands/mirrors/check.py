@@ -8,8 +8,8 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, note, print_data, print_json, working
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import note, print_data
 from gpuenv.cli.table import render_table
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.mirrors.verdict import MirrorStatus
@@ -37,26 +37,24 @@ _KINDS = {
 }
 
 
-def check(options: CheckOptions, common: Common) -> int:
+def check(options: CheckOptions, console: Console) -> int:
     """Print what each mirror has and how fast it is; exit 4 where none answers."""
-    with working(tr("checking the mirrors"), quiet=common.quiet) as update:
+    with console.working(tr("checking the mirrors")) as update:
 
         def follow(name: str, done: int, of: int) -> None:
             update(tr("checking the mirrors: {done} of {all}, latest {name}", done=done, all=of, name=name))
 
         checked = check_mirrors(options, os.environ, follow)
     data = {"files": list(checked.files), "mirrors": [_data(status, checked) for status in checked.verdicts]}
-    if not common.as_json:
-        if not common.quiet:
-            _tell(checked)
+    if not console.as_json:
+        if not console.quiet:
+            _print_scope(checked)
         print_data(render_table([_row(status) for status in checked.verdicts], _COLUMNS))
     raise_unless_served(checked, options, data)
-    if common.as_json:
-        print_json(envelope("mirrors check", data))
-    return 0
+    return console.print_json("mirrors check", data) if console.as_json else 0
 
 
-def _tell(checked: CheckedMirrors) -> None:
+def _print_scope(checked: CheckedMirrors) -> None:
     note(tr("looked for {files}", files=", ".join(checked.files)))
     if checked.remembered:
         count = len(checked.remembered)

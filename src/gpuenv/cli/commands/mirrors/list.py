@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, print_data, print_json
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import print_data
 from gpuenv.cli.table import render_table
 from gpuenv.i18n.messages import N_, gettext, tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
@@ -31,15 +31,14 @@ _STATUSES: dict[MirrorStatus, str] = {
 }
 
 
-def show(common: Common) -> int:
+def show(console: Console) -> int:
     """Print the mirrors, the retired ones last; under -v, what each is known to get wrong."""
     mirrors = load_mirrors(os.environ)
-    if common.as_json:
+    if console.as_json:
         rows = [{**asdict(item), "own": item.name in mirrors.own} for item in mirrors.all]
-        print_json(envelope("mirrors list", {"mirrors": rows}))
-        return 0
+        return console.print_json("mirrors list", {"mirrors": rows})
     print_data(render_table([_row(item, mirrors) for item in mirrors.all], _COLUMNS))
-    if common.verbose:
+    if console.verbose:
         for mirror in mirrors.all:
             for fault in mirror.faults:
                 print_data(f"{mirror.name}: {gettext(fault.text)} ({fault.source})")

@@ -1,4 +1,4 @@
-"""`gpuenv plan --adapt`: what was left, as a patch that makes it work here."""
+"""`gpuenv plan --adapt`: dependency files, as a patch with which they work here."""
 
 from __future__ import annotations
 
@@ -16,21 +16,12 @@ from gpuenv.adapt.write import write_files
 from gpuenv.cli.commands.plan.options import AdaptArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
 from gpuenv.cli.commands.plan.single import DEFAULT_TARGET
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import (
-    envelope,
-    json_text,
-    note,
-    print_data,
-    print_file,
-    print_json,
-    print_warnings,
-    working,
-)
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import envelope, json_text, print_data, print_file, print_json
 from gpuenv.files.write_output import write_file
 from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.text import render_text
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.planning.options import PlanOptions
 
@@ -39,7 +30,7 @@ _ADDED, _REMOVED, _PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[0m"
 
 
 def plan_adapted(
-    wanted: PlanArguments, arguments: AdaptArguments, format_name: str, output: Path | None, common: Common
+    wanted: PlanArguments, arguments: AdaptArguments, format_name: str, output: Path | None, console: Console
 ) -> int:
     """Decide, print the plan and the changes, and write what was asked for: the patch, or the files."""
     if format_name not in _FORMATS:
@@ -49,22 +40,22 @@ def plan_adapted(
         )
     adapting, options = to_adapt(wanted, arguments, ("gpuenv", "plan"))
     adapting = replace(adapting, patch_alone=True)
-    with adapting_shown(common) as tell:
+    with adapting_shown(console) as tell:
         adaptation = adapt(adapting, options, os.environ, target=DEFAULT_TARGET, tell=tell)
     document = envelope("plan", adapted_data(adaptation), warnings=adaptation.plan.warnings)
-    output = None if str(output) == "-" else output
     if output is not None:
         write_file(output, json_text(document) if format_name == "json" else patch_of(adaptation))
-    if common.as_json or (format_name == "json" and output is None):
+    if console.as_json or (format_name == "json" and output is None):
         print_json(document)
     else:
-        show_adaptation(adaptation, common, with_patch=output is None and not arguments.write)
-    if output is not None and not common.quiet:
-        note(tr("wrote {file}", file=output))
+        show_adaptation(adaptation, console, with_patch=output is None and not arguments.write)
+    if output is not None:
+        console.note(tr("wrote {file}", file=output))
     if arguments.write:
-        write_adapted(adaptation, common)
-    elif adaptation.changes and not (common.quiet or common.as_json):
-        note(tr("hint: {fix}", fix=_how_to_apply(wanted, output, changes_files=bool(patch_of(adaptation)))))
+        write_adapted(adaptation, console)
+    elif adaptation.changes and console.is_chatty:
+        fix = _how_to_apply(wanted, output, changes_files=bool(patch_of(adaptation)))
+        console.note(tr("hint: {fix}", fix=fix))
     return 0
 
 
@@ -77,22 +68,22 @@ def to_adapt(
             tr("--adapt plans for one kind of environment and cannot be used with --machines"),
             tr("name its machines with --machine FILE"),
         )
-    named = (
-        *(wanted.requirement_files or ()),
-        *([wanted.environment_file] if wanted.environment_file else ()),
-    )
-    paths = (*(_path(word) for word in wanted.requirements or ()), *named)
+    paths = (*map(_path, wanted.requirements or ()), *_named_files(wanted))
     rest = replace(wanted, requirements=None, requirement_files=None, environment_file=None)
     options = options_of(rest, (*program, "--adapt", *map(str, paths)))
     return Adapting(paths or (Path(),), arguments.exclude_newer), options
 
 
+def _named_files(wanted: PlanArguments) -> tuple[Path, ...]:
+    return tuple(filter(None, (*(wanted.requirement_files or ()), wanted.environment_file)))
+
+
 def _path(word: str) -> Path:
     try:
-        there = Path(word).exists()
+        exists = Path(word).exists()
     except (OSError, ValueError):  # too long a name, a null byte
-        there = False
-    if not there:
+        exists = False
+    if not exists:
         raise _usage(
             tr("`{word}` is not an existing file or directory", word=word),
             tr("--adapt requires the project: give a file or a directory; its requirements are used"),
@@ -105,9 +96,9 @@ def _usage(problem: str, fix: str) -> UsageError:
 
 
 @contextmanager
-def adapting_shown(common: Common) -> Iterator[Callable[[int], None]]:
-    """Show that it goes on, and how often the resolver ran."""
-    with working(tr("reading project files and indexes"), quiet=common.quiet) as update:
+def adapting_shown(console: Console) -> Iterator[Callable[[int], None]]:
+    """Show the progress, and how often the resolver ran."""
+    with console.working(tr("reading project files and indexes")) as update:
         yield lambda count: update(tr("resolving the other packages, run {count}", count=count))
 
 
@@ -116,12 +107,12 @@ def adapted_data(adaptation: Adaptation) -> dict[str, object]:
     return {**render_plan_data(adaptation.plan), "adapted": render_adaptation_data(adaptation)}
 
 
-def show_adaptation(adaptation: Adaptation, common: Common, *, with_patch: bool) -> None:
+def show_adaptation(adaptation: Adaptation, console: Console, *, with_patch: bool) -> None:
     """Print the plan, each change with its reason and risks, and the patch."""
-    if not common.quiet:
-        print_warnings(adaptation.plan.warnings)
-        print_data(render_text(adaptation.plan, verbose=common.verbose))
-        print_data(render_changes(adaptation, verbose=common.verbose))
+    console.warn(adaptation.plan.warnings)
+    if not console.quiet:
+        print_data(render_text(adaptation.plan, verbose=console.verbose))
+        print_data(render_changes(adaptation, verbose=console.verbose))
     patch = patch_of(adaptation)
     if with_patch and patch:
         print_file(patch, _coloured if _draws(os.environ) else None)
@@ -137,14 +128,12 @@ def _coloured(patch: str) -> str:
     return "\n".join(lines)
 
 
-def write_adapted(adaptation: Adaptation, common: Common) -> None:
+def write_adapted(adaptation: Adaptation, console: Console) -> None:
     """Change the files in place, and say how to undo it."""
     for written in write_files(adaptation.left, adaptation.files):
-        if not common.quiet:
-            undo = shlex.join(("mv", written.kept, written.path))
-            note(
-                tr("wrote {file}; `{command}` restores its previous content", file=written.path, command=undo)
-            )
+        undo = shlex.join(("mv", written.kept, written.path))
+        text = N_("wrote {file}; `{command}` restores its previous content")
+        console.note(tr(text, file=written.path, command=undo))
 
 
 def _how_to_apply(wanted: PlanArguments, output: Path | None, *, changes_files: bool) -> str:
@@ -159,6 +148,5 @@ def _how_to_apply(wanted: PlanArguments, output: Path | None, *, changes_files: 
 
 
 def _create(wanted: PlanArguments) -> str:
-    paths = [*(wanted.requirements or ()), *(str(path) for path in wanted.requirement_files or ())]
-    paths += [str(wanted.environment_file)] if wanted.environment_file else []
+    paths = (*(wanted.requirements or ()), *map(str, _named_files(wanted)))
     return shlex.join(("gpuenv", "create", "NAME", "--adapt", *(paths or ["."])))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from gpuenv.cli import options as o
@@ -22,26 +21,26 @@ def plan(
             "Output format; pip and uv are commands to paste, ansible is a directory of files, slurm "
             "a script for sbatch.",
         ),
-    ] = FormatName.text,
-    output: Annotated[Path | None, option("-o --output FILE", "Write the plan to FILE.")] = None,
+    ] = "text",
+    output: o.Output = None,
     *,
     arguments: p.AdaptArguments,
     wanted: p.PlanArguments,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Show what would be installed and why; changes no files except with --adapt --write."""
     if arguments.adapt:
         from gpuenv.cli.commands.plan import adapt as plan_adapt  # noqa: PLC0415
 
-        return plan_adapt.plan_adapted(wanted, arguments, format_name.value, output, common)
+        return plan_adapt.plan_adapted(wanted, arguments, format_name, o.path_of(output), console)
     p.check_without_adapt(arguments)
-    if format_name is FormatName.bootstrap:
+    if format_name == "bootstrap":
         from gpuenv.cli.commands import bootstrap  # noqa: PLC0415
 
-        return bootstrap.bootstrap(wanted, p.BootstrapArguments(pin=True), None, output, common)
+        return bootstrap.bootstrap(wanted, p.BootstrapArguments(pin=True), None, output, console)
     from gpuenv.cli.commands.plan import plan as command  # noqa: PLC0415
 
-    return command.plan(wanted, format_name.value, output, common)
+    return command.plan(wanted, format_name, o.path_of(output), console)
 
 
 @declared.command()
@@ -54,24 +53,20 @@ def dockerfile(
             "in a separate stage; or your own image that has a Python.",
         ),
     ] = "slim",
-    output: Annotated[
-        Path | None,
-        option(
-            "-o --output FILE",
-            "Write the Dockerfile to FILE, and a .dockerignore next to it if there is none.",
-        ),
-    ] = None,
+    output: o.Output = None,
     *,
     wanted: p.PlanArguments,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Write a Dockerfile: exactly the plan's files by hash, checked for its GPUs during the build.
 
     With --gpu it plans for other machines: gpuenv dockerfile --gpu 8.6 --gpu 9.0 -o Dockerfile.gpu
+
+    A .dockerignore is written next to FILE if there is none.
     """
     from gpuenv.cli.commands import dockerfile as command  # noqa: PLC0415
 
-    return command.dockerfile(wanted, base, output, common)
+    return command.dockerfile(wanted, base, o.path_of(output), console)
 
 
 @declared.command()
@@ -87,7 +82,7 @@ def create(
     chosen: p.CreateArguments,
     arguments: p.AdaptArguments,
     wanted: p.PlanArguments,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Plan, show, apply, verify: create an environment that works on this machine's GPUs."""
     from gpuenv.cli.commands.create import create as command  # noqa: PLC0415
@@ -95,37 +90,31 @@ def create(
     if arguments.adapt:
         from gpuenv.cli.commands.create import adapt as create_adapt  # noqa: PLC0415
 
-        return create_adapt.create_adapted(command.given(name), lab, wanted, arguments, chosen, common)
+        return create_adapt.create_adapted(command.given(name), lab, wanted, arguments, chosen, console)
     p.check_without_adapt(arguments)
     if lab is not None:
         from gpuenv.cli.commands.create.lab import create_lab  # noqa: PLC0415
 
-        return create_lab(lab, name, wanted, chosen, common)
-    return command.create(command.given(name), wanted, chosen, common)
+        return create_lab(lab, name, wanted, chosen, console)
+    return command.create(command.given(name), wanted, chosen, console)
 
 
 @declared.command()
 def bootstrap(
     lab: o.LabFile = None,
-    output: Annotated[
-        str | None,
-        option(
-            "-o --output FILE",
-            "Write the script to FILE; with a trailing slash (DIR/), a directory with the script and "
-            "everything it needs, for use without an index.",
-        ),
-    ] = None,
+    output: o.Output = None,
     *,
     arguments: p.BootstrapArguments,
     wanted: p.PlanArguments,
-    common: o.Common,
+    console: o.Console,
 ) -> int:
     """Write a script that sets up a bare Linux machine: a Python, gpuenv, environments.
 
     It needs sh, tar and one of curl, wget and python3, no root. Each machine resolves for itself, unless
     --pin resolves now. The script is safe to run again, resumes what was interrupted, and can remove
-    what it created.
+    what it created. With a trailing slash, -o DIR/ writes a directory with the script and everything it
+    needs, for use without an index.
     """
     from gpuenv.cli.commands import bootstrap as command  # noqa: PLC0415
 
-    return command.bootstrap(wanted, arguments, lab, output, common)
+    return command.bootstrap(wanted, arguments, lab, output, console)

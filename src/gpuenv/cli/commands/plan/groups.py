@@ -7,18 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpuenv.cli.commands.plan.single import DEFAULT_TARGET, decide_text, keep_by_hand, plan_once, print_plan
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import (
-    envelope,
-    error_data,
-    json_text,
-    note,
-    print_error,
-    print_file,
-    print_json,
-    print_warnings,
-    working,
-)
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import envelope, error_data, json_text, print_error, print_file, print_json
 from gpuenv.cli.table import render_table
 from gpuenv.files.write_output import make_folder, write_file
 from gpuenv.fleet.model import FleetPlan
@@ -44,53 +34,52 @@ _FILES = {
 }
 
 
-def plan_groups(options: PlanOptions, format_name: str, output: Path | None, common: Common) -> int:
-    """Part the machines into the fewest groups and print their plans; 3 where one can't be served."""
+def plan_groups(options: PlanOptions, format_name: str, output: Path | None, console: Console) -> int:
+    """Part the machines into the fewest groups and print their plans; return 3 if one is not supported."""
     if not may_be_parted(options, os.environ):
-        return plan_once(options, format_name, output, common)
-    with working(tr("reading indexes"), quiet=common.quiet):
+        return plan_once(options, format_name, output, console)
+    with console.working(tr("reading indexes")):
         fleet = plan_fleet(options, os.environ, target=DEFAULT_TARGET)
     named = options.machine_folder is None
     if named and not fleet.groups:  # then the refusal of one plan for all of them says more
-        return plan_once(options, format_name, output, common)
+        return plan_once(options, format_name, output, console)
     if named and len(fleet.groups) == 1 and not fleet.unserved:
         keep_by_hand(output, format_name)
-        return print_plan(*_text_of(1, fleet, format_name, options, common), output, common)
-    return _print_groups(fleet, format_name, options, output, common)
+        return print_plan(*_text_of(1, fleet, format_name, options, console), output, console)
+    return _print_groups(fleet, format_name, options, output, console)
 
 
 def _print_groups(
-    fleet: FleetPlan, format_name: str, options: PlanOptions, output: Path | None, common: Common
+    fleet: FleetPlan, format_name: str, options: PlanOptions, output: Path | None, console: Console
 ) -> int:
     error = _unserved(fleet) if fleet.unserved else None
     facts = error_data(error) if error else None
     document = envelope("plan", render_fleet_data(fleet), warnings=fleet.warnings, error=facts)
     if format_name in ("text", "json"):
-        text = _as_text(fleet, common) if format_name == "text" else json_text(document)
+        text = _as_text(fleet, console) if format_name == "text" else json_text(document)
         written = _written(output, text)
     else:
-        text, written = _in_format(fleet, format_name, options, output, common)
-    if common.as_json:
+        text, written = _in_format(fleet, format_name, options, output, console)
+    if console.as_json:
         print_json(document)
     else:
-        _print_text(fleet, text, written, common)
+        _print_text(fleet, text, written, console)
         if error:
-            print_error(error, verbose=common.verbose)
+            print_error(error, verbose=console.verbose)
     return error.exit_code if error else 0
 
 
-def _print_text(fleet: FleetPlan, text: str, written: tuple[Path, ...], common: Common) -> None:
-    if not common.quiet:
-        print_warnings(fleet.warnings)
+def _print_text(fleet: FleetPlan, text: str, written: tuple[Path, ...], console: Console) -> None:
+    console.warn(fleet.warnings)
     if not written and text:
         print_file(text)
-    for path in () if common.quiet else written:
-        note(tr("wrote {file}", file=path))
+    for path in written:
+        console.note(tr("wrote {file}", file=path))
 
 
-def _as_text(fleet: FleetPlan, common: Common) -> str:
+def _as_text(fleet: FleetPlan, console: Console) -> str:
     table = render_table(table_rows(fleet), COLUMNS)
-    return printable(f"{table}\n\n{render_groups(fleet, verbose=common.verbose)}")
+    return printable(f"{table}\n\n{render_groups(fleet, verbose=console.verbose)}")
 
 
 def _unserved(fleet: FleetPlan) -> Unsatisfiable:
@@ -108,12 +97,12 @@ def _written(output: Path | None, text: str) -> tuple[Path, ...]:
 
 
 def _in_format(
-    fleet: FleetPlan, format_name: str, options: PlanOptions, output: Path | None, common: Common
+    fleet: FleetPlan, format_name: str, options: PlanOptions, output: Path | None, console: Console
 ) -> tuple[str, tuple[Path, ...]]:
     """Return the text of the only group, or the files that were written, a folder for each group."""
     if len(fleet.groups) == 1 and not (output and output.is_dir()):
         keep_by_hand(output, format_name)
-        _, text = _text_of(1, fleet, format_name, options, common)
+        _, text = _text_of(1, fleet, format_name, options, console)
         return text, _written(output, text)
     if output is None and fleet.groups:
         raise _several(fleet)
@@ -121,7 +110,7 @@ def _in_format(
     for position in range(1, len(fleet.groups) + 1):
         path = (output or Path()) / f"group-{position}" / _FILES[format_name]
         keep_by_hand(path, format_name)
-        _, texts[path] = _text_of(position, fleet, format_name, options, common)
+        _, texts[path] = _text_of(position, fleet, format_name, options, console)
     for path, text in texts.items():  # now that there is a text for each of them
         make_folder(path.parent)
         write_file(path, text)
@@ -129,13 +118,13 @@ def _in_format(
 
 
 def _text_of(
-    position: int, fleet: FleetPlan, format_name: str, options: PlanOptions, common: Common
+    position: int, fleet: FleetPlan, format_name: str, options: PlanOptions, console: Console
 ) -> tuple[Plan, str]:
     group = fleet.groups[position - 1]
     files = tuple(Path(fleet.machines[number].file) for number in group.numbers)
     options = replace(options, machines=files, machine_folder=None)
-    with working(tr("reading indexes"), quiet=common.quiet):
-        return decide_text(options, format_name, common, group.plan)
+    with console.working(tr("reading indexes")):
+        return decide_text(options, format_name, console, group.plan)
 
 
 def _several(fleet: FleetPlan) -> UsageError:

@@ -5,19 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import (
-    envelope,
-    error_data,
-    note,
-    print_error,
-    print_file,
-    print_json,
-    print_warnings,
-    working,
-)
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import print_error, print_file
 from gpuenv.files.write_output import keep_foreign, make_folder, write_file
 from gpuenv.fleet.engines.ansible_files import playbook_files
 from gpuenv.fleet.engines.slurm_files import script_text
@@ -35,30 +25,33 @@ from gpuenv.planning.options import PlanOptions
 _NAME = "torch"
 
 
-def plan_for_nodes(options: PlanOptions, format_name: str, output: Path | None, common: Common) -> int:
+def plan_for_nodes(options: PlanOptions, format_name: str, output: Path | None, console: Console) -> int:
     """Write a playbook, its module and its locks into a folder, or a script for Slurm.
 
-    Returns 3 where a machine can't be served.
+    Returns 3 where a machine is not supported.
     """
     if format_name == "ansible" and (output is None or output.is_file()):
-        raise _no_folder()
-    with working(tr("reading indexes"), quiet=common.quiet):
+        raise UsageError(
+            tr("--format ansible writes several files"),
+            code="no-folder",
+            fixes=(Fix(tr("give a directory for them: -o DIR")),),
+        )
+    with console.working(tr("reading indexes")):
         groups = groups_for_nodes(options, os.environ, _NAME)
     error = unserved(groups.fleet) if groups.fleet and groups.fleet.unserved else None
     texts = _texts(groups, format_name, output) if groups.groups else {}
     written = _write(texts)
-    if common.as_json:
-        facts = error_data(error) if error else None
-        print_json(envelope("plan", _data(groups), warnings=groups.warnings, error=facts))
-        return error.exit_code if error else 0
-    if not common.quiet:
-        print_warnings(groups.warnings)
-        for path in written:
-            note(tr("wrote {file}", file=path))
+    if console.as_json:
+        fleet = groups.fleet
+        data = render_fleet_data(fleet) if fleet else render_plan_data(groups.groups[0].plan)
+        return console.print_json("plan", data, groups.warnings, error)
+    console.warn(groups.warnings)
+    for path in written:
+        console.note(tr("wrote {file}", file=path))
     if None in texts:
         print_file(texts[None])
     if error:
-        print_error(error, verbose=common.verbose)
+        print_error(error, verbose=console.verbose)
     return error.exit_code if error else 0
 
 
@@ -71,14 +64,6 @@ def unserved(fleet: FleetPlan) -> Unsatisfiable:
         because=tuple(
             Because(f"{machine.name}: {machine.problem}", machine.file) for machine in fleet.unserved
         ),
-    )
-
-
-def _no_folder() -> UsageError:
-    return UsageError(
-        tr("--format ansible writes several files"),
-        code="no-folder",
-        fixes=(Fix(tr("give a directory for them: -o DIR")),),
     )
 
 
@@ -107,7 +92,3 @@ def _write(texts: Mapping[Path | None, str]) -> tuple[Path, ...]:
         make_folder(path.parent)
         write_file(path, text)
     return tuple(files)
-
-
-def _data(groups: NodeGroups) -> dict[str, Any]:
-    return render_fleet_data(groups.fleet) if groups.fleet else render_plan_data(groups.groups[0].plan)

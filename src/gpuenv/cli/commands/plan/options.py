@@ -12,14 +12,24 @@ from gpuenv.cli.declaration import option
 
 
 @dataclass(frozen=True, slots=True)
-class PlanArguments:
-    """The options that `plan`, `create` and their kin share."""
+class RequestArguments:
+    """The options that say what to plan for, on one machine or many."""
 
     requirements: o.Requirements = None
     requirement_files: o.RequirementFiles = None
     environment_file: o.EnvironmentFile = None
     python: o.Python = None
     cuda: o.Cuda = "auto"
+    mirrors: o.Mirrors = None
+    find_links: o.FindLinks = None
+    offline: o.Offline = False
+    only_binary: o.OnlyBinary = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlanArguments(RequestArguments):
+    """The options of `plan`, `create`, `dockerfile` and `bootstrap`."""
+
     machines: Annotated[
         list[Path] | None,
         option(
@@ -56,7 +66,7 @@ class PlanArguments:
     manager: Annotated[
         ManagerName,
         option("--manager", "Installer to use; auto picks a conda tool if one is found, otherwise uv."),
-    ] = ManagerName.auto
+    ] = "auto"
     channel: Annotated[
         ChannelName,
         option(
@@ -64,10 +74,7 @@ class PlanArguments:
             "Source of torch if a conda tool installs; auto is wheels, or conda-forge if --mirror "
             "names none that carries wheels.",
         ),
-    ] = ChannelName.auto
-    mirrors: o.Mirrors = None
-    find_links: o.FindLinks = None
-    offline: o.Offline = False
+    ] = "auto"
     fetch_hashes: Annotated[
         bool,
         option(
@@ -75,7 +82,6 @@ class PlanArguments:
             "Download files whose hash is not published, if the format needs hashes, and compute it.",
         ),
     ] = False
-    only_binary: o.OnlyBinary = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +95,7 @@ class CreateArguments:
             "Install exactly the files of a pylock.toml, if its torch works on this machine.",
         ),
     ] = None
-    dry_run: Annotated[bool, option("--dry-run", "Stop after planning.")] = False
+    dry_run: o.DryRun = False
     yes: o.Yes = False
     verify: o.Verify = True
     force: o.Force = False
@@ -97,7 +103,7 @@ class CreateArguments:
 
 @dataclass(frozen=True, slots=True)
 class AdaptArguments:
-    """The options that take what was left, and change it as little as need be."""
+    """The options that adapt dependency files."""
 
     adapt: Annotated[
         bool,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
-from gpuenv.cli.commands.plan.options import PlanArguments
+from gpuenv.cli.commands.plan.options import PlanArguments, RequestArguments
 from gpuenv.cli.commands.plan.single import plan_once
-from gpuenv.cli.options import Common
+from gpuenv.cli.options import Console
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import MANAGERS
 from gpuenv.model.errors import Fix, UsageError
@@ -22,54 +23,42 @@ _FOR_NODES = ("ansible", "slurm")
 _FOR_CONDA = ("environment.yml", "pixi.toml")
 
 
-def options_of(wanted: PlanArguments, program: tuple[str, ...]) -> PlanOptions:
-    """Return the plan options as the workflow takes them."""
-    return PlanOptions(
-        requirements=tuple(wanted.requirements or ()),
-        requirement_files=tuple(wanted.requirement_files or ()),
-        environment_file=wanted.environment_file,
-        python=wanted.python,
-        cuda=wanted.cuda,
-        machines=tuple(wanted.machines or ()),
-        machine_folder=wanted.machine_folder,
-        driver=wanted.driver,
-        gpus=tuple(wanted.gpus or _gpus_of(os.environ)),
-        platform=wanted.platform.value if wanted.platform else None,
-        glibc=wanted.glibc,
-        devices=tuple(wanted.devices or ()),
-        manager=wanted.manager.value,
-        channel=wanted.channel.value,
-        mirrors=_given(wanted.mirrors),
-        find_links=_given(wanted.find_links),
-        offline=wanted.offline,
-        fetch_hashes=wanted.fetch_hashes,
-        only_binary=wanted.only_binary,
-        program=program,
+def options_of(wanted: RequestArguments, program: tuple[str, ...]) -> PlanOptions:
+    """Return the options of a plan, each field of the same name."""
+    typed = ((field.name, getattr(wanted, field.name)) for field in fields(wanted))
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in typed if value is not None
+    }
+    options = PlanOptions(**given, program=program)
+    return replace(
+        options,
+        gpus=options.gpus or _gpus_of(os.environ),
+        mirrors=_not_blank(options.mirrors),
+        find_links=_not_blank(options.find_links),
     )
 
 
-def _gpus_of(environ: Mapping[str, str]) -> list[str]:
+def _gpus_of(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Read GPUENV_GPU, which typer would split at the blanks of `RTX 4090`."""
-    return [name.strip() for name in environ.get("GPUENV_GPU", "").split(",") if name.strip()]
+    return tuple(map(str.strip, _not_blank(environ.get("GPUENV_GPU", "").split(","))))
 
 
-def _given(places: list[str] | None) -> tuple[str, ...]:
-    return tuple(location for location in places or () if location.strip())
+def _not_blank(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(text for text in texts if text.strip())
 
 
-def plan(wanted: PlanArguments, format_name: str, output: Path | None, common: Common) -> int:
+def plan(wanted: PlanArguments, format_name: str, output: Path | None, console: Console) -> int:
     """Decide, print the plan in the format asked for; `-` as the output is stdout."""
     options = _for_format(format_name, options_of(wanted, ("gpuenv", "plan")))
-    output = None if str(output) == "-" else output
     if format_name in _FOR_NODES:
         from gpuenv.cli.commands.plan.nodes import plan_for_nodes  # noqa: PLC0415 - for other machines alone
 
-        return plan_for_nodes(options, format_name, output, common)
+        return plan_for_nodes(options, format_name, output, console)
     if options.machine_folder is not None or len(options.machines) > 1:
         from gpuenv.cli.commands.plan.groups import plan_groups  # noqa: PLC0415 - for many machines alone
 
-        return plan_groups(options, format_name, output, common)
-    return plan_once(options, format_name, output, common)
+        return plan_groups(options, format_name, output, console)
+    return plan_once(options, format_name, output, console)
 
 
 def _for_format(format_name: str, options: PlanOptions) -> PlanOptions:

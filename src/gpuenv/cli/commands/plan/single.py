@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gpuenv.cli.options import Common
-from gpuenv.cli.output import envelope, json_text, note, print_file, print_json, print_warnings, working
+from gpuenv.cli.options import Console
+from gpuenv.cli.output import envelope, json_text, print_file, print_json
 from gpuenv.files.write_output import keep_foreign, write_file
 from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.text import render_text
@@ -21,12 +21,12 @@ _FOR_IMAGES = ("dockerfile", "devcontainer")
 _BY_HAND = ("pyproject", "pixi.toml", "dockerfile", "devcontainer")  # what people have of their own
 
 
-def plan_once(options: PlanOptions, format_name: str, output: Path | None, common: Common) -> int:
+def plan_once(options: PlanOptions, format_name: str, output: Path | None, console: Console) -> int:
     """Make one plan and print it."""
     keep_by_hand(output, format_name)
-    with working(tr("reading indexes"), quiet=common.quiet):
-        decided, text = decide_text(options, format_name, common)
-    return print_plan(decided, text, output, common)
+    with console.working(tr("reading indexes")):
+        decided, text = decide_text(options, format_name, console)
+    return print_plan(decided, text, output, console)
 
 
 def keep_by_hand(output: Path | None, format_name: str) -> None:
@@ -35,24 +35,23 @@ def keep_by_hand(output: Path | None, format_name: str) -> None:
         keep_foreign(output)
 
 
-def print_plan(decided: Plan, text: str, output: Path | None, common: Common) -> int:
+def print_plan(decided: Plan, text: str, output: Path | None, console: Console) -> int:
     """Hand over the text of one plan."""
     if output is not None:
         write_file(output, text)
-    if common.as_json:
+    if console.as_json:
         print_json(_envelope(decided))
         return 0
-    if not common.quiet:
-        print_warnings(decided.warnings)
+    console.warn(decided.warnings)
     if output is None:
         print_file(text)
-    elif not common.quiet:
-        note(tr("wrote {file}", file=output))
+    else:
+        console.note(tr("wrote {file}", file=output))
     return 0
 
 
 def decide_text(
-    options: PlanOptions, format_name: str, common: Common, decided: Plan | None = None
+    options: PlanOptions, format_name: str, console: Console, decided: Plan | None = None
 ) -> tuple[Plan, str]:
     """Return the plan, unless it is `decided` already, and its text in a format."""
     if format_name in _FOR_IMAGES:
@@ -63,14 +62,14 @@ def decide_text(
     if format_name == "json":
         return decided, json_text(_envelope(decided))
     if format_name == "text":
-        return decided, printable(render_text(decided, verbose=common.verbose))
+        return decided, printable(render_text(decided, verbose=console.verbose))
     from gpuenv.cli.commands.plan.files import render_file  # noqa: PLC0415 - files of many tools are much
 
     if not options.fetch_hashes:
         return render_file(decided, format_name, options)
     from gpuenv.cli.progress import HashBars, display  # noqa: PLC0415 - where files are fetched
 
-    with display(quiet=common.quiet) as shown:
+    with display(quiet=console.quiet) as shown:
         return render_file(decided, format_name, options, HashBars(shown))
 
 
