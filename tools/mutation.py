@@ -38,6 +38,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "resolution/rules/python.py": ("test_rule_python", *_DECISIONS),
     "resolution/rules/requested.py": ("test_rule_request", *_DECISIONS),
     "resolution/rules/torch_bound.py": ("test_bound_tags", "test_bound"),
+    "resolution/decision.py": (*_DECISIONS, "test_bound"),
     "resolution/resolve.py": (*_DECISIONS, "test_bound"),
     "resolution/report/refusal.py": ("test_reasons", *_DECISIONS),
     "environments/transaction.py": ("test_environments_journal", "boundary/test_create"),

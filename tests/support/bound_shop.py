@@ -74,7 +74,7 @@ def with_pages(question: ResolutionInput, shop: Pages | None = None) -> Resoluti
     if decide(question).choices or not names:
         return question
     for other in loosened(question):
-        inputs = replace(other, listings=question.listings, shelf=question.shelf)
+        inputs = replace(other, listings=question.listings, available=question.available)
         read = _read_on(inputs, pages() if shop is None else shop)
         question = question.with_listings(read.listings[len(question.listings) :])
     return question

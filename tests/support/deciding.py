@@ -19,10 +19,11 @@ from gpuenv.model.plan import Plan
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import parse_cuda_version
 from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.decision import Decision, Solution
 from gpuenv.resolution.plan_builder import build_plan
 from gpuenv.resolution.report.refusal import refuse
 from gpuenv.resolution.request import OPTIONAL, Request, parse_cuda_option, parse_python, parse_requirements
-from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, build_input, decide
+from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
 from gpuenv.resolution.target import choose_target, driver_os, platform_of
 
 NOTHING_CONFIGURED = IndexConfiguration(None, (), ())
@@ -188,4 +189,4 @@ def gpu_machine(driver: str, *gpus: str, **short: Any) -> Machine:
 
 def releases(decision: Decision) -> set[Version]:
     """Return the torch releases among the choices."""
-    return {solution.case.torch for solution in decision.choices}
+    return {solution.candidate.torch for solution in decision.choices}

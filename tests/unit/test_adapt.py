@@ -29,8 +29,9 @@ from gpuenv.model.errors import Unsatisfiable, UsageError
 from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.machine import Machine
 from gpuenv.model.variant import Variant
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import parse_python, parse_requirements
-from gpuenv.resolution.resolve import ResolutionInput, Solution, decide
+from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.rules.torch_bound import ORIGIN
 
 MACHINES = {
@@ -91,8 +92,8 @@ def known(project: str) -> tuple[Version, ...]:
     """All releases of a project that are published, oldest first."""
     question = Asked((V100,), (project,)).question()
     if project == "torch":
-        return tuple(sorted({case.torch for case in question.cases}))
-    return tuple(sorted({release for name, release in question.shelf.found if name == project}))
+        return tuple(sorted({case.torch for case in question.candidates}))
+    return tuple(sorted({release for name, release in question.available.files if name == project}))
 
 
 def far(project: str, version: Version, wanted: SpecifierSet) -> int:
@@ -201,10 +202,10 @@ def passes(
     )  # fmt: skip
     candidates = tuple(
         candidate
-        for candidate in question.cases
+        for candidate in question.candidates
         if str(candidate.torch) == torch and str(candidate.variant) == variant and candidate.kind == index
     )
-    return bool(decide(replace(question, request=request, cases=candidates)).choices)
+    return bool(decide(replace(question, request=request, candidates=candidates)).choices)
 
 
 @SLOW
@@ -214,9 +215,9 @@ def test_brute_force_over_the_matrices_finds_no_nearer_set(lines: tuple[str, ...
     question, wanted = question_of(project, here), Wanted(project)
     solution = find_nearest(question, project).choices[0]
     chosen = chosen_of(solution)
-    python, variant = solution.python.short, str(solution.case.variant)
-    assert passes(question, str(solution.case.torch), chosen, python, variant, solution.case.kind)
-    best = wanted.rank(solution.case.torch, chosen, python, variant, solution.case.kind)
+    python, variant = solution.python.short, str(solution.candidate.variant)
+    assert passes(question, str(solution.candidate.torch), chosen, python, variant, solution.candidate.kind)
+    best = wanted.rank(solution.candidate.torch, chosen, python, variant, solution.candidate.kind)
     (gpu,), driver = here.gpus, here.driver
     assert driver is not None
     for row in ROWS:
@@ -248,11 +249,11 @@ def stands(project: Project, here: Machine) -> bool:
     solutions = decide(question.with_request(request)).choices
     return any(
         wanted.leads(
-            solution.case.torch,
+            solution.candidate.torch,
             chosen_of(solution),
             solution.python.short,
-            str(solution.case.variant),
-            solution.case.kind,
+            str(solution.candidate.variant),
+            solution.candidate.kind,
         )
         and takes_companions(project, solution)
         for solution in solutions
@@ -442,11 +443,11 @@ def test_a_project_whose_page_was_not_read_is_left_alone_and_told() -> None:
 
 def test_a_readmes_word_counts_where_the_files_leave_it_open() -> None:
     hinted = left("README torch==1.13.1", "README torchvision==0.14.1", "torch", "numpy<2", "setuptools<59")
-    assert str(adapted(hinted, V100)[0].choices[0].case.torch) == "1.13.1"
+    assert str(adapted(hinted, V100)[0].choices[0].candidate.torch) == "1.13.1"
     assert changed(hinted, V100) == []
     assert changed(hinted, RTX_5090) == ["torch -> torch==2.7.0+cu128", *pages("torch")]
     pinned = left("README torch==1.13.1", "torch==2.4.1", "numpy<2")
-    assert str(adapted(pinned, V100)[0].choices[0].case.torch) == "2.4.1"
+    assert str(adapted(pinned, V100)[0].choices[0].candidate.torch) == "2.4.1"
 
 
 def test_a_torch_that_only_a_readme_names_is_added_when_it_moves() -> None:
@@ -497,7 +498,7 @@ def test_different_pins_of_one_project_are_refused_with_their_places() -> None:
     marked = left(
         "torch==1.7.1 ; python_version < '3.9'", "torch==1.8.0 ; python_version >= '3.9'", "torch==1.8"
     )
-    assert adapted(marked, V100)[0].choices[0].case.torch in {Version("1.7.1"), Version("1.8.0")}
+    assert adapted(marked, V100)[0].choices[0].candidate.torch in {Version("1.7.1"), Version("1.8.0")}
 
 
 def test_the_command_lines_python_holds_against_the_files() -> None:
@@ -535,5 +536,5 @@ def test_whatever_a_line_says_it_is_adapted_or_refused(text: str, project: str, 
 def few() -> ResolutionInput:
     """A question of few builds: what is odd is in the lines."""
     question = Asked((V100,)).question()
-    kept = tuple(case for case in question.cases if str(case.torch) in {"1.11.0", "2.4.1"})
-    return replace(question, cases=kept)
+    kept = tuple(case for case in question.candidates if str(case.torch) in {"1.11.0", "2.4.1"})
+    return replace(question, candidates=kept)

@@ -16,9 +16,10 @@ from sampling import every
 from gpuenv.model.errors import GpuenvError
 from gpuenv.model.index import IndexSource
 from gpuenv.model.plan import Plan
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.plan_builder import build_plan
 from gpuenv.resolution.report.refusal import refuse
-from gpuenv.resolution.resolve import ResolutionInput, Solution, decide
+from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.rules.torch_bound import page_for
 from gpuenv.resolution.torch_bound_pages import pages_to_read
 from gpuenv.resolution.torch_bound_tags import parse_binding
@@ -73,7 +74,7 @@ def test_a_plan_names_a_wheel_that_a_page_for_its_torch_lists_or_there_is_none(
         (item,) = solution.companions
         wheels = value.knowledge.ecosystem.set_of(project)
         assert wheels is not None
-        page = page_for(wheels, solution.case, str(item.release))
+        page = page_for(wheels, solution.candidate, str(item.release))
         assert item.listing.page == page
         assert item.file.filename in pages()[page]
     if not solutions:
@@ -93,14 +94,16 @@ def _holds(command: str, asked: Asked) -> bool:
 def test_no_newer_torch_has_a_wheel_on_any_page(project: str) -> None:
     inputs = question(H100, project)
     chosen = best(inputs)
-    others = [choice for choice in decide(question(H100)).choices if choice.case.torch > chosen.case.torch]
+    others = [
+        choice for choice in decide(question(H100)).choices if choice.candidate.torch > chosen.candidate.torch
+    ]
     wheels = inputs.knowledge.ecosystem.set_of(project)
     assert wheels is not None
     assert others
     for solution in others:
-        minor = f"{solution.case.torch.major}.{solution.case.torch.minor}"
+        minor = f"{solution.candidate.torch.major}.{solution.candidate.torch.minor}"
         named = [name for page in pages().values() for name in page if f"torch{minor}cxx" in name]
-        assert not named if wheels.by_version else page_for(wheels, solution.case) not in pages()
+        assert not named if wheels.by_version else page_for(wheels, solution.candidate) not in pages()
 
 
 def test_flash_attn_is_taken_with_the_abi_of_torch() -> None:
@@ -133,12 +136,12 @@ def test_a_torch_newer_than_the_matrix_knows_pages_for_is_looked_for_first() -> 
     name = "torch_scatter-2.1.2+pt214cu126-cp312-cp312-linux_x86_64.whl"
     shop = {**pages(), known.replace("2.12.0", "2.14.0"): (name,)}
     chosen = best(question(H100, "torch-scatter", shop=shop))
-    assert (chosen.case.label[:10], chosen.python.short) == ("torch 2.14", "3.12")
+    assert (chosen.candidate.label[:10], chosen.python.short) == ("torch 2.14", "3.12")
 
 
 def test_all_projects_are_served_by_one_torch() -> None:
     chosen = best(question(H100, "torch-scatter", "flash-attn", "torchvision"))
-    assert chosen.case.torch == Version("2.8.0")
+    assert chosen.candidate.torch == Version("2.8.0")
     assert {item.file.name for item in chosen.companions} == {"torchvision", "torch-scatter", "flash-attn"}
 
 
@@ -212,14 +215,14 @@ def test_wheels_that_others_built_are_told_of_and_taken_only_when_named() -> Non
     inputs = question(H100, "torch==2.13.0", "flash-attn")
     inputs = inputs.with_listings((listed(mine, (name,), "flash-attn"),))
     chosen = best(inputs)
-    assert (chosen.companions[0].file.filename, chosen.case.label) == (name, "torch 2.13.0+cu126")
+    assert (chosen.companions[0].file.filename, chosen.candidate.label) == (name, "torch 2.13.0+cu126")
 
 
 def test_a_wheel_of_the_user_s_own_that_tells_nothing_is_trusted() -> None:
     mine = IndexSource("flat", "https://wheels.example.com/all.html", "option --find-links")
     name = "mmcv-2.2.0-cp312-cp312-linux_x86_64.whl"
     inputs = question(H100, "mmcv").with_listings((listed(mine, (name,), "mmcv"),))
-    assert best(inputs).case.torch == Version("2.14.1")
+    assert best(inputs).candidate.torch == Version("2.14.1")
     pin = Requirement(plan(inputs).pins[1])
     assert pin.url == f"https://wheels.example.com/{name}"
 
@@ -246,12 +249,12 @@ def test_a_page_that_can_not_be_read_is_named() -> None:
 def test_what_is_not_asked_of_this_system_or_by_address_decides_nothing(word: str) -> None:
     inputs = question(H100, word)
     assert inputs.request.bound == ()
-    assert best(inputs).case.torch == Version("2.14.1")
+    assert best(inputs).candidate.torch == Version("2.14.1")
 
 
 def test_a_marker_that_holds_for_every_python_changes_nothing() -> None:
     inputs = question(H100, "Flash_Attn; sys_platform == 'linux'")
-    assert best(inputs).case.torch == Version("2.8.0")
+    assert best(inputs).candidate.torch == Version("2.8.0")
 
 
 @pytest.mark.parametrize(
@@ -267,7 +270,7 @@ def test_an_address_that_would_end_early_is_passed_over(folder: str) -> None:
     mine = IndexSource("flat", f"https://wheels.example.com/{folder}/all.html", "option --find-links")
     name = "mmcv-2.2.0-cp312-cp312-linux_x86_64.whl"
     inputs = question(H100, "mmcv").with_listings((listed(mine, (name,), "mmcv"),))
-    assert best(inputs).case.torch == Version("2.4.1")
+    assert best(inputs).candidate.torch == Version("2.4.1")
 
 
 def test_every_local_version_on_the_pages_can_be_read() -> None:

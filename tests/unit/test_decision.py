@@ -20,8 +20,9 @@ from gpuenv.model.driver import DriverVersion
 from gpuenv.model.machine import Machine
 from gpuenv.model.variant import CudaVersion
 from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.report.refusal import asked_for
-from gpuenv.resolution.resolve import Solution, decide
+from gpuenv.resolution.resolve import decide
 from gpuenv.resolution.rules import bundled_libraries as library
 from gpuenv.resolution.rules import driver
 from gpuenv.resolution.rules import gpu_code as kernels
@@ -71,7 +72,7 @@ def test_the_rules_agree_with_an_independent_reading_of_the_matrices(one: Machin
     by_row = {
         (row["torch"], row["variant"], row["platform"], row["index"]): row for row in matrices.load("torch")
     }
-    for case in question.cases:
+    for case in question.candidates:
         if case.row is None or case.variant.is_cpu or one.driver is None:
             continue
         row = by_row[str(case.row.torch), str(case.variant), case.row.platform, case.row.index]
@@ -101,10 +102,10 @@ def test_the_plan_is_the_best_by_the_documented_order(asked: Asked) -> None:
 def preference(solution: Solution) -> tuple[Any, ...]:
     """Newest torch, listed over assumed, native, newest CUDA, sound and newest Python, index."""
     listed = not any(item.file.assumed for item in solution.files)
-    cuda = solution.case.cuda or CudaVersion(0, 0)
+    cuda = solution.candidate.cuda or CudaVersion(0, 0)
     sound = not any(row.avoid for row in solution.known_bad)
     return (
-        solution.case.torch,
+        solution.candidate.torch,
         listed,
         solution.native,
         cuda,
@@ -127,15 +128,15 @@ def test_no_gpu_gets_a_cpu_build_and_no_wish_is_forgotten(asked: Asked) -> None:
         return
     choice, request = outcome.choice, asked.request()
     if asked.machines[0].gpus and asked.cuda != "cpu":
-        assert not choice.case.variant.is_cpu
+        assert not choice.candidate.variant.is_cpu
     assert request.admits("torch", choice.torch.file.version)
-    assert request.variant in (None, choice.case.variant)
+    assert request.variant in (None, choice.candidate.variant)
     assert {item.file.name for item in choice.companions} == set(request.companions)
     assert all(request.admits(item.file.name, item.file.version) for item in choice.companions)
-    torch = choice.case.torch
+    torch = choice.candidate.torch
     assert all(item.release in KNOWLEDGE.companions_of(torch)[item.file.name] for item in choice.companions)
     audio = [item for item in choice.companions if item.file.name == "torchaudio"]
-    assert all((item.file.variant or choice.case.variant) == choice.case.variant for item in audio)
+    assert all((item.file.variant or choice.candidate.variant) == choice.candidate.variant for item in audio)
 
 
 @SLOW
@@ -188,12 +189,12 @@ def test_advice_is_true(asked: Asked) -> None:
         if " needs driver " in advice.text:
             better = with_driver(asked, words[4])
             assert better.choice is not None
-            assert better.choice.case.torch == Version(words[1]) > outcome.choice.case.torch
+            assert better.choice.candidate.torch == Version(words[1]) > outcome.choice.candidate.torch
         if " needs Python " in advice.text:
             other = Asked(asked.machines, asked.requirements, words[4], asked.cuda, (), asked.published)
             choice = decided(other).choice
             assert choice is not None
-            assert choice.case.torch == Version(words[1]) > outcome.choice.case.torch
+            assert choice.candidate.torch == Version(words[1]) > outcome.choice.candidate.torch
 
 
 @SLOW
@@ -202,8 +203,8 @@ def test_every_build_is_a_choice_or_rejected_with_its_facts(asked: Asked) -> Non
     outcome = decided(asked)
     if outcome.decision is None:
         return
-    chosen = {id(choice.case) for choice in outcome.decision.choices}
-    rejected = {id(item.case) for item in outcome.decision.rejected}
+    chosen = {id(choice.candidate) for choice in outcome.decision.choices}
+    rejected = {id(item.candidate) for item in outcome.decision.rejected}
     assert not chosen & rejected
     assert all(item.failures for item in outcome.decision.rejected)
     for item in asked_for(outcome.decision.rejected):

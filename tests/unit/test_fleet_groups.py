@@ -57,11 +57,11 @@ PLACES = st.sets(st.integers(0, 999), min_size=3, max_size=12)
 
 def with_some_cases(question: ResolutionInput, places: set[int]) -> ResolutionInput:
     """Leave few builds to decide between: numbers are drawn, as hypothesis would print builds at length."""
-    builds = question.cases
+    builds = question.candidates
     chosen = {position % len(builds) for position in places}
     # one for the CPU is always there: without any, machines without a GPU hang on the others' builds
     chosen |= {position for position, build in enumerate(builds) if build.label == "torch 2.6.0+cpu"}
-    return replace(question, cases=tuple(builds[position] for position in sorted(chosen)))
+    return replace(question, candidates=tuple(builds[position] for position in sorted(chosen)))
 
 
 def partitions(items: Sequence[int]) -> Iterator[list[list[int]]]:
@@ -86,7 +86,7 @@ def by_hand(
         target = choose_target(tuple(result[number] for number in numbers), (), cpu=False)
         offers = tuple(PythonOffer(version) for version in sorted(shared))
         solutions = decide(replace(question, target=target, pythons=offers)).choices
-        return solutions[0].case.torch if solutions else None
+        return solutions[0].candidate.torch if solutions else None
 
     everyone = range(len(result))
     sets = (numbers for size in range(1, len(result) + 1) for numbers in combinations(everyone, size))
@@ -108,7 +108,7 @@ def _worse(cost: tuple[int, list[tuple[int, ...]]]) -> object:
 
 def outcome(parted: Split, machine_classes: tuple[MachineClass, ...]) -> tuple[set[int], object]:
     unserved = {number for bit in bits(parted.unserved) for number in machine_classes[bit].numbers}
-    torches = sorted(group.choice.case.torch.release for group in parted.groups)
+    torches = sorted(group.choice.candidate.torch.release for group in parted.groups)
     return unserved, (len(torches), torches)
 
 
@@ -161,8 +161,8 @@ def test_every_group_is_decided_for_all_its_machines_together(found: list[Machin
     for group in parted.groups:
         members = [number for bit in bits(group.mask) for number in kinds[bit].numbers]
         together = Asked(tuple(found[number] for number in sorted(members)), ("torch",))
-        labels = [solution.case.label for solution in decide(together.question()).choices]
-        assert group.choice.case.label == labels[0]
+        labels = [solution.candidate.label for solution in decide(together.question()).choices]
+        assert group.choice.candidate.label == labels[0]
         numbers += members
     unserved = [number for bit in bits(parted.unserved) for number in kinds[bit].numbers]
     assert sorted(numbers + unserved) == list(range(len(found)))
@@ -180,8 +180,8 @@ def test_machines_of_one_kind_have_the_same_choices(pair: list[Machine]) -> None
     decision, other = (
         decide(replace(question, target=choose_target((each,), (), cpu=False))) for each in pair
     )
-    assert [(solution.case, solution.python) for solution in decision.choices] == [
-        (solution.case, solution.python) for solution in other.choices
+    assert [(solution.candidate, solution.python) for solution in decision.choices] == [
+        (solution.candidate, solution.python) for solution in other.choices
     ]
 
 
@@ -209,7 +209,7 @@ def test_what_differs_in_nothing_that_a_rule_reads_is_one_kind() -> None:
 def test_what_labs_have(found: list[tuple[str, str]], torches: list[str]) -> None:
     kinds, asker = fleet_of([plain(*each) for each in found], everything())
     parted = split(kinds, asker)
-    labels = [f"{group.choice.case.torch}+{group.choice.case.variant}" for group in parted.groups]
+    labels = [f"{group.choice.candidate.torch}+{group.choice.candidate.variant}" for group in parted.groups]
     assert labels == torches
     assert not parted.unserved
 
@@ -217,9 +217,9 @@ def test_what_labs_have(found: list[tuple[str, str]], torches: list[str]) -> Non
 def test_a_machine_without_a_gpu_goes_with_those_that_have_one_and_gets_a_cpu_build_alone() -> None:
     login, gpu = machine({}), gpu_machine("535.183.01", "NVIDIA H100")
     kinds, asker = fleet_of([login, gpu], everything())
-    assert [group.choice.case.label for group in split(kinds, asker).groups] == ["torch 2.14.1+cu126"]
+    assert [group.choice.candidate.label for group in split(kinds, asker).groups] == ["torch 2.14.1+cu126"]
     kinds, asker = fleet_of([login], everything())
-    assert [str(group.choice.case.variant) for group in split(kinds, asker).groups] == ["cpu"]
+    assert [str(group.choice.candidate.variant) for group in split(kinds, asker).groups] == ["cpu"]
 
 
 def test_an_old_system_without_a_gpu_does_not_keep_the_others_from_a_newer_torch() -> None:
@@ -227,7 +227,7 @@ def test_an_old_system_without_a_gpu_does_not_keep_the_others_from_a_newer_torch
     old, new = machine({"glibc": "2.17"}), gpu_machine("580.95.05", "GeForce RTX 5090")
     kinds, asker = fleet_of([old, new], everything())
     parted = split(kinds, asker)
-    assert [str(group.choice.case.variant) for group in parted.groups] == ["cu130", "cpu"]
+    assert [str(group.choice.candidate.variant) for group in parted.groups] == ["cu130", "cpu"]
 
 
 def test_nothing_is_served_where_nothing_is_listed() -> None:

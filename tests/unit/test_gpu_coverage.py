@@ -71,13 +71,15 @@ def test_builds_run_where_no_such_rule_of_the_decision_rejects_them(
     question = Asked((gpu_machine(driver_version, *gpus, **short),)).question()
     decision = decide(question)
     rejected = {
-        (judged.case.torch, judged.case.variant, judged.case.kind)
+        (judged.candidate.torch, judged.candidate.variant, judged.candidate.kind)
         for judged in decision.rejected
         if {failure.rule for failure in judged.failures} & JUDGED_HERE
     }
     for solution in decision.choices:
-        assert solution.case.row is not None
-        assert runs_on(solution.case.row, question.target, KNOWLEDGE) is (solution.case.cuda is not None)
+        assert solution.candidate.row is not None
+        assert runs_on(solution.candidate.row, question.target, KNOWLEDGE) is (
+            solution.candidate.cuda is not None
+        )
     for torch_build in KNOWLEDGE.builds_of(question.target.platform):
         if runs_on(torch_build, question.target, KNOWLEDGE):
             assert (torch_build.torch, torch_build.variant, torch_build.index) not in rejected

@@ -22,7 +22,7 @@ from gpuenv.indexes.mirrors.records import parse_own_mirror
 from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.mirror import Mirror
 from gpuenv.model.python import PythonOffer
-from gpuenv.resolution.resolve import Solution
+from gpuenv.resolution.decision import Solution
 
 NAME = "torch-2.7.1+cu126-cp312-cp312-manylinux_2_28_x86_64.whl"
 OWN = "https://lab.example/whl/cu126/"

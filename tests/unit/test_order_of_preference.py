@@ -15,8 +15,9 @@ from gpuenv.model.machine import Machine
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.wheel import WheelFile
 from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import Request, parse_requirements
-from gpuenv.resolution.resolve import Solution, build_input, decide
+from gpuenv.resolution.resolve import build_input, decide
 from gpuenv.resolution.target import choose_target
 
 NEW = machine({"driver": "580.95.05", "gpus": ["9.0"]})  # for CUDA 13.0

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.resolution.candidate import Failure
+from gpuenv.resolution.decision import RejectedCandidate
 from gpuenv.resolution.report.minimal_reasons import conflict_sets, fewest_reasons
-from gpuenv.resolution.resolve import RejectedCandidate
 
 RANKS = {"a": 0, "b": 1, "c": 2, "d": 3}
 KEYS = st.tuples(st.sampled_from("abcd"), st.sampled_from("xyz"))

@@ -95,9 +95,9 @@ def test_an_exact_patch_is_not_an_installed_other_one() -> None:
 def test_the_failure_names_the_pythons_there_are() -> None:
     names = [f"torch-1.11.0+cu102-cp{tag}-linux_x86_64.whl" for tag in ("310-cp310", "37-cp37m")]
     build = case("1.11.0", "cu102", "sm_70", *names)
-    (failure,) = python.check(build, build.found, OFFERS[4:], "3.12 to 3.15", "uv")
+    (failure,) = python.check(build, build.files, OFFERS[4:], "3.12 to 3.15", "uv")
     assert failure.detail == "torch 1.11.0+cu102 has files for Python 3.7, 3.10, not for 3.12 to 3.15"
-    assert not python.check(build, build.found, OFFERS, "3.8 to 3.15", "uv")
+    assert not python.check(build, build.files, OFFERS, "3.8 to 3.15", "uv")
     assert not python.check(build, (), OFFERS, "", "uv")
 
 

@@ -69,7 +69,7 @@ def test_yanked_files_and_those_of_other_systems_do_not_count() -> None:
     candidates = collect_candidates(
         (listing(*files),), choose_target((H100,), (), cpu=False), load_knowledge()
     )
-    assert not any(build.found for build in candidates)
+    assert not any(build.files for build in candidates)
 
 
 def test_somebodys_own_build_is_never_taken_for_pypis() -> None:
@@ -78,7 +78,7 @@ def test_somebodys_own_build_is_never_taken_for_pypis() -> None:
     candidates = collect_candidates(
         (listing(own, foreign),), choose_target((H100,), (), cpu=False), load_knowledge()
     )
-    assert not any(build.found for build in candidates if build.variant.is_known)
+    assert not any(build.files for build in candidates if build.variant.is_known)
 
 
 def test_a_file_without_local_version_is_pypis_build_of_that_release() -> None:
@@ -86,7 +86,7 @@ def test_a_file_without_local_version_is_pypis_build_of_that_release() -> None:
     candidates = collect_candidates(
         (listing(file, kind="pypi"),), choose_target((H100,), (), cpu=False), load_knowledge()
     )
-    (build,) = (build for build in candidates if build.found)
+    (build,) = (build for build in candidates if build.files)
     assert build.label == "torch 2.7.1 (cu126)"
 
 

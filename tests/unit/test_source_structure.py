@@ -16,7 +16,6 @@ MODULES = 20
 LONGER = {
     "knowledge/knowledge.py",
     "knowledge/records.py",
-    "resolution/resolve.py",
     "verification/child.py",
 }
 FULLER = {"model"}

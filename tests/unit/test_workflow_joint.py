@@ -22,7 +22,7 @@ from gpuenv.planning import resolve_others as joint
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.resolve_others import only_fitting
 from gpuenv.planning.steps import resolver_question
-from gpuenv.resolution.resolve import Solution
+from gpuenv.resolution.decision import Solution
 
 
 def choices(*releases: str, pythons: tuple[str, ...] = ("3.12",)) -> tuple[Solution, ...]:
@@ -31,7 +31,7 @@ def choices(*releases: str, pythons: tuple[str, ...] = ("3.12",)) -> tuple[Solut
         cast(
             "Solution",
             SimpleNamespace(
-                case=SimpleNamespace(torch=Version(release), variant="cu126"),
+                candidate=SimpleNamespace(torch=Version(release), variant="cu126"),
                 python=SimpleNamespace(short=python),
             ),
         )
@@ -41,7 +41,7 @@ def choices(*releases: str, pythons: tuple[str, ...] = ("3.12",)) -> tuple[Solut
 
 
 def plan_for(solution: Solution, resolved: tuple[PlannedPackage, ...]) -> Plan:
-    pin = f"torch=={solution.case.torch}"
+    pin = f"torch=={solution.candidate.torch}"
     nowhere = Sources(None, (), ())
     return Plan(
         (), solution.python.short, None, "cu126", "uv", resolved, (pin,), (), (), nowhere, (), (), (), (), ()

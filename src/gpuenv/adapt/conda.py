@@ -38,8 +38,9 @@ from gpuenv.planning.make_plan import finished, in_conda
 from gpuenv.planning.pages.listings import configuration_for
 from gpuenv.resolution.conda.environment_yml import EnvironmentFile
 from gpuenv.resolution.conda.plan_part import assemble_from_channel
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.plan_builder import sources_of
-from gpuenv.resolution.resolve import ResolutionInput, Solution
+from gpuenv.resolution.resolve import ResolutionInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ def _others_changed(
         return changes, warnings
     sources = sources_of(solution, configuration)
     base = resolver.CompileInput(
-        pins=(f"torch=={solution.case.torch}",),
+        pins=(f"torch=={solution.candidate.torch}",),
         requirements=(),
         constraints=tuple(limits_of_moves(stack, wanted)),
         sources=replace(sources, find_links=()),

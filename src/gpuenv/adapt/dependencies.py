@@ -28,8 +28,9 @@ from gpuenv.planning.pages.direct_urls import by_address
 from gpuenv.planning.resolve_others import packages_of
 from gpuenv.planning.steps import resolver_question
 from gpuenv.resolution.constraints import constraints_of
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.markers import marker_environment
-from gpuenv.resolution.resolve import ResolutionInput, Solution
+from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.rules.python import full_version
 
 BY_UV = "uv pip compile"
@@ -147,7 +148,7 @@ def without_builds(stack: Stack, changes: tuple[RequirementChange, ...]) -> tupl
 def refused(failures: list[tuple[Solution, Unresolvable]]) -> Unsatisfiable:
     """Return the error of files whose packages go together with no torch that is near."""
     texts = (
-        tr("with torch {torch}: {reason}", torch=solution.case.torch, reason=outcome.message[:600])
+        tr("with torch {torch}: {reason}", torch=solution.candidate.torch, reason=outcome.message[:600])
         for solution, outcome in failures
     )
     return Unsatisfiable(

@@ -28,8 +28,9 @@ from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
 from gpuenv.planning.make_plan import completed
 from gpuenv.planning.pages.listings import PlanListings, list_files
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.plan_builder import build_plan
-from gpuenv.resolution.resolve import ResolutionInput, Solution, build_input
+from gpuenv.resolution.resolve import ResolutionInput, build_input
 from gpuenv.secrets.url_credentials import redact_credentials
 
 _MOST_TORCHES = 8  # whose pages of projects bound to torch are read
@@ -79,7 +80,7 @@ def _with_pages(question: ResolutionInput, listed: PlanListings, task: Task) -> 
 
     def near() -> Iterator[Version]:
         solutions = find_nearest(question, task.left).choices
-        yield from list(dict.fromkeys(solution.case.torch for solution in solutions))[:_MOST_TORCHES]
+        yield from list(dict.fromkeys(solution.candidate.torch for solution in solutions))[:_MOST_TORCHES]
 
     return with_pages_near(question, near(), configuration, task.wish.options, task.environ)
 
@@ -103,9 +104,9 @@ def _worth_trying(solutions: tuple[Solution, ...]) -> Iterator[tuple[Solution, .
     """Yield the choices of one build after another, few builds, each of another torch release."""
     seen: set[Version] = set()
     for solution in solutions:
-        if solution.case.torch not in seen and len(seen) < _MOST_CHOICES:
-            seen.add(solution.case.torch)
-            yield tuple(item for item in solutions if item.case is solution.case)
+        if solution.candidate.torch not in seen and len(seen) < _MOST_CHOICES:
+            seen.add(solution.candidate.torch)
+            yield tuple(item for item in solutions if item.candidate is solution.candidate)
 
 
 def _as_near(stacks: tuple[Stack, ...], nearest: Nearest, task: Task) -> tuple[Stack, ...]:

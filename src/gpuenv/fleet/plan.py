@@ -26,8 +26,9 @@ from gpuenv.planning.make_plan import Installer, PlanRequest, choose_installer, 
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.listings import PlanListings, list_files
 from gpuenv.planning.pythons import offer_pythons
+from gpuenv.resolution.decision import Decision
 from gpuenv.resolution.report.refusal import explain_failures, no_such_release, refuse
-from gpuenv.resolution.resolve import Decision, ResolutionInput, build_input, decide
+from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
 from gpuenv.resolution.rules import requested as request_rule
 from gpuenv.resolution.target import Target, choose_target, platform_of
 
@@ -280,11 +281,11 @@ def _why_unserved(
     """Say why nothing works on some machines."""
     question = asker.question
     candidates = tuple(
-        candidate for candidate in question.cases if not request_rule.check(candidate, question.request)
+        candidate for candidate in question.candidates if not request_rule.check(candidate, question.request)
     )
     problems: dict[int, str] = {}
     for machine_class in picked(machine_classes, parted.unserved):
-        of_kind = replace(asker.ask((machine_class,)), cases=candidates)
+        of_kind = replace(asker.ask((machine_class,)), candidates=candidates)
         rejected = tuple(decide(of_kind).rejected)
         reasons = explain_failures(rejected) if rejected else () if candidates else no_such_release(question)
         message = tr("none of the requested builds of torch runs on it")

@@ -34,10 +34,11 @@ from gpuenv.planning.recorded_request import asked_of
 from gpuenv.planning.redact import without_passwords
 from gpuenv.planning.resolve_others import planned_file
 from gpuenv.planning.steps import with_steps
+from gpuenv.resolution.decision import Decision
 from gpuenv.resolution.plan_builder import build_plan
 from gpuenv.resolution.report.refusal import refuse
 from gpuenv.resolution.request import STACK, Request, parse_cuda_option, parse_python
-from gpuenv.resolution.resolve import Decision, ResolutionInput, build_input, decide
+from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
 from gpuenv.resolution.rules.python import admitted
 from gpuenv.resolution.target import Target, choose_target
 
@@ -234,7 +235,7 @@ def _refused(lock: Lock, question: ResolutionInput, decision: Decision) -> Unsat
 
 def _other_kind(question: ResolutionInput) -> tuple[tuple[Because, ...], tuple[Fix, ...]]:
     """Say that the build is for the CPU and the machine has a GPU, or the other way round."""
-    candidate = next((item for item in question.cases if item.found), None)
+    candidate = next((item for item in question.candidates if item.files), None)
     gpus = question.target.gpus
     if candidate is None:
         return (Because(tr("what its torch is built for is not known"), "matrix torch.json"),), ()

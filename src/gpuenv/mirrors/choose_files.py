@@ -26,8 +26,9 @@ from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.shipped_listing import known_files
 from gpuenv.planning.pythons import offer_pythons
 from gpuenv.resolution.candidate import release_of
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import STACK, Request, parse_requirements
-from gpuenv.resolution.resolve import Solution, build_input, decide
+from gpuenv.resolution.resolve import build_input, decide
 from gpuenv.resolution.rules.python import admitted, runs_on
 from gpuenv.resolution.target import Target, choose_target, platform_of
 
@@ -129,10 +130,10 @@ def _groups(
     same = [
         solution
         for solution in solutions
-        if (solution.case.torch, solution.case.variant, solution.python)
-        == (best.case.torch, best.case.variant, best.python)
+        if (solution.candidate.torch, solution.candidate.variant, solution.python)
+        == (best.candidate.torch, best.candidate.variant, best.python)
     ]
-    by_kind = {solution.case.kind: solution for solution in reversed(same)}
+    by_kind = {solution.candidate.kind: solution for solution in reversed(same)}
     results = (
         _files(solution, project) for solution in (by_kind[kind] for kind in _KINDS if kind in by_kind)
     )
@@ -141,13 +142,13 @@ def _groups(
 
 def _instead(solutions: Sequence[Solution]) -> tuple[ProbeTarget, ...]:
     """The files of the best of PyPI's own builds."""
-    own = next((solution for solution in solutions if solution.case.kind == "pypi"), None)
+    own = next((solution for solution in solutions if solution.candidate.kind == "pypi"), None)
     return _files(own, None) if own else ()
 
 
 def _files(solution: Solution, project: NormalizedName | None) -> tuple[ProbeTarget, ...]:
     files = [indexed.file for indexed in solution.files if project in (None, indexed.file.name)]
-    return tuple(_sought(file, _kind_of(file, solution.case.kind)) for file in files)
+    return tuple(_sought(file, _kind_of(file, solution.candidate.kind)) for file in files)
 
 
 def _kind_of(file: WheelFile, kind: IndexKind) -> IndexKind:

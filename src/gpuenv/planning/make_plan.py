@@ -43,12 +43,13 @@ from gpuenv.planning.resolve_others import only_fitting, resolve_jointly
 from gpuenv.planning.steps import resolver_question, with_steps
 from gpuenv.resolution.conda.environment_yml import EnvironmentFile
 from gpuenv.resolution.conda.plan_part import with_conda_python
+from gpuenv.resolution.decision import Decision, Solution
 from gpuenv.resolution.digests import CONTRADICTED
 from gpuenv.resolution.direct_urls import refuse_building
 from gpuenv.resolution.plan_builder import build_plan
 from gpuenv.resolution.report.refusal import refuse
 from gpuenv.resolution.request import Request, parse_cuda_option, parse_python
-from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, build_input, decide
+from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
 from gpuenv.resolution.target import choose_target
 from gpuenv.secrets.url_credentials import has_userinfo
 

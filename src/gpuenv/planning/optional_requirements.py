@@ -17,8 +17,9 @@ from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.project_pages import Pages
 from gpuenv.resolution.collect import collect_companions
 from gpuenv.resolution.constraints import constraints_of
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import NUMPY
-from gpuenv.resolution.resolve import ResolutionInput, Solution
+from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.rules import python
 from gpuenv.resolution.rules.phrases import pages
 

@@ -14,8 +14,8 @@ from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Because, Fix, Unsatisfiable
 from gpuenv.model.locked import LockedFile
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning, Rejection
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.direct_urls import warn_of_building, warn_of_unresolved
-from gpuenv.resolution.resolve import Solution
 from gpuenv.resolution.rules.platform_tags import fits_name
 from gpuenv.resolution.target import Target
 
@@ -88,7 +88,10 @@ def _of_other_pythons(choice: Solution, solutions: Sequence[Solution]) -> tuple[
     """Return one choice of the same torch for each other Python, the preferred first."""
     others: dict[str, Solution] = {}
     for solution in solutions:
-        if solution.case.torch == choice.case.torch and solution.python.short != choice.python.short:
+        if (
+            solution.candidate.torch == choice.candidate.torch
+            and solution.python.short != choice.python.short
+        ):
             others.setdefault(solution.python.short, solution)
     return tuple(others.values())
 
@@ -142,7 +145,7 @@ def _worth_trying(solutions: Sequence[Solution], failures: list[FailedSolution])
     """Yield one choice a torch release and Python, as long as no demand that was learned rules it out."""
     seen = set()
     for solution in solutions:
-        key = (solution.case.torch, solution.python.short)
+        key = (solution.candidate.torch, solution.python.short)
         if key in seen or any(_is_ruled_out(solution, failed) for failed in failures):
             continue
         if len(failures) >= _MOST_TRIES:
@@ -174,7 +177,9 @@ def _is_ruled_out(solution: Solution, failed: FailedSolution) -> bool:
         return solution.python.short == failed.choice.python.short
     # whether the choice meets what other packages demand of torch, as far as a failure told it
     demands = (_parse(demand.needs) for demand in failed.outcome.demands_on(("torch",)))
-    return not all(demand is None or demand.specifier.contains(solution.case.torch) for demand in demands)
+    return not all(
+        demand is None or demand.specifier.contains(solution.candidate.torch) for demand in demands
+    )
 
 
 def _parse(text: str) -> Requirement | None:
@@ -224,7 +229,7 @@ def _with_failures(plan: Plan, failures: list[FailedSolution]) -> Plan:
 
 
 def _rejection(failed: FailedSolution) -> Rejection:
-    candidate = failed.choice.case
+    candidate = failed.choice.candidate
     return Rejection(
         "torch", str(candidate.torch), str(candidate.variant), "request", _reason(failed), "uv pip compile"
     )
@@ -267,7 +272,7 @@ def _refuse(failures: list[FailedSolution]) -> Unsatisfiable:
     if failures and failures[-1].outcome.unbuilt is not None:
         return _refuse_unbuilt(failures)
     texts = dict.fromkeys(
-        tr("with torch {torch}: {reason}", torch=failed.choice.case.torch, reason=_reason(failed))
+        tr("with torch {torch}: {reason}", torch=failed.choice.candidate.torch, reason=_reason(failed))
         for failed in failures[:3]
     )
     return Unsatisfiable(

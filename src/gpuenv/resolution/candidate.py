@@ -30,7 +30,7 @@ def release_of(version: Version) -> Version:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A torch build: what the matrix knows of it (`row`) and the files that indexes list (`found`).
+    """A torch build: what the matrix knows of it (`row`) and the files that indexes list (`files`).
 
     `kind` tells whose build it is: PyPI's own, the PyTorch index's of that variant, or a conda channel's.
     """
@@ -39,7 +39,7 @@ class Candidate:
     variant: Variant
     kind: IndexKind
     row: TorchBuild | None
-    found: tuple[IndexedFile, ...]
+    files: tuple[IndexedFile, ...]
 
     @property
     def cuda(self) -> CudaVersion | None:

@@ -9,7 +9,8 @@ from packaging.version import Version
 
 from gpuenv.knowledge.knowledge import KnownBad
 from gpuenv.resolution.candidate import IndexedFile
-from gpuenv.resolution.resolve import ResolutionInput, Solution
+from gpuenv.resolution.decision import Solution
+from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.rules import known_bad
 
 Constraint = tuple[str, KnownBad]
@@ -35,7 +36,7 @@ def constraints_of(question: ResolutionInput, solution: Solution) -> tuple[Const
     names |= {canonicalize_name(item.name) for item in question.request.others}
     if question.request.others:
         names.add(_BROUGHT_BY_OTHERS)
-    if solution.case.kind == "conda":
+    if solution.candidate.kind == "conda":
         names.add(_BY_CONDA)
     return _tightest(known_bad.constraints(solution.known_bad, frozenset(names)))
 
@@ -46,7 +47,7 @@ def _brought_by(item: IndexedFile, solution: Solution) -> list[str]:
         for project, releases, brought in _BROUGHT
         if project == item.file.name
         and releases.contains(item.release, prereleases=True)
-        and (solution.case.kind == "pypi" or brought != _BY_PYPI_ALONE)
+        and (solution.candidate.kind == "pypi" or brought != _BY_PYPI_ALONE)
     ]
 
 

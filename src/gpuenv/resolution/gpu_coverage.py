@@ -63,7 +63,7 @@ class DriverNeed:
 
 def cover(build: TorchBuild, capability: ComputeCapability, knowledge: Knowledge) -> Coverage:
     """Tell how a GPU runs a build under the newest driver there is for it, or why it doesn't."""
-    candidate = case_of(build)
+    candidate = candidate_of(build)
     target = _target(build.platform, capability, knowledge)
     code = kernels.code_for(candidate, target.gpus[0], knowledge)
     if code is None:
@@ -163,7 +163,7 @@ def runs_on(build: TorchBuild, target: Target, knowledge: Knowledge) -> bool:
 
 def failures_on(build: TorchBuild, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
     """Return what keeps a build for the target's platform from running there."""
-    candidate = case_of(build)
+    candidate = candidate_of(build)
     return (
         driver.check(candidate, target, knowledge)
         + kernels.check(candidate, target, knowledge)
@@ -172,7 +172,7 @@ def failures_on(build: TorchBuild, target: Target, knowledge: Knowledge) -> tupl
     )
 
 
-def case_of(build: TorchBuild) -> Candidate:
+def candidate_of(build: TorchBuild) -> Candidate:
     """Return the build as the rules judge it, with one file of which nothing counts but its platform tags."""
     tags = frozenset(Tag("py3", "none", tag) for tag in build.tags)
     file = WheelFile(canonicalize_name("torch"), build.torch, tags, "", "", build.variant)

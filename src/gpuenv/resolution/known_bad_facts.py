@@ -63,8 +63,8 @@ def known_bad_facts(
         "variant": str(candidate.variant),
         "manager": request.manager,
     }
-    if candidate.kind == "conda" and candidate.found and candidate.found[0].listing.source.name:
-        words["channel"] = candidate.found[0].listing.source.name
+    if candidate.kind == "conda" and candidate.files and candidate.files[0].listing.source.name:
+        words["channel"] = candidate.files[0].listing.source.name
     environment = marker_environment(target.platform, str(full_version(python)))
     return KnownBadFacts(versions, words, _asked(request.others, environment))
 

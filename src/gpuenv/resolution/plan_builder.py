@@ -12,6 +12,7 @@ from gpuenv.model.python import PythonOffer
 from gpuenv.model.wheel import Evidence, WheelFile
 from gpuenv.resolution.candidate import IndexedFile, release_of
 from gpuenv.resolution.constraints import constraints_of
+from gpuenv.resolution.decision import Decision, Solution
 from gpuenv.resolution.file_locations import stack_of
 from gpuenv.resolution.report.advice import give_advice
 from gpuenv.resolution.report.rationale import compatibility, rationale
@@ -19,7 +20,7 @@ from gpuenv.resolution.report.refusal import asked_for, rejections
 from gpuenv.resolution.report.warnings import collect_warnings
 from gpuenv.resolution.report.workarounds import warn_of_known_bad, workarounds
 from gpuenv.resolution.request import Request
-from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution
+from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.rules import companion
 from gpuenv.resolution.rules import torch_bound as bound
 from gpuenv.resolution.rules.python import counts_patches
@@ -43,7 +44,7 @@ def build_plan(
         python=solution.python.short,
         python_path=solution.python.path,
         python_release=_release_to_name(solution.python, request),
-        variant=str(solution.case.variant),
+        variant=str(solution.candidate.variant),
         manager=request.manager,
         packages=stack
         + tuple(item for item in resolved if item.name not in {package.name for package in stack}),
@@ -105,17 +106,17 @@ def planned(item: IndexedFile, solution: Solution, question: ResolutionInput) ->
 def _variant(item: IndexedFile, solution: Solution, question: ResolutionInput) -> str | None:
     """The variant of a file: a companion's may be another than torch's, or none without CUDA code."""
     if item is solution.torch:
-        return str(solution.case.variant)
+        return str(solution.candidate.variant)
     variant = item.file.variant or companion.companion_variant(item, question.target, question.knowledge)
     return str(variant) if variant else None
 
 
 def _evidence(item: IndexedFile, solution: Solution, question: ResolutionInput) -> Evidence:
-    row = solution.case.row
-    pair = question.knowledge.companions(solution.case.torch, str(item.file.name))
+    row = solution.candidate.row
+    pair = question.knowledge.companions(solution.candidate.torch, str(item.file.name))
     if item.file.assumed or (pair is not None and pair.evidence == "assumed"):
         return "assumed"
-    measured = item is solution.torch and row is not None and row.index == solution.case.kind
+    measured = item is solution.torch and row is not None and row.index == solution.candidate.kind
     return "wheel" if measured and row is not None and row.evidence == "wheel" else "matrix"
 
 
@@ -195,4 +196,4 @@ def _by_address(file: WheelFile) -> str:
 
 
 def _better_but_rejected(decision: Decision, solution: Solution) -> tuple[Rejection, ...]:
-    return rejections(asked_for(decision.rejected_down_to(solution.case.torch)))
+    return rejections(asked_for(decision.rejected_down_to(solution.candidate.torch)))

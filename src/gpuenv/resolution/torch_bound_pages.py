@@ -66,11 +66,13 @@ def pages_to_read(question: ResolutionInput) -> tuple[IndexSource, ...]:
         for listing in question.listings
         if listing.source.origin == ORIGIN and listing.problem
     }
-    best = next((minor_of(solution.case.torch) for solution in decide(question).choices), None)
+    best = next((minor_of(solution.candidate.torch) for solution in decide(question).choices), None)
     for torch, solutions in groupby(
-        decide(unbound(question)).choices, key=lambda solution: minor_of(solution.case.torch)
+        decide(unbound(question)).choices, key=lambda solution: minor_of(solution.candidate.torch)
     ):
-        fields = {source: None for solution in solutions for source in _pages_of(solution.case, question)}
+        fields = {
+            source: None for solution in solutions for source in _pages_of(solution.candidate, question)
+        }
         unread = tuple(
             source for source in fields if source.url not in read and source.name not in unreadable
         )

@@ -15,7 +15,8 @@ from gpuenv.i18n.messages import gettext, tr
 from gpuenv.knowledge.knowledge import KnownBad
 from gpuenv.knowledge.version_ranges import lies_within
 from gpuenv.resolution.constraints import constraints_of
-from gpuenv.resolution.resolve import ResolutionInput, Solution
+from gpuenv.resolution.decision import Solution
+from gpuenv.resolution.resolve import ResolutionInput
 
 
 def other_changes(nearest: Nearest, solution: Solution, wishes: Wishes) -> Iterator[RequirementChange]:

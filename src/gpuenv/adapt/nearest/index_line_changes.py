@@ -11,8 +11,9 @@ from gpuenv.adapt.nearest.request import Wishes
 from gpuenv.adapt.nearest.resolves_to import is_condas
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import STACK
-from gpuenv.resolution.resolve import ResolutionInput, Solution
+from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.rules.torch_bound import page_for
 
 
@@ -25,7 +26,7 @@ def index_changes(
     are named in full only where torch's is missing: then it belongs in front of them.
     """
     lines = wishes.lines.get("index", ())
-    if solution.case.kind == "conda":
+    if solution.candidate.kind == "conda":
         yield from _channel(solution, lines)
         return
     of_torch = [line for line in lines if is_page_of_torch(address_of(line))]
@@ -41,11 +42,11 @@ def address_of(line: DeclaredRequirement) -> str:
 
 
 def _channel(solution: Solution, lines: tuple[DeclaredRequirement, ...]) -> Iterator[RequirementChange]:
-    name = solution.case.found[0].listing.source.name if solution.case.found else None
+    name = solution.candidate.files[0].listing.source.name if solution.candidate.files else None
     named = [line for line in lines if line.notation == "conda"]
     if name and named and name not in map(address_of, named):
-        text = tr("{build} is on the channel `{channel}`", build=solution.case.label, channel=name)
-        yield RequirementChange("index", None, None, name, text, solution.case.source)
+        text = tr("{build} is on the channel `{channel}`", build=solution.candidate.label, channel=name)
+        yield RequirementChange("index", None, None, name, text, solution.candidate.source)
 
 
 def _of_torch(solution: Solution, lines: list[DeclaredRequirement]) -> Iterator[RequirementChange]:
@@ -53,7 +54,7 @@ def _of_torch(solution: Solution, lines: list[DeclaredRequirement]) -> Iterator[
     kept = [line for line in lines if pages and _leads(line, solution)]
     gone = [line for line in lines if line not in kept and (not kept or variant_of_page(address_of(line)))]
     missing = [] if kept else pages
-    reason = Because(tr("{build} is there", build=solution.case.label), solution.case.source)
+    reason = Because(tr("{build} is there", build=solution.candidate.label), solution.candidate.source)
     for number, line in enumerate(gone):
         page = missing[number] if number < len(missing) else None
         yield _change(line, page, reason if page else _misleads(solution))
@@ -72,14 +73,16 @@ def _leads(line: DeclaredRequirement, solution: Solution) -> bool:
     address = address_of(line)
     variant = variant_of_page(address)
     if variant is not None:
-        return variant == solution.case.variant
+        return variant == solution.candidate.variant
     name = address.split("#")[0].rstrip("/").rpartition("/")[2]
-    return not name.endswith(".html") or bool(solution.case.row and name in solution.case.row.source)
+    return not name.endswith(".html") or bool(
+        solution.candidate.row and name in solution.candidate.row.source
+    )
 
 
 def _misleads(solution: Solution) -> Because:
-    text = tr("it resolves to builds other than {build}", build=solution.case.label)
-    return Because(text, solution.case.source)
+    text = tr("it resolves to builds other than {build}", build=solution.candidate.label)
+    return Because(text, solution.candidate.source)
 
 
 def _of_bound(
@@ -88,7 +91,7 @@ def _of_bound(
     """Yield the pages of projects bound to torch that are for another build of it: they go."""
     for wheels in filter(None, map(question.knowledge.ecosystem.set_of, question.request.bound)):
         root = wheels.page.partition("{")[0]
-        own = page_for(wheels, solution.case)
+        own = page_for(wheels, solution.candidate)
         for line in dict.fromkeys(lines):
             if address_of(line).startswith(root) and address_of(line) != own and not wheels.by_version:
                 yield _change(line, None, _misleads(solution))

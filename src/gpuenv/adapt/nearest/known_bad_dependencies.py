@@ -12,9 +12,10 @@ from gpuenv.adapt.nearest.request import freed
 from gpuenv.knowledge.knowledge import KnownBad
 from gpuenv.knowledge.version_ranges import lies_apart, lies_within
 from gpuenv.resolution.candidate import IndexedFile
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.known_bad_facts import KnownBadFacts, known_bad_facts
 from gpuenv.resolution.request import Request
-from gpuenv.resolution.resolve import ResolutionInput, Solution
+from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.rules import known_bad
 
 _OPPOSITES = {"<": ">=", ">=": "<", "<=": ">", ">": "<=", "==": "!=", "!=": "=="}
@@ -53,9 +54,9 @@ def settle(
     request = question.request
     moved: tuple[ConflictingPin, ...] = ()
     for _ in range(len(request.others) + 1):
-        situation = known_bad_facts(solution.case, companions, solution.python, question.target, request)
+        situation = known_bad_facts(solution.candidate, companions, solution.python, question.target, request)
         rows = known_bad.applying(situation, question.knowledge)
-        failures = known_bad.check(solution.case, rows, situation)
+        failures = known_bad.check(solution.candidate, rows, situation)
         if not failures:
             return Settled(replace(solution, companions=companions, known_bad=rows), request, moved)
         row = next(row for row in rows if row.id == failures[0].key[-1])

@@ -23,8 +23,8 @@ from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import Because
 from gpuenv.resolution.candidate import IndexedFile
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import COMPANIONS, STACK, admits
-from gpuenv.resolution.resolve import Solution
 from gpuenv.resolution.rules import torch_bound as bound
 from gpuenv.resolution.rules.python import admitted
 from gpuenv.resolution.rules.requested import version_of
@@ -85,10 +85,10 @@ class _Changing:
     @property
     def _leaves_conda(self) -> bool:
         """Whether torch, which the files ask of conda, is a wheel."""
-        return is_condas(self.wishes) and self.choice.case.kind != "conda"
+        return is_condas(self.wishes) and self.choice.candidate.kind != "conda"
 
     def _torch(self) -> Iterator[RequirementChange]:
-        candidate = self.choice.case
+        candidate = self.choice.candidate
         moves = not admits(self.wishes.of("torch"), candidate.torch)
         leads = resolves_to(self.choice, self.wishes, self.question)
         if not moves and leads:
@@ -115,14 +115,14 @@ class _Changing:
 
     def _of_conda_cuda(self) -> bool:
         """Whether a line of its own says which CUDA conda's torch is for."""
-        return self.choice.case.kind == "conda" and bool(self.wishes.lines.get("cuda"))
+        return self.choice.candidate.kind == "conda" and bool(self.wishes.lines.get("cuda"))
 
     def _admits(self, line: DeclaredRequirement, item: IndexedFile) -> bool:
         requirement = requirement_of(line)
         if requirement is None:
             return False
         local = variant_in(line) if line.project in STACK else None
-        if local is not None and local != self.choice.case.variant:
+        if local is not None and local != self.choice.candidate.variant:
             return False
         return admits(public(requirement.specifier), item.release)
 
@@ -155,7 +155,7 @@ class _Changing:
 
     def _would_be_newer(self, item: IndexedFile, lines: tuple[DeclaredRequirement, ...]) -> bool:
         """Whether an installer would take a newer release, because its metadata names no one torch."""
-        project, torch = str(item.file.name), self.choice.case.torch
+        project, torch = str(item.file.name), self.choice.candidate.torch
         if project not in COMPANIONS or not lines or lines[0].notation == "conda":
             return False  # conda's packages name the torch that they are for
         newer = (
@@ -173,11 +173,11 @@ class _Changing:
         if local is None or any(f"+{local}" in (line.requirement or "") for line in lines):
             return False
         pages = [variant_of_page(address_of(line)) for line in self.wishes.lines.get("index", ())]
-        return self.choice.case.variant not in pages and not is_condas(self.wishes)
+        return self.choice.candidate.variant not in pages and not is_condas(self.wishes)
 
     def _left_behind(self, changed: set[int]) -> Iterator[RequirementChange]:
         """Yield the changes of conda's other lines of the stack: half of it can't come from pip."""
-        text = tr("torch comes from there: {build} is a wheel", build=self.choice.case.label)
+        text = tr("torch comes from there: {build} is a wheel", build=self.choice.candidate.label)
         because = Because(text, _BY_PIP)
         for item in self.choice.files:
             for line in self.wishes.lines.get(str(item.file.name), ()):
@@ -204,7 +204,7 @@ class _Changing:
         """Yield the changes of conda's lines that name another CUDA, or that nothing needs any more."""
         if not is_condas(self.wishes):
             return
-        variant = self.choice.case.variant
+        variant = self.choice.candidate.variant
         gone = self._leaves_conda and bool(stack)
         lines = [
             line

@@ -20,9 +20,10 @@ from gpuenv.adapt.nearest.request import Wishes, wishes_for
 from gpuenv.adapt.nearest.resolves_to import resolves_to
 from gpuenv.model.python import PythonOffer
 from gpuenv.resolution.candidate import IndexedFile
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.release_distance import distance, named_versions
 from gpuenv.resolution.request import COMPANIONS, admits
-from gpuenv.resolution.resolve import ResolutionInput, Solution
+from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.rules import companion, companion_failures
 from gpuenv.resolution.rules import torch_bound as bound
 from gpuenv.resolution.rules.python import admitted, runs_on
@@ -46,7 +47,7 @@ class Nearness:
             tuple[str, str, frozenset[str]], tuple[companion_failures.CompanionMatch, ...]
         ] = {}
         self._releases: dict[str, list[Version]] = {
-            "torch": sorted({*releases, *(candidate.torch for candidate in question.cases)})
+            "torch": sorted({*releases, *(candidate.torch for candidate in question.candidates)})
         }
         self._moves: dict[tuple[str, Version, SpecifierSet], int] = {}
         self._leads: dict[tuple[object, ...], bool] = {}
@@ -79,7 +80,7 @@ class Nearness:
             _of_python(solution.python, wishes.python),
             (
                 not self._leads_to(solution, wishes),
-                solution.case.variant not in (wishes.variant, wishes.hinted),
+                solution.candidate.variant not in (wishes.variant, wishes.hinted),
             ),
             self._of(solution.companions, wishes, self.question.request.bound),
             len(settled.moved),
@@ -87,13 +88,13 @@ class Nearness:
 
     def _of_torch(self, solution: Solution, wishes: Wishes) -> tuple[int, int]:
         """Return how far torch moves; of two equally far the newer is nearer."""
-        far = self._move("torch", solution.case.torch, wishes)
-        return far, -self._known("torch").index(solution.case.torch) if far else 0
+        far = self._move("torch", solution.candidate.torch, wishes)
+        return far, -self._known("torch").index(solution.candidate.torch) if far else 0
 
     def _leads_to(self, solution: Solution, wishes: Wishes) -> bool:
         companions = tuple(item.release for item in solution.companions)
         moved = None if _of_python(solution.python, wishes.python) == (0, 0) else solution.python
-        key = (solution.case.label, solution.case.kind, companions, moved, wishes)
+        key = (solution.candidate.label, solution.candidate.kind, companions, moved, wishes)
         if key not in self._leads:
             self._leads[key] = resolves_to(solution, wishes, self.question)
         return self._leads[key]
@@ -115,7 +116,7 @@ class Nearness:
 
     def _known(self, project: str) -> list[Version]:
         if project not in self._releases:
-            listed = {item.release for item in self.question.shelf.all_of(project)}
+            listed = {item.release for item in self.question.available.all_of(project)}
             self._releases[project] = sorted(listed)
         return self._releases[project]
 
@@ -165,7 +166,7 @@ class Nearness:
 
     def _matches_of(self, solution: Solution) -> tuple[companion_failures.CompanionMatch, ...]:
         """Return the files that go with a build, of the projects it has: markers leave some out."""
-        candidate, question = solution.case, self._free
+        candidate, question = solution.candidate, self._free
         there = frozenset(str(item.file.name) for item in solution.companions)
         if (candidate.label, candidate.kind, there) not in self._matches:
             kept = tuple(
@@ -174,7 +175,7 @@ class Nearness:
                 if canonicalize_name(requirement.name) in there
             )
             request = replace(question.request, requirements=kept)
-            requested = (candidate, request, question.target, question.knowledge, question.shelf)
+            requested = (candidate, request, question.target, question.knowledge, question.available)
             result = (companion.match(*requested), bound.match(*requested))
             self._matches[candidate.label, candidate.kind, there] = tuple(
                 match for matches in result if isinstance(matches, tuple) for match in matches

@@ -13,10 +13,11 @@ from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import Because
 from gpuenv.model.variant import Variant
 from gpuenv.resolution.candidate import Failure
-from gpuenv.resolution.gpu_coverage import case_of, failures_on
+from gpuenv.resolution.decision import RejectedCandidate, Solution
+from gpuenv.resolution.gpu_coverage import candidate_of, failures_on
 from gpuenv.resolution.report.refusal import asked_for, explain_failures, no_such_release
 from gpuenv.resolution.request import COMPANIONS, Request, admits
-from gpuenv.resolution.resolve import RejectedCandidate, ResolutionInput, Solution, decide
+from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.rules import companion
 from gpuenv.resolution.rules import torch_bound as bound
 
@@ -53,7 +54,7 @@ class Reasons:
     def _unfit(self, wanted: SpecifierSet) -> Because | None:
         """Say why none of the known builds runs here, where the channel has none of that release."""
         target = self._question.target
-        if any(admits(wanted, candidate.torch) for candidate in self._question.cases):
+        if any(admits(wanted, candidate.torch) for candidate in self._question.candidates):
             return None
         builds = [
             torch_build
@@ -61,13 +62,13 @@ class Reasons:
             if torch_build.cuda and admits(wanted, torch_build.torch)
         ]
         rejected = tuple(
-            RejectedCandidate(case_of(torch_build), failures_on(torch_build, target, self._known))
+            RejectedCandidate(candidate_of(torch_build), failures_on(torch_build, target, self._known))
             for torch_build in builds
         )
         if not all(candidate.failures for candidate in rejected):
-            build = self._choice.case.label
+            build = self._choice.candidate.label
             text = tr("{torch} is not available where {build} is", torch=f"torch{wanted}", build=build)
-            return Because(text, self._choice.case.source)
+            return Because(text, self._choice.candidate.source)
         return _joined(explain_failures(rejected))
 
     def for_variant(self) -> Because:
@@ -75,27 +76,30 @@ class Reasons:
         wanted = self._wishes.variant
         reason = self._refused(replace(self._fixed(), variant=wanted)) if wanted else self._of_pypi()
         return reason or Because(
-            tr("the unchanged files resolve to a build other than {build}", build=self._choice.case.label),
-            self._choice.case.source,
+            tr(
+                "the unchanged files resolve to a build other than {build}",
+                build=self._choice.candidate.label,
+            ),
+            self._choice.candidate.source,
         )
 
     def _of_pypi(self) -> Because | None:
         """Say what is wrong with PyPI's builds, of the newest torch that is asked for."""
         request = _with(self._question.request, "torch", self._wishes.of("torch"))
         rejected = asked_for(decide(self._question.with_request(request)).rejected)
-        newest = [candidate for candidate in rejected if candidate.case.kind == "pypi"][:1]
+        newest = [candidate for candidate in rejected if candidate.candidate.kind == "pypi"][:1]
         return _joined(explain_failures(tuple(newest))) if newest else None
 
     def for_python(self) -> Because:
         """Say why it can't be the Python asked for."""
         reason = self._refused(replace(self._fixed(companions=True), python=self._wishes.python))
         return reason or Because(
-            tr("torch {torch} supports Python {python}", **self._facts()), self._choice.case.source
+            tr("torch {torch} supports Python {python}", **self._facts()), self._choice.candidate.source
         )
 
     def for_companion(self, project: str) -> Because:
         """Say which release of a companion goes with the torch."""
-        torch = self._choice.case.torch
+        torch = self._choice.candidate.torch
         pair = self._question.knowledge.companions(torch, project)
         release = next(item.release for item in self._choice.companions if item.file.name == project)
         text = tr(
@@ -110,13 +114,13 @@ class Reasons:
             "{project} {release} is built for {build}",
             project=project,
             release=release,
-            build=self._choice.case.label,
+            build=self._choice.candidate.label,
         )
         return Because(text, "matrix ecosystem.json")
 
     def for_gone(self, project: str, requested: Request) -> Because:
         """Say why a project goes with nothing that runs here, by what is wrong beside this choice."""
-        candidate, question = self._choice.case, self._question
+        candidate, question = self._choice.candidate, self._question
         request = replace(
             requested,
             requirements=tuple(
@@ -125,7 +129,7 @@ class Reasons:
         )
         rule = companion.match if project in COMPANIONS else bound.match
         result = rule(
-            candidate, with_others_free(request), question.target, question.knowledge, question.shelf
+            candidate, with_others_free(request), question.target, question.knowledge, question.available
         )
         if isinstance(result, Failure):
             return Because(result.detail, result.source)
@@ -136,7 +140,7 @@ class Reasons:
 
     def _fixed(self, *, companions: bool = False) -> Request:
         """The request with torch, and its companions, as they were chosen."""
-        request = _with(self._question.request, "torch", SpecifierSet(f"=={self._choice.case.torch}"))
+        request = _with(self._question.request, "torch", SpecifierSet(f"=={self._choice.candidate.torch}"))
         for item in self._choice.companions if companions else ():
             if item.file.name in COMPANIONS:
                 request = _with(request, str(item.file.name), SpecifierSet(f"=={item.release}"))
@@ -151,7 +155,7 @@ class Reasons:
         return _joined(explain_failures(rejected) if rejected else no_such_release(question))
 
     def _facts(self) -> dict[str, object]:
-        return {"torch": self._choice.case.torch, "python": self._choice.python.short}
+        return {"torch": self._choice.candidate.torch, "python": self._choice.python.short}
 
 
 def _release_in(wanted: SpecifierSet) -> str | None:

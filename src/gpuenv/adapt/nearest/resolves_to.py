@@ -10,8 +10,9 @@ from gpuenv.adapt.nearest.request import Wishes, variant_in
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import Variant
 from gpuenv.resolution.candidate import Candidate, IndexedFile
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import COMPANIONS, admits
-from gpuenv.resolution.resolve import ResolutionInput, Solution
+from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.rules import python
 from gpuenv.resolution.rules.platform_tags import fitting
 
@@ -22,7 +23,7 @@ def resolves_to(solution: Solution, wishes: Wishes, question: ResolutionInput) -
     Where torch must move it is about the CUDA alone: the line with its release changes anyway. conda's solver
     looks at the GPU's driver itself, pip takes PyPI's build unless a page or a local version says otherwise.
     """
-    candidate = solution.case
+    candidate = solution.candidate
     if not _is_of_kind(candidate, wishes, question):
         return False
     if is_condas(wishes) or not admits(wishes.of("torch"), candidate.torch):
@@ -60,8 +61,8 @@ def names_mixed_page(wishes: Wishes) -> bool:
 def _highest(torch: Version, question: ResolutionInput) -> Variant | None:
     builds = (
         candidate
-        for candidate in question.cases
-        if candidate.torch == torch and candidate.kind == "pytorch" and candidate.found
+        for candidate in question.candidates
+        if candidate.torch == torch and candidate.kind == "pytorch" and candidate.files
     )
     best = max(builds, key=lambda candidate: Version(f"{torch.public}+{candidate.variant}"), default=None)
     return best.variant if best else None
@@ -77,8 +78,8 @@ def _taken(solution: Solution, wishes: Wishes, question: ResolutionInput) -> Ver
         offers = (solution.python,)
     releases = (
         other.torch
-        for other in question.cases
-        if _may_be_taken(other, solution.case, wishes)
+        for other in question.candidates
+        if _may_be_taken(other, solution.candidate, wishes)
         and _goes_with_pins(other.torch, solution, wishes, question)
         and _has_file(other, offers, question)
     )
@@ -94,7 +95,7 @@ def _may_be_taken(other: Candidate, candidate: Candidate, wishes: Wishes) -> boo
 
 
 def _has_file(candidate: Candidate, offers: tuple[PythonOffer, ...], question: ResolutionInput) -> bool:
-    files = fitting(candidate.found, question.target)
+    files = fitting(candidate.files, question.target)
     return any(python.runs_on(item.file, offer) for item in files for offer in offers)
 
 

@@ -13,8 +13,9 @@ from gpuenv.adapt.nearest.known_bad_dependencies import ConflictingPin, Settled,
 from gpuenv.adapt.nearest.ranking import Nearness
 from gpuenv.adapt.nearest.request import request_of
 from gpuenv.model.index import Listing
+from gpuenv.resolution.decision import Decision, Solution
 from gpuenv.resolution.report.refusal import refuse
-from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, decide
+from gpuenv.resolution.resolve import ResolutionInput, decide
 
 __all__ = ["Nearest", "find_nearest", "request_of"]
 
@@ -47,7 +48,7 @@ class Nearest:
     @property
     def unread(self) -> tuple[Listing, ...]:
         """The pages of given up projects that could not be read: they may go with it all the same."""
-        down = self.asked.shelf.down
+        down = self.asked.available.down
         return tuple(down[project] for project in self.given_up if project in down)
 
     @property

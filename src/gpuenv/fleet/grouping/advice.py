@@ -15,8 +15,8 @@ from gpuenv.model.driver import DriverVersion
 from gpuenv.model.plan import Advice
 from gpuenv.model.variant import CudaVersion
 from gpuenv.resolution.candidate import Candidate
-from gpuenv.resolution.driver_floors import has_drivers_of, least_driver_of
-from gpuenv.resolution.resolve import Solution
+from gpuenv.resolution.decision import Solution
+from gpuenv.resolution.report.driver_floors import has_drivers_of, least_driver_of
 from gpuenv.resolution.target import Target
 
 _MOST_TRIES = 25  # builds, or machines: what comes after them is hardly what anybody would do
@@ -70,7 +70,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def _build(solution: Solution) -> str:
-    return tr("{build}, Python {python}", build=solution.case.label, python=solution.python.short)
+    return tr("{build}, Python {python}", build=solution.candidate.label, python=solution.python.short)
 
 
 def _update_for_one(fleet: PartedMachines) -> _Update | None:
@@ -87,7 +87,7 @@ def _update(machine_classes: tuple[MachineClass, ...], asker: GroupResolver) -> 
     everything = (1 << len(machine_classes)) - 1
     lacking = [
         (candidate, everything & ~asker.works.mask(candidate, machine_classes))
-        for candidate in sorted(asker.question.cases, key=_by_torch)
+        for candidate in sorted(asker.question.candidates, key=_by_torch)
         if candidate.cuda and asker.works.mask(candidate, assumed) == everything
     ]
     lacking.sort(key=lambda item: len(_numbers(picked(machine_classes, item[1]))))
@@ -213,7 +213,7 @@ def _one_for_all(machine_classes: tuple[MachineClass, ...], fleet: PartedMachine
     everything = (1 << len(machine_classes)) - 1
     candidates = [
         candidate
-        for candidate in fleet.asker.question.cases
+        for candidate in fleet.asker.question.candidates
         if fleet.asker.works.mask(candidate, machine_classes) == everything
     ]
     tried = (

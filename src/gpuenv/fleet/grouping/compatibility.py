@@ -117,7 +117,7 @@ class Compatibility:
             case "request":
                 return not target.gpus or request_rule.in_question(candidate, self._request, target)
             case "platform":
-                return bool(platform.fitting(candidate.found, target))
+                return bool(platform.fitting(candidate.files, target))
             case "driver":
                 return not driver.check(candidate, target, knowledge)
             case "kernels":

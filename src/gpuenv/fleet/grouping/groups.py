@@ -16,8 +16,8 @@ from gpuenv.fleet.grouping.questions import GroupResolver
 from gpuenv.fleet.grouping.set_cover import Option, bits, fewest_groups
 from gpuenv.model.variant import CudaVersion
 from gpuenv.resolution.candidate import Candidate
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import Request
-from gpuenv.resolution.resolve import Solution
 from gpuenv.resolution.rules import python
 
 _MOST_DECISIONS = 3000  # for builds that hold apart but not together, of which there are next to none
@@ -47,8 +47,8 @@ def split(machine_classes: tuple[MachineClass, ...], asker: GroupResolver) -> Sp
     Machines without a GPU are shared out last, and a kind stays together: with them the number alone is best.
     """
     possible = find_possible(machine_classes, asker)
-    releases = sorted({group.choice.case.torch for group in possible}, reverse=True)
-    options = [Option(group.mask, releases.index(group.choice.case.torch)) for group in possible]
+    releases = sorted({group.choice.candidate.torch for group in possible}, reverse=True)
+    options = [Option(group.mask, releases.index(group.choice.candidate.torch)) for group in possible]
     chosen = [possible[fewest_group] for fewest_group in fewest_groups(options)] if options else []
     groups = tuple(_share_out(chosen, machine_classes, asker))
     served = sum(group.mask for group in groups)
@@ -80,7 +80,7 @@ def _lost_its_gpus(
     had = any(machine_class.has_gpus for machine_class in picked(machine_classes, group.mask))
     if not left or not had or any(machine_class.has_gpus for machine_class in left):
         return False
-    return asker.best(left, asker.question.cases) is None
+    return asker.best(left, asker.question.candidates) is None
 
 
 def _again(
@@ -93,7 +93,7 @@ def _again(
     part = picked(machine_classes, mask)
     if not part:
         return None
-    return asker.best(part, (group.choice.case,)) or asker.best(part, asker.question.cases)
+    return asker.best(part, (group.choice.candidate,)) or asker.best(part, asker.question.candidates)
 
 
 def find_possible(machine_classes: tuple[MachineClass, ...], asker: GroupResolver) -> tuple[Together, ...]:
@@ -103,7 +103,7 @@ def find_possible(machine_classes: tuple[MachineClass, ...], asker: GroupResolve
     """
     finder = _Finder(machine_classes, asker)
     groups: list[Together] = []
-    candidates = sorted(asker.question.cases, key=_in_order_of_preference, reverse=True)
+    candidates = sorted(asker.question.candidates, key=_in_order_of_preference, reverse=True)
     for _, alike in groupby(candidates, key=lambda candidate: candidate.torch):
         groups += finder.of_release(tuple(alike), groups)
     return tuple(groups)

@@ -8,7 +8,8 @@ from gpuenv.fleet.grouping.compatibility import Compatibility
 from gpuenv.fleet.grouping.machine_classes import MachineClass, joint_target, shared_pythons
 from gpuenv.resolution.candidate import Candidate
 from gpuenv.resolution.collect import collect_companions
-from gpuenv.resolution.resolve import ResolutionInput, Solution, decide
+from gpuenv.resolution.decision import Solution
+from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.rules.companion_failures import AvailableCompanions
 
 
@@ -39,17 +40,17 @@ class GroupResolver:
                 question.listings, one_of_each, question.request.bound
             )
         pythons = shared_pythons(tuple(machine_class.pythons for machine_class in machine_classes))
-        return replace(question, target=target, pythons=pythons, shelf=self._shelves[systems])
+        return replace(question, target=target, pythons=pythons, available=self._shelves[systems])
 
     def holds(self, machine_classes: tuple[MachineClass, ...], candidate: Candidate) -> bool:
         """Whether a build works on all the kinds, be it of the sort that is looked for there or not."""
         question = self.ask(machine_classes)
         request = replace(question.request, variant=candidate.variant)
-        return bool(decide(replace(question, request=request, cases=(candidate,))).choices)
+        return bool(decide(replace(question, request=request, candidates=(candidate,))).choices)
 
     def best(
         self, machine_classes: tuple[MachineClass, ...], candidates: tuple[Candidate, ...]
     ) -> Solution | None:
         """Return the best choice of some builds that works on all the kinds."""
-        question = replace(self.ask(machine_classes), cases=candidates)
+        question = replace(self.ask(machine_classes), candidates=candidates)
         return next(iter(decide(question).choices), None)

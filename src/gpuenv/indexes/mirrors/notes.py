@@ -10,7 +10,7 @@ from gpuenv.model.errors import Because
 from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.mirror import Mirror
 from gpuenv.model.plan import Advice, PlanWarning
-from gpuenv.resolution.resolve import Solution
+from gpuenv.resolution.decision import Solution
 
 
 def hosts_elsewhere(listing: Listing) -> tuple[str, ...]:
@@ -88,13 +88,13 @@ def none_answered(silent: tuple[str, ...]) -> tuple[Because, ...]:
 def why_no_torch_wheels(solution: Solution, mirrors: Iterable[Mirror]) -> tuple[Because, ...]:
     """Say that no mirror in question carries torch's wheels, so that the build is PyPI's own."""
     named = tuple(mirrors)
-    if solution.case.kind != "pypi" or not named or any(mirror.torch for mirror in named):
+    if solution.candidate.kind != "pypi" or not named or any(mirror.torch for mirror in named):
         return ()
     names = ", ".join(f"`{mirror.name}`" for mirror in named)
     text = tr(
         "{mirrors} has no torch wheels except PyPI's own, and PyPI's torch {torch} is for "
         "{variant}",
-        mirrors=names, torch=solution.case.torch, variant=solution.case.variant,
+        mirrors=names, torch=solution.candidate.torch, variant=solution.candidate.variant,
     )  # fmt: skip
     return (Because(text, "; ".join(dict.fromkeys(mirror.source for mirror in named))),)
 
@@ -103,9 +103,8 @@ def what_official_has(solution: Solution, official: Solution | None) -> tuple[Ad
     """Name the build that the official index would have given, where it is another."""
     if official is None:
         return ()
-    newer = official.case.torch > solution.case.torch
-    same = official.case.torch == solution.case.torch and official.case.variant == solution.case.variant
-    if same or not (newer or official.case.torch == solution.case.torch):
+    here, there = solution.candidate, official.candidate
+    if there.torch < here.torch or (there.torch, there.variant) == (here.torch, here.variant):
         return ()
-    text = tr("the official index has {build} for this machine", build=official.case.label)
+    text = tr("the official index has {build} for this machine", build=official.candidate.label)
     return (Advice(text, "--mirror official"),)

@@ -13,9 +13,9 @@ from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.machine import Machine
 from gpuenv.model.plan import RULES
 from gpuenv.model.wheel import TorchBuild
-from gpuenv.resolution.gpu_coverage import case_of, failures_on, runs_on
+from gpuenv.resolution.decision import RejectedCandidate
+from gpuenv.resolution.gpu_coverage import candidate_of, failures_on, runs_on
 from gpuenv.resolution.report.minimal_reasons import fewest_reasons
-from gpuenv.resolution.resolve import RejectedCandidate
 from gpuenv.resolution.rules import bundled_libraries as library
 from gpuenv.resolution.rules import driver
 from gpuenv.resolution.rules import gpu_code as kernels
@@ -106,7 +106,7 @@ def _missed(
     if any(build.torch == newest for build in running):
         return []
     rejected = tuple(
-        RejectedCandidate(case_of(build), failures_on(build, target, knowledge))
+        RejectedCandidate(candidate_of(build), failures_on(build, target, knowledge))
         for build in builds
         if build.torch == newest
     )

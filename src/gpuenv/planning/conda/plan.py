@@ -25,9 +25,10 @@ from gpuenv.resolution.conda.builds import CondaBuild, knowledge_of_channel, kno
 from gpuenv.resolution.conda.cudnn import with_needed_cudnn
 from gpuenv.resolution.conda.plan_part import assemble_from_channel
 from gpuenv.resolution.conda.records import conda_name, listings_of_channel
+from gpuenv.resolution.decision import Decision, Solution
 from gpuenv.resolution.report.refusal import refuse
 from gpuenv.resolution.request import Request
-from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, build_input, decide
+from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
 from gpuenv.resolution.target import Target
 
 
@@ -126,10 +127,10 @@ def _refused(
         _first(_known_question(replace(query, channel=FORGE), knowledge)) if query.channel != FORGE else None
     )
     if forge:
-        text = tr("torch {torch} from conda-forge works here", torch=forge.case.torch)
+        text = tr("torch {torch} from conda-forge works here", torch=forge.candidate.torch)
         error.fixes += (Fix(text, query.request.with_option("--channel", FORGE).command()),)
     if wheel:
-        text = tr("torch {torch} as a wheel works here", torch=wheel.case.torch)
+        text = tr("torch {torch} as a wheel works here", torch=wheel.candidate.torch)
         error.fixes += (Fix(text, query.request.with_option("--channel", WHEELS).command()),)
     return error
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from gpuenv.indexes.mirrors.notes import warn_of_stand_ins, what_official_has, why_no_torch_wheels
 from gpuenv.model.plan import Plan
 from gpuenv.planning.pages.listings import PlanListings
-from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, build_input, decide
+from gpuenv.resolution.decision import Decision, Solution
+from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
 
 
 def told_of_mirrors(plan: Plan, question: ResolutionInput, decision: Decision, listed: PlanListings) -> Plan:

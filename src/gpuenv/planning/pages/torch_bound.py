@@ -37,7 +37,7 @@ def with_bound_pages(
         if decide(question).choices:
             return question
         for other in loosened(question):
-            more = reader.found_for(replace(other, listings=question.listings, shelf=question.shelf))
+            more = reader.found_for(replace(other, listings=question.listings, available=question.available))
             question = question.with_listings(more)
     return question
 

@@ -19,7 +19,8 @@ from gpuenv.model.conda import CondaRecord
 from gpuenv.model.errors import Because
 from gpuenv.model.wheel import TorchBuild
 from gpuenv.resolution.conda.records import variant_of
-from gpuenv.resolution.resolve import ResolutionInput, Solution
+from gpuenv.resolution.decision import Solution
+from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.target import TargetGpu
 
 _CHANNEL = "conda-forge"  # elsewhere it is part of torch's package
@@ -52,7 +53,7 @@ def needed_cudnn(record: CondaRecord) -> Version | None:
 
 def cudnn_limit(question: ResolutionInput, solution: Solution) -> tuple[str, Because] | None:
     """Return the spec that keeps a solver at a cuDNN that serves every GPU, and why; None where any does."""
-    row = solution.case.row
+    row = solution.candidate.row
     if row is None or row.cudnn is None or solution.torch.listing.source.name != _CHANNEL:
         return None
     coming = [floor for floor in question.knowledge.libraries if _comes_after(floor, row)]

@@ -14,8 +14,9 @@ from gpuenv.resolution.conda.builds import CondaBuild
 from gpuenv.resolution.conda.cudnn import cudnn_limit
 from gpuenv.resolution.conda.records import conda_name, pattern_of
 from gpuenv.resolution.constraints import constraints_of
+from gpuenv.resolution.decision import Decision, Solution
 from gpuenv.resolution.plan_builder import build_plan
-from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution
+from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.target import Target
 
 _BASE = "conda-forge"  # where Python and all else comes from
@@ -50,7 +51,7 @@ def assemble_from_channel(
         specs=(_python(plan.python), "pip", *(pin.spec for pin in pins), *requires, *limits, *more),
         pins=pins,
         subdir=question.target.platform,
-        cuda=cuda_of(question.target) or (str(solution.case.cuda) if solution.case.cuda else None),
+        cuda=cuda_of(question.target) or (str(solution.candidate.cuda) if solution.candidate.cuda else None),
     )
     packages = tuple(_packaged(item, solution, question) for item in plan.packages)
     wheelhouses = tuple(source.url for source in configuration.find_links)
@@ -112,7 +113,7 @@ def cuda_of(target: Target) -> str | None:
 
 
 def _known(solution: Solution, builds: tuple[CondaBuild, ...]) -> CondaBuild | None:
-    key = (solution.case.torch, solution.case.variant)
+    key = (solution.candidate.torch, solution.candidate.variant)
     return next((build for build in builds if (build.build.torch, build.build.variant) == key), None)
 
 

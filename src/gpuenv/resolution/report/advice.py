@@ -8,10 +8,11 @@ from dataclasses import replace
 from gpuenv.i18n.messages import tr
 from gpuenv.model.plan import Advice
 from gpuenv.model.python import PythonOffer
-from gpuenv.resolution.driver_floors import least_driver_for, least_driver_of
+from gpuenv.resolution.decision import Decision, Solution
+from gpuenv.resolution.report.driver_floors import least_driver_for, least_driver_of
 from gpuenv.resolution.report.environment_fixes import glibc_of, may_ask_mirrors, with_any_glibc
 from gpuenv.resolution.report.torch_bound_fixes import newer_without_wheel
-from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, decide
+from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.rules.python import in_words, pythons_of
 
 
@@ -33,8 +34,10 @@ def _newer(question: ResolutionInput, solution: Solution) -> Solution | None:
 
 
 def _all_newer(question: ResolutionInput, solution: Solution) -> Sequence[Solution]:
-    newer = tuple(candidate for candidate in question.cases if candidate.torch > solution.case.torch)
-    return decide(replace(question, cases=newer)).choices if newer else ()
+    newer = tuple(
+        candidate for candidate in question.candidates if candidate.torch > solution.candidate.torch
+    )
+    return decide(replace(question, candidates=newer)).choices if newer else ()
 
 
 def _driver(question: ResolutionInput, solution: Solution) -> Advice | None:
@@ -43,11 +46,11 @@ def _driver(question: ResolutionInput, solution: Solution) -> Advice | None:
     better = _newer(question.with_target(question.target.with_driver_assumed()), solution)
     if better is None:
         return None
-    pinned = question.with_request(question.request.with_requirement(f"torch=={better.case.torch}"))
+    pinned = question.with_request(question.request.with_requirement(f"torch=={better.candidate.torch}"))
     floor = least_driver_for(pinned)
     if floor is None:
         return None
-    text = tr("torch {version} needs driver {floor} or newer", version=better.case.torch, floor=floor)
+    text = tr("torch {version} needs driver {floor} or newer", version=better.candidate.torch, floor=floor)
     return Advice(text, tr("driver {floor} or newer", floor=floor))
 
 
@@ -56,11 +59,11 @@ def _python(question: ResolutionInput, decision: Decision, solution: Solution) -
     if question.request.python is None:
         return _python_not_on_offer(question, decision, solution)
     with_any = _all_newer(question.with_request(replace(question.request, python=None)), solution)
-    with_asked = {item.case.torch for item in decision.choices}
-    newest = next((item.case.torch for item in with_any if item.case.torch not in with_asked), None)
+    with_asked = {item.candidate.torch for item in decision.choices}
+    newest = next((item.candidate.torch for item in with_any if item.candidate.torch not in with_asked), None)
     if newest is None:
         return None
-    python = in_words(tuple(item.python for item in with_any if item.case.torch == newest))
+    python = in_words(tuple(item.python for item in with_any if item.candidate.torch == newest))
     text = tr("torch {version} needs Python {python}", version=newest, python=python)
     return Advice(text, f"Python {python}")
 
@@ -68,18 +71,18 @@ def _python(question: ResolutionInput, decision: Decision, solution: Solution) -
 def _python_not_on_offer(question: ResolutionInput, decision: Decision, solution: Solution) -> Advice | None:
     """Name the oldest Python for the newest torch, of the Pythons that are all that it lacks."""
     held_back = tuple(
-        rejected.case
-        for rejected in decision.rejected_above(solution.case.torch)
+        rejected.candidate
+        for rejected in decision.rejected_above(solution.candidate.torch)
         if all(failure.rule == "python" for failure in rejected.failures)
     )
-    versions = pythons_of(tuple(item for candidate in held_back for item in candidate.found))
+    versions = pythons_of(tuple(item for candidate in held_back for item in candidate.files))
     more = tuple(PythonOffer(version) for version in versions if "." in version)
-    solutions = decide(replace(question, cases=held_back, pythons=more)).choices if more else ()
+    solutions = decide(replace(question, candidates=held_back, pythons=more)).choices if more else ()
     if not solutions:
         return None
-    torch = solutions[0].case.torch
+    torch = solutions[0].candidate.torch
     oldest = min(
-        (item.python for item in solutions if item.case.torch == torch), key=lambda offer: offer.minor
+        (item.python for item in solutions if item.candidate.torch == torch), key=lambda offer: offer.minor
     )
     text = tr("torch {version} needs Python {python} or newer", version=torch, python=oldest.short)
     return Advice(text, tr("Python {python} or newer", python=oldest.short))
@@ -89,14 +92,14 @@ def _glibc(question: ResolutionInput, decision: Decision, solution: Solution) ->
     """Name the glibc of the newest torch, where the machine's is what it lacks."""
     if not any(
         all(failure.rule == "platform" for failure in rejected.failures)
-        for rejected in decision.rejected_above(solution.case.torch)
+        for rejected in decision.rejected_above(solution.candidate.torch)
     ):
         return None
     better = _newer(with_any_glibc(question), solution)
     if better is None:
         return None
     needed = glibc_of(better)
-    text = tr("torch {version} needs glibc {needed} or newer", version=better.case.torch, needed=needed)
+    text = tr("torch {version} needs glibc {needed} or newer", version=better.candidate.torch, needed=needed)
     return Advice(text, tr("glibc {needed} or newer", needed=needed))
 
 
@@ -110,7 +113,7 @@ def _fewer_gpus(question: ResolutionInput, solution: Solution) -> Advice | None:
     if better is None:
         return None
     left_out = next(gpu for gpu in question.target.gpus if gpu.capability == capabilities[0])
-    text = tr("without {gpu} it would be torch {version}", gpu=left_out.label, version=better.case.torch)
+    text = tr("without {gpu} it would be torch {version}", gpu=left_out.label, version=better.candidate.torch)
     if len(question.target.machines) > 1:  # an index would mean a device of each of them
         return Advice(text, tr("a plan without {gpu}", gpu=left_out.label))
     return Advice(text, " ".join(f"--device {gpu.gpu.index}" for gpu in kept))
@@ -120,14 +123,14 @@ def _index(question: ResolutionInput, decision: Decision, solution: Solution) ->
     """Name the newest build that only an index which did not answer stands before."""
     out_of_reach = [
         rejected
-        for rejected in decision.rejected_above(solution.case.torch)
+        for rejected in decision.rejected_above(solution.candidate.torch)
         if rejected.failures and all(failure.key[-1] == "down" for failure in rejected.failures)
     ]
     if not out_of_reach:
         return None
     best = out_of_reach[0]
     page = best.failures[0].fact("page")
-    text = tr("{build} would fit, but {page} could not be read", build=best.case.label, page=page)
+    text = tr("{build} would fit, but {page} could not be read", build=best.candidate.label, page=page)
     if may_ask_mirrors(question.request):
         text += tr("; `--mirror auto` looks for it on mirrors")
     return Advice(text, page)

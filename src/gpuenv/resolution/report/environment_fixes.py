@@ -5,9 +5,10 @@ from __future__ import annotations
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix
 from gpuenv.resolution.candidate import Failure
-from gpuenv.resolution.driver_floors import least_driver_for
+from gpuenv.resolution.decision import Decision, Solution
+from gpuenv.resolution.report.driver_floors import least_driver_for
 from gpuenv.resolution.request import Request
-from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, build_input, decide
+from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
 from gpuenv.resolution.rules.bundled_libraries import UNKNOWN_GENERATION
 from gpuenv.resolution.rules.platform_tags import needed_glibc
 

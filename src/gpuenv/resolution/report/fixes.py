@@ -11,13 +11,14 @@ from packaging.version import Version
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Fix
 from gpuenv.resolution.candidate import IndexedFile
+from gpuenv.resolution.decision import Decision, Solution
 from gpuenv.resolution.release_distance import distance, named_versions
 from gpuenv.resolution.report.environment_fixes import another_index, newer_driver, newer_glibc, newer_gpuenv
 from gpuenv.resolution.report.split_gpus import find_split
 from gpuenv.resolution.report.torch_bound_fixes import build_or_trust
 from gpuenv.resolution.report.workarounds import apply_workaround
 from gpuenv.resolution.request import Request
-from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, decide
+from gpuenv.resolution.resolve import ResolutionInput, decide
 
 
 def find_fixes(question: ResolutionInput, decision: Decision) -> tuple[Fix, ...]:
@@ -75,12 +76,13 @@ def _try(question: ResolutionInput, decision: Decision, given_up: tuple[str, ...
     loosened = _loosen(question.request, given_up)
     solutions = decide(question.with_request(loosened)).choices
     solution = nearest(question, solutions) if "torch" in given_up else next(iter(solutions), None)
-    if solution is None or (solution.case.variant.is_cpu and question.target.gpus):
+    if solution is None or (solution.candidate.variant.is_cpu and question.target.gpus):
         return None
     text = _say(given_up, solution, question.request)
-    if given_up == ("torch",) and solution.case.torch == _first_release_with_code(question, decision):
+    if given_up == ("torch",) and solution.candidate.torch == _first_release_with_code(question, decision):
         text = tr(
-            "torch {torch}, the first release with code for this GPU, works here", torch=solution.case.torch
+            "torch {torch}, the first release with code for this GPU, works here",
+            torch=solution.candidate.torch,
         )
     return Fix(text, _pinned(question.request, loosened, given_up, solution).command())
 
@@ -110,7 +112,7 @@ def _free_torch(request: Request) -> Request:
 def _pinned(request: Request, loosened: Request, given_up: tuple[str, ...], solution: Solution) -> Request:
     """Return the loosened request with what was chosen in place of what was given up."""
     if "torch" in given_up:
-        loosened = loosened.with_requirement(f"torch=={solution.case.torch}")
+        loosened = loosened.with_requirement(f"torch=={solution.candidate.torch}")
         for failure in solution.left_out:  # what stands in a command is required
             loosened = loosened.without_project(failure.fact("project"))
     for item in _moved(given_up, solution, request):
@@ -141,8 +143,8 @@ def _say(given_up: tuple[str, ...], solution: Solution, request: Request) -> str
     moved = [f"{item.file.name} {item.release}" for item in _moved(given_up, solution, request)]
     projects = tuple(wish for wish in given_up if wish not in ("torch", "variant", "python"))
     facts = {
-        "torch": tr(" with ").join((str(solution.case.torch), *moved)),
-        "variant": solution.case.variant,
+        "torch": tr(" with ").join((str(solution.candidate.torch), *moved)),
+        "variant": solution.candidate.variant,
         "python": solution.python.short,
         "projects": ", ".join(projects),
     }
@@ -157,11 +159,11 @@ def nearest(question: ResolutionInput, solutions: Sequence[Solution]) -> Solutio
     """Return the choice whose torch is nearest to what was asked, counted in releases; of equals the best."""
     if not solutions:
         return None
-    known = sorted({candidate.torch for candidate in question.cases})
+    known = sorted({candidate.torch for candidate in question.candidates})
     wanted = [version for version in known if question.request.admits("torch", version)]
     anchors = wanted if question.request.specifier("torch") else []
     anchors = anchors or named_versions(question.request.specifier("torch"))
-    return min(solutions, key=lambda solution: distance(solution.case.torch, anchors, known))
+    return min(solutions, key=lambda solution: distance(solution.candidate.torch, anchors, known))
 
 
 def _first_release_with_code(question: ResolutionInput, decision: Decision) -> Version | None:
@@ -173,7 +175,7 @@ def _first_release_with_code(question: ResolutionInput, decision: Decision) -> V
     given_up = ("torch", "variant", "python", *request.companions, *request.asked_bound)
     loosened = _loosen(request, given_up)
     able = decide(replace(question, request=loosened, target=question.target.with_driver_assumed())).choices
-    first = min((solution.case.torch for solution in able), default=None)
+    first = min((solution.candidate.torch for solution in able), default=None)
     return first if first is not None and all(anchor < first for anchor in anchors) else None
 
 

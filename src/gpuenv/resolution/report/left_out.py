@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.plan import CUDA_ON_CPU, PlanWarning
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.report.environment_fixes import may_ask_mirrors
 from gpuenv.resolution.request import NUMPY, Request
-from gpuenv.resolution.resolve import ResolutionInput, Solution, decide
+from gpuenv.resolution.resolve import ResolutionInput, decide
 
 
 def warn_of_left_out(question: ResolutionInput, solution: Solution) -> tuple[PlanWarning, ...]:
@@ -48,7 +49,7 @@ def _bringing(question: ResolutionInput, solution: Solution, projects: Sequence[
 
 def warn_of_cuda_on_cpu(question: ResolutionInput, solution: Solution) -> PlanWarning:
     """Say that a build for CUDA stands in for a CPU build, and where that would be."""
-    facts = {"build": solution.case.label, "page": question.cpu_index}
+    facts = {"build": solution.candidate.label, "page": question.cpu_index}
     text = tr(
         "no CPU build can be reached: {build} runs on the CPU too, but is far larger with its dependencies",
         **facts,

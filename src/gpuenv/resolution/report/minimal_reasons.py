@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import combinations
 
 from gpuenv.resolution.candidate import Failure
-from gpuenv.resolution.resolve import RejectedCandidate
+from gpuenv.resolution.decision import RejectedCandidate
 
 _Key = tuple[str, ...]
 _Groups = Mapping[_Key, Mapping[int, Failure]]

@@ -8,15 +8,16 @@ from gpuenv.model.errors import Because
 from gpuenv.model.machine import Machine
 from gpuenv.model.variant import CudaVersion
 from gpuenv.resolution.candidate import IndexedFile
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.report.torch_bound_fixes import why_not_newer
-from gpuenv.resolution.resolve import ResolutionInput, Solution
+from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.rules import driver
 from gpuenv.resolution.target import TargetGpu, driver_os
 
 
 def rationale(question: ResolutionInput, solution: Solution) -> tuple[Because, ...]:
     """Return why the chosen build runs on the target."""
-    cuda, gpus = solution.case.cuda, question.target.gpus
+    cuda, gpus = solution.candidate.cuda, question.target.gpus
     companions = tuple(
         reason for item in solution.companions if (reason := _companion(item, solution, question))
     )
@@ -67,7 +68,7 @@ def compatibility(question: ResolutionInput, solution: Solution) -> tuple[Becaus
 
     https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
     """
-    cuda = solution.case.cuda
+    cuda = solution.candidate.cuda
     if cuda is None:
         return ()
     machines = dict.fromkeys(gpu.machine for gpu in question.target.gpus)
@@ -92,22 +93,24 @@ def _compatibility(cuda: CudaVersion, machine: Machine, knowledge: Knowledge) ->
 
 
 def _code(solution: Solution, gpu: TargetGpu) -> Because:
-    row = solution.case.row
+    row = solution.candidate.row
     listed = " ".join(map(str, row.architectures)) if row else ""
-    text = tr("{build} has code for {gpu}: {list}", build=solution.case.label, gpu=gpu.label, list=listed)
-    return Because(text, f"{solution.case.source}; {gpu.source}")
+    text = tr(
+        "{build} has code for {gpu}: {list}", build=solution.candidate.label, gpu=gpu.label, list=listed
+    )
+    return Because(text, f"{solution.candidate.source}; {gpu.source}")
 
 
 def _companion(item: IndexedFile, solution: Solution, question: ResolutionInput) -> Because | None:
     """Say by what a companion was paired with the torch, where its metadata does not name that one alone."""
     project = str(item.file.name)
-    pair = question.knowledge.companions(solution.case.torch, project)
+    pair = question.knowledge.companions(solution.candidate.torch, project)
     release = question.knowledge.companion_release(project, item.release)
     if pair is None or release is None or release.pins_torch or release.cuda_match is None:
         return None
     basis = pair.basis if item.release == pair.versions[0] else "metadata"
     template = _BASES[basis]
-    text = tr(template, companion=f"{project} {item.release}", torch=solution.case.torch, member=basis)
+    text = tr(template, companion=f"{project} {item.release}", torch=solution.candidate.torch, member=basis)
     return Because(text, pair.source)
 
 

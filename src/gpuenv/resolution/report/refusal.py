@@ -13,10 +13,11 @@ from gpuenv.model.index import Listing
 from gpuenv.model.plan import Rejection
 from gpuenv.model.variant import Variant
 from gpuenv.resolution.candidate import Failure
+from gpuenv.resolution.decision import Decision, RejectedCandidate
 from gpuenv.resolution.report.environment_fixes import may_ask_mirrors
 from gpuenv.resolution.report.fixes import find_fixes
 from gpuenv.resolution.report.minimal_reasons import conflict_sets
-from gpuenv.resolution.resolve import Decision, RejectedCandidate, ResolutionInput, decide
+from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.rules import availability as reach
 from gpuenv.resolution.rules import bundled_libraries as library
 from gpuenv.resolution.rules import companion_failures, driver, known_bad, python
@@ -50,7 +51,7 @@ def refuse(question: ResolutionInput, decision: Decision) -> Unsatisfiable | Unr
         if listing.project == "torch" and listing.source.kind != "directory"
     ]
     if pages and all(page.problem for page in pages) and not _is_certain(rejected):
-        return _nothing_read(question, pages, tuple(item for item in rejected if item.case.found))
+        return _nothing_read(question, pages, tuple(item for item in rejected if item.candidate.files))
     ruled_out = _ruled_out(question)
     because = ruled_out or (explain_failures(rejected) if rejected else no_such_release(question))
     unread = () if ruled_out else unread_pages(question, rejected)
@@ -152,8 +153,8 @@ def rejections(rejected: tuple[RejectedCandidate, ...]) -> tuple[Rejection, ...]
     result = (
         Rejection(
             "torch",
-            str(item.case.torch),
-            str(item.case.variant),
+            str(item.candidate.torch),
+            str(item.candidate.variant),
             failure.rule,
             failure.detail,
             failure.source,
@@ -197,7 +198,7 @@ def _wanted(question: ResolutionInput) -> str:
 
 def no_such_release(question: ResolutionInput) -> tuple[Because, ...]:
     """Say that no build is known that is what the user asked for."""
-    known = sorted({candidate.torch for candidate in question.cases})
+    known = sorted({candidate.torch for candidate in question.candidates})
     matching = [version for version in known if question.request.admits("torch", version)]
     if question.request.variant is not None and matching:
         return (_no_such_variant(question, matching),)
@@ -219,7 +220,7 @@ def _no_such_variant(question: ResolutionInput, matching: list[Version]) -> Beca
     specifier = question.request.specifier("torch")
     variants = {
         candidate.variant
-        for candidate in question.cases
+        for candidate in question.candidates
         if candidate.torch in matching and candidate.variant.is_known
     }
     facts = {

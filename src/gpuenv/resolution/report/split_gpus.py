@@ -6,7 +6,8 @@ from itertools import combinations, pairwise
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix
-from gpuenv.resolution.resolve import ResolutionInput, Solution, decide
+from gpuenv.resolution.decision import Solution
+from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.target import TargetGpu
 
 _MOST_PARTS = 4
@@ -38,8 +39,8 @@ def _fix(question: ResolutionInput, group: _Group, best: Solution) -> Fix:
     text = tr(
         "one environment for each kind of GPU: {gpus} with torch {version} for {variant}",
         gpus=", ".join(dict.fromkeys(gpu.label for gpu in group)),
-        version=best.case.torch,
-        variant=best.case.variant,
+        version=best.candidate.torch,
+        variant=best.candidate.variant,
     )
     if len(question.target.machines) > 1:  # an index would mean a device of each of them
         return Fix(text)

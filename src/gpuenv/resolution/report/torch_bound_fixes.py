@@ -12,8 +12,9 @@ from gpuenv.model.errors import Because, Fix
 from gpuenv.model.plan import Advice
 from gpuenv.model.python import PythonOffer, parse_python_tag
 from gpuenv.resolution.candidate import Failure
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import admits
-from gpuenv.resolution.resolve import ResolutionInput, Solution, decide
+from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.rules import torch_bound as bound
 from gpuenv.resolution.torch_bound_pages import is_for, unbound
 
@@ -36,7 +37,7 @@ def build_or_trust(question: ResolutionInput) -> Iterator[Fix]:
 def _has_no_wheel(name: str, solution: Solution, question: ResolutionInput) -> bool:
     """Whether a wheel is all that the project lacks: no source helps a GPU that is too old."""
     failure = bound.match(
-        solution.case, question.request, question.target, question.knowledge, question.shelf
+        solution.candidate, question.request, question.target, question.knowledge, question.available
     )
     if isinstance(failure, tuple):
         return question.knowledge.ecosystem.set_of(name) is not None
@@ -44,7 +45,7 @@ def _has_no_wheel(name: str, solution: Solution, question: ResolutionInput) -> b
 
 
 def _needs(solution: Solution) -> str:
-    cuda = solution.case.cuda
+    cuda = solution.candidate.cuda
     if cuda is None:
         return tr("that requires a C++ compiler, and `--no-build-isolation` after torch is installed")
     return tr(
@@ -64,7 +65,7 @@ def _by_others(name: str, question: ResolutionInput) -> Iterator[Fix]:
         "or trust the wheels of {project} {version} for {build} built by {by}",
         project=name,
         version=known.versions[0],
-        build=solution.case.label,
+        build=solution.candidate.label,
         by=known.by,
     )
     yield Fix(text, question.request.with_option("--find-links", *pages, *known.pages).command())
@@ -86,7 +87,7 @@ def _newest_by_others(name: str, question: ResolutionInput) -> tuple[Solution, K
     without = question.with_request(question.request.without_project(name))
     for solution in decide(without).choices if of_others else ():
         for known in of_others:
-            if is_for(known, wheels, solution.case) and _has_python(known, solution.python):
+            if is_for(known, wheels, solution.candidate) and _has_python(known, solution.python):
                 return solution, known
     return None
 
@@ -106,8 +107,8 @@ def why_not_newer(question: ResolutionInput, solution: Solution) -> tuple[Becaus
         return ()
     text = tr(
         "{build} is used, not {other}: {detail}",
-        build=solution.case.label,
-        other=best.case.label,
+        build=solution.candidate.label,
+        other=best.candidate.label,
         detail=failure.detail,
     )
     return (Because(text, failure.source),)
@@ -117,10 +118,10 @@ def newer_without_wheel(question: ResolutionInput, solution: Solution) -> tuple[
     """Return what a newer torch would take: the project built from source, or by others."""
     best = _without_bound(question, solution)
     failure = _failure(best, question) if best else None
-    if best is None or failure is None or best.case.torch <= solution.case.torch:
+    if best is None or failure is None or best.candidate.torch <= solution.candidate.torch:
         return ()
     name = failure.key[1]
-    facts = {"torch": best.case.torch, "project": name}
+    facts = {"torch": best.candidate.torch, "project": name}
     built = Advice(
         tr("torch {torch} works with {project} built from source: {needs}", needs=_needs(best), **facts),
         tr("{project} built from source", project=name),
@@ -133,14 +134,14 @@ def _newer_by_others(
     name: str, question: ResolutionInput, solution: Solution
 ) -> Iterator[tuple[Solution, KnownWheels]]:
     result = _newest_by_others(name, question)
-    if result is not None and result[0].case.torch > solution.case.torch:
+    if result is not None and result[0].candidate.torch > solution.candidate.torch:
         yield result
 
 
 def _advice(name: str, solution: Solution, known: KnownWheels) -> Advice:
     text = tr(
         "{build} works with wheels of {project} {version} built by {by}, if you trust them: {option}",
-        build=solution.case.label,
+        build=solution.candidate.label,
         project=name,
         version=known.versions[0],
         by=known.by,
@@ -158,9 +159,11 @@ def _without_bound(question: ResolutionInput, solution: Solution) -> Solution | 
 
 
 def _build(solution: Solution) -> tuple[Version, str]:
-    return solution.case.torch, str(solution.case.variant)
+    return solution.candidate.torch, str(solution.candidate.variant)
 
 
 def _failure(best: Solution, question: ResolutionInput) -> Failure | None:
-    result = bound.match(best.case, question.request, question.target, question.knowledge, question.shelf)
+    result = bound.match(
+        best.candidate, question.request, question.target, question.knowledge, question.available
+    )
     return None if isinstance(result, tuple) else result

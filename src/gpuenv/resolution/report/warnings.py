@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.plan import PlanWarning
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.report.left_out import warn_of_cuda_on_cpu, warn_of_left_out
-from gpuenv.resolution.resolve import ResolutionInput, Solution
+from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.rules import companion_failures
 
 
@@ -24,7 +25,7 @@ def collect_warnings(question: ResolutionInput, solution: Solution) -> tuple[Pla
 
 
 def _cpu(question: ResolutionInput, solution: Solution) -> list[PlanWarning]:
-    if solution.case.variant.is_cpu:
+    if solution.candidate.variant.is_cpu:
         reason = (
             tr("as requested")
             if question.request.variant is not None
@@ -57,7 +58,9 @@ def _companions_through_ptx(question: ResolutionInput, solution: Solution) -> li
     fields: dict[str, None] = {}
     for item in solution.companions:
         project, target = str(item.file.name), question.target
-        codes = companion_failures.code_for(project, item.release, solution.case, target, question.knowledge)
+        codes = companion_failures.code_for(
+            project, item.release, solution.candidate, target, question.knowledge
+        )
         named = f"{project} {item.release}"
         fields |= {tr(template, gpu=gpu.label, companion=named): None for gpu, code in codes if code == "ptx"}
     return [PlanWarning("ptx", text) for text in fields]

@@ -11,8 +11,9 @@ from gpuenv.knowledge.knowledge import KnownBad
 from gpuenv.model.errors import Because, Fix
 from gpuenv.model.plan import PlannedPackage, PlanWarning
 from gpuenv.resolution.constraints import Constraint
+from gpuenv.resolution.decision import Decision, Solution
 from gpuenv.resolution.known_bad_facts import known_bad_facts
-from gpuenv.resolution.resolve import Decision, ResolutionInput, Solution, decide
+from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.rules import known_bad, python
 
 
@@ -31,7 +32,7 @@ def _another_python(question: ResolutionInput, decision: Decision, solution: Sol
     """Say which Python would have been chosen, and what would go wrong with it."""
     order = python.admitted(question.pythons, question.request.python)
     before = order[: order.index(solution.python)]
-    passed_over = [other for other in decision.with_build(solution.case) if other.python in before]
+    passed_over = [other for other in decision.with_build(solution.candidate) if other.python in before]
     for row in dict.fromkeys(row for other in passed_over[:1] for row in other.known_bad if row.avoid):
         other = passed_over[0].python
         yield Because(
@@ -56,7 +57,7 @@ def warn_of_known_bad(
     if resolved:
         request, target = question.request, question.target
         situation = known_bad_facts(
-            solution.case, solution.companions, solution.python, target, request, resolved
+            solution.candidate, solution.companions, solution.python, target, request, resolved
         )
         rows = known_bad.applying(situation, question.knowledge)
     return tuple(PlanWarning("known-bad", _say(row)) for row in rows if row.warn or row.avoid or row.forbid)
@@ -83,6 +84,10 @@ def _try(question: ResolutionInput, text: str) -> Fix | None:
     if not solutions:
         return None
     return Fix(
-        tr("`{text}` works here, with torch {torch}", text=Requirement(text), torch=solutions[0].case.torch),
+        tr(
+            "`{text}` works here, with torch {torch}",
+            text=Requirement(text),
+            torch=solutions[0].candidate.torch,
+        ),
         request.command(),
     )

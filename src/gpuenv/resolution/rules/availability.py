@@ -10,7 +10,7 @@ from gpuenv.resolution.rules.phrases import builds, pages
 
 def check(candidate: Candidate, listings: tuple[Listing, ...]) -> tuple[Failure, ...]:
     """Return a failure where no index lists a file of the build (yanked files are none)."""
-    if candidate.found:
+    if candidate.files:
         return ()
     down = [listing for listing in listings if listing.problem and _may_hold(listing, candidate)]
     if down:

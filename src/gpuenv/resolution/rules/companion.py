@@ -156,7 +156,7 @@ def _match_one(
 
 
 def _may_be_asked(version: Version, candidate: Candidate, specifier: SpecifierSet) -> bool:
-    """Whether the release, or its build for the case's variant (`==0.15.2+cu118`), is among what is asked."""
+    """Whether the release, or its build for the candidate's variant (`==0.15.2+cu118`), is asked for."""
     if not specifier or admits(specifier, version):
         return True
     return admits(specifier, Version(f"{version}+{candidate.variant}"))

@@ -27,16 +27,16 @@ class AvailableCompanions:
     `down` are the pages that could not be read, by project.
     """
 
-    found: Mapping[tuple[str, Version], tuple[IndexedFile, ...]]
+    files: Mapping[tuple[str, Version], tuple[IndexedFile, ...]]
     down: Mapping[str, Listing]
 
     def of(self, project: str, releases: tuple[Version, ...]) -> list[IndexedFile]:
         """The files of some releases of a project."""
-        return [item for release in releases for item in self.found.get((project, release), ())]
+        return [item for release in releases for item in self.files.get((project, release), ())]
 
     def all_of(self, project: str) -> list[IndexedFile]:
         """The files of a project, of whatever release."""
-        return [item for (name, _), files in self.found.items() if name == project for item in files]
+        return [item for (name, _), files in self.files.items() if name == project for item in files]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -109,15 +109,15 @@ def _parse_glibc(text: str) -> tuple[int, ...]:
 
 def check(candidate: Candidate, target: Target) -> tuple[Failure, ...]:
     """Return a failure where files exist but none fits the system."""
-    if not candidate.found or fitting(candidate.found, target):
+    if not candidate.files or fitting(candidate.files, target):
         return ()
     unfit = (
         item
         for item in target.machines
-        if not any(fits(f.file, _alone(target, item)) for f in candidate.found)
+        if not any(fits(f.file, _alone(target, item)) for f in candidate.files)
     )
     machine = next(unfit, target.machines[0])
-    needed = needed_glibc(candidate.found) if machine.system.libc != "musl" else None
+    needed = needed_glibc(candidate.files) if machine.system.libc != "musl" else None
     facts = {
         "build": candidate.label,
         "torch": str(candidate.torch),

@@ -30,7 +30,7 @@ class _Asked:
     """One project beside one build of torch."""
 
     project: BoundProject
-    case: Candidate
+    candidate: Candidate
     request: Request
     target: Target
     knowledge: Knowledge
@@ -72,7 +72,7 @@ def _match_one(query: _Asked, available: AvailableCompanions) -> CompanionMatch 
     detail = _too_old(query.project, query.request, query.target)
     if detail:
         return _failure(query, "gpu", detail)
-    if query.project.gpu_only and query.case.cuda is None:
+    if query.project.gpu_only and query.candidate.cuda is None:
         return _failure(query, "cpu", tr("{project} runs on GPUs only", project=query.name))
     wheels = query.knowledge.ecosystem.set_of(query.name)
     if wheels is None:
@@ -85,7 +85,7 @@ def _match_one(query: _Asked, available: AvailableCompanions) -> CompanionMatch 
         return _no_wheel(query, wheels, available)
     able.sort(key=lambda item: item.order)
     able.sort(key=lambda item: item.release, reverse=True)
-    return CompanionMatch(query.name, tuple(_for_variant(item, query.case) for item in able))
+    return CompanionMatch(query.name, tuple(_for_variant(item, query.candidate) for item in able))
 
 
 def unfit(request: Request, target: Target, knowledge: Knowledge) -> tuple[Because, ...]:
@@ -118,7 +118,7 @@ def _fits(item: IndexedFile, query: _Asked, wheels: WheelSet) -> bool:
     if not admits(query.request.specifier(query.name), item.file.version) or _is_unclean(item.file.url):
         return False
     binding = binding_of(item)
-    candidate, own = query.case, is_own(item)
+    candidate, own = query.candidate, is_own(item)
     if own and not wheels.by_version and item.listing.source.url != page_for(wheels, candidate):
         return False
     if binding is None:
@@ -140,7 +140,7 @@ def _is_unclean(url: str) -> bool:
 def _fits_abi(binding: Binding, query: _Asked) -> bool:
     if query.target.platform == "win-64" or binding.cxx11 is None:
         return True
-    of_torch = query.knowledge.ecosystem.cxx11_abi(query.case.torch, query.case.variant)
+    of_torch = query.knowledge.ecosystem.cxx11_abi(query.candidate.torch, query.candidate.variant)
     return of_torch in (None, binding.cxx11)
 
 
@@ -180,7 +180,7 @@ def _for_variant(item: IndexedFile, candidate: Candidate) -> IndexedFile:
 
 def _lacking(item: IndexedFile, query: _Asked) -> TargetGpu | None:
     """The first GPU that a project's own wheel has no code for."""
-    cuda = query.case.cuda
+    cuda = query.candidate.cuda
     code = query.knowledge.ecosystem.architectures(query.name, item.release) if is_own(item) else ()
     if not code or cuda is None:
         return None
@@ -212,12 +212,12 @@ def _no_wheel(query: _Asked, wheels: WheelSet, available: AvailableCompanions) -
             **facts,
         )
         return _failure(query, "down", detail, *facts.items())
-    facts = {"project": query.wanted, "build": query.case.label}
+    facts = {"project": query.wanted, "build": query.candidate.label}
     return _failure(query, "wheel", tr("no wheel of {project} is known for {build}", **facts))
 
 
 def _failure(query: _Asked, what: str, detail: str, *facts: tuple[str, str]) -> Failure:
-    candidate = query.case
+    candidate = query.candidate
     named = (("project", query.name), ("torch", str(candidate.torch)), ("variant", str(candidate.variant)))
     key = ("companion", query.name, what)
     return Failure("companion", key, detail, _source(query.project), (*named, *facts))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.driver import DriverVersion
-from gpuenv.resolution.resolve import ResolutionInput, Solution, decide
+from gpuenv.resolution.decision import Solution
+from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.rules import driver
 from gpuenv.resolution.target import Target, driver_os
 
@@ -25,7 +26,7 @@ def least_driver_for(question: ResolutionInput) -> DriverVersion | None:
 
 def least_driver_of(solution: Solution, target: Target, knowledge: Knowledge) -> DriverVersion | None:
     """Return the least driver that the chosen build needs: the release's own where PTX is to be compiled."""
-    cuda = solution.case.cuda
+    cuda = solution.candidate.cuda
     if cuda is None:
         return None
     systems = {driver_os(gpu.machine) for gpu in target.gpus}
