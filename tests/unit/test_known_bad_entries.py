@@ -202,7 +202,7 @@ def is_told(name: str, outcome: Outcome) -> bool:
         for item in (outcome.decision.rejected if outcome.decision else ())
         for failure in item.failures
     )
-    return any(failure.key == ("known-bad", name) for failure in failures)
+    return any((failure.rule, failure.subject) == ("known-bad", name) for failure in failures)
 
 
 @pytest.mark.parametrize(("name", "condition"), every(4, JUDGED_HERE))

@@ -51,7 +51,7 @@ def test_drivers_are_told_with_their_zeros_and_their_source() -> None:
     (failure,) = driver.check(case("2", "cu130"), on("535.104.05", "8.0"), KNOWLEDGE)
     assert failure.detail == "CUDA 13.0 needs driver 580.65.06 or newer, this machine has 535.104.05"
     assert "nvidia-smi" in failure.source
-    assert driver.summarize((failure,)) == (
+    assert failure.summarize((failure,)) == (
         "builds for CUDA 13.0 need driver 580.65.06 or newer; this machine has 535.104.05"
     )
 
@@ -59,12 +59,12 @@ def test_drivers_are_told_with_their_zeros_and_their_source() -> None:
 def test_builds_of_one_floor_are_told_together_and_a_long_row_of_floors_is_cut() -> None:
     here = on("390.87", "8.0")
     few = [driver.check(case("2", f"cu{cuda}"), here, KNOWLEDGE)[0] for cuda in (130, 126, 132, 121)]
-    assert driver.summarize(tuple(few)) == (
+    assert few[0].summarize(tuple(few)) == (
         "builds for CUDA 12.1 and 12.6 need driver 525.60.13 or newer, those for CUDA 13.0 and 13.2 need "
         "driver 580.65.06 or newer; this machine has 390.87"
     )
     many = [driver.check(case("2", f"cu{cuda}"), here, KNOWLEDGE)[0] for cuda in (92, 100, 101, 102, 118)]
-    assert driver.summarize(tuple(many)) == (
+    assert many[0].summarize(tuple(many)) == (
         "builds for CUDA 9.2 need driver 396.37 or newer, those for newer CUDA releases need even newer "
         "drivers; this machine has 390.87"
     )
@@ -78,7 +78,7 @@ def test_the_oldest_driver_of_several_machines_counts() -> None:
 
 def test_a_cuda_without_a_known_floor_fits_no_gpu() -> None:
     (failure,) = driver.check(case("9", "cu990"), on("999.9", "8.0"), KNOWLEDGE)
-    assert driver.summarize((failure,)) == "the minimum driver for CUDA 99.0 is not known"
+    assert failure.summarize((failure,)) == "the minimum driver for CUDA 99.0 is not known"
 
 
 @pytest.mark.parametrize(("cuda", "native"), [("12.2", True), ("12.6", False), ("11.8", True)])

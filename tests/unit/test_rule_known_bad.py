@@ -76,7 +76,7 @@ def test_rows_that_others_judge_never_apply() -> None:
 def test_what_has_no_workaround_is_a_failure_that_says_what_helps() -> None:
     here = situation("2.4.0", platform="win-64")
     (failure,) = known_bad.check(case("2.4.0"), known_bad.applying(here, KNOWLEDGE), here)
-    assert failure.key == ("known-bad", "win-torch240-fbgemm")
+    assert (failure.rule, failure.subject) == ("known-bad", "win-torch240-fbgemm")
     assert failure.detail.startswith("torch 2.4.0+cu126: fbgemm.dll fails to load")
     assert failure.detail.endswith("; torch 2.4.1 or install the MSVC OpenMP runtime")
 

@@ -55,12 +55,12 @@ def test_the_sentences_name_the_gpu_and_what_it_needs() -> None:
         for cudnn in ("9.1.0.70", "9.8.0")
         for failure in library.check(case("2.4", "cu118", "sm_37", cudnn=cudnn), here, KNOWLEDGE)
     ]
-    kepler = tuple(failure for failure in failures if failure.key[1] == "cudnn")
-    blackwell = tuple(failure for failure in failures if failure.key[1] == "cuda")
-    assert library.summarize(kepler) == (
+    kepler = tuple(failure for failure in failures if failure.kind == "cudnn")
+    blackwell = tuple(failure for failure in failures if failure.kind == "cuda")
+    assert kepler[0].summarize(kepler) == (
         "the cuDNN in the newer builds supports compute capability 5.0 and later, not Tesla K80 (3.7)"
     )
-    assert library.summarize(blackwell) == (
+    assert blackwell[0].summarize(blackwell) == (
         "the libraries of CUDA 11.8 predate NVIDIA GeForce RTX 5090 (12.0), which is supported "
         "since CUDA 12.8"
     )
@@ -75,6 +75,6 @@ def test_of_several_machines_the_one_that_uses_most_gpus_counts(order: int) -> N
     """NCCL matters between GPUs: with one GPU of a kind here and two there, there it does."""
     item, two = gpu_machine("580.95.05", "3.7"), gpu_machine("580.95.05", "3.7", "3.7")
     build = case("2.1", "cu121", "sm_37")
-    both = {failure.key[1] for failure in library.check(build, target(*(item, two)[::order]), KNOWLEDGE)}
-    alone = {failure.key[1] for failure in library.check(build, target(item), KNOWLEDGE)}
+    both = {failure.kind for failure in library.check(build, target(*(item, two)[::order]), KNOWLEDGE)}
+    alone = {failure.kind for failure in library.check(build, target(item), KNOWLEDGE)}
     assert both - alone == {"nccl"}

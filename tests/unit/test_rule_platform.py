@@ -75,7 +75,7 @@ def test_builds_of_several_floors_are_told_in_one_sentence() -> None:
         platform.check(case(torch, "cu126", "sm_80", f"torch-{torch}+cu126-cp312-cp312-{tag}.whl"), here)[0]
         for torch, tag in (("2.4.1", "manylinux2014_x86_64"), ("2.7.1", "manylinux_2_28_x86_64"))
     )
-    assert platform.summarize(failures) == (
+    assert failures[0].summarize(failures) == (
         "builds of torch 2.4.1 to 2.7.1 need at least glibc 2.17; this machine has glibc 2.5"
     )
 

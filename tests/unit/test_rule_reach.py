@@ -9,7 +9,7 @@ from published import Published, wheel
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.collect import collect_candidates
 from gpuenv.resolution.resolve import build_input, decide
-from gpuenv.resolution.rules import availability as reach
+from gpuenv.resolution.rules import availability
 from gpuenv.resolution.target import choose_target
 
 H100 = gpu_machine("580.95.05", "9.0")
@@ -26,35 +26,36 @@ MACHINES = (
 
 
 def test_a_listed_build_is_in_reach() -> None:
-    assert not reach.check(case("2.7.1", "cu126", "sm_80", NAME), (listing(problem="down"),))
+    assert not availability.check(case("2.7.1", "cu126", "sm_80", NAME), (listing(problem="down"),))
 
 
 def test_a_build_that_no_page_lists_is_told_with_the_pages_read() -> None:
     pages = (listing(), listing(kind="pypi"))
-    (failure,) = reach.check(case(), pages)
+    (failure,) = availability.check(case(), pages)
     assert failure.detail == (
         "torch 2.7.1+cu126 is known to the matrix, but not listed on https://pytorch.example.com/torch/, "
         "https://pypi.example.com/torch/"
     )
     assert (
-        reach.check(case(), ())[0].detail == "torch 2.7.1+cu126 is known to the matrix, but no index was read"
+        availability.check(case(), ())[0].detail
+        == "torch 2.7.1+cu126 is known to the matrix, but no index was read"
     )
 
 
 def test_a_page_that_may_hold_the_build_and_did_not_answer_is_named() -> None:
-    (failure,) = reach.check(case(), (listing(kind="pypi"), listing(problem="timed out")))
-    assert failure.key[-1] == "down"
+    (failure,) = availability.check(case(), (listing(kind="pypi"), listing(problem="timed out")))
+    assert failure.kind == "down"
     assert failure.detail == (
         "torch 2.7.1+cu126: https://pytorch.example.com/torch/, where it may be, could not be read "
         "(timed out)"
     )
-    (failure,) = reach.check(case(), (listing(kind="pypi", problem="timed out"), listing()))
-    assert failure.key[-1] == "absent"
+    (failure,) = availability.check(case(), (listing(kind="pypi", problem="timed out"), listing()))
+    assert failure.kind == "absent"
 
 
 def test_many_builds_are_told_in_one_sentence() -> None:
-    failures = tuple(reach.check(case(f"2.{minor}.0"), (listing(),))[0] for minor in range(6))
-    assert reach.summarize(failures) == (
+    failures = tuple(availability.check(case(f"2.{minor}.0"), (listing(),))[0] for minor in range(6))
+    assert failures[0].summarize(failures) == (
         "torch 2.0.0+cu126, torch 2.1.0+cu126, torch 2.2.0+cu126, torch 2.3.0+cu126 and 2 more builds are "
         "known to the matrix, but not listed on https://pytorch.example.com/torch/"
     )
@@ -102,11 +103,11 @@ def test_pypi_alone_serves_20_of_22_machines_and_never_with_a_cpu_build() -> Non
 
 
 def test_a_yanked_file_is_called_so() -> None:
-    (failure,) = reach.check(case(), (listing(wheel(NAME, yanked=True)),))
+    (failure,) = availability.check(case(), (listing(wheel(NAME, yanked=True)),))
     assert failure.detail == "torch 2.7.1+cu126 was yanked from https://pytorch.example.com/torch/"
     other = wheel(NAME.replace("cu126", "cu128"), yanked=True)
-    (failure,) = reach.check(case(), (listing(other),))
-    assert failure.key[-1] == "absent"
+    (failure,) = availability.check(case(), (listing(other),))
+    assert failure.kind == "absent"
 
 
 def test_offline_a_file_that_is_here_comes_before_newer_ones_that_are_only_assumed() -> None:

@@ -70,7 +70,10 @@ def test_a_pre_release_is_taken_only_where_one_is_named(requirement: str, fits: 
     failures = rule.check(case("2.16.0rc1", "cu130"), ask(requirement))
     assert bool(failures) is not fits
     if requirement == "torch":
-        assert rule.summarize(failures) == "torch 2.16.0rc1+cu130 is a pre-release, which was not requested"
+        assert (
+            failures[0].summarize(failures)
+            == "torch 2.16.0rc1+cu130 is a pre-release, which was not requested"
+        )
 
 
 def test_a_variant_is_the_one_asked_for() -> None:

@@ -21,7 +21,7 @@ from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import NUMPY
 from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.rules import python
-from gpuenv.resolution.rules.phrases import pages
+from gpuenv.resolution.rules.phrases import join_pages
 
 _PROJECT = canonicalize_name(NUMPY)
 
@@ -92,7 +92,7 @@ def _why_not(listings: tuple[Listing, ...], solution: Solution) -> str:
     down = next((listing for listing in listings if listing.problem), None)
     if down is not None:
         return tr("{page} could not be read ({problem})", page=down.page, problem=down.problem)
-    read = pages(tuple(listing.page for listing in listings))
+    read = join_pages(tuple(listing.page for listing in listings))
     if not read:
         return tr("none of the indexes that were read may have numpy")
     return tr("no wheel of numpy for Python {python} on {page}", python=solution.python.short, page=read)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from packaging.version import Version
 
 from gpuenv.model.index import Listing
 from gpuenv.model.variant import CudaVersion, Variant
 from gpuenv.model.wheel import IndexKind, TorchBuild, WheelFile
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,20 +65,39 @@ class Candidate:
         return f"matrix {table}: {self.row.source}" if self.row else "index"
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a build does not fit.
+class FailureKey(NamedTuple):
+    """What would have to change for a build to fit."""
 
-    `key` is the fact that would have to change: failures of one key are told in one sentence. `detail` names
-    the two facts that collide; `source` where they were read; `facts` are the words a sentence needs.
+    rule: str
+    kind: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a build does not fit; rules whose failures have facts of their own derive classes from it.
+
+    `subject` is what would have to change (a driver, a GPU, a project, a page), `kind` what is wrong with it.
+    `detail` names the two facts that collide, `source` where they were read. `unread_page` is the page that
+    may list what is lacking, where it could not be read.
     """
 
     rule: str
-    key: tuple[str, ...]
+    kind: str = ""
+    subject: str = ""
     detail: str
     source: str
-    facts: tuple[tuple[str, str], ...] = ()
+    unread_page: str | None = None
 
-    def fact(self, name: str) -> str:
-        """One of the words; KeyError where the rule has no such word."""
-        return dict(self.facts)[name]
+    @property
+    def key(self) -> FailureKey:
+        """What failures have in common that one sentence can summarize."""
+        return FailureKey(self.rule, self.kind, self.subject)
+
+    def summarize(self, alike: tuple[Self, ...]) -> str:
+        """Say in one sentence what failures of one key, the first of which this is, have in common."""
+        same = all(failure.detail == self.detail for failure in alike)
+        return self.detail if same else self._summarize_several(alike)
+
+    def _summarize_several(self, alike: tuple[Self, ...]) -> str:
+        return alike[0].detail

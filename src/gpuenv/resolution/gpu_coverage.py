@@ -68,10 +68,10 @@ def cover(build: TorchBuild, capability: ComputeCapability, knowledge: Knowledge
     code = kernels.code_for(candidate, target.gpus[0], knowledge)
     if code is None:
         return "no-code" if build.architectures else "unknown"
-    for failure in library.check(candidate, target, knowledge):
-        return _BY_LIBRARY.get(failure.key[1], "library-left")
-    for failure in driver.check(candidate, target, knowledge):
-        return "unknown" if failure.key[1] == "unknown" else "no-driver"
+    for library_failure in library.check(candidate, target, knowledge):
+        return _BY_LIBRARY.get(library_failure.kind, "library-left")
+    for driver_failure in driver.check(candidate, target, knowledge):
+        return "unknown" if driver_failure.kind == "unknown" else "no-driver"
     match code:
         case "machine code":
             return "native"

@@ -59,7 +59,7 @@ def settle(
         failures = known_bad.check(solution.candidate, rows, situation)
         if not failures:
             return Settled(replace(solution, companions=companions, known_bad=rows), request, moved)
-        row = next(row for row in rows if row.id == failures[0].key[-1])
+        row = next(row for row in rows if row.id == failures[0].subject)
         mended = _mended(row, situation)
         if mended is None:
             return None

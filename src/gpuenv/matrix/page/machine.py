@@ -11,24 +11,11 @@ from gpuenv.formats.machine import describe
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.machine import Machine
-from gpuenv.model.plan import RULES
 from gpuenv.model.wheel import TorchBuild
 from gpuenv.resolution.decision import RejectedCandidate
 from gpuenv.resolution.gpu_coverage import candidate_of, failures_on, runs_on
 from gpuenv.resolution.report.minimal_reasons import fewest_reasons
-from gpuenv.resolution.rules import bundled_libraries as library
-from gpuenv.resolution.rules import driver
-from gpuenv.resolution.rules import gpu_code as kernels
-from gpuenv.resolution.rules import platform_tags as platform
 from gpuenv.resolution.target import Target
-
-_SENTENCES = {
-    "driver": driver.summarize,
-    "kernels": kernels.summarize,
-    "library": library.summarize,
-    "platform": platform.summarize,
-}
-_RANKS = {rule: rank for rank, rule in enumerate(RULES)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +97,6 @@ def _missed(
         for build in builds
         if build.torch == newest
     )
-    groups = fewest_reasons(rejected, _RANKS)
-    reasons = "; ".join(dict.fromkeys(_SENTENCES[group[0].rule](group) for group in groups))
+    groups = fewest_reasons(rejected)
+    reasons = "; ".join(dict.fromkeys(group[0].summarize(group) for group in groups))
     return [tr("not torch {torch}: {reasons}", torch=newest, reasons=reasons)] if reasons else []

@@ -124,12 +124,12 @@ def _index(question: ResolutionInput, decision: Decision, solution: Solution) ->
     out_of_reach = [
         rejected
         for rejected in decision.rejected_above(solution.candidate.torch)
-        if rejected.failures and all(failure.key[-1] == "down" for failure in rejected.failures)
+        if rejected.failures and all(failure.unread_page for failure in rejected.failures)
     ]
     if not out_of_reach:
         return None
     best = out_of_reach[0]
-    page = best.failures[0].fact("page")
+    page = best.failures[0].unread_page or ""
     text = tr("{build} would fit, but {page} could not be read", build=best.candidate.label, page=page)
     if may_ask_mirrors(question.request):
         text += tr("; `--mirror auto` looks for it on mirrors")

@@ -9,7 +9,7 @@ from gpuenv.resolution.decision import Decision, Solution
 from gpuenv.resolution.report.driver_floors import least_driver_for
 from gpuenv.resolution.request import Request
 from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
-from gpuenv.resolution.rules.bundled_libraries import UNKNOWN_GENERATION
+from gpuenv.resolution.rules.bundled_libraries import UNKNOWN_GENERATION, LibraryFailure
 from gpuenv.resolution.rules.platform_tags import needed_glibc
 
 
@@ -43,12 +43,12 @@ def newer_gpuenv(decision: Decision) -> Fix | None:
         failure
         for rejected in decision.rejected
         for failure in rejected.failures
-        if failure.key[:2] == ("library", UNKNOWN_GENERATION)
+        if isinstance(failure, LibraryFailure) and failure.kind == UNKNOWN_GENERATION
     )
     result = next(unknown, None)
     if result is None:
         return None
-    text = tr("update gpuenv: this version does not know GPUs as new as {gpu}", gpu=result.fact("gpu"))
+    text = tr("update gpuenv: this version does not know GPUs as new as {gpu}", gpu=result.gpu)
     return Fix(text, "pip install --upgrade gpuenv")
 
 
@@ -80,10 +80,9 @@ def another_index(question: ResolutionInput, decision: Decision) -> Fix | None:
     failures = next(reached, ())
     if not failures:
         return None
-    down = next((failure for failure in failures if failure.key[-1] == "down"), None)
-    if down is None:
+    page = next((failure.unread_page for failure in failures if failure.unread_page), None)
+    if page is None:
         return Fix(tr("name an index that lists it with --mirror, or a wheelhouse with --find-links"))
-    page = down.fact("page")
     if may_ask_mirrors(question.request):
         return Fix(tr("make {page} reachable, or add `--mirror auto` to look for it on mirrors", page=page))
     return Fix(
@@ -99,4 +98,4 @@ def may_ask_mirrors(request: Request) -> bool:
 
 
 def _is_about_indexes(failure: Failure) -> bool:
-    return failure.rule == "reach" or failure.key[-1] in ("down", "absent")
+    return failure.rule == "reach" or failure.kind in ("down", "absent")

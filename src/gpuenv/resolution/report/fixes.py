@@ -114,7 +114,7 @@ def _pinned(request: Request, loosened: Request, given_up: tuple[str, ...], solu
     if "torch" in given_up:
         loosened = loosened.with_requirement(f"torch=={solution.candidate.torch}")
         for failure in solution.left_out:  # what stands in a command is required
-            loosened = loosened.without_project(failure.fact("project"))
+            loosened = loosened.without_project(failure.subject)
     for item in _moved(given_up, solution, request):
         loosened = loosened.with_requirement(f"{item.file.name}=={item.release}")
     if "python" in given_up:

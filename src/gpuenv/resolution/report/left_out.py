@@ -15,7 +15,7 @@ from gpuenv.resolution.resolve import ResolutionInput, decide
 
 def warn_of_left_out(question: ResolutionInput, solution: Solution) -> tuple[PlanWarning, ...]:
     """Say in one line what is left out, why, and which command brings it."""
-    reasons = {failure.fact("project"): failure.detail for failure in solution.left_out}
+    reasons = {failure.subject: failure.detail for failure in solution.left_out}
     if question.no_numpy is not None:
         reasons[NUMPY] = question.no_numpy
     if not reasons:

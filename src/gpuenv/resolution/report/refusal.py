@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from packaging.version import Version
@@ -18,28 +18,10 @@ from gpuenv.resolution.report.environment_fixes import may_ask_mirrors
 from gpuenv.resolution.report.fixes import find_fixes
 from gpuenv.resolution.report.minimal_reasons import conflict_sets
 from gpuenv.resolution.resolve import ResolutionInput, decide
-from gpuenv.resolution.rules import availability as reach
-from gpuenv.resolution.rules import bundled_libraries as library
-from gpuenv.resolution.rules import companion_failures, driver, known_bad, python
-from gpuenv.resolution.rules import gpu_code as kernels
-from gpuenv.resolution.rules import platform_tags as platform
-from gpuenv.resolution.rules import requested as request_rule
-from gpuenv.resolution.rules import torch_bound as bound
+from gpuenv.resolution.rules import torch_bound
 from gpuenv.resolution.torch_bound_pages import unbound
 
-_SENTENCES: dict[str, Callable[[tuple[Failure, ...]], str]] = {
-    "driver": driver.summarize,
-    "kernels": kernels.summarize,
-    "library": library.summarize,
-    "python": python.summarize,
-    "platform": platform.summarize,
-    "companion": companion_failures.summarize,
-    "known-bad": known_bad.summarize,
-    "reach": reach.summarize,
-    "request": request_rule.summarize,
-}
 _OF_THE_MACHINE = ("driver", "kernels", "library")
-_RANKS = {rule: rank for rank, rule in enumerate(_SENTENCES)}
 
 
 def refuse(question: ResolutionInput, decision: Decision) -> Unsatisfiable | Unreachable:
@@ -72,19 +54,21 @@ def unread_pages(question: ResolutionInput, rejected: tuple[RejectedCandidate, .
     They are those that alone stand before a build which would run, and, for a release that neither the matrix
     nor a page of PyPI knows, those that may list it.
     """
-    down = (
-        tuple(failure.fact("page") for failure in item.failures)
+    if not rejected:
+        return _may_list_it(question)
+    pages = (
+        failure.unread_page
         for item in rejected
-        if item.failures and all(failure.key[-1] == "down" for failure in item.failures)
+        if all(failure.unread_page for failure in item.failures)
+        for failure in item.failures
     )
-    pages = tuple(dict.fromkeys(page for group in down for page in group))
-    return pages if rejected else _may_list_it(question)
+    return tuple(dict.fromkeys(page for page in pages if page))
 
 
 def _is_certain(rejected: tuple[RejectedCandidate, ...]) -> bool:
     """Whether the machine itself rules out every build that is known, whatever the pages list."""
     return bool(rejected) and all(
-        any(failure.rule in _OF_THE_MACHINE and failure.key[1] != "unknown" for failure in item.failures)
+        any(failure.rule in _OF_THE_MACHINE and failure.kind != "unknown" for failure in item.failures)
         for item in rejected
     )
 
@@ -126,7 +110,7 @@ def _undecided(
 
 def _ruled_out(question: ResolutionInput) -> tuple[Because, ...]:
     """Say which project runs on none of the GPUs, where nothing else stands in the way."""
-    unfit = bound.unfit(question.request, question.target, question.knowledge)
+    unfit = torch_bound.unfit(question.request, question.target, question.knowledge)
     if not unfit or not decide(unbound(question)).choices:
         return ()
     return unfit
@@ -141,11 +125,11 @@ def asked_for(rejected: Iterable[RejectedCandidate]) -> tuple[RejectedCandidate,
 
 def explain_failures(rejected: tuple[RejectedCandidate, ...]) -> tuple[Because, ...]:
     """Return the fewest sentences that say all that has to change before one of the builds runs."""
-    return tuple(_because(failures) for failures in conflict_sets(rejected, _RANKS))
+    return tuple(_because(failures) for failures in conflict_sets(rejected))
 
 
 def _because(failures: tuple[Failure, ...]) -> Because:
-    return Because(_SENTENCES[failures[0].rule](failures), failures[0].source)
+    return Because(failures[0].summarize(failures), failures[0].source)
 
 
 def rejections(rejected: tuple[RejectedCandidate, ...]) -> tuple[Rejection, ...]:

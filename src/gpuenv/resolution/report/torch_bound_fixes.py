@@ -41,7 +41,7 @@ def _has_no_wheel(name: str, solution: Solution, question: ResolutionInput) -> b
     )
     if isinstance(failure, tuple):
         return question.knowledge.ecosystem.set_of(name) is not None
-    return failure.key[1] == name and failure.key[2] not in ("gpu", "cpu", "down")
+    return failure.subject == name and failure.kind not in ("gpu", "cpu", "down")
 
 
 def _needs(solution: Solution) -> str:
@@ -120,7 +120,7 @@ def newer_without_wheel(question: ResolutionInput, solution: Solution) -> tuple[
     failure = _failure(best, question) if best else None
     if best is None or failure is None or best.candidate.torch <= solution.candidate.torch:
         return ()
-    name = failure.key[1]
+    name = failure.subject
     facts = {"torch": best.candidate.torch, "project": name}
     built = Advice(
         tr("torch {torch} works with {project} built from source: {needs}", needs=_needs(best), **facts),

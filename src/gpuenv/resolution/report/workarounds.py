@@ -70,10 +70,10 @@ def _say(row: KnownBad) -> str:
 def apply_workaround(question: ResolutionInput, decision: Decision) -> tuple[Fix, ...]:
     """Return the workarounds that the user's pins keep out, each tried: with it there is a plan."""
     texts = dict.fromkeys(
-        failure.fact("workaround")
+        failure.workaround
         for rejected in decision.rejected
         for failure in rejected.failures
-        if failure.rule == "known-bad" and failure.fact("workaround")
+        if isinstance(failure, known_bad.KnownBadFailure) and failure.workaround
     )
     return tuple(fix for text in texts if (fix := _try(question, text)) is not None)
 

@@ -2,25 +2,77 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from gpuenv.i18n.messages import tr
 from gpuenv.model.index import Listing
 from gpuenv.resolution.candidate import Candidate, Failure, release_of
-from gpuenv.resolution.rules.phrases import builds, pages
+from gpuenv.resolution.rules.phrases import join_pages, list_builds
 
 
-def check(candidate: Candidate, listings: tuple[Listing, ...]) -> tuple[Failure, ...]:
-    """Return a failure where no index lists a file of the build (yanked files are none)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AvailabilityFailure(Failure):
+    """A build without a file: its page (`subject`) is "down", has it "yanked", or has it not ("absent")."""
+
+    rule: str = "reach"
+    build: str
+    problem: str = ""
+
+    def _summarize_several(self, alike: tuple[AvailabilityFailure, ...]) -> str:
+        facts = {"builds": list_builds(failure.build for failure in alike), "page": self.subject}
+        if self.kind == "down":
+            return tr(
+                "{builds}: {page}, where they may be, could not be read ({problem})",
+                problem=self.problem,
+                **facts,
+            )
+        if self.kind == "yanked":
+            return tr("{builds} were yanked from {page}", **facts)
+        if not self.subject:
+            return tr("{builds} are known to the matrix, but no index was read", **facts)
+        return tr("{builds} are known to the matrix, but not listed on {page}", **facts)
+
+
+def check(candidate: Candidate, listings: tuple[Listing, ...]) -> tuple[AvailabilityFailure, ...]:
+    """Return a failure where no index lists a file of the build (yanked files do not count)."""
     if candidate.files:
         return ()
-    down = [listing for listing in listings if listing.problem and _may_hold(listing, candidate)]
-    if down:
-        facts = {"page": down[0].page, "problem": down[0].problem or ""}
-        return (_failure(candidate, "down", down[0].page, facts),)
-    yanked = tuple(listing.page for listing in listings if _has_yanked(listing, candidate))
+    for listing in listings:
+        if listing.problem and _may_hold(listing, candidate):
+            return (_unread(candidate, listing.page, listing.problem),)
+    build = candidate.label
+    yanked = join_pages(tuple(listing.page for listing in listings if _has_yanked(listing, candidate)))
     if yanked:
-        return (_failure(candidate, "yanked", pages(yanked), {"page": pages(yanked), "problem": ""}),)
-    read = pages(tuple(listing.page for listing in listings if not listing.problem))
-    return (_failure(candidate, "absent", f"{candidate.source}; {read}", {"page": read, "problem": ""}),)
+        detail = tr("{build} was yanked from {page}", build=build, page=yanked)
+        return (
+            AvailabilityFailure(kind="yanked", subject=yanked, detail=detail, source=yanked, build=build),
+        )
+    read = join_pages(tuple(listing.page for listing in listings if not listing.problem))
+    detail = (
+        tr("{build} is known to the matrix, but not listed on {page}", build=build, page=read)
+        if read
+        else tr("{build} is known to the matrix, but no index was read", build=build)
+    )
+    source = f"{candidate.source}; {read}"
+    return (AvailabilityFailure(kind="absent", subject=read, detail=detail, source=source, build=build),)
+
+
+def _unread(candidate: Candidate, page: str, problem: str) -> AvailabilityFailure:
+    build = candidate.label
+    return AvailabilityFailure(
+        kind="down",
+        subject=page,
+        detail=tr(
+            "{build}: {page}, where it may be, could not be read ({problem})",
+            build=build,
+            page=page,
+            problem=problem,
+        ),
+        source=page,
+        unread_page=page,
+        build=build,
+        problem=problem,
+    )
 
 
 def _has_yanked(listing: Listing, candidate: Candidate) -> bool:
@@ -34,35 +86,5 @@ def _has_yanked(listing: Listing, candidate: Candidate) -> bool:
 
 
 def _may_hold(listing: Listing, candidate: Candidate) -> bool:
-    """A wheelhouse or a flat page may hold builds of either kind."""
+    """Whether a page could list the build: a wheelhouse or a flat page may hold builds of either kind."""
     return listing.source.kind in (candidate.kind, "flat", "directory")
-
-
-def _failure(candidate: Candidate, what: str, source: str, facts: dict[str, str]) -> Failure:
-    answer = {"build": candidate.label, **facts}
-    return Failure("reach", ("reach", facts["page"], what), _say(what, answer), source, tuple(answer.items()))
-
-
-def _say(what: str, facts: dict[str, str]) -> str:
-    if what == "down":
-        return tr("{build}: {page}, where it may be, could not be read ({problem})", **facts)
-    if what == "yanked":
-        return tr("{build} was yanked from {page}", **facts)
-    if not facts["page"]:
-        return tr("{build} is known to the matrix, but no index was read", **facts)
-    return tr("{build} is known to the matrix, but not listed on {page}", **facts)
-
-
-def summarize(failures: tuple[Failure, ...]) -> str:
-    """Say which builds are out of reach, and why."""
-    if len(failures) == 1:
-        return failures[0].detail
-    first = failures[0]
-    facts = {"builds": builds(failures), "page": first.fact("page"), "problem": first.fact("problem")}
-    if first.key[2] == "down":
-        return tr("{builds}: {page}, where they may be, could not be read ({problem})", **facts)
-    if first.key[2] == "yanked":
-        return tr("{builds} were yanked from {page}", **facts)
-    if not facts["page"]:
-        return tr("{builds} are known to the matrix, but no index was read", **facts)
-    return tr("{builds} are known to the matrix, but not listed on {page}", **facts)

@@ -42,12 +42,34 @@ class LeftBehind:
     floor: LibraryFloor
 
 
-def check(candidate: Candidate, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LibraryFailure(Failure):
+    """A bundled library without support for a GPU; `kind` names it ("cuda": those of an older CUDA)."""
+
+    rule: str = "library"
+    gpu: str
+    floor: LibraryFloor | None = None
+    first_cuda: CudaVersion | None = None
+
+    def _summarize_several(self, alike: tuple[LibraryFailure, ...]) -> str:
+        if self.floor is None:
+            return tr(
+                "builds for CUDA before {first} have nothing for {gpu}", first=self.first_cuda, gpu=self.gpu
+            )
+        return tr(
+            "the {name} in the newer builds supports compute capability {least} and later, not {gpu}",
+            name=self.floor.name,
+            least=min(failure.floor.min_capability for failure in alike if failure.floor),
+            gpu=self.gpu,
+        )
+
+
+def check(candidate: Candidate, target: Target, knowledge: Knowledge) -> tuple[LibraryFailure, ...]:
     """Return a failure for each kind of GPU that a bundled library does not support."""
     if candidate.cuda is None or candidate.row is None:
         return ()
     brought = Libraries(candidate.cuda, candidate.row.cudnn, candidate.row.platform, candidate.torch)
-    failures: list[Failure] = []
+    failures: list[LibraryFailure] = []
     counts = Counter(id(gpu.machine) for gpu in target.gpus)
     for gpu in {gpu.capability: gpu for gpu in reversed(target.gpus)}.values():
         gpus = max(
@@ -95,78 +117,49 @@ def _own_release(library: str, brought: Libraries, knowledge: Knowledge) -> Vers
         return None
 
 
-def _too_old(library: LeftBehind, gpu: TargetGpu) -> Failure:
+def _too_old(library: LeftBehind, gpu: TargetGpu) -> LibraryFailure:
     floor = library.floor
-    facts = (
-        ("name", floor.name), ("version", library.version),
-        ("least", str(floor.min_capability)), ("gpu", gpu.label),
-    )  # fmt: skip
     template = (
         N_("its {name} for CUDA {version} supports compute capability {least} and later, not {gpu}")
         if floor.counts == "cuda"
         else N_("its {name} {version} supports compute capability {least} and later, not {gpu}")
     )
-    return Failure(
-        "library",
-        ("library", floor.library, str(gpu.capability)),
-        tr(template, **dict(facts)),
-        f"{floor.source}; {gpu.source}",
-        facts,
+    facts = {"name": floor.name, "version": library.version, "least": floor.min_capability}
+    return LibraryFailure(
+        kind=floor.library,
+        subject=str(gpu.capability),
+        detail=tr(template, gpu=gpu.label, **facts),
+        source=f"{floor.source}; {gpu.source}",
+        gpu=gpu.label,
+        floor=floor,
     )
 
 
-def _too_new(cuda: CudaVersion, gpu: TargetGpu, knowledge: Knowledge) -> list[Failure]:
+def _too_new(cuda: CudaVersion, gpu: TargetGpu, knowledge: Knowledge) -> list[LibraryFailure]:
     first = knowledge.first_cuda_of_generation(gpu.capability)
     if first is None:
         return [_not_known(gpu)]
     if cuda >= first.cuda:
         return []
-    facts = (("cuda", str(cuda)), ("first", str(first.cuda)), ("gpu", gpu.label))
+    text = N_("the libraries of CUDA {cuda} predate {gpu}, which is supported since CUDA {first}")
     return [
-        Failure(
-            "library",
-            ("library", "cuda", str(gpu.capability)),
-            tr(
-                "the libraries of CUDA {cuda} predate {gpu}, which is supported since CUDA {first}",
-                **dict(facts),
-            ),
-            f"{first.source}; {gpu.source}",
-            facts,
+        LibraryFailure(
+            kind="cuda",
+            subject=str(gpu.capability),
+            detail=tr(text, cuda=cuda, first=first.cuda, gpu=gpu.label),
+            source=f"{first.source}; {gpu.source}",
+            gpu=gpu.label,
+            first_cuda=first.cuda,
         )
     ]
 
 
-def _not_known(gpu: TargetGpu) -> Failure:
+def _not_known(gpu: TargetGpu) -> LibraryFailure:
     """Which CUDA was the first to serve the GPU is not known: its libraries may have nothing for it."""
-    return Failure(
-        "library",
-        ("library", UNKNOWN_GENERATION, str(gpu.capability)),
-        tr("no CUDA release is known to support {gpu}: it is newer than the matrices", gpu=gpu.label),
-        f"matrix cuda.json; {gpu.source}",
-        (("gpu", gpu.label),),
+    return LibraryFailure(
+        kind=UNKNOWN_GENERATION,
+        subject=str(gpu.capability),
+        detail=tr("no CUDA release is known to support {gpu}: it is newer than the matrices", gpu=gpu.label),
+        source=f"matrix cuda.json; {gpu.source}",
+        gpu=gpu.label,
     )
-
-
-def summarize(failures: tuple[Failure, ...]) -> str:
-    """Say which bundled library does not support which GPU."""
-    if len({failure.detail for failure in failures}) == 1:
-        return failures[0].detail
-    first = failures[0]
-    if first.key[1] == UNKNOWN_GENERATION:
-        return first.detail
-    if first.key[1] == "cuda":
-        return tr(
-            "builds for CUDA before {first} have nothing for {gpu}",
-            first=first.fact("first"),
-            gpu=first.fact("gpu"),
-        )
-    return tr(
-        "the {name} in the newer builds supports compute capability {least} and later, not {gpu}",
-        name=first.fact("name"),
-        least=min((failure.fact("least") for failure in failures), key=_numbers),
-        gpu=first.fact("gpu"),
-    )
-
-
-def _numbers(capability: str) -> tuple[int, ...]:
-    return tuple(map(int, capability.split(".")))

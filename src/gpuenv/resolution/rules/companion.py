@@ -18,11 +18,12 @@ from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import Platform
-from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
+from gpuenv.resolution.candidate import Candidate, IndexedFile
 from gpuenv.resolution.request import Request, admits
 from gpuenv.resolution.rules import python as python_rule
 from gpuenv.resolution.rules.companion_failures import (
     AvailableCompanions,
+    CompanionFailure,
     CompanionMatch,
     companion_failure,
     lacking,
@@ -42,7 +43,7 @@ def match(
     target: Target,
     knowledge: Knowledge,
     available: AvailableCompanions,
-) -> tuple[CompanionMatch, ...] | Failure:
+) -> tuple[CompanionMatch, ...] | CompanionFailure:
     """Return, for each companion asked for, the files that go with the build, the best first.
 
     Returns what is wrong with the first companion that has none and is not optional.
@@ -53,7 +54,7 @@ def match(
         companion_match = _match_one(
             project, candidate, request.specifier(project), target, knowledge, available
         )
-        if not isinstance(companion_match, Failure):
+        if not isinstance(companion_match, CompanionFailure):
             matches.append(replace(companion_match, optional=optional))
         elif optional:
             matches.append(CompanionMatch(project, (), optional, companion_match))
@@ -64,7 +65,7 @@ def match(
 
 def pick(
     matches: tuple[CompanionMatch, ...], candidate: Candidate, python: PythonOffer
-) -> tuple[IndexedFile, ...] | Failure:
+) -> tuple[IndexedFile, ...] | CompanionFailure:
     """Return the file of each companion for `python`, or what is wrong with the first that has none.
 
     Optional companions that have none are left out.
@@ -81,7 +82,7 @@ def pick(
 
 def left_out(
     matches: tuple[CompanionMatch, ...], candidate: Candidate, python: PythonOffer
-) -> tuple[Failure, ...]:
+) -> tuple[CompanionFailure, ...]:
     """Return what is wrong with each optional companion that has no file for `python`."""
     lacking = (
         companion_match
@@ -131,7 +132,7 @@ def _match_one(
     target: Target,
     knowledge: Knowledge,
     available: AvailableCompanions,
-) -> CompanionMatch | Failure:
+) -> CompanionMatch | CompanionFailure:
     paired = knowledge.companions_of(candidate.torch).get(project, ())
     if not paired:
         detail = tr("no {project} is known to match torch {torch}", project=project, torch=candidate.torch)

@@ -1,8 +1,8 @@
-"""Why a companion can't come along, in words."""
+"""The companions that are listed, and why one cannot be installed beside a build."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from packaging.specifiers import SpecifierSet
@@ -13,10 +13,10 @@ from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.index import Listing
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import Variant
-from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
-from gpuenv.resolution.rules import gpu_code as kernels
+from gpuenv.resolution.candidate import Candidate, Failure, FailureKey, IndexedFile
+from gpuenv.resolution.rules import gpu_code
 from gpuenv.resolution.rules import python as python_rule
-from gpuenv.resolution.rules.phrases import releases
+from gpuenv.resolution.rules.phrases import range_of_releases
 from gpuenv.resolution.target import Target, TargetGpu
 
 
@@ -39,6 +39,41 @@ class AvailableCompanions:
         return [item for (name, _), files in self.files.items() if name == project for item in files]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompanionFailure(Failure):
+    """A companion, or another project bound to torch (`subject`), without a file for a build."""
+
+    rule: str = "companion"
+    torch: Version
+    variant: Variant
+    gpu: str = ""
+    problem: str = ""
+    versions: str = ""
+    has: str = ""
+    python: str = ""
+
+    def _summarize_several(self, alike: tuple[CompanionFailure, ...]) -> str:
+        return tr(
+            _SEVERAL[self.kind],
+            project=self.subject,
+            builds=range_of_releases(failure.torch for failure in alike),
+            gpu=self.gpu,
+            page=self.unread_page,
+            problem=self.problem,
+        )
+
+
+_SEVERAL = {
+    "absent": N_("no index lists {project} for {builds}"),
+    "code": N_("the {project} compatible with {builds} has no code for {gpu}"),
+    "down": N_("{page}, where {project} for {builds} may be, could not be read ({problem})"),
+    "unknown": N_("no {project} is known to match {builds}"),
+    "request": N_("{builds} require other releases of {project} than requested"),
+    "python": N_("{project} for {builds} has no files for the possible Pythons"),
+    "wheel": N_("no wheel of {project} is known for {builds}"),
+}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CompanionMatch:
     """The files of one companion that go with a build, whatever the Python; the best first.
@@ -49,18 +84,18 @@ class CompanionMatch:
     project: str
     files: tuple[IndexedFile, ...]
     optional: bool = False
-    lacking: Failure | None = None
+    lacking: CompanionFailure | None = None
 
 
 def code_for(
     project: str, version: Version, candidate: Candidate, target: Target, knowledge: Knowledge
-) -> tuple[tuple[TargetGpu, kernels.Code | None], ...]:
+) -> tuple[tuple[TargetGpu, gpu_code.Code | None], ...]:
     """Return what each GPU would run of a release; nothing where the matrix does not say what it has."""
     release = knowledge.companion_release(project, version)
     if release is None or not release.architectures or candidate.cuda is None:
         return ()
     cuda = dict(release.pypi_cuda).get(target.platform, candidate.cuda)
-    return tuple((gpu, kernels.code_in(release.architectures, cuda, gpu, knowledge)) for gpu in target.gpus)
+    return tuple((gpu, gpu_code.code_in(release.architectures, cuda, gpu, knowledge)) for gpu in target.gpus)
 
 
 def lacking(
@@ -73,23 +108,23 @@ def lacking(
 
 def no_code(
     project: str, candidate: Candidate, versions: tuple[Version, ...], target: Target, knowledge: Knowledge
-) -> Failure:
+) -> CompanionFailure:
     """Say that this torch has no companion of the kind with code for the GPUs."""
     gpu = lacking(project, versions[0], candidate, target, knowledge) or target.gpus[0]
     release = knowledge.companion_release(project, versions[0])
-    facts = {
-        "project": project,
-        "versions": ", ".join(map(str, versions)),
-        "gpu": gpu.label,
-        "list": " ".join(map(str, release.architectures if release else ())),
-    }
-    detail = tr("{project} {versions} has code for {list}, none of which runs on {gpu}", **facts)
-    return companion_failure(project, candidate, "code", detail, ("gpu", gpu.label))
+    detail = tr(
+        "{project} {versions} has code for {list}, none of which runs on {gpu}",
+        project=project,
+        versions=", ".join(map(str, versions)),
+        gpu=gpu.label,
+        list=" ".join(map(str, release.architectures if release else ())),
+    )
+    return companion_failure(project, candidate, "code", detail, gpu=gpu.label)
 
 
 def not_asked(
     project: str, candidate: Candidate, specifier: SpecifierSet, paired: tuple[Version, ...]
-) -> Failure:
+) -> CompanionFailure:
     """Say that the companions of this torch are not those that were asked for."""
     detail = tr(
         "torch {torch} requires {project} {versions}, not {specifier}",
@@ -103,7 +138,7 @@ def not_asked(
 
 def not_listed(
     project: str, candidate: Candidate, versions: tuple[Version, ...], available: AvailableCompanions
-) -> Failure:
+) -> CompanionFailure:
     """Say that no index lists the companion for this build, or that one could not be read."""
     facts = {
         "project": project,
@@ -122,94 +157,60 @@ def not_listed(
         **facts,
     )
     return companion_failure(
-        project, candidate, "down", detail, ("page", down.page), ("problem", down.problem or "")
+        project, candidate, "down", detail, unread_page=down.page, problem=down.problem or ""
     )
 
 
-def without_python(companion_match: CompanionMatch, candidate: Candidate, python: PythonOffer) -> Failure:
+def without_python(
+    companion_match: CompanionMatch, candidate: Candidate, python: PythonOffer
+) -> CompanionFailure:
     """Say that the companion has no file for this Python."""
-    versions = ", ".join(dict.fromkeys(str(item.release) for item in companion_match.files))
-    has = ", ".join(python_rule.pythons_of(companion_match.files))
-    return companion_failure(
-        companion_match.project,
-        candidate,
-        "python",
-        _say_python(companion_match.project, versions, candidate.variant, has, python.short),
-        ("versions", versions),
-        ("has", has),
-        ("python", python.short),
-    )
+    facts = {
+        "versions": ", ".join(dict.fromkeys(str(item.release) for item in companion_match.files)),
+        "has": ", ".join(python_rule.pythons_of(companion_match.files)),
+        "python": python.short,
+    }
+    detail = tr(_NO_PYTHON, project=companion_match.project, variant=candidate.variant, **facts)
+    return companion_failure(companion_match.project, candidate, "python", detail, **facts)
 
 
-def _say_python(project: str, versions: str, variant: Variant | str, has: str, pythons: str) -> str:
-    return tr(
-        "{project} {versions} for {variant} has files for Python {has}, not {python}",
-        project=project,
-        versions=versions,
-        variant=variant,
-        has=has,
-        python=pythons,
-    )
+_NO_PYTHON = N_("{project} {versions} for {variant} has files for Python {has}, not {python}")
 
 
-def merged(failures: tuple[Failure, ...]) -> tuple[Failure, ...]:
-    """Return the failures of one build with those of a companion's Pythons told as one."""
-    groups: dict[tuple[str, ...], list[Failure]] = {}
+def merged(failures: Iterable[Failure]) -> tuple[Failure, ...]:
+    """Return the failures of one build with those of a companion's Pythons as one."""
+    groups: dict[FailureKey, list[Failure]] = {}
     for failure in failures:
         groups.setdefault(failure.key, []).append(failure)
-    return tuple(
-        _merge_pythons(group) if key[0] == "companion" and key[-1] == "python" else group[0]
-        for key, group in groups.items()
-    )
+    return tuple(map(_merge_pythons, groups.values()))
 
 
 def _merge_pythons(group: list[Failure]) -> Failure:
     first = group[0]
-    pythons = ", ".join(failure.fact("python") for failure in reversed(group))
-    words = (first.fact("project"), first.fact("versions"), first.fact("variant"), first.fact("has"))
-    return replace(first, detail=_say_python(*words, pythons))
+    if not isinstance(first, CompanionFailure) or first.kind != "python":
+        return first
+    pythons = (failure.python for failure in reversed(group) if isinstance(failure, CompanionFailure))
+    detail = tr(
+        _NO_PYTHON,
+        project=first.subject,
+        versions=first.versions,
+        variant=first.variant,
+        has=first.has,
+        python=", ".join(pythons),
+    )
+    return replace(first, detail=detail)
 
 
 def companion_failure(
-    project: str, candidate: Candidate, what: str, detail: str, *facts: tuple[str, str]
-) -> Failure:
-    """Return a failure of this rule."""
-    return Failure(
-        "companion",
-        ("companion", project, what),
-        detail,
-        f"matrix companions.json; {candidate.source}",
-        (("project", project), ("torch", str(candidate.torch)), ("variant", str(candidate.variant)), *facts),
+    project: str, candidate: Candidate, kind: str, detail: str, **facts: str
+) -> CompanionFailure:
+    """Return a failure by what the matrix says of companions."""
+    return CompanionFailure(
+        kind=kind,
+        subject=project,
+        detail=detail,
+        source=f"matrix companions.json; {candidate.source}",
+        torch=candidate.torch,
+        variant=candidate.variant,
+        **facts,
     )
-
-
-def summarize(failures: tuple[Failure, ...]) -> str:
-    """Say which companion stands in the way."""
-    if len({failure.detail for failure in failures}) == 1:
-        return failures[0].detail
-    return _say_several(failures[0], {"project": failures[0].fact("project"), "builds": releases(failures)})
-
-
-def _say_several(first: Failure, facts: Mapping[str, str]) -> str:
-    match first.key[2]:
-        case "code":
-            gpu = first.fact("gpu")
-            return tr("the {project} compatible with {builds} has no code for {gpu}", gpu=gpu, **facts)
-        case "down":
-            page, problem = first.fact("page"), first.fact("problem")
-            return tr(
-                "{page}, where {project} for {builds} may be, could not be read ({problem})",
-                page=page,
-                problem=problem,
-                **facts,
-            )
-    return tr(_SEVERAL.get(first.key[2], _ABSENT), **facts)
-
-
-_ABSENT = N_("no index lists {project} for {builds}")
-_SEVERAL = {
-    "unknown": N_("no {project} is known to match {builds}"),
-    "request": N_("{builds} require other releases of {project} than requested"),
-    "python": N_("{project} for {builds} has no files for the possible Pythons"),
-    "wheel": N_("no wheel of {project} is known for {builds}"),
-}

@@ -9,8 +9,11 @@ has 580.00): there the CUDA that the driver supports counts, as nvidia-smi state
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import DriverFloor, DriverOs, Knowledge
+from gpuenv.model.driver import DriverVersion
 from gpuenv.model.machine import Machine
 from gpuenv.model.variant import CudaVersion
 from gpuenv.resolution.candidate import Candidate, Failure
@@ -58,7 +61,31 @@ def _states(cuda: CudaVersion, machine: Machine, floor: DriverFloor, knowledge: 
     return supported.major >= cuda.major if within else supported >= cuda
 
 
-def check(candidate: Candidate, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverFailure(Failure):
+    """A driver (`subject`) that is too old for a CUDA release, or ("unknown") a release of unknown floor."""
+
+    rule: str = "driver"
+    cuda: CudaVersion
+    floor: DriverVersion | None = None
+    place: str = ""
+
+    def summarize(self, alike: tuple[DriverFailure, ...]) -> str:
+        """Say which CUDA versions need which driver, and which driver the machine has."""
+        if self.floor is None:
+            return self.detail
+        needs = _needs(alike)
+        if len(needs) > _MOST_NEEDS:  # the least says what an older driver misses; the rest only rises
+            needs = [needs[0], tr("newer CUDA releases need even newer drivers")]
+        return tr(
+            "builds for {needs}; {place} has {driver}",
+            needs=tr(", those for ").join(needs),
+            place=self.place,
+            driver=self.subject,
+        )
+
+
+def check(candidate: Candidate, target: Target, knowledge: Knowledge) -> tuple[DriverFailure, ...]:
     """Return a failure for each machine with GPUs whose driver is below the build's floor."""
     if candidate.cuda is None:
         return ()
@@ -69,70 +96,46 @@ def check(candidate: Candidate, target: Target, knowledge: Knowledge) -> tuple[F
 
 def _check_machine(
     cuda: CudaVersion, machine: Machine, target: Target, knowledge: Knowledge
-) -> Failure | None:
+) -> DriverFailure | None:
     floor = least_driver(cuda, driver_os(machine), knowledge)
     if floor is None:
-        return Failure(
-            "driver",
-            ("driver", "unknown", str(cuda)),
-            tr("the minimum driver for CUDA {cuda} is not known", cuda=cuda),
-            "matrix cuda.json",
-            (("cuda", str(cuda)),),
+        detail = tr("the minimum driver for CUDA {cuda} is not known", cuda=cuda)
+        return DriverFailure(
+            kind="unknown", subject=str(cuda), detail=detail, source="matrix cuda.json", cuda=cuda
         )
     if machine.driver is None or runs(cuda, machine, knowledge):
         return None
-    facts = {
-        "cuda": str(cuda),
-        "floor": str(floor.version),
-        "driver": str(machine.driver.version),
-        "place": target.place,
-    }
-    return Failure(
-        "driver",
-        ("driver", str(machine.driver.version)),
-        tr("CUDA {cuda} needs driver {floor} or newer, {place} has {driver}", **facts),
-        f"{floor.source}; {machine.source_of('driver.version')}",
-        tuple(facts.items()),
-    )
-
-
-def summarize(failures: tuple[Failure, ...]) -> str:
-    """Say which CUDA versions need which driver, and which one is there."""
-    first = failures[0]
-    if first.key[1] == "unknown":
-        return first.detail
-    needs = _needs(failures)
-    if len(needs) > _MOST_NEEDS:  # the least says what an older driver misses; the rest only rises
-        needs = [needs[0], tr("newer CUDA releases need even newer drivers")]
-    return tr(
-        "builds for {needs}; {place} has {driver}",
-        needs=tr(", those for ").join(needs),
-        place=first.fact("place"),
-        driver=first.fact("driver"),
+    return DriverFailure(
+        kind="old",
+        subject=str(machine.driver.version),
+        detail=tr(
+            "CUDA {cuda} needs driver {floor} or newer, {place} has {driver}",
+            cuda=cuda,
+            floor=floor.version,
+            place=target.place,
+            driver=machine.driver.version,
+        ),
+        source=f"{floor.source}; {machine.source_of('driver.version')}",
+        cuda=cuda,
+        floor=floor.version,
+        place=target.place,
     )
 
 
 _MOST_NEEDS = 3
 
 
-def _needs(failures: tuple[Failure, ...]) -> list[str]:
-    floors: dict[str, set[str]] = {}
+def _needs(failures: tuple[DriverFailure, ...]) -> list[str]:
+    floors: dict[DriverVersion, set[CudaVersion]] = {}
     for failure in failures:
-        floors.setdefault(failure.fact("floor"), set()).add(failure.fact("cuda"))
+        if failure.floor is not None:
+            floors.setdefault(failure.floor, set()).add(failure.cuda)
     return [
-        tr(
-            "CUDA {cuda} need driver {floor} or newer",
-            cuda=_join(sorted(cuda, key=_version_key)),
-            floor=floor,
-        )
-        for floor, cuda in sorted(floors.items(), key=lambda item: _version_key(item[0]))
+        tr("CUDA {cuda} need driver {floor} or newer", cuda=_join(sorted(cudas)), floor=floor)
+        for floor, cudas in sorted(floors.items())
     ]
 
 
-def _version_key(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split(".")))
-
-
-def _join(words: list[str]) -> str:
-    first, last = ", ".join(words[:-1]), words[-1]
+def _join(versions: list[CudaVersion]) -> str:
+    first, last = ", ".join(map(str, versions[:-1])), str(versions[-1])
     return tr("{first} and {last}", first=first, last=last) if first else last

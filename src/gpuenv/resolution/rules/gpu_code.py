@@ -7,6 +7,7 @@ https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from gpuenv.i18n.messages import tr
@@ -15,7 +16,7 @@ from gpuenv.model.capability import Architecture, ComputeCapability
 from gpuenv.model.variant import CudaVersion
 from gpuenv.resolution.candidate import Candidate, Failure
 from gpuenv.resolution.rules.driver import is_native
-from gpuenv.resolution.rules.phrases import builds
+from gpuenv.resolution.rules.phrases import list_builds
 from gpuenv.resolution.target import Target, TargetGpu
 
 Code = Literal["machine code", "ptx", "ptx-needs-driver"]
@@ -61,67 +62,59 @@ def runs_ptx(architecture: Architecture, capability: ComputeCapability) -> bool:
     return architecture.kind == "compute" and architecture.runs_on(capability)
 
 
-def check(candidate: Candidate, target: Target, knowledge: Knowledge) -> tuple[Failure, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeFailure(Failure):
+    """A build without code for a GPU, with PTX that the driver cannot compile, or of "unknown" code."""
+
+    rule: str = "kernels"
+    build: str
+    gpu: str = ""
+
+    def _summarize_several(self, alike: tuple[CodeFailure, ...]) -> str:
+        builds = list_builds(failure.build for failure in alike)
+        if self.kind == "unknown":
+            return tr("what {builds} are compiled for is not in the matrix", builds=builds)
+        if self.kind == "ptx":
+            return tr(
+                "{builds} support {gpu} only through PTX, which this driver cannot compile",
+                builds=builds,
+                gpu=self.gpu,
+            )
+        return tr("{builds} have no code for {gpu}", builds=builds, gpu=self.gpu)
+
+
+def check(candidate: Candidate, target: Target, knowledge: Knowledge) -> tuple[CodeFailure, ...]:
     """Return a failure for each kind of GPU that finds no code in the wheel."""
     if candidate.variant.is_cpu or not target.gpus:
         return ()
+    build = candidate.label
     if candidate.row is None or not candidate.row.architectures:
-        return (_unknown(candidate),)
+        detail = tr("what {build} is compiled for is not in the matrix", build=build)
+        return (CodeFailure(kind="unknown", detail=detail, source="matrix torch.json", build=build),)
     failures = (_check_gpu(candidate, gpu, knowledge) for gpu in reversed(target.gpus))
     distinct = {failure.key: failure for failure in failures if failure}  # the first GPU of a kind speaks
     return tuple(reversed(distinct.values()))
 
 
-def _unknown(candidate: Candidate) -> Failure:
-    return Failure(
-        "kernels",
-        ("kernels", "unknown"),
-        tr("what {build} is compiled for is not in the matrix", build=candidate.label),
-        "matrix torch.json",
-        (("build", candidate.label), ("gpu", ""), ("list", "")),
-    )
-
-
-def _check_gpu(candidate: Candidate, gpu: TargetGpu, knowledge: Knowledge) -> Failure | None:
+def _check_gpu(candidate: Candidate, gpu: TargetGpu, knowledge: Knowledge) -> CodeFailure | None:
     code = code_for(candidate, gpu, knowledge)
     if code in ("machine code", "ptx"):
         return None
     listed = " ".join(map(str, candidate.row.architectures)) if candidate.row else ""
+    facts = {"build": candidate.label, "gpu": gpu.label}
     detail = (
         tr(
             "{build} supports {gpu} only through PTX, which needs a driver that supports CUDA {cuda}",
-            build=candidate.label,
-            gpu=gpu.label,
             cuda=candidate.cuda,
+            **facts,
         )
         if code
-        else tr(
-            "{build} has code for {list}, none of which runs on {gpu}",
-            build=candidate.label,
-            list=listed,
-            gpu=gpu.label,
-        )
+        else tr("{build} has code for {list}, none of which runs on {gpu}", list=listed, **facts)
     )
-    return Failure(
-        "kernels",
-        ("kernels", "ptx" if code else "code", str(gpu.capability)),
-        detail,
-        f"{candidate.source}; {gpu.source}",
-        (("build", candidate.label), ("gpu", gpu.label), ("list", listed)),
+    return CodeFailure(
+        kind="ptx" if code else "code",
+        subject=str(gpu.capability),
+        detail=detail,
+        source=f"{candidate.source}; {gpu.source}",
+        **facts,
     )
-
-
-def summarize(failures: tuple[Failure, ...]) -> str:
-    """Say for which GPU there is no code."""
-    if len(failures) == 1:
-        return failures[0].detail
-    first = failures[0]
-    if first.key[1] == "unknown":
-        return tr("what {builds} are compiled for is not in the matrix", builds=builds(failures))
-    if first.key[1] == "ptx":
-        return tr(
-            "{builds} support {gpu} only through PTX, which this driver cannot compile",
-            builds=builds(failures),
-            gpu=first.fact("gpu"),
-        )
-    return tr("{builds} have no code for {gpu}", builds=builds(failures), gpu=first.fact("gpu"))

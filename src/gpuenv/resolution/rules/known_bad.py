@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 
@@ -102,20 +102,29 @@ def is_pinned_to_it(row: KnownBad, situation: KnownBadFacts) -> bool:
     )
 
 
-def check(candidate: Candidate, rows: tuple[KnownBad, ...], situation: KnownBadFacts) -> tuple[Failure, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownBadFailure(Failure):
+    """A row (`subject`) that applies; `workaround` is what the user's pins exclude, if any."""
+
+    rule: str = _JUDGE
+    workaround: str
+
+
+def check(
+    candidate: Candidate, rows: tuple[KnownBad, ...], situation: KnownBadFacts
+) -> tuple[KnownBadFailure, ...]:
     """Return a failure for each applying row without a workaround, or one that the user's pins exclude."""
     return tuple(
-        Failure(
-            _JUDGE,
-            (_JUDGE, row.id),
-            tr(
+        KnownBadFailure(
+            subject=row.id,
+            detail=tr(
                 "{build}: {effect}; {remedy}",
                 build=candidate.label,
                 effect=gettext(row.effect),
                 remedy=gettext(row.remedy),
             ),
-            row.source,
-            (("workaround", " ".join(row.constrain)),),
+            source=row.source,
+            workaround=" ".join(row.constrain),
         )
         for row in rows
         if row.forbid or is_pinned_to_it(row, situation)
@@ -131,8 +140,3 @@ def constraints(rows: tuple[KnownBad, ...], installed: frozenset[str]) -> tuple[
         for text in (*row.add, *row.constrain)
         if text in row.add or _named((text,)) <= installed
     )
-
-
-def summarize(failures: tuple[Failure, ...]) -> str:
-    """Say what the combination does, and what helps."""
-    return failures[0].detail

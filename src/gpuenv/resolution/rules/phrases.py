@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
-from gpuenv.resolution.candidate import Failure
 
 _SHOWN = 4
 
 
-def builds(failures: tuple[Failure, ...]) -> str:
-    """Name the builds that the failures are about; of many, the first few and how many more."""
-    names = list(dict.fromkeys(failure.fact("build") for failure in failures))
+def list_builds(labels: Iterable[str]) -> str:
+    """Name builds; of many, the first few and how many more."""
+    names = list(dict.fromkeys(labels))
     if len(names) <= _SHOWN:
         return ", ".join(names)
     return tr("{shown} and {more} more builds", shown=", ".join(names[:_SHOWN]), more=len(names) - _SHOWN)
 
 
-def releases(failures: tuple[Failure, ...]) -> str:
-    """Name the releases that the failures are about, as a range: not all in between need be meant."""
-    versions = sorted({Version(failure.fact("torch")) for failure in failures})
+def range_of_releases(torches: Iterable[Version]) -> str:
+    """Name releases as a range: not all in between need be meant."""
+    versions = sorted(set(torches))
     if len(versions) == 1:
         return tr("builds of torch {version}", version=versions[0])
     return tr("builds of torch {first} to {last}", first=versions[0], last=versions[-1])
 
 
-def pages(names: tuple[str, ...]) -> str:
+def join_pages(names: tuple[str, ...]) -> str:
     """Join the addresses of pages, each once."""
     return ", ".join(dict.fromkeys(names))

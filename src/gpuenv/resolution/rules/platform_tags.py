@@ -6,16 +6,18 @@ Tags: https://packaging.python.org/en/latest/specifications/platform-compatibili
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
 
 from packaging.tags import Tag
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.version import Version
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.machine import Machine, System
 from gpuenv.model.wheel import WheelFile
 from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
-from gpuenv.resolution.rules.phrases import releases
+from gpuenv.resolution.rules.phrases import range_of_releases
 from gpuenv.resolution.target import Target
 
 _MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_(\w+)")
@@ -107,7 +109,25 @@ def _parse_glibc(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".")[:2])
 
 
-def check(candidate: Candidate, target: Target) -> tuple[Failure, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlatformFailure(Failure):
+    """A build whose files do not run with the machine's libc (`subject`): "glibc" is too old, or another."""
+
+    rule: str = "platform"
+    torch: Version
+    glibc: str  # the least that the build needs
+    place: str
+
+    def _summarize_several(self, alike: tuple[PlatformFailure, ...]) -> str:
+        facts = {"builds": range_of_releases(failure.torch for failure in alike), "there": self.subject}
+        if self.kind == "system":
+            return tr("{builds} have no file that runs with {there}", **facts)
+        needed = min((failure.glibc for failure in alike), key=_parse_glibc)
+        template = N_("{builds} need at least glibc {needed}; {place} has {there}")
+        return tr(template, needed=needed, place=self.place, **facts)
+
+
+def check(candidate: Candidate, target: Target) -> tuple[PlatformFailure, ...]:
     """Return a failure where files exist but none fits the system."""
     if not candidate.files or fitting(candidate.files, target):
         return ()
@@ -118,21 +138,29 @@ def check(candidate: Candidate, target: Target) -> tuple[Failure, ...]:
     )
     machine = next(unfit, target.machines[0])
     needed = needed_glibc(candidate.files) if machine.system.libc != "musl" else None
-    facts = {
-        "build": candidate.label,
-        "torch": str(candidate.torch),
-        "needed": needed or "",
-        "there": _libc(machine),
-        "place": target.place,
-    }
+    libc, place = _libc(machine), target.place
     detail = (
-        tr("{build} needs glibc {needed} or newer; {place} has {there}", **facts)
+        tr(
+            "{build} needs glibc {needed} or newer; {place} has {there}",
+            build=candidate.label,
+            needed=needed,
+            place=place,
+            there=libc,
+        )
         if needed
-        else tr("{build} has no file that runs with {there}", **facts)
+        else tr("{build} has no file that runs with {there}", build=candidate.label, there=libc)
     )
-    key = ("platform", "glibc" if needed else "system", _libc(machine))
-    source = machine.source_of("system.libc_version")
-    return (Failure("platform", key, detail, source, tuple(facts.items())),)
+    return (
+        PlatformFailure(
+            kind="glibc" if needed else "system",
+            subject=libc,
+            detail=detail,
+            source=machine.source_of("system.libc_version"),
+            torch=candidate.torch,
+            glibc=needed or "",
+            place=place,
+        ),
+    )
 
 
 def needed_glibc(indexed_files: tuple[IndexedFile, ...]) -> str | None:
@@ -150,15 +178,3 @@ def _alone(target: Target, machine: Machine) -> Target:
 def _libc(machine: Machine) -> str:
     system = machine.system
     return f"{system.libc or 'libc'} {system.libc_version or '?'}"
-
-
-def summarize(failures: tuple[Failure, ...]) -> str:
-    """Say which glibc the builds need and which one is there."""
-    first = failures[0]
-    if len(failures) == 1:
-        return first.detail
-    facts = {"builds": releases(failures), "there": first.fact("there"), "place": first.fact("place")}
-    if first.key[1] == "system":
-        return tr("{builds} have no file that runs with {there}", **facts)
-    needed = min((failure.fact("needed") for failure in failures), key=_parse_glibc)
-    return tr("{builds} need at least glibc {needed}; {place} has {there}", needed=needed, **facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 from packaging.specifiers import InvalidSpecifier, Specifier, SpecifierSet
@@ -12,7 +13,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.python import PythonOffer, parse_python_tag
 from gpuenv.model.wheel import WheelFile
 from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
-from gpuenv.resolution.rules.phrases import releases
+from gpuenv.resolution.rules.phrases import range_of_releases
 
 _ANY_PATCH = 99  # stands for the newest patch release, which a manager would bring
 
@@ -121,6 +122,24 @@ def pythons_of(indexed_files: tuple[IndexedFile, ...]) -> tuple[str, ...]:
     return tuple(".".join(map(str, minor)) for minor in sorted(minors) if minor[0] >= 3)  # noqa: PLR2004
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonFailure(Failure):
+    """A build that has files, but none for the Pythons in question (`subject`)."""
+
+    rule: str = "python"
+    torch: Version
+    has: str
+
+    def _summarize_several(self, alike: tuple[PythonFailure, ...]) -> str:
+        versions = {word for failure in alike for word in failure.has.split(", ")}
+        return tr(
+            "{builds} have files for Python {has}, not for {asked}",
+            builds=range_of_releases(failure.torch for failure in alike),
+            has=", ".join(sorted(versions, key=_in_order)),
+            asked=self.subject,
+        )
+
+
 def check(
     candidate: Candidate,
     fitting: tuple[IndexedFile, ...],
@@ -132,15 +151,16 @@ def check(
     if not fitting or any(runs_on(item.file, offer) for item in fitting for offer in offers):
         return ()
     has = ", ".join(pythons_of(fitting)) or tr("no Python 3")
-    facts = {"build": candidate.label, "torch": str(candidate.torch), "has": has, "asked": requested}
-    detail = tr("{build} has files for Python {has}, not for {asked}", **facts)
+    detail = tr(
+        "{build} has files for Python {has}, not for {asked}",
+        build=candidate.label,
+        has=has,
+        asked=requested,
+    )
+    source = f"{fitting[0].listing.page}; {source}"
     return (
-        Failure(
-            "python",
-            ("python", "files", requested),
-            detail,
-            f"{fitting[0].listing.page}; {source}",
-            tuple(facts.items()),
+        PythonFailure(
+            kind="files", subject=requested, detail=detail, source=source, torch=candidate.torch, has=has
         ),
     )
 
@@ -167,20 +187,12 @@ def not_provided(requested: str, provided: tuple[PythonOffer, ...], manager: str
         if provided
         else tr("{manager} can provide no Python", manager=manager)
     )
-    return Failure("python", ("python", "provided", requested), detail, f"{manager}; option --python")
-
-
-def summarize(failures: tuple[Failure, ...]) -> str:
-    """Say for which Pythons there are files."""
-    first = failures[0]
-    if len(failures) == 1 or first.key[1] == "provided":
-        return first.detail
-    versions = {word for failure in failures for word in failure.fact("has").split(", ")}
-    return tr(
-        "{builds} have files for Python {has}, not for {asked}",
-        builds=releases(failures),
-        has=", ".join(sorted(versions, key=_in_order)),
-        asked=first.fact("asked"),
+    return Failure(
+        rule="python",
+        kind="provided",
+        subject=requested,
+        detail=detail,
+        source=f"{manager}; option --python",
     )
 
 

@@ -50,13 +50,8 @@ def check(candidate: Candidate, request: Request) -> tuple[Failure, ...]:
             if specifier
             else tr("{build} is a pre-release, which was not requested", build=candidate.label)
         )
-        failures += (Failure("request", ("request", "torch"), detail, "the request"),)
+        failures += (Failure(rule="request", kind="torch", detail=detail, source="the request"),)
     if request.variant is not None and candidate.variant != request.variant:
         detail = tr("{build} is not for {variant}", build=candidate.label, variant=request.variant)
-        failures += (Failure("request", ("request", "variant"), detail, "option --cuda"),)
+        failures += (Failure(rule="request", kind="variant", detail=detail, source="option --cuda"),)
     return failures
-
-
-def summarize(failures: tuple[Failure, ...]) -> str:
-    """Say what was not asked for."""
-    return failures[0].detail

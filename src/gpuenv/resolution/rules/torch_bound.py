@@ -13,10 +13,15 @@ from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.ecosystem import BoundProject, WheelSet, minor_of
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import Because
-from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
+from gpuenv.resolution.candidate import Candidate, IndexedFile
 from gpuenv.resolution.request import Request, admits
-from gpuenv.resolution.rules import gpu_code as kernels
-from gpuenv.resolution.rules.companion_failures import AvailableCompanions, CompanionMatch
+from gpuenv.resolution.rules import gpu_code
+from gpuenv.resolution.rules.companion_failures import (
+    AvailableCompanions,
+    CompanionFailure,
+    CompanionMatch,
+    companion_failure,
+)
 from gpuenv.resolution.target import Target, TargetGpu
 from gpuenv.resolution.torch_bound_tags import Binding, fits_cuda, parse_binding
 
@@ -50,7 +55,7 @@ def match(
     target: Target,
     knowledge: Knowledge,
     available: AvailableCompanions,
-) -> tuple[CompanionMatch, ...] | Failure:
+) -> tuple[CompanionMatch, ...] | CompanionFailure:
     """Return, for each project, the wheels that go with the build, the best first.
 
     Returns what is wrong with the first project that has none. One that PyPI has wheels of is left to the
@@ -62,13 +67,13 @@ def match(
         if project is None:
             continue
         companion_match = _match_one(_Asked(project, candidate, request, target, knowledge), available)
-        if isinstance(companion_match, Failure):
+        if isinstance(companion_match, CompanionFailure):
             return companion_match
         matches += [companion_match] if companion_match else []
     return tuple(matches)
 
 
-def _match_one(query: _Asked, available: AvailableCompanions) -> CompanionMatch | Failure | None:
+def _match_one(query: _Asked, available: AvailableCompanions) -> CompanionMatch | CompanionFailure | None:
     detail = _too_old(query.project, query.request, query.target)
     if detail:
         return _failure(query, "gpu", detail)
@@ -185,11 +190,11 @@ def _lacking(item: IndexedFile, query: _Asked) -> TargetGpu | None:
     if not code or cuda is None:
         return None
     return next(
-        (gpu for gpu in query.target.gpus if kernels.code_in(code, cuda, gpu, query.knowledge) is None), None
+        (gpu for gpu in query.target.gpus if gpu_code.code_in(code, cuda, gpu, query.knowledge) is None), None
     )
 
 
-def _no_code(item: IndexedFile, query: _Asked) -> Failure:
+def _no_code(item: IndexedFile, query: _Asked) -> CompanionFailure:
     gpu = _lacking(item, query) or query.target.gpus[0]
     code = query.knowledge.ecosystem.architectures(query.name, item.release)
     detail = tr(
@@ -199,28 +204,27 @@ def _no_code(item: IndexedFile, query: _Asked) -> Failure:
         list=" ".join(map(str, code)),
         gpu=gpu.label,
     )
-    return _failure(query, "code", detail, ("gpu", gpu.label))
+    return _failure(query, "code", detail, gpu=gpu.label)
 
 
-def _no_wheel(query: _Asked, wheels: WheelSet, available: AvailableCompanions) -> Failure:
+def _no_wheel(query: _Asked, wheels: WheelSet, available: AvailableCompanions) -> CompanionFailure:
     down = available.down.get(query.name)
     if down is not None and down.source.name == wheels.name:
-        facts = {"page": down.page, "problem": down.problem or ""}
+        problem = down.problem or ""
         detail = tr(
             "{page}, where wheels of {project} may be, could not be read ({problem})",
+            page=down.page,
             project=query.name,
-            **facts,
+            problem=problem,
         )
-        return _failure(query, "down", detail, *facts.items())
+        return _failure(query, "down", detail, unread_page=down.page, problem=problem)
     facts = {"project": query.wanted, "build": query.candidate.label}
     return _failure(query, "wheel", tr("no wheel of {project} is known for {build}", **facts))
 
 
-def _failure(query: _Asked, what: str, detail: str, *facts: tuple[str, str]) -> Failure:
-    candidate = query.candidate
-    named = (("project", query.name), ("torch", str(candidate.torch)), ("variant", str(candidate.variant)))
-    key = ("companion", query.name, what)
-    return Failure("companion", key, detail, _source(query.project), (*named, *facts))
+def _failure(query: _Asked, kind: str, detail: str, **facts: str) -> CompanionFailure:
+    failure = companion_failure(query.name, query.candidate, kind, detail, **facts)
+    return replace(failure, source=_source(query.project))
 
 
 def _source(project: BoundProject) -> str:
