@@ -17,7 +17,7 @@ from gpuenv.cli import output
 from gpuenv.cli.app import Interrupted
 from gpuenv.cli.main import error_behind, explained, run_app
 from gpuenv.cli.usage import usage_error
-from gpuenv.files.temporary import substitute
+from gpuenv.files.temporary import fallback_tmpdir
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unsatisfiable
 from gpuenv.process import interruption
 
@@ -121,7 +121,7 @@ def _data(command: str, words: Sequence[str], options: Mapping[str, object]) -> 
     arguments = [command, *_arguments(options), "--json", "--quiet", "--", *words]
     try:
         with interruption.heeded(), output.collected() as documents:
-            substitute()
+            fallback_tmpdir()
             run_app(arguments)
     except (Interrupted, typer.Abort):
         raise KeyboardInterrupt from None

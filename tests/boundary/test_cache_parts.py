@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from unprivileged import as_nobody, public_folder
 
-from gpuenv.cache.parts import Tally, filled_parts, remove_part
-from gpuenv.files.cache_use import LOCK_FILE, alone, hold, let_go
+from gpuenv.cache.parts import Tally, read_parts, remove_part
+from gpuenv.files.cache_lock import LOCK_FILE, lock_exclusive, lock_shared, unlock
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions and locks of POSIX")
 
@@ -28,7 +28,7 @@ def test_what_can_not_be_removed_is_told_and_stays() -> None:
             if os.geteuid() == wheel.stat().st_uid:
                 for folder in (cache, cache / "wheels"):
                     folder.chmod(0o555)
-            (filled,) = filled_parts(cache, Tally(), None)
+            (filled,) = read_parts(cache, Tally(), None)
             kept = remove_part(filled, cache)
         assert kept is not None
         assert "Permission denied" in kept.reason
@@ -40,13 +40,13 @@ def test_a_folder_that_can_not_be_read_counts_nothing() -> None:
         stored(cache).parent.chmod(0)
         tally = Tally()
         with as_nobody():
-            filled_parts(cache, tally, None)
+            read_parts(cache, tally, None)
         assert tally.freed == 0
 
 
 def test_who_cleans_is_alone_or_told_so(tmp_path: Path) -> None:
     """A process that comes while one cleans waits, and then holds the lock of a file that is there."""
-    hold(tmp_path)
+    lock_shared(tmp_path)
     held = os.open(tmp_path / LOCK_FILE, os.O_RDWR)
     try:
         import fcntl  # noqa: PLC0415 - POSIX only
@@ -54,15 +54,15 @@ def test_who_cleans_is_alone_or_told_so(tmp_path: Path) -> None:
         with pytest.raises(BlockingIOError):
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         fcntl.flock(held, fcntl.LOCK_SH)
-        with alone(tmp_path) as free:  # gives up its own
+        with lock_exclusive(tmp_path) as free:  # gives up its own
             assert not free
         assert (tmp_path / LOCK_FILE).exists()
         fcntl.flock(held, fcntl.LOCK_UN)
-        with alone(tmp_path) as free:
+        with lock_exclusive(tmp_path) as free:
             assert free
         assert not (tmp_path / LOCK_FILE).exists()
-        hold(tmp_path)
+        lock_shared(tmp_path)
         assert (tmp_path / LOCK_FILE).exists()
     finally:
         os.close(held)
-        let_go()
+        unlock()

@@ -17,12 +17,12 @@ from gpuenv.http import (
     FetchLimits,
     HttpClient,
     HttpProblem,
-    cache_directory,
     fetch_page,
     fetch_size,
     fetch_sizes,
 )
 from gpuenv.model.access import Access
+from gpuenv.process.surroundings import cache_root
 
 ACCEPT = "text/html"
 QUICK = FetchLimits(connect_s=0.5, read_s=0.3, whole_s=0.8, page_bytes=1 << 20, redirects=5)
@@ -358,6 +358,6 @@ def test_a_missing_certificate_bundle_is_told(tmp_path: Path) -> None:
 
 
 def test_the_cache_lies_where_it_is_told() -> None:
-    assert cache_directory({"GPUENV_CACHE_DIR": "x"}) == Path("x")
-    assert cache_directory({}).name == "gpuenv"
-    assert os.fspath(cache_directory({"GPUENV_CACHE_DIR": ""})) == os.fspath(cache_directory({}))
+    assert cache_root({"GPUENV_CACHE_DIR": "x"}) == Path("x")
+    assert cache_root({}).name == "gpuenv"
+    assert os.fspath(cache_root({"GPUENV_CACHE_DIR": ""})) == os.fspath(cache_root({}))

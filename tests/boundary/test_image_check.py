@@ -41,7 +41,7 @@ def test_pypis_builds_carry_no_variant_in_the_version_that_was_planned() -> None
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"architectures": ["sm_80"]}, "GPU 9.0 is not served: torch 2.14.1+cu126 has code for sm_80"),
+        ({"architectures": ["sm_80"]}, "GPU 9.0 is not supported: torch 2.14.1+cu126 has code for sm_80"),
         ({"version": "2.13.0+cu126"}, "torch 2.14.1+cu126 was planned, 2.13.0+cu126 is installed"),
         ({"cuda": "12.8"}, "a build for CUDA 12.6 was planned, this one is for CUDA 12.8"),
         ({"cuda": None}, "a build for CUDA 12.6 was planned, this one is for the CPU"),
@@ -88,8 +88,8 @@ int nvmlSystemGetDriverVersion(char *text, unsigned size) { strncpy(text, "%(dri
     [
         ({}, 0, ""),
         ({"driver": "525.60.13"}, 0, ""),
-        ({"driver": "470.82.01"}, 1, "driver 470.82.01 is too old: 525.60.13 or newer is needed"),
-        ({"count": 0}, 1, "no GPU is visible here"),
+        ({"driver": "470.82.01"}, 1, "driver 470.82.01 is too old: 525.60.13 or newer is required"),
+        ({"count": 0}, 1, "no GPU was found"),
         ({"status": 999}, 1, "NVML error 999"),
     ],
 )

@@ -111,7 +111,7 @@ def test_a_torch_without_code_for_a_gpu_fails_the_build(
     )
     status, message = build(builder, write(*ELSEWHERE), "localhost/unfit:1")
     assert status != 0
-    assert "GPU 9.0 is not served: torch 2.14.1+cu126 has code for sm_80 sm_86" in message
+    assert "GPU 9.0 is not supported: torch 2.14.1+cu126 has code for sm_80 sm_86" in message
     assert "GPU 8.6" not in message
 
 

@@ -174,7 +174,7 @@ def _writes_through_links(replace: _Everywhere) -> None:
     from gpuenv.files import write_output as write  # noqa: PLC0415
 
     replace(write._refuse_leading_away, lambda _: None)
-    replace(write.keep_foreign, lambda _: None)
+    replace(write.refuse_foreign_file, lambda _: None)
 
 
 # environments of others

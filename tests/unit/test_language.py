@@ -26,7 +26,7 @@ from gpuenv.cli.table import text_width
 from gpuenv.formats.fact_source import said_source
 from gpuenv.i18n.foreign_messages import reason_of, translate_foreign
 from gpuenv.i18n.messages import gettext, install_catalogue, tr, translate_output
-from gpuenv.verification.messages import said_detail
+from gpuenv.verification.messages import translate_detail
 
 OTHERS = [language for language in LANGUAGES if language != "en"]
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -197,13 +197,13 @@ def test_what_others_say_is_said_by_the_first_template_it_fits() -> None:
 
 
 def test_in_english_all_stays_as_others_said_it() -> None:
-    assert said_detail("skipped: takes two GPUs") == "skipped: takes two GPUs"
+    assert translate_detail("skipped: requires two GPUs") == "skipped: takes two GPUs"
     assert translate_foreign("Is a directory") == "Is a directory"
 
 
 @pytest.mark.usefixtures("chinese")
 def test_what_is_nested_without_end_is_reworded_only_so_deep() -> None:
-    assert said_detail("skipped: " * 10_000 + "takes two GPUs").startswith("跳过：跳过：")
+    assert translate_detail("skipped: " * 10_000 + "requires two GPUs").startswith("跳过：跳过：")
     assert translate_output("{} {x", ("{x}",)) == "{} {x"
     assert translate_foreign("a: line 1 column " * 100_000).startswith("a: line 1")
 
@@ -215,7 +215,7 @@ def test_a_template_reads_back_what_it_was_filled_with(other: str, fact: str) ->
         assert translate_output(f"takes {fact} GPUs", ("takes {count} GPUs",)) == f"takes {fact} GPUs"
         assert translate_output(f"option {fact}", ("option {name}",), depth=0) == f"选项 {fact}"
         assert isinstance(translate_foreign(other), str)
-        assert isinstance(said_detail(other), str)
+        assert isinstance(translate_detail(other), str)
     finally:
         install_catalogue({})
 
@@ -238,7 +238,7 @@ def test_a_template_reads_back_what_it_was_filled_with(other: str, fact: str) ->
     ],
 )
 def test_what_the_child_says_of_a_test_is_said_in_chinese(detail: str, told: str) -> None:
-    assert said_detail(detail) == told
+    assert translate_detail(detail) == told
 
 
 @pytest.mark.usefixtures("chinese")
@@ -248,7 +248,7 @@ def test_all_that_the_child_says_has_a_translation() -> None:
     assert len(said_there) > 10
     for text in said_there:
         filled = re.sub(r"\{.*?\}", "7", text)
-        alone, before = said_detail(filled), said_detail(f"{filled}: 7")
+        alone, before = translate_detail(filled), translate_detail(f"{filled}: 7")
         assert (alone, before) != (filled, f"{filled}: 7"), text
 
 

@@ -28,10 +28,8 @@ from gpuenv.verification.verdict import (
     variant_of,
 )
 
-TORCH = TorchReport(
-    "2.14.1+cu126", None, "12.6", None, "9.10.2", ("sm_80", "sm_90"), available=True, error=None
-)
-CPU_TORCH = replace(TORCH, version="2.14.1+cpu", cuda=None, cudnn=None, architectures=None, available=False)
+TORCH = TorchReport("2.14.1+cu126", None, "12.6", None, "9.10.2", ("sm_80", "sm_90"), error=None)
+CPU_TORCH = replace(TORCH, version="2.14.1+cpu", cuda=None, cudnn=None, architectures=None)
 PASSED = TestResult("matmul", ok=True, ms=1.0, detail="")
 FAILED = TestResult("matmul", ok=False, ms=1.0, detail="no kernel image")
 L4 = DeviceReport(0, "NVIDIA L4", ComputeCapability(8, 9), (PASSED,))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.model.capability import ComputeCapability, parse_compute_capability
-from gpuenv.verification.gpu_code import find_code
+from gpuenv.verification.verdict import find_code
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from gpuenv.verification.gpu_code import find_code
 )
 def test_the_nearest_code_that_runs_is_found(listed: str, capability: str, expected: str | None) -> None:
     result = find_code(tuple(listed.split()), parse_compute_capability(capability))
-    assert (str(result[1]) if result else None) == expected
+    assert (str(result) if result else None) == expected
 
 
 @given(st.lists(st.text(max_size=12), max_size=8), st.integers(1, 20), st.integers(0, 9))

@@ -51,7 +51,7 @@ def open_shell(
             if interactive:
                 argv, variables = _starting(shell, entry, Path(folder), environ)
         try:
-            return foreground.hand_over(argv, variables)
+            return foreground.run_foreground(argv, variables)
         except OSError as error:
             raise UsageError(
                 tr("`{program}` cannot be started: {error}", program=shell.program, error=reason_of(error)),

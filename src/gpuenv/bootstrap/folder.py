@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpuenv.bootstrap.bootstrap import Script
 from gpuenv.bootstrap.model import BesideFile
-from gpuenv.files.disk_space import check_room
+from gpuenv.files.disk_space import check_free_space
 from gpuenv.files.write_output import make_folder, write_file
 from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.ranges import BrokenFileError
@@ -51,7 +51,7 @@ def write_folder(folder: Path, script: Script, environ: Mapping[str, str], follo
         )
         size = sum(extra_file.size or 0 for extra_file in missing)
         follow.begin(len(missing), size)
-        check_room(wheels, size, tr("name another folder with -o"))
+        check_free_space(wheels, size, tr("name another folder with -o"))
         _replace(wheels / script.gpuenv.filename, script.gpuenv.content)
         with HttpClient(environ, access=script.access) as client:
             for file in missing:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpuenv.cache.parts import Filled, NotRemoved, Tally, filled_parts, remove_empty, remove_part
-from gpuenv.files.cache_use import alone
+from gpuenv.cache.parts import PartContent, RemovalFailure, Tally, read_parts, remove_part
+from gpuenv.files.cache_lock import lock_exclusive
 from gpuenv.i18n.messages import gettext, tr
 from gpuenv.installers import uv
 from gpuenv.model.errors import Fix, UsageError
@@ -26,7 +27,7 @@ class CacheContent:
     """What is in gpuenv's cache; `freed` is what the disk gains without it."""
 
     root: Path
-    parts: tuple[Filled, ...]
+    parts: tuple[PartContent, ...]
     freed: int
 
     @property
@@ -36,15 +37,15 @@ class CacheContent:
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaned:
+class CleanResult:
     """What was removed, and what was not."""
 
-    removed: tuple[Filled, ...]
-    in_use: tuple[Filled, ...]
-    failed: tuple[NotRemoved, ...]
+    removed: tuple[PartContent, ...]
+    in_use: tuple[PartContent, ...]
+    failed: tuple[RemovalFailure, ...]
 
 
-def cache_place(environ: Mapping[str, str]) -> Path:
+def require_cache_root(environ: Mapping[str, str]) -> Path:
     """Return gpuenv's cache directory, whether it exists or not; raise UsageError where there is none."""
     root = Path(os.path.abspath(cache_root(environ)))  # noqa: PTH100 - a link must stay one
     if Path(os.devnull) in root.parents:
@@ -58,25 +59,25 @@ def cache_place(environ: Mapping[str, str]) -> Path:
 
 def read_cache(environ: Mapping[str, str]) -> CacheContent:
     """Return what is in gpuenv's cache."""
-    root, tally = cache_place(environ), Tally()
-    own_of_uv = _uv_place(environ) if (root / "uv").is_dir() else None
-    parts = filled_parts(root, tally, own_of_uv)
+    root, tally = require_cache_root(environ), Tally()
+    uv_cache = _uv_cache(environ) if (root / "uv").is_dir() else None
+    parts = read_parts(root, tally, uv_cache)
     return CacheContent(root, parts, tally.freed)
 
 
-def clean(content: CacheContent) -> Cleaned:
+def clean(content: CacheContent) -> CleanResult:
     """Remove what was read, except what other commands use at the moment."""
-    failed: list[NotRemoved] = []
-    with alone(content.root) as free:
-        removable = [part for part in content.parts if free or not part.part.guarded]
-        failed += filter(None, (remove_part(part, content.root) for part in removable))
-        if free:
-            remove_empty(content.root)
-    names = {removed.name for removed in failed}
-    return Cleaned(
+    with lock_exclusive(content.root) as unused:
+        removable = [part for part in content.parts if unused or not part.part.guarded]
+        failed = tuple(filter(None, (remove_part(part, content.root) for part in removable)))
+        if unused:
+            with suppress(OSError):  # children start in this folder, which is made again when needed
+                (content.root / "empty").rmdir()
+    names = {failure.name for failure in failed}
+    return CleanResult(
         tuple(part for part in removable if part.part.name not in names),
         tuple(part for part in content.parts if part not in removable),
-        tuple(failed),
+        failed,
     )
 
 
@@ -95,11 +96,11 @@ def clean_uv(environ: Mapping[str, str]) -> str:
 
 def render_uv(environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Return where uv's cache is, and its bytes where quickly counted; None where uv does not say."""
-    path = _uv_place(environ)
+    path = _uv_cache(environ)
     return None if path is None else {"dir": str(path), "size": _quick_size(path)}
 
 
-def render_parts(parts: tuple[Filled, ...]) -> list[dict[str, Any]]:
+def render_parts(parts: tuple[PartContent, ...]) -> list[dict[str, Any]]:
     """Return parts as data."""
     return [
         {"name": part.part.name, "use": gettext(part.part.use), "size": part.size, "paths": _outer(part)}
@@ -107,14 +108,13 @@ def render_parts(parts: tuple[Filled, ...]) -> list[dict[str, Any]]:
     ]
 
 
-def _outer(filled: Filled) -> list[str]:
+def _outer(content: PartContent) -> list[str]:
     """Return the files of a part, and the folders that its entries lie in."""
-    inside = {path.parent for path in filled.paths if path.parent.name in filled.part.folders}
-    alone_there = (path for path in filled.paths if path.parent not in inside)
-    return sorted(map(str, (*inside, *alone_there)))
+    folders = {path.parent for path in content.paths if path.parent.name in content.part.folders}
+    return sorted(map(str, (*folders, *(path for path in content.paths if path.parent not in folders))))
 
 
-def _uv_place(environ: Mapping[str, str]) -> Path | None:
+def _uv_cache(environ: Mapping[str, str]) -> Path | None:
     try:
         return uv.cache_directory(environ)
     except UsageError:  # no uv
@@ -122,18 +122,12 @@ def _uv_place(environ: Mapping[str, str]) -> Path | None:
 
 
 def _quick_size(root: Path) -> int | None:
-    """Return the bytes of a folder that has not too many entries."""
-    entries, waiting, tally = 0, [str(root)], Tally()
-    while waiting:
-        try:
-            result = list(os.scandir(waiting.pop()))
-        except OSError:
-            continue
-        entries += len(result)
+    """Return the bytes of a folder that does not have too many entries."""
+    entries = size = 0
+    tally = Tally()
+    for folder, folders, files in os.walk(root):
+        entries += len(folders) + len(files)
         if entries > _CHEAP_ENTRIES:
             return None
-        folders = [entry.path for entry in result if entry.is_dir(follow_symlinks=False)]
-        waiting += folders
-        for path in {entry.path for entry in result}.difference(folders):
-            tally.add(Path(path))
-    return tally.plain + sum(size for size, _, _ in tally.links.values())
+        size += sum(tally.add(Path(folder, name)) for name in files)
+    return size

@@ -1,7 +1,6 @@
-"""What gpuenv keeps in its cache, part by part: how much it is, and taking it away.
+"""The parts of gpuenv's cache: their size, and removing them.
 
-GPUENV_CACHE_DIR may be a folder with other things in it. So only entries with names as gpuenv writes them
-count, and no link is followed.
+GPUENV_CACHE_DIR may hold other files, so only names that gpuenv itself writes count, and no link is followed.
 """
 
 from __future__ import annotations
@@ -62,8 +61,8 @@ PARTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
-    """A part with what of it is there."""
+class PartContent:
+    """A part, and its files and folders on disk."""
 
     part: Part
     paths: tuple[Path, ...]
@@ -71,8 +70,8 @@ class Filled:
 
 
 @dataclass(frozen=True, slots=True)
-class NotRemoved:
-    """What was not removed, and why."""
+class RemovalFailure:
+    """The part that could not be removed, and why."""
 
     name: str
     reason: str
@@ -80,13 +79,13 @@ class NotRemoved:
 
 @dataclass(slots=True)
 class Tally:
-    """Bytes of files, a file of several names once; `freed` of them are not also somewhere else."""
+    """Bytes of files, each inode counted once; `freed` are those without hard links elsewhere."""
 
-    links: dict[tuple[int, int], list[int]] = field(default_factory=dict)  # size, names of it, names seen
+    links: dict[tuple[int, int], list[int]] = field(default_factory=dict)  # size, link count, links seen
     plain: int = 0
 
     def add(self, path: Path) -> int:
-        """Count a file or all of a folder; return what that adds. What can't be read counts nothing."""
+        """Count a file or a whole folder and return the bytes added; unreadable entries count nothing."""
         counted, waiting = 0, [str(path)]
         while waiting:
             name = waiting.pop()
@@ -108,36 +107,27 @@ class Tally:
 
     @property
     def freed(self) -> int:
-        """Return the bytes that the disk has more without all that was counted."""
+        """Return the bytes that removing all counted files frees."""
         return self.plain + sum(size for size, names, seen in self.links.values() if seen >= names)
 
 
-def filled_parts(root: Path, tally: Tally, own_of_uv: Path | None) -> tuple[Filled, ...]:
-    """Return the parts of which something is there; `own_of_uv` is uv's cache, no part wherever it lies."""
-    results = ((part, tuple(_paths(part, root, own_of_uv))) for part in PARTS)
-    return tuple(Filled(part, paths, sum(map(tally.add, paths))) for part, paths in results if paths)
+def read_parts(root: Path, tally: Tally, uv_cache: Path | None) -> tuple[PartContent, ...]:
+    """Return the parts that are not empty; `uv_cache` is uv's own cache, which never counts."""
+    results = ((part, tuple(_paths(part, root, uv_cache))) for part in PARTS)
+    return tuple(PartContent(part, paths, sum(map(tally.add, paths))) for part, paths in results if paths)
 
 
-def remove_part(filled: Filled, root: Path) -> NotRemoved | None:
-    """Remove a part; return what could not be removed.
-
-    Its entries are moved aside first: what an interruption leaves is half of nothing that is read.
-    """
-    reasons = [reason for path in filled.paths if (reason := _remove(path, root)) is not None]
-    for folder in filled.part.folders:
+def remove_part(content: PartContent, root: Path) -> RemovalFailure | None:
+    """Remove a part; return the first failure."""
+    reasons = [reason for path in content.paths if (reason := _remove(path, root))]
+    for folder in content.part.folders:
         with suppress(OSError):
             (root / folder).rmdir()
-    return NotRemoved(filled.part.name, reasons[0]) if reasons else None
-
-
-def remove_empty(root: Path) -> None:
-    """Remove the folder that children start in, where it is empty; it comes back when it is needed."""
-    with suppress(OSError):
-        (root / "empty").rmdir()
+    return RemovalFailure(content.part.name, reasons[0]) if reasons else None
 
 
 def _remove(path: Path, root: Path) -> str | None:
-    """Remove a file or folder; return why that is not possible."""
+    """Remove an entry; return why that failed."""
     try:
         _remove_aside(path, root)
     except OSError as error:
@@ -146,6 +136,7 @@ def _remove(path: Path, root: Path) -> str | None:
 
 
 def _remove_aside(path: Path, root: Path) -> None:
+    """Rename an entry before removing it: an interruption must not leave half of one."""
     if path.name.startswith(_LEFT):
         remove_tree(path)
         return
@@ -162,25 +153,21 @@ def _remove_aside(path: Path, root: Path) -> None:
         remove_tree(aside)
 
 
-def _paths(part: Part, root: Path, own_of_uv: Path | None) -> Iterable[Path]:
+def _paths(part: Part, root: Path, uv_cache: Path | None) -> Iterable[Path]:
     if part.name == "leftovers":
         yield from _entries(root, re.compile(_LEFT + r"\w+"))
     yield from (root / name for name in part.files if (root / name).is_file())
     names = re.compile(f"{part.names}|{_TEMPORARY}")
     for folder in part.folders:
-        if not _is_same(root / folder, own_of_uv):
+        if uv_cache is None or os.path.realpath(root / folder) != os.path.realpath(uv_cache):
             yield from _entries(root / folder, names)
 
 
 def _entries(folder: Path, names: re.Pattern[str]) -> Iterable[Path]:
-    """Return what in a folder, which is no link, has such a name."""
+    """Return the entries of a folder that have such a name; none of a link."""
     try:
         if folder.is_symlink():
             return ()
         return sorted(path for path in folder.iterdir() if names.fullmatch(path.name))
     except OSError:
         return ()
-
-
-def _is_same(folder: Path, other: Path | None) -> bool:
-    return other is not None and os.path.realpath(folder) == os.path.realpath(other)

@@ -17,7 +17,7 @@ from gpuenv.cli.app import Interrupted, app
 from gpuenv.cli.disk_errors import disk_error
 from gpuenv.cli.language import ask_windows, choose_language, printable_language, speak, split_words
 from gpuenv.cli.usage import help_of, is_no_command, usage_error
-from gpuenv.files.temporary import substitute
+from gpuenv.files.temporary import fallback_tmpdir
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import ENGLISH, current_language, tr
 from gpuenv.model.errors import Fix, GpuenvError, ProofInterrupted, UsageError
@@ -46,7 +46,7 @@ def run(arguments: list[str]) -> int:
 
 def _run(arguments: list[str], reporter: _Reporter) -> int:
     try:
-        substitute()
+        fallback_tmpdir()
         status = run_app(arguments)
         return INTERRUPTED if interruption.came() and status == 0 else status
     except GpuenvError as error:

@@ -98,9 +98,9 @@ def _new_progress(kind: ProgressKind) -> Progress:
 @contextmanager
 def fetching(log: Path, *, quiet: bool) -> Iterator[Fetching]:
     """Follow what is fetched: with a bar on a terminal, a line a file elsewhere; log it in any case."""
-    from gpuenv.files.closed import append_closed  # noqa: PLC0415 - where files are fetched
+    from gpuenv.files.private import append_private  # noqa: PLC0415 - where files are fetched
 
-    with display(quiet=quiet) as shown, TextIOWrapper(append_closed(log), encoding="utf-8") as lines:
+    with display(quiet=quiet) as shown, TextIOWrapper(append_private(log), encoding="utf-8") as lines:
         yield Fetching(shown, lines)
 
 

@@ -11,7 +11,7 @@ from gpuenv import matrices
 from gpuenv.doctor.diagnosis import Diagnosis, diagnose
 from gpuenv.doctor.findings_json import parse_findings, render_findings
 from gpuenv.doctor.read_findings import proof_of, read_findings
-from gpuenv.files.closed import write_closed
+from gpuenv.files.private import write_private
 from gpuenv.files.read_text import read_text
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
@@ -102,7 +102,7 @@ def judge(findings: Findings, environ: Mapping[str, str]) -> Diagnosis:
 def save_findings(findings: Findings, file: Path) -> None:
     """Write findings to a file, to be judged elsewhere; raise UsageError where that can't be done."""
     try:
-        write_closed(file, redact_credentials(json.dumps(render_findings(findings), indent=1)) + "\n")
+        write_private(file, redact_credentials(json.dumps(render_findings(findings), indent=1)) + "\n")
     except OSError as error:
         raise UsageError(
             tr("`{file}` cannot be written: {error}", file=file, error=reason_of(error)),

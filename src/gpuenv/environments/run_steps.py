@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from gpuenv.environments.store import EnvironmentPaths, make_directory
-from gpuenv.files.disk_space import check_room
+from gpuenv.files.disk_space import check_free_space
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, InstallFailed
 from gpuenv.model.plan import Step
@@ -80,7 +80,7 @@ def remove_logs(environment: EnvironmentPaths) -> None:
 
 def check_space(environment: EnvironmentPaths, needed: int) -> None:
     """Raise InstallFailed when fewer than `needed` bytes are free where the environment goes."""
-    check_room(
+    check_free_space(
         environment.path,
         needed,
         tr("free disk space, or set GPUENV_DATA_DIR to a directory on a larger disk"),

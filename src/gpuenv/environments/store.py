@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuenv.environments.folders.full_disk import CODE, because_of, is_full, ways_out
-from gpuenv.files.closed import is_shared, make_closed
+from gpuenv.files.private import is_shared, make_private_folder
 from gpuenv.files.read_limited import is_own
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
@@ -173,7 +173,7 @@ def _better_name(name: str) -> str | None:
 def make_directory(path: Path) -> Path:
     """Make a directory in the store for what is nobody else's; raise UsageError where that can't be done."""
     try:
-        make_closed(path)
+        make_private_folder(path)
     except OSError as error:
         raise unwritable(path, error) from None
     return path

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from filelock import FileLock, Timeout
 
-from gpuenv.files.cache_use import hold
+from gpuenv.files.cache_lock import lock_shared
 from gpuenv.http.timeouts import StoppedError, Watch
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
@@ -40,7 +40,7 @@ class WheelStore:
     def __init__(self, cache: Path) -> None:
         self.root = cache / "wheels"
         self._parts = self.root / "parts"
-        hold(cache)
+        lock_shared(cache)
         try:
             self._parts.mkdir(parents=True, exist_ok=True)
         except OSError as error:

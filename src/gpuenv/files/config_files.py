@@ -18,7 +18,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 def read_bytes(path: Path) -> bytes | None:
-    """Return what a file holds, None if there is none; UsageError for one that can't be read."""
+    """Return a file's content, None if it does not exist; UsageError if it cannot be read."""
     try:
         return read_limited(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -28,7 +28,7 @@ def read_bytes(path: Path) -> bytes | None:
 
 
 def decoded(path: Path, content: bytes | None) -> str:
-    """Return the text of a file, line ends and mark as they are; UsageError for one that is not UTF-8."""
+    """Return a file's text, line ends and byte order mark unchanged; UsageError if it is not UTF-8."""
     try:
         return (content or b"").decode("utf-8")
     except UnicodeDecodeError as error:
@@ -36,7 +36,7 @@ def decoded(path: Path, content: bytes | None) -> str:
 
 
 def check_writable(path: Path) -> None:
-    """Raise UsageError where a file, or the nearest folder that is there, can't be written to."""
+    """Raise UsageError where a file, or the nearest folder that exists, is not writable."""
     target = path.resolve()
     there = next(file for file in (target, *target.parents) if file.exists())
     folder = there if there.is_dir() and there != target else there.parent
@@ -45,17 +45,16 @@ def check_writable(path: Path) -> None:
 
 
 def missing_folders(path: Path) -> tuple[Path, ...]:
-    """Return the folders that writing a file would make."""
+    """Return the folders that writing a file would create."""
     folder = path.resolve().parent
     return tuple(file for file in (folder, *folder.parents) if not file.exists())
 
 
 def keep_private(path: Path, content: bytes) -> None:
-    """Put what only its user may read at `path`, in a folder that no other user may enter."""
-    folder = path.parent
+    """Write a file of mode 0600 in a folder of mode 0700."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.chmod(0o700)  # one of an older gpuenv, which others may look into
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.chmod(0o700)  # older releases of gpuenv let others read it
     except OSError as error:
         raise _unusable(path, reason_of(error)) from None
     replace_bytes(path, content, private=True)
@@ -89,14 +88,14 @@ def replace_bytes(path: Path, content: bytes, *, private: bool = False) -> None:
 
 
 def _usual_mode() -> int:
-    """Return the mode of a file that nothing special is said of."""
+    """Return the mode that the umask gives to a new file."""
     mask = os.umask(0o077)
     os.umask(mask)
     return 0o666 & ~mask
 
 
 def remove(path: Path) -> None:
-    """Remove a file that was not there before."""
+    """Remove a file, if it exists."""
     try:
         path.unlink(missing_ok=True)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Where on the disks there is room to write, and how much."""
+"""Free disk space, and the folders that can be written to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEAST = 1_000_000  # bytes: its scripts, what pip is made of, a record; torch t
 
 
 def first_writable(folders: Iterable[str]) -> Path | None:
-    """Return the first folder that can be written, or could be made; None where there is none."""
+    """Return the first folder that is writable or could be created; None where there is none."""
     return next((Path(folder) for folder in folders if _can_be_written(Path(folder))), None)
 
 
@@ -31,7 +31,7 @@ def _can_be_written(folder: Path) -> bool:
 
 
 def existing_part(path: Path) -> Path:
-    """Return the path, or where it is not there yet, the nearest folder above it that is."""
+    """Return the path, or the nearest folder above it that exists."""
     while path != path.parent:
         with suppress(OSError):  # a name that is too long, or where nobody may look
             if path.exists():
@@ -41,63 +41,42 @@ def existing_part(path: Path) -> Path:
 
 
 def free_bytes(path: Path) -> int | None:
-    """Return the bytes that are free where a path lies, or would; None where the system does not tell."""
+    """Return the free bytes of the disk that a path is, or would be, on; None where they are unknown."""
     try:
         return shutil.disk_usage(existing_part(path)).free
     except OSError:
         return None
 
 
-def check_least(path: Path, *fixes: Fix) -> None:
-    """Raise InstallFailed `disk-full` where a disk has not even room for what every environment takes.
-
-    How much one takes is known when indexes were read; that nothing fits need not wait for that.
-    """
-    free = free_bytes(path)
-    if free is None or free >= _LEAST:
-        return
-    raise InstallFailed(
-        tr("an environment takes more than {needed}, {free} are free", needed=render_size(_LEAST),
-           free=render_size(free)),
-        code="disk-full",
-        because=(Because(tr("{free} bytes are free", free=free), str(existing_part(path))),),
-        fixes=fixes,
-    )  # fmt: skip
+def check_minimum(path: Path, *fixes: Fix) -> None:
+    """Raise InstallFailed `disk-full`, before indexes are read, where no environment at all would fit."""
+    message = tr("an environment takes more than {needed}, {free} are free", **_sizes(path, _LEAST))
+    _check(path, _LEAST, message, *fixes)
 
 
-def check_brought(path: Path, download: Download, needed: int) -> None:
-    """Raise InstallFailed `disk-full` when fewer than `needed` bytes are free where a path lies."""
-    free = free_bytes(path)
-    if free is None or needed <= free:
-        return
-    raise InstallFailed(
-        tr(
-            "{fetched} must be downloaded, {needed} are needed on disk, {free} are free",
-            fetched=render_size(download.size),
-            needed=render_size(needed),
-            free=render_size(free),
-        ),
-        code="disk-full",
-        because=(Because(tr("{free} bytes are free", free=free), str(existing_part(path))),),
-        fixes=(Fix(tr("free disk space, or set GPUENV_DATA_DIR to a directory on a larger disk")),),
+def check_download(path: Path, download: Download, needed: int) -> None:
+    """Raise InstallFailed `disk-full` where fewer than `needed` bytes are free for an environment."""
+    message = tr(
+        "{fetched} must be downloaded, {needed} are needed on disk, {free} are free",
+        fetched=render_size(download.size),
+        **_sizes(path, needed),
     )
+    fix = tr("free disk space, or set GPUENV_DATA_DIR to a directory on a larger disk")
+    _check(path, needed, message, Fix(fix))
 
 
-def check_room(path: Path, needed: int, way_out: str) -> None:
-    """Raise InstallFailed `disk-full` when fewer than `needed` bytes are free where a path lies.
+def check_free_space(path: Path, needed: int, fix: str) -> None:
+    """Raise InstallFailed `disk-full` where fewer than `needed` bytes are free for a download."""
+    message = tr("{needed} are to be fetched, {free} are free", **_sizes(path, needed))
+    _check(path, needed, message, Fix(fix))
 
-    `way_out` says what its owner can do.
-    """
-    there = existing_part(path)
-    free = shutil.disk_usage(there).free
-    if needed > free:
-        raise InstallFailed(
-            tr(
-                "{needed} are to be fetched, {free} are free",
-                needed=render_size(needed),
-                free=render_size(free),
-            ),
-            code="disk-full",
-            because=(Because(tr("{free} bytes are free", free=free), str(there)),),
-            fixes=(Fix(way_out),),
-        )
+
+def _sizes(path: Path, needed: int) -> dict[str, str]:
+    return {"needed": render_size(needed), "free": render_size(free_bytes(path) or 0)}
+
+
+def _check(path: Path, needed: int, message: str, *fixes: Fix) -> None:
+    free = free_bytes(path)
+    if free is not None and free < needed:
+        reason = Because(tr("{free} bytes are free", free=free), str(existing_part(path)))
+        raise InstallFailed(message, code="disk-full", because=(reason,), fixes=fixes)

@@ -1,4 +1,4 @@
-"""Files that a setting names, or lie where gpuenv looks, read up to a limit: some are pipes or /dev/zero."""
+"""Read files up to a limit: those that a setting names may be pipes, or /dev/zero."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def read_limited(path: Path, limit: int = LARGEST, *, patient: bool = False) -> 
 
     Of a pipe that nobody writes into it is a ValueError too; `patient` waits for as long as somebody might.
     """
-    content = read_start(path, limit + 1, patient=patient)
+    return _within(limit, read_start(path, limit + 1, patient=patient))
+
+
+def _within(limit: int, content: bytes) -> bytes:
     if len(content) > limit:
         raise ValueError(too_large(limit))
     return content
@@ -71,23 +74,16 @@ def too_large(limit: int) -> str:
 
 
 def read_regular(path: Path, limit: int = LARGEST) -> bytes:
-    """Return what a regular file holds; raise OSError, or ValueError for anything else and for too much.
-
-    Whoever may write the folder may have put a pipe there, which would never end.
-    """
+    """Return the content of a regular file; raise OSError, or ValueError for a pipe or a file too large."""
     with os.fdopen(os.open(path, _FLAGS), "rb") as file:
         _check_regular(os.fstat(file.fileno()))
-        content = file.read(limit + 1)
-    if len(content) > limit:
-        raise ValueError(too_large(limit))
-    return content
+        return _within(limit, file.read(limit + 1))
 
 
 def read_own(path: Path, limit: int = LARGEST) -> bytes:
-    """Return what a file holds that nobody but this user can have written.
+    """Return the content of a file that only this user can have written; raise OSError or ValueError.
 
-    Raises OSError, and ValueError for a file of another user, one that others may write, and one that has a
-    second name. In a folder of another user, which no group shares, there is no such file: FileNotFoundError.
+    A folder of another user, unless a group shares it, counts as empty: FileNotFoundError.
     """
     folder = path.parent.lstat()
     if not is_own(folder) and not (folder.st_mode & stat.S_ISGID and folder.st_mode & stat.S_IWGRP):
@@ -99,14 +95,11 @@ def read_own(path: Path, limit: int = LARGEST) -> bytes:
             raise ValueError(tr("it is owned by another user"))
         if os.name == "posix" and (status.st_mode & _OTHERS_WRITE or status.st_nlink > 1):
             raise ValueError(tr("it is writable by other users"))
-        content = file.read(limit + 1)
-    if len(content) > limit:
-        raise ValueError(too_large(limit))
-    return content
+        return _within(limit, file.read(limit + 1))
 
 
 def is_own(status: os.stat_result) -> bool:
-    """Tell whether what was looked at belongs to this user; Windows does not tell."""
+    """Tell whether a file belongs to this user; always true on Windows."""
     return os.name != "posix" or status.st_uid == os.geteuid()
 
 

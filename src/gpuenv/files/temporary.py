@@ -1,4 +1,4 @@
-"""A folder for temporary files where no usual one can be written: disks full, or mounted read-only."""
+"""A folder for temporary files where the usual ones are full or read-only."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ def temporary_parent() -> str:
 
     It is never the folder one stands in, which tempfile takes in the end.
     """
-    named = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")]
-    folders = [os.path.abspath(item) for item in named if item]  # noqa: PTH100 - as tempfile reads them
     if os.name != "posix":
         import tempfile  # noqa: PLC0415 - Windows has a folder for each user
 
         return tempfile.gettempdir()
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    candidates = (*folders, *_USUAL, *([runtime] if os.path.isabs(runtime) else []), _IN_MEMORY)  # noqa: PTH117
+    candidates = (*_usual(), *([runtime] if os.path.isabs(runtime) else []), _IN_MEMORY)  # noqa: PTH117
     for folder in candidates:
         if _takes_files(folder):
             return folder
     raise FileNotFoundError(errno.ENOENT, f"No usable temporary directory found in {list(candidates)}")
 
 
-@cache
-def substitute() -> str | None:
-    """Return a folder to be named by TMPDIR where the usual ones can't be written; None where they can.
+def _usual() -> list[str]:
+    """Return the folders that `tempfile` looks at, as it reads them."""
+    named = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")]
+    return [*(os.path.abspath(item) for item in named if item), *_USUAL]  # noqa: PTH100
 
-    It is closed to others, goes with this process, and is what `tempfile` takes from now on.
-    """
+
+@cache
+def fallback_tmpdir() -> str | None:
+    """Return a private folder for TMPDIR and `tempfile`; None where a usual one is writable."""
     try:
         parent = temporary_parent()
     except OSError:
         return None
-    usual = (*_USUAL, *(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")))
-    if os.name != "posix" or parent in {os.path.abspath(item) for item in usual if item}:  # noqa: PTH100
+    if os.name != "posix" or parent in _usual():
         return None
     import shutil  # noqa: PLC0415 - rarely needed
     import tempfile  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Write what the user asked to have in a file."""
+"""Write output files."""
 
 from __future__ import annotations
 
@@ -14,11 +14,8 @@ from gpuenv.on_disk.replace import replace_file
 _LINE = 1000  # characters
 
 
-def keep_foreign(path: Path) -> None:
-    """Raise UsageError where `path` is a file that gpuenv did not make, and so may not write over.
-
-    It is for files that people write by hand; those that gpuenv makes name it in their first two lines.
-    """
+def refuse_foreign_file(path: Path) -> None:
+    """Raise UsageError where `path` is a file that gpuenv did not create; those it creates name it on top."""
     if path.is_file() and not _may_be_replaced(path):
         raise UsageError(
             tr("{path} was not created by gpuenv and would be overwritten", path=path),
@@ -33,12 +30,12 @@ def _may_be_replaced(file: Path) -> bool:
         with file.open(encoding="utf-8", errors="replace") as opened:
             head = opened.readline(_LINE) + opened.readline(_LINE)
     except OSError:
-        return True  # to write it will tell why
+        return True  # writing will report why
     return not head.strip() or "gpuenv" in head
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder unless it is there; raise UsageError if it can't be."""
+    """Create a folder unless it exists; raise UsageError if that fails."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -50,17 +47,16 @@ def make_folder(path: Path) -> None:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write `text` to `path`; raise UsageError if it can't be.
+    """Write `text` to `path`; raise UsageError if that fails.
 
-    A plain file is replaced in one step, so that it is whole or as before; a link, a pipe or a device such as
-    /dev/stdout is written to. A link to a file of another folder is a stranger's, unless gpuenv made that
-    file: a checkout may have one called requirements.txt that leads to a file of the user's.
+    A regular file is replaced in one step; a link, a pipe or a device such as /dev/stdout is written to. A
+    link to a file in another folder is refused unless gpuenv created that file: a checkout may contain a
+    requirements.txt that points to one of the user's own files.
     """
     if path.is_symlink():
         _refuse_leading_away(path)
-    printable = text.encode("utf-8", "replace").decode("utf-8")
     try:
-        _write(path, printable)
+        _write(path, text.encode("utf-8", "replace").decode("utf-8"))
     except OSError as error:
         raise UsageError(
             tr("{path} cannot be written: {reason}", path=path, reason=reason_of(error)),
@@ -83,11 +79,11 @@ def _refuse_leading_away(link: Path) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    there = path.exists()
-    if path.is_symlink() or (there and not path.is_file()):
+    exists = path.exists()
+    if path.is_symlink() or (exists and not path.is_file()):
         path.write_text(text, encoding="utf-8", newline="\n")
         return
-    mode = stat.S_IMODE(path.stat().st_mode) if there else None
+    mode = stat.S_IMODE(path.stat().st_mode) if exists else None
     replace_file(path, text)
     if mode is not None:
         path.chmod(mode)

@@ -7,7 +7,7 @@ from gpuenv.formats.text import summary
 from gpuenv.i18n.messages import tr
 from gpuenv.model.plan import Plan, Step
 from gpuenv.resolution.target import platform_of
-from gpuenv.secrets.shown_steps import shown_step
+from gpuenv.secrets.redact import redact_step
 from gpuenv.secrets.url_credentials import without_userinfo
 
 _REMOTE = ("https://", "http://")
@@ -17,7 +17,7 @@ def render_commands(plan: Plan) -> str:
     """Return a script of the plan's steps, one command a line, each with its reason as a comment."""
     platform = platform_of(plan.machines[0])
     lines = [render_comment(line, platform) for line in summary(plan)]
-    for step in map(shown_step, addressed_first(plan)):
+    for step in map(redact_step, addressed_first(plan)):
         lines += [render_comment(step.why, platform), render_command(step.argv, platform)]
     return "\n".join(lines) + "\n"
 

@@ -8,7 +8,7 @@ from typing import Any
 from gpuenv.model.conda import CondaPlan
 from gpuenv.model.machine_json import render_machine
 from gpuenv.model.plan import Download, Plan, PlannedPackage, Sources
-from gpuenv.secrets.shown_steps import shown_step
+from gpuenv.secrets.redact import redact_step
 from gpuenv.secrets.url_credentials import without_userinfo
 
 
@@ -25,7 +25,7 @@ def render_plan_data(plan: Plan) -> dict[str, Any]:
         "constraints": [without_userinfo(text) for text in plan.constraints],
         "asked": asdict(plan.asked) if plan.asked else None,
         "sources": _sources(plan.sources),
-        "steps": [{"argv": list(step.argv), "why": step.why} for step in map(shown_step, plan.steps)],
+        "steps": [{"argv": list(step.argv), "why": step.why} for step in map(redact_step, plan.steps)],
         "why": [asdict(reason) for reason in plan.why],
         "rejected": [asdict(rejection) for rejection in plan.rejected],
         "advice": [asdict(advice) for advice in plan.advice],

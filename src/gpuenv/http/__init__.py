@@ -3,7 +3,6 @@
 from gpuenv.http.client import (
     HttpClient,
     Pending,
-    cache_directory,
     fetch_page,
     fetch_size,
     fetch_sizes,
@@ -16,7 +15,6 @@ __all__ = [
     "HttpPage",
     "HttpProblem",
     "Pending",
-    "cache_directory",
     "fetch_page",
     "fetch_size",
     "fetch_sizes",

@@ -1,4 +1,4 @@
-"""Pages on disk: CacheControl, made tolerant of broken disks, wrong clocks and servers that tell nothing."""
+"""The cache of pages: CacheControl, tolerant of broken disks, wrong clocks and missing headers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DIGEST_BYTES = sha256().digest_size
 
 
 class CachingAdapter(BoundedAdapter, CacheControlAdapter):
-    """Answers from the cache, asks, and keeps the answer; offline, answers from the cache alone."""
+    """Answers from the cache, or asks and caches the response; offline, from the cache alone."""
 
     def __init__(self, store: DiskCache, bounds: Bounds, *, offline: bool) -> None:
         super().__init__(store, bounds=bounds, heuristic=_Freshness(), max_retries=retries())
@@ -55,13 +55,10 @@ def retries() -> Retry:
 
 
 class _Retry(Retry):
-    """A second try for what passes quickly; a server that stalled once is not waited for again."""
+    """Retries transient failures, but not a server that has stalled."""
 
     def increment(self, *args: Any, **facts: Any) -> Retry:  # type: ignore[override]
-        """Count one failure; raise it where another try would only cost time.
-
-        A body that came with it is not read: urllib3 would, to its end, to keep the connection.
-        """
+        """Count one failure, or raise it; its body is not read, which urllib3 does to keep the connection."""
         if facts.get("response") is not None:
             facts["response"].close()
         if isinstance(facts.get("error"), ReadTimeoutError):
@@ -70,11 +67,10 @@ class _Retry(Retry):
 
 
 class _Freshness(BaseHeuristic):
-    """Makes CacheControl's decisions safe: our clock, and a short life for what tells nothing of its own.
+    """Makes CacheControl's decisions safe: our clock, and a short life without headers.
 
-    An answer with `ETag` or `Last-Modified` is revalidated at once unless it says how long it lasts, also
-    where it asks not to be stored; one with neither is kept for minutes, so that a plan made twice reads it
-    once.
+    A response with `ETag` or `Last-Modified` is revalidated unless it has a max-age, even if it must not be
+    stored; one with neither is kept for minutes, so that a plan made twice reads it once.
     """
 
     def apply(self, response: HTTPResponse) -> HTTPResponse:
@@ -82,18 +78,18 @@ class _Freshness(BaseHeuristic):
         headers = response.headers
         headers["Date"] = formatdate(time.time(), usegmt=True)  # clocks of servers are wrong, or missing
         expires = headers.pop("Expires", None)  # CacheControl raises on garbled ones
-        message = headers.get("Cache-Control", "").lower()
-        if "no-store" in message and ("ETag" in headers or "Last-Modified" in headers):
+        control = headers.get("Cache-Control", "").lower()
+        if "no-store" in control and ("ETag" in headers or "Last-Modified" in headers):
             # the PyTorch index says so of all its pages; kept for revalidation only, they cost a 304, and are
             # there for `--offline`
-            message = headers["Cache-Control"] = "no-cache"
-        if response.status == requests.codes.not_modified or "ETag" in headers or "no-store" in message:
+            control = headers["Cache-Control"] = "no-cache"
+        if response.status == requests.codes.not_modified or "ETag" in headers or "no-store" in control:
             return response
         if "Last-Modified" in headers:
-            if "max-age" not in message:
+            if "max-age" not in control:
                 headers["Cache-Control"] = "max-age=1"  # only what has an age is kept: one that is over
                 headers["Date"] = formatdate(time.time() - 2, usegmt=True)
-        elif not message and expires is None:
+        elif not control and expires is None:
             kept_s = _KEEP_MISSING_S if response.status in MISSING else _KEEP_UNDATED_S
             headers["Cache-Control"] = f"max-age={kept_s}"
         return response
@@ -102,15 +98,15 @@ class _Freshness(BaseHeuristic):
 class DiskCache(FileCache):
     """A cache on disk that never fails a request; each entry carries its digest.
 
-    `forever` keeps what is stale, to revalidate it and for offline use. No locks: entries are moved into
-    place whole, and a lock held by a process that died must not stop us.
+    `forever` keeps stale entries, for revalidation and offline use. Locks are not needed, as entries are
+    written by renaming, and would outlive a process that was killed.
     """
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory, forever=True, lock_class=nullcontext)  # type: ignore[arg-type]
 
     def get(self, key: str) -> bytes | None:
-        """Return an entry that is whole, else None."""
+        """Return an intact entry, else None."""
         try:
             entry = super().get(key) or b""
         except OSError:
@@ -119,18 +115,18 @@ class DiskCache(FileCache):
         return value if sha256(value).digest() == entry[:_DIGEST_BYTES] else None
 
     def set(self, key: str, value: bytes, expires: Any = None) -> None:
-        """Keep an entry, where the disk lets us."""
+        """Store an entry, if the disk allows it."""
         with suppress(OSError):
             super().set(key, sha256(value).digest() + value, expires)
 
     def drop(self, url: str) -> None:
-        """Remove a page, which `delete` does not do for a store that keeps what is stale."""
+        """Remove a page, which `delete` does not do with `forever`."""
         with suppress(OSError):
             Path(self._fn(CacheController.cache_url(url))).unlink(missing_ok=True)
 
 
 def discard(response: requests.Response) -> None:
-    """Close an answer, read to its end or not, and the file in which CacheControl collects its body."""
+    """Close a response, and the file in which CacheControl collects its body."""
     response.close()
     collected = getattr(response.raw._fp, "_CallbackFileWrapper__buf", None)  # noqa: SLF001
     if collected is not None:

@@ -1,22 +1,25 @@
-"""Pages and sizes over HTTP: within a time budget, side by side."""
+"""Pages and sizes over HTTP, concurrently and within a time limit."""
 
 from __future__ import annotations
 
 import concurrent.futures
+import json
 import os
 import stat
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from gpuenv.files.private import replace_private
+from gpuenv.files.read_limited import read_limited_text
 from gpuenv.http.errors import FetchLimits, HttpPage, HttpProblem, limits_of, timed_out
-from gpuenv.http.size_cache import SizeStore
 from gpuenv.model.access import ANYBODY, Access
 from gpuenv.process.surroundings import cache_root
 from gpuenv.secrets.url_credentials import without_userinfo
+from gpuenv.untrusted.documents import load_json
 
 if TYPE_CHECKING:
     import requests
@@ -31,19 +34,19 @@ _SIZES_AT_A_TIME = 16
 
 
 class Pending(Generic[T]):
-    """Work that goes on beside the caller's, for at most so many seconds.
+    """Work in a thread, with a time limit.
 
-    A thread of its own, because no timeout of a socket bounds a name look-up or a server that trickles its
-    headers; a daemon, because what hangs there must not keep the program from ending.
+    No timeout of a socket bounds a name look-up, or a server that trickles its headers. The thread is a
+    daemon: a hanging one must not keep the program from ending.
     """
 
     def __init__(self, work: Callable[[], T], limit_s: float) -> None:
         self._answer: concurrent.futures.Future[T] = concurrent.futures.Future()
         self._limit_s = limit_s
         self._ends = time.monotonic() + limit_s
-        threading.Thread(target=self._settle, args=(work,), daemon=True).start()
+        threading.Thread(target=self._run, args=(work,), daemon=True).start()
 
-    def _settle(self, work: Callable[[], T]) -> None:
+    def _run(self, work: Callable[[], T]) -> None:
         try:
             self._answer.set_result(work())
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
@@ -58,7 +61,7 @@ class Pending(Generic[T]):
 
 
 class HttpClient:
-    """Keeps connections, the cache on disk and the limits; safe to use from several threads."""
+    """Connections, the cache on disk and the limits; thread-safe."""
 
     def __init__(
         self,
@@ -69,21 +72,21 @@ class HttpClient:
         offline: bool = False,
         fresh: bool = False,
     ) -> None:
-        """Take the cache's place from GPUENV_CACHE_DIR; proxies and CA bundles come from the environment.
+        """Configure by variables: GPUENV_CACHE_DIR, GPUENV_HTTP_TIMEOUT without `limits`, and proxies.
 
-        Without `limits`, GPUENV_HTTP_TIMEOUT says for how many seconds a server may be silent.
-        The bundle of `access` is what pip's configuration names; REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE go
-        before it, SSL_CERT_FILE and SSL_CERT_DIR after it. With `offline`, pages come from the cache alone,
-        however old; with `fresh`, never from there, nor are they kept.
+        CA bundles in order: REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE, that of `access` (pip's configuration),
+        SSL_CERT_FILE, SSL_CERT_DIR. `offline`: pages come only from the cache, however old; `fresh`: neither
+        read nor written there.
         """
-        _pass_over_endless_logins()
+        _ignore_endless_netrc()
         self.limits = limits or limits_of(environ)
         self.offline = offline
         self._fresh = fresh
         self._access = access
-        of_environ = environ.get("SSL_CERT_FILE") or environ.get("SSL_CERT_DIR")
-        self._ca_bundle = access.ca_bundle or of_environ or True
-        self.cache = cache_directory(environ)
+        self._ca_bundle = (
+            access.ca_bundle or environ.get("SSL_CERT_FILE") or environ.get("SSL_CERT_DIR") or True
+        )
+        self.cache = cache_root(environ)
         self._sizes = SizeStore(self.cache / "sizes.json")
         self._opened: Transport | None = None
         self._opening = threading.Lock()
@@ -120,15 +123,15 @@ class HttpClient:
         return Pending(lambda: self._transport.page(url, accept), self.limits.whole_s)
 
     def begin_size(self, url: str, turn: threading.Semaphore | None = None) -> Pending[int | None]:
-        """Start to ask for a file's size in bytes; `result()` is None where the server does not tell it."""
+        """Start to request a file's size in bytes; `result()` is None where it is unknown."""
         return Pending(lambda: self._size(url, turn), self.limits.whole_s)
 
     def forget(self, url: str) -> None:
-        """Drop a page from the cache: it answered, but not with what was asked for."""
+        """Drop a page from the cache: it is not what was requested."""
         self._transport.forget(url)
 
     def open_uncached(self) -> requests.Session:
-        """Open a session of the same manners that keeps nothing: for parts of large files."""
+        """Open a session without a cache, for parts of large files."""
         return self._transport.open_uncached()
 
     def _size(self, url: str, turn: threading.Semaphore | None) -> int | None:
@@ -143,8 +146,38 @@ class HttpClient:
         return size
 
 
-def _pass_over_endless_logins() -> None:
-    """Name an empty netrc to this process and its children where the user's has no end."""
+class SizeStore:
+    """Sizes in bytes of files that never change, by URL, in one JSON file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._sizes: dict[str, int] | None = None
+
+    def get(self, url: str) -> int | None:
+        """Return a known size."""
+        with self._lock:
+            if self._sizes is None:
+                self._sizes = self._load()
+            return self._sizes.get(url)
+
+    def add(self, url: str, size: int) -> None:
+        """Store a size beside those that other processes have written meanwhile."""
+        with self._lock, suppress(OSError):
+            self._sizes = {**self._load(), **(self._sizes or {}), url: size}
+            replace_private(self._path, json.dumps(self._sizes))
+
+    def _load(self) -> dict[str, int]:
+        try:
+            sizes = load_json(read_limited_text(self._path))
+        except (OSError, ValueError):
+            return {}
+        entries = sizes.items() if isinstance(sizes, dict) else ()
+        return {url: size for url, size in entries if type(size) is int}
+
+
+def _ignore_endless_netrc() -> None:
+    """Name an empty netrc to this process and its children where the user's is not a small file."""
     if os.environ.get("NETRC"):
         return
     for name in (".netrc", "_netrc"):
@@ -162,12 +195,12 @@ def fetch_page(client: HttpClient, url: str, accept: str) -> HttpPage:
 
 
 def fetch_size(client: HttpClient, url: str) -> int | None:
-    """Ask for a file's size in bytes, once for ever; None where the server does not tell it."""
+    """Return a file's size in bytes, requested only once; None where it is unknown."""
     return fetch_sizes(client, (url,))[0]
 
 
 def fetch_sizes(client: HttpClient, urls: tuple[str, ...]) -> tuple[int | None, ...]:
-    """Ask for the sizes of many files side by side; a size that is not told is None, never an error."""
+    """Return the sizes of many files, requested concurrently; None for each that is unknown."""
     turn = threading.Semaphore(_SIZES_AT_A_TIME)
     pendings = [client.begin_size(url, turn) for url in urls]
     return tuple(_size_or_none(pending) for pending in pendings)
@@ -178,8 +211,3 @@ def _size_or_none(pending: Pending[int | None]) -> int | None:
         return pending.result()
     except HttpProblem:
         return None
-
-
-def cache_directory(environ: Mapping[str, str]) -> Path:
-    """Return where pages and sizes are kept: GPUENV_CACHE_DIR, else the platform's cache directory."""
-    return cache_root(environ)

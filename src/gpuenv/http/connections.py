@@ -1,7 +1,7 @@
-"""Connections on which an answer ends, whatever the server sends.
+"""Connections whose responses end, whatever the server sends.
 
-http.client and urllib3 read interim answers (`100 Continue`), headers and what follows a chunked body for as
-long as there is any. Here all that is no body is small and comes soon; where it is said, so does the body.
+http.client and urllib3 read interim responses (`100 Continue`), headers and trailers without a bound. Here
+these are bounded in size and time, and the body is where `Bounds` says so.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LINES_EACH = 16  # more of them for each byte of the body: some servers send ch
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one answer may be: seconds for its headers from the first byte on; seconds and bytes of it all."""
+    """Bounds of a response: seconds for its headers after the first byte; seconds and bytes of all of it."""
 
     lines_s: float
     whole_s: float | None = None
@@ -35,15 +35,15 @@ class Bounds:
 
 
 class EndlessError(http.client.HTTPException):
-    """The server sends, but never ends its headers, or its answer."""
+    """The headers or the body of a response do not end."""
 
 
 class GarbledHeadersError(http.client.HTTPException):
-    """The server says of its answer what can't be."""
+    """The headers of a response contradict each other."""
 
 
 class BoundedAdapter(HTTPAdapter):
-    """An adapter whose answers end; to be mixed into others."""
+    """A mixin for adapters whose responses end."""
 
     def __init__(self, *args: Any, bounds: Bounds, **options: Any) -> None:
         self._pools = _pool_classes(bounds)
@@ -55,7 +55,7 @@ class BoundedAdapter(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = self._pools
 
     def proxy_manager_for(self, *args: Any, **options: Any) -> Any:
-        """Bound connections through an HTTP proxy too; those of SOCKS are of a kind of their own."""
+        """Bound connections through an HTTP proxy too, but not those of SOCKS."""
         manager = super().proxy_manager_for(*args, **options)
         if type(manager) is ProxyManager:
             manager.pool_classes_by_scheme = self._pools
@@ -70,8 +70,8 @@ def _pool_classes(bounds: Bounds) -> dict[str, type[HTTPConnectionPool]]:
 
         def begin(self) -> None:
             super().begin()
-            message = ",".join(self.headers.get_all("Content-Length", ()))
-            if len(message) > _LENGTHS or len({length.strip() for length in message.split(",")}) > 1:
+            lengths = ",".join(self.headers.get_all("Content-Length", ()))
+            if len(lengths) > _LENGTHS or len({length.strip() for length in lengths.split(",")}) > 1:
                 raise GarbledHeadersError
 
     class Plain(HTTPConnection):
@@ -90,7 +90,7 @@ def _pool_classes(bounds: Bounds) -> dict[str, type[HTTPConnectionPool]]:
 
 
 class _Wire(io.RawIOBase):
-    """What comes from the socket; each wait for some of it is bounded by the socket's own time limit."""
+    """The bytes from the socket, whose own timeout bounds each read."""
 
     def __init__(self, raw: io.RawIOBase, bounds: Bounds) -> None:
         self._raw, self._bounds = raw, bounds
@@ -100,7 +100,7 @@ class _Wire(io.RawIOBase):
         self.in_lines = True
 
     def readinto(self, buffer: Buffer) -> int | None:
-        """Receive some bytes; raise TimeoutError or EndlessError once the answer has had its share."""
+        """Receive some bytes; raise TimeoutError or EndlessError beyond the bounds."""
         now = time.monotonic()
         if any(end is not None and now > end for end in (self._ends, self._line_ends)):
             raise TimeoutError
@@ -112,8 +112,8 @@ class _Wire(io.RawIOBase):
             raise EndlessError
         return count
 
-    def of_body(self) -> None:
-        """Take what comes now for the body's, which has time of its own."""
+    def start_body(self) -> None:
+        """Count the next bytes as the body's, which has its own time limit."""
         self.in_lines, self._line_ends = False, None
 
     def readable(self) -> bool:
@@ -125,14 +125,14 @@ class _Wire(io.RawIOBase):
         return self._raw.fileno()
 
     def close(self) -> None:
-        """Let the socket go."""
+        """Close the socket."""
         if not self.closed:
             self._raw.close()
         super().close()
 
 
 class _Reader(io.BufferedReader):
-    """An answer's bytes; lines are what http.client and urllib3 read of all that is no body."""
+    """The bytes of a response; http.client and urllib3 read all but the body by lines."""
 
     def __init__(self, wire: _Wire) -> None:
         super().__init__(wire)
@@ -150,17 +150,17 @@ class _Reader(io.BufferedReader):
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Read a part of the body."""
-        self._wire.of_body()
+        self._wire.start_body()
         return self._counted(super().read(size))
 
     def read1(self, size: int = -1, /) -> bytes:
-        """Read what has come of the body."""
-        self._wire.of_body()
+        """Read what has arrived of the body."""
+        self._wire.start_body()
         return self._counted(super().read1(size))
 
     def readinto(self, buffer: Buffer, /) -> int:
         """Read a part of the body."""
-        self._wire.of_body()
+        self._wire.start_body()
         count = super().readinto(buffer)
         self._of_body += count
         return count

@@ -1,4 +1,4 @@
-"""Pages, what one may cost, and what can stop a request."""
+"""Pages, their limits, and the reasons why a request fails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MISSING = (404, 410)
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """What one page may cost: seconds, bytes, redirects. `whole_s` bounds it all, name look-up included."""
+    """Limits of one page; `whole_s` is for all of it, name look-up included."""
 
     connect_s: float = 3.0
     read_s: float = 10.0
@@ -34,7 +34,7 @@ def limits_of(environ: Mapping[str, str]) -> FetchLimits:
 
 
 class HttpProblem(Exception):  # noqa: N818 - not an error of ours: what the far side did
-    """Why an address could not be read: `reason` reads after the address; `status` where it answered."""
+    """Why a URL could not be read: `reason` continues a sentence that starts with it; `status` is HTTP's."""
 
     def __init__(self, reason: str, status: int | None = None) -> None:
         super().__init__(reason)
@@ -43,13 +43,13 @@ class HttpProblem(Exception):  # noqa: N818 - not an error of ours: what the far
 
     @property
     def missing(self) -> bool:
-        """Whether the server answered that there is no such page."""
+        """Whether the page does not exist."""
         return self.status in MISSING
 
 
 @dataclass(frozen=True, slots=True)
 class HttpPage:
-    """What an address answered; `url` is the final one, after redirects."""
+    """A page; `url` is the final one, after redirects."""
 
     url: str
     text: str
@@ -62,7 +62,7 @@ class NotCachedError(OSError):
 
 
 class StrayRedirectError(ValueError):
-    """A redirect to where no index is."""
+    """A redirect to what is not the URL of an index."""
 
 
 def timed_out(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Work side by side, a few at a time, each with a time limit of its own."""
+"""Run jobs concurrently, a few at a time, each with a time limit."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _LISTEN_S = 0.5  # Windows lets no Ctrl-C through while a thread waits
 def in_turns(
     jobs: Sequence[Callable[[], T]], *, at_a_time: int, limit_s: float
 ) -> Iterator[tuple[int, T | HttpProblem]]:
-    """Yield each job's place and its answer as they come; HttpProblem for one that failed or took too long.
+    """Yield each job's number and result as they finish; HttpProblem for one that failed or timed out.
 
-    Other errors of a job are raised here. Threads are daemons: one that hangs keeps neither the others nor
-    the program's end waiting.
+    Other errors of a job are raised. The threads are daemons: a hanging one delays neither the others nor the
+    end of the program.
     """
     answers: queue.SimpleQueue[tuple[int, T | BaseException]] = queue.SimpleQueue()
     waiting = iter(range(len(jobs)))

@@ -6,15 +6,13 @@ https://www.rfc-editor.org/rfc/rfc9110#name-range-requests
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 import requests
-from urllib3.exceptions import HTTPError
 
 from gpuenv.http.client import HttpClient
 from gpuenv.http.errors import HttpProblem
-from gpuenv.http.reasons import reason_of
+from gpuenv.http.reasons import open_response
 from gpuenv.http.timeouts import MinimumRate, Patience
 from gpuenv.i18n.messages import tr
 
@@ -32,18 +30,18 @@ class BrokenFileError(Exception):
 
 
 class ByteRanges:
-    """One file on a server, of which parts are read; `received` counts the bytes of all bodies so far.
+    """A file on a server, read in parts; `received` counts the bytes of all bodies so far.
 
-    `length` is that of the file, known after the first part. Raises HttpProblem where the server can't be
-    read, NoRangesError, and BrokenFileError where it contradicts itself. For one thread at a time.
+    `length` is known after the first part. Raises HttpProblem, NoRangesError, and BrokenFileError where the
+    server contradicts itself. Not thread-safe.
     """
 
     def __init__(self, client: HttpClient, url: str, *, length: int | None = None) -> None:
-        """Take what the index says is the file's `length`; nothing is asked yet."""
+        """Prepare to read a file whose index lists `length`; no request is made yet."""
         self.url = url
         self.length: int | None = None
         self.received = 0
-        self._told = length
+        self._listed = length
         self._limits = client.limits
         self._session = client.open_uncached()
 
@@ -69,7 +67,7 @@ class ByteRanges:
         return part
 
     def _part(self, wanted: str, most: int) -> tuple[int, bytes]:
-        """Ask for a part; a second time where a server stalls, which one of many requests will meet."""
+        """Request a part, a second time where the server stalls, as one of many requests does."""
         try:
             return self._ask_part(wanted, most)
         except HttpProblem as problem:
@@ -78,12 +76,11 @@ class ByteRanges:
         return self._ask_part(wanted, most)
 
     def _ask_part(self, wanted: str, most: int) -> tuple[int, bytes]:
-        with self._asked("GET", {"Range": wanted}) as response:
+        with self._open("GET", Range=wanted) as response:
             first, last = self._check(response)
             if last - first >= most:
                 raise BrokenFileError(tr("is sent in other parts than were asked for"))
-            part = self._body(response, last - first + 1)
-        return first, part
+            return first, self._body(response, last - first + 1)
 
     def _check(self, response: requests.Response) -> tuple[int, int]:
         status = response.status_code
@@ -97,20 +94,17 @@ class ByteRanges:
         first, last, length = (int(number) for number in match.groups())
         if not first <= last < length:
             raise BrokenFileError(tr("differs in length from what its server announced"))
-        self._learn(length)
-        return first, last
-
-    def _learn(self, length: int) -> None:
-        if self._told is not None and length != self._told:
+        if self._listed not in (None, length):
             raise BrokenFileError(
-                tr("has {length} bytes, but its index lists {told}", length=length, told=self._told)
+                tr("has {length} bytes, but its index lists {told}", length=length, told=self._listed)
             )
-        if self.length is not None and length != self.length:
+        if self.length not in (None, length):
             raise BrokenFileError(tr("was replaced while it was read"))
         self.length = length
+        return first, last
 
     def _body(self, response: requests.Response, count: int) -> bytes:
-        """Read as much as was announced and no more: the rest is no part of the file."""
+        """Read as many bytes as were announced."""
         body = bytearray()
         pace = MinimumRate(_PATIENCE)
         read = getattr(response.raw, "read1", response.raw.read)  # as soon as there is any
@@ -124,20 +118,12 @@ class ByteRanges:
         return bytes(body)
 
     def _ask_length(self) -> int:
-        with self._asked("HEAD", {}) as response:
-            message = response.headers.get("Content-Length", "")
-        if response.status_code != requests.codes.ok or not message.isdecimal() or not int(message):
+        with self._open("HEAD") as response:
+            length = response.headers.get("Content-Length", "")
+        if response.status_code != requests.codes.ok or not length.isdecimal() or not int(length):
             raise NoRangesError
-        return int(message)
+        return int(length)
 
-    @contextmanager
-    def _asked(self, method: str, headers: dict[str, str]) -> Iterator[requests.Response]:
-        timeout = (self._limits.connect_s, self._limits.read_s)
+    def _open(self, method: str, **headers: str) -> AbstractContextManager[requests.Response]:
         named = {"Accept-Encoding": "identity", **headers}
-        try:
-            with self._session.request(
-                method, self.url, headers=named, timeout=timeout, stream=True
-            ) as response:
-                yield response
-        except (OSError, HTTPError, ValueError) as error:
-            raise HttpProblem(reason_of(error, self._limits)) from error
+        return open_response(self._session, method, self.url, named, self._limits)

@@ -1,4 +1,4 @@
-"""What stopped a request, in a few words: read from the exceptions of requests, urllib3 and below."""
+"""Send requests, and say in a few words what stopped one."""
 
 from __future__ import annotations
 
@@ -6,15 +6,29 @@ import http.client
 import socket
 import ssl
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import requests
-from urllib3.exceptions import ProtocolError, ReadTimeoutError
+from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError
 
 from gpuenv.http.connections import EndlessError, GarbledHeadersError
-from gpuenv.http.errors import FetchLimits, NotCachedError, StrayRedirectError, timed_out
+from gpuenv.http.errors import FetchLimits, HttpProblem, NotCachedError, StrayRedirectError, timed_out
 from gpuenv.i18n.messages import tr
 from gpuenv.untrusted.bounds import shortened
+
+
+@contextmanager
+def open_response(
+    session: requests.Session, method: str, url: str, headers: dict[str, str], limits: FetchLimits
+) -> Iterator[requests.Response]:
+    """Send a request; whatever stops it, then or while the response is read, is an HttpProblem."""
+    timeout = (limits.connect_s, limits.read_s)
+    try:
+        with session.request(method, url, headers=headers, timeout=timeout, stream=True) as response:
+            yield response
+    except (OSError, HTTPError, ValueError) as error:
+        raise HttpProblem(reason_of(error, limits)) from error
 
 
 def reason_of(error: BaseException, limits: FetchLimits) -> str:
@@ -47,9 +61,7 @@ def reason_of(error: BaseException, limits: FetchLimits) -> str:
         (ProtocolError, tr("broke the connection")),
         (ValueError, tr("is not a valid address")),
     )
-    if any(
-        isinstance(cause, requests.exceptions.InvalidSchema) and "SOCKS" in str(cause) for cause in causes
-    ):
+    if any(isinstance(item, requests.exceptions.InvalidSchema) and "SOCKS" in str(item) for item in causes):
         return tr("could not be reached: gpuenv needs PySocks for a SOCKS proxy (`pip install pysocks`)")
     for kind, reason in kinds:
         if any(isinstance(cause, kind) for cause in causes):
@@ -58,7 +70,7 @@ def reason_of(error: BaseException, limits: FetchLimits) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and those it wraps; urllib3 hands them on as `reason` and as arguments."""
+    """Yield the error and those it wraps; urllib3 keeps them in `reason` and in the arguments."""
     seen: set[int] = set()
     waiting: list[Any] = [error]
     while waiting:

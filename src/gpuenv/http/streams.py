@@ -1,4 +1,4 @@
-"""Large files that are read as they come and kept nowhere, asked for only where they changed."""
+"""Large files, streamed without a cache, and only if they changed."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Validators:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers that ask for the file only if it changed."""
-        requested = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
-        return {name: value for name, value in requested.items() if value}
+        """The headers of a conditional request."""
+        headers = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
+        return {name: value for name, value in headers.items() if value}
 
 
 class Stream:
-    """An answer: what it says of itself, and its bytes as they come. `url` is the final one."""
+    """A response and its bytes as they come; `url` is the final one."""
 
     def __init__(self, response: requests.Response, limits: FetchLimits, patience: Patience) -> None:
         self.url = response.url
@@ -51,12 +51,11 @@ class Stream:
         self._response, self._limits, self._patience = response, limits, patience
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the bytes as they come; raise HttpProblem where the server breaks off or is too slow."""
+        """Yield the bytes as they come; raise HttpProblem for a broken or slow connection."""
         pieces = self._received(MinimumRate(self._patience))
         return unpacked(pieces) if is_packed(self._response) else pieces
 
     def _received(self, pace: MinimumRate) -> Iterator[bytes]:
-        """Yield what comes as it comes; what it is unpacked to may be nothing, and costs time too."""
         read = getattr(self._response.raw, "read1", self._response.raw.read)
         while True:
             try:
@@ -69,7 +68,7 @@ class Stream:
             yield piece
 
     def read(self, limit: int) -> bytes:
-        """Read it whole; raise HttpProblem if it has more than `limit` bytes."""
+        """Read the whole body; raise HttpProblem if it has more than `limit` bytes."""
         body = bytearray()
         for piece in self.pieces():
             body += piece
@@ -95,24 +94,23 @@ class Streams:
 
     @contextmanager
     def open(self, url: str, known: Validators | None = None) -> Iterator[Stream]:
-        """Ask for a file; with `known`, only if it changed since. Raises HttpProblem for any refusal."""
+        """Request a file, with `known` only if it changed since; raise HttpProblem for any other status."""
         session = self._borrow()
         limits = self._client.limits
-        headers = {**(known.headers if known else {}), "Accept-Encoding": _encodings(url)}
+        conditions = known.headers if known else {}
+        # other files than JSON are compressed already
+        encoding = "gzip" if url.partition("?")[0].endswith(".json") else "identity"
+        headers = {**conditions, "Accept-Encoding": encoding}
+        timeout = (limits.connect_s, limits.read_s)
         try:
-            response = session.get(
-                url, headers=headers, timeout=(limits.connect_s, limits.read_s), stream=True
-            )
+            response = session.get(url, headers=headers, timeout=timeout, stream=True)
         except (OSError, HTTPError, ValueError) as error:
             session.close()
             raise HttpProblem(reason_of(error, limits)) from error
         with response:
-            expected = (
-                requests.codes.ok,
-                *((requests.codes.not_modified,) if headers.keys() - {"Accept-Encoding"} else ()),
-            )
-            if response.status_code not in expected:
-                raise HttpProblem(tr("answered {status}", status=response.status_code), response.status_code)
+            status = response.status_code
+            if status != requests.codes.ok and not (conditions and status == requests.codes.not_modified):
+                raise HttpProblem(tr("answered {status}", status=status), status)
             yield Stream(response, limits, self._patience)
         self._idle.append(session)
 
@@ -123,14 +121,8 @@ class Streams:
             return self._client.open_uncached()
 
 
-def _encodings(url: str) -> str:
-    """What is compressed already must come as it is; a page of text may be compressed on its way."""
-    return "gzip" if url.partition("?")[0].endswith(".json") else "identity"
-
-
 def _max_age(cache_control: str) -> int:
-    """Return for how many seconds an answer may be taken for the file's state; 0 where it is not told."""
+    """Return for how many seconds a response stays fresh; 0 where that is unknown."""
     match = _MAX_AGE.search(cache_control)
-    return (
-        int(match[1]) if match and "no-cache" not in cache_control and "no-store" not in cache_control else 0
-    )
+    cacheable = "no-cache" not in cache_control and "no-store" not in cache_control
+    return int(match[1]) if match and cacheable else 0

@@ -1,4 +1,4 @@
-"""How long a download is waited for, and who may end it."""
+"""How long a download may take, and how often it is tried."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from gpuenv.i18n.messages import tr
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a server is listened to; for how many seconds it may be silent, the client's limits say.
+    """The slowest download that is accepted, and how often it is retried.
 
-    `slow_bytes` in `slow_s` seconds are the least it must send; 0: any pace will do. `tries` in a row may
-    bring nothing new, the connection may break `breaks` times in all, and where the server can't go on in the
-    middle, the file is begun anew `restarts` times.
+    A server must send `slow_bytes` in `slow_s` seconds. `tries` in a row may bring nothing new, the
+    connection may break `breaks` times in all, and the file is started anew `restarts` times.
     """
 
     slow_bytes: int = 500 << 10
@@ -30,27 +29,27 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """How a download is followed: `received` is told bytes (fewer than 0: they are read again)."""
+    """Callbacks of a download: `received` gets byte counts, negative ones for what is read again."""
 
     received: Callable[[int], None] = lambda _: None
     stop: threading.Event | None = None
 
     @property
     def is_stopped(self) -> bool:
-        """Whether whoever follows it wants it no more."""
+        """Whether the download is to stop."""
         return self.stop is not None and self.stop.is_set()
 
 
 class TooSlowError(HttpProblem):
-    """The server sends, but less than it must."""
+    """The server sends too slowly."""
 
 
 class StoppedError(Exception):
-    """Whoever asked for the file has told us to stop."""
+    """The caller stopped the download."""
 
 
 class MinimumRate:
-    """Whether enough comes in each stretch of time."""
+    """Checks the speed of a download in each period of `slow_s` seconds."""
 
     def __init__(self, patience: Patience) -> None:
         self._patience = patience
@@ -58,7 +57,7 @@ class MinimumRate:
         self._received = 0
 
     def check(self, count: int) -> None:
-        """Count bytes; raise TooSlowError at the end of a stretch that brought too few."""
+        """Count bytes; raise TooSlowError at the end of a period with too few."""
         self._received += count
         passed_s = time.monotonic() - self._since
         if passed_s < self._patience.slow_s:

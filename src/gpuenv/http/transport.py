@@ -1,4 +1,4 @@
-"""Requests of HTTP: imported when the first one is made, which most commands never do."""
+"""HTTP requests; imported with the first one, as most commands make none."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from urllib.parse import urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
-from urllib3.exceptions import HTTPError
 
 from gpuenv import __version__
 from gpuenv.http.cache import CachingAdapter, DiskCache, discard, retries
 from gpuenv.http.connections import BoundedAdapter, Bounds
 from gpuenv.http.errors import FetchLimits, HttpPage, HttpProblem, timed_out
-from gpuenv.http.reasons import reason_of
+from gpuenv.http.reasons import open_response
 from gpuenv.http.sessions import Session
 from gpuenv.i18n.messages import tr
 from gpuenv.model.access import Access
@@ -31,11 +30,7 @@ _AROUND_PAGE = 1 << 20  # bytes of headers and of what cuts a page into chunks
 
 
 class Transport:
-    """Keeps connections and the cache of pages; safe to use from several threads.
-
-    With `offline`, answers come from the cache alone, however old; with `fresh`, never from there, nor are
-    they kept.
-    """
+    """Connections and the cache of pages; thread-safe. `offline` and `fresh` as in HttpClient."""
 
     def __init__(
         self,
@@ -69,12 +64,12 @@ class Transport:
         with self.request("GET", url, {"Accept": accept}) as response:
             body = _read(response, self.limits)
         if response.status_code != requests.codes.ok:
-            raise HttpProblem(_refused(response, url), response.status_code)
+            raise HttpProblem(_describe_status(response, url), response.status_code)
         content_type = response.headers.get("Content-Type", "")
         return HttpPage(response.url or url, _decode(body, content_type), content_type, response.status_code)
 
     def size(self, url: str) -> int | None:
-        """Ask for a file's size in bytes; None where the server does not tell it."""
+        """Request a file's size in bytes; None where it is unknown."""
         with self.request("HEAD", url, {"Accept-Encoding": "identity"}) as response:
             length = response.headers.get("Content-Length", "")
         if response.status_code != requests.codes.ok or not length.isdecimal():
@@ -83,42 +78,33 @@ class Transport:
 
     @contextmanager
     def request(self, method: str, url: str, headers: dict[str, str]) -> Iterator[requests.Response]:
-        """Send one request; whatever stops it, then or while the answer is read, is an HttpProblem."""
+        """Send one request; whatever stops it, then or while the response is read, is an HttpProblem."""
         session = self._borrow()
-        kept = False
-        timeout = (self.limits.connect_s, self.limits.read_s)
-        response = None
         try:
-            response = session.request(method, url, headers=headers, timeout=timeout, stream=True)
-            yield response
-        except (OSError, HTTPError, ValueError) as error:
-            raise HttpProblem(reason_of(error, self.limits)) from error
-        else:
-            self._idle.append(session)
-            kept = True
-        finally:
-            if response is not None:
-                discard(response)
-            if not kept:
-                session.close()
+            with open_response(session, method, url, headers, self.limits) as response:
+                try:
+                    yield response
+                finally:
+                    discard(response)
+        except BaseException:
+            session.close()
+            raise
+        self._idle.append(session)
 
     def _borrow(self) -> requests.Session:
         try:
             return self._idle.pop()
         except IndexError:
-            return self._open()
-
-    def open_uncached(self) -> requests.Session:
-        """Open a session of the same manners that keeps nothing: for parts of large files."""
-        bounds = Bounds(self.limits.whole_s, whole_bytes=self.limits.file_bytes)
-        return self._new(lambda: BoundedAdapter(bounds=bounds, max_retries=retries()))
-
-    def _open(self) -> requests.Session:
+            pass
         if self._fresh:
             return self.open_uncached()
-        whole_s, most = self.limits.whole_s, self.limits.page_bytes + _AROUND_PAGE
-        bounds = Bounds(whole_s, whole_s, most)
+        bounds = Bounds(self.limits.whole_s, self.limits.whole_s, self.limits.page_bytes + _AROUND_PAGE)
         return self._new(lambda: CachingAdapter(self._store, bounds, offline=self._offline))
+
+    def open_uncached(self) -> requests.Session:
+        """Open a session without a cache, for parts of large files."""
+        bounds = Bounds(self.limits.whole_s, whole_bytes=self.limits.file_bytes)
+        return self._new(lambda: BoundedAdapter(bounds=bounds, max_retries=retries()))
 
     def _new(self, make_adapter: Callable[[], HTTPAdapter]) -> requests.Session:
         session = Session(self._access, make_adapter)
@@ -129,8 +115,8 @@ class Transport:
         return session
 
 
-def _refused(response: requests.Response, url: str) -> str:
-    """Say what a server answered, and which one where redirects lead to another."""
+def _describe_status(response: requests.Response, url: str) -> str:
+    """Say which status a server sent, and which server after redirects to another."""
     if response.status_code == requests.codes.proxy_authentication_required:
         return tr("could not be reached through the proxy: it wants another user name and password")
     location = _host(response.url or url)
@@ -140,7 +126,7 @@ def _refused(response: requests.Response, url: str) -> str:
 
 
 def _host(url: str) -> str:
-    """Return an address's host, without user and password."""
+    """Return a URL's host, without user and password."""
     return shortened(urlsplit(without_userinfo(url)).netloc)
 
 

@@ -1,4 +1,4 @@
-"""What servers pack on its way, unpacked in pieces: nothing that a small answer swells to is held at once."""
+"""Decompress gzip responses in pieces, so that a small one cannot fill the memory."""
 
 from __future__ import annotations
 
@@ -17,15 +17,12 @@ _WINDOW = 16 + zlib.MAX_WBITS
 
 
 def is_packed(response: requests.Response) -> bool:
-    """Whether an answer is gzip on its way; what is another encoding is taken as it is."""
+    """Whether a response is compressed with gzip."""
     return response.headers.get("Content-Encoding", "").strip().lower() in _GZIP
 
 
 def unpacked(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the content in pieces, none of them empty; what follows its end is not read.
-
-    Raises HttpProblem for what is no gzip, or breaks off, or swells too much.
-    """
+    """Yield the content in non-empty pieces; raise HttpProblem for invalid, truncated or endless gzip."""
     gzip = zlib.decompressobj(_WINDOW)
     taken = given = 0
     try:

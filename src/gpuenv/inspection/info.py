@@ -16,7 +16,7 @@ from gpuenv.model.machine_json import render_machine
 from gpuenv.operations.manage import existing, render_environment
 from gpuenv.planning.detect import detect
 from gpuenv.process.surroundings import cache_root
-from gpuenv.secrets.redact import redacted
+from gpuenv.secrets.redact import redact_data
 
 _COUNTING = ("GPUENV_", "PIP_", "UV_", "CONDA_", "MAMBA_", "CUDA_", "NVIDIA_", "PYTHON", "VIRTUAL_ENV", "LD_")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -25,7 +25,7 @@ _HIDDEN = "****"
 
 
 def info(name: str | None, environ: Mapping[str, str]) -> Any:
-    """Return the data of `gpuenv info`, redacted; raise UsageError for an unknown environment."""
+    """Return the data of `gpuenv info`, redact_data; raise UsageError for an unknown environment."""
     environment = existing(name, environ) if name is not None else None
     facts: dict[str, Any] = {
         "gpuenv": __version__,
@@ -46,7 +46,7 @@ def info(name: str | None, environ: Mapping[str, str]) -> Any:
             "verify": environment.record.verify,
         }
     homes = tuple({environ.get("HOME", ""), environ.get("USERPROFILE", ""), os.path.expanduser("~")})  # noqa: PTH111
-    return redacted(facts, homes, environ.get("USER") or environ.get("USERNAME") or environ.get("LOGNAME"))
+    return redact_data(facts, homes, environ.get("USER") or environ.get("USERNAME") or environ.get("LOGNAME"))
 
 
 def _data_dir(environ: Mapping[str, str]) -> str | None:

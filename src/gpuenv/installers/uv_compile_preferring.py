@@ -7,7 +7,7 @@ from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from gpuenv.files.closed import write_closed
+from gpuenv.files.private import write_private
 from gpuenv.files.read_limited import read_limited_text
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import uv as uv_manager
@@ -43,7 +43,7 @@ def _compile(
     with temporary_folder("gpuenv-") as folder:
         # uv keeps to the releases in the file that it is to write
         before = Path(folder, "requirements.txt")
-        write_closed(before, "\n".join(preferred) + "\n")
+        write_private(before, "\n".join(preferred) + "\n")
         answer = process.run(
             (
                 uv or uv_manager.find(),

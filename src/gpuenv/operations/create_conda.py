@@ -11,9 +11,8 @@ from gpuenv.environments.conda.create import CondaRunning, create_environment
 from gpuenv.environments.conda.create_rattler import create_with_rattler
 from gpuenv.environments.run_steps import StepEnvironment, run_steps
 from gpuenv.environments.store import EnvironmentPaths
-from gpuenv.files.cache_use import hold
-from gpuenv.files.disk_space import check_room, first_writable
-from gpuenv.http import cache_directory
+from gpuenv.files.cache_lock import lock_shared
+from gpuenv.files.disk_space import check_free_space, first_writable
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.installers import CONDA_MANAGERS, rattler, uv
@@ -26,6 +25,7 @@ from gpuenv.model.conda import CondaPlan, CondaWanted
 from gpuenv.model.plan import Plan
 from gpuenv.planning.mirrors.labels import mirror_at
 from gpuenv.planning.steps import conda_wanted, has_pip_part
+from gpuenv.process.surroundings import cache_root
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +108,9 @@ def _check_room(solved: Solved, packages: Path | None, variable: str) -> None:
     """Raise InstallFailed where what is to be fetched does not fit, among the packages or where it goes."""
     if packages is not None:
         moved = tr("free disk space, or set {variable} to a directory on a larger disk", variable=variable)
-        check_room(packages, solved.size, moved)
+        check_free_space(packages, solved.size, moved)
     elsewhere = tr("free disk space, or give a path on a larger disk instead of NAME")
-    check_room(Path(solved.wanted.prefix), solved.size, elsewhere)
+    check_free_space(Path(solved.wanted.prefix), solved.size, elsewhere)
 
 
 def _names(wanted: CondaWanted) -> str:
@@ -120,8 +120,8 @@ def _names(wanted: CondaWanted) -> str:
 def _calling(
     environ: Mapping[str, str], ca_bundle: str | None, tell: Callable[[str], None] = lambda _: None
 ) -> Calling:
-    hold(cache_directory(environ))
-    return Calling(environ, cache_directory(environ), ca_bundle=ca_bundle, tell=tell)
+    lock_shared(cache_root(environ))
+    return Calling(environ, cache_root(environ), ca_bundle=ca_bundle, tell=tell)
 
 
 def _install_wheels(plan: Plan, making: CondaCreation) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpuenv.environments.folders.full_disk import ways_out
-from gpuenv.files.disk_space import check_brought, check_least, existing_part, free_bytes
+from gpuenv.files.disk_space import check_download, check_minimum, existing_part, free_bytes
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors
 from gpuenv.installers import WHEEL_MANAGERS, uv
@@ -68,10 +68,10 @@ def _resolved(plan: Plan, options: PlanOptions, mirrors: Mirrors, environ: Mappi
 
 def check_least_room(manager: str, environ: Mapping[str, str], target: Path) -> None:
     """Raise InstallFailed `disk-full` where nothing fits where an environment goes, or where uv unpacks."""
-    check_least(target, *ways_out())
+    check_minimum(target, *ways_out())
     cache = uv.cache_directory(environ) if manager == uv.NAME else None
     if cache is not None:
-        check_least(cache, Fix(tr("free disk space, or set UV_CACHE_DIR to a directory on a larger disk")))
+        check_minimum(cache, Fix(tr("free disk space, or set UV_CACHE_DIR to a directory on a larger disk")))
 
 
 def check_disk(plan: Plan, environ: Mapping[str, str], target: Path) -> None:
@@ -81,7 +81,7 @@ def check_disk(plan: Plan, environ: Mapping[str, str], target: Path) -> None:
     needed = plan.download.installed + plan.download.size  # pip keeps what it fetched beside what it unpacks
     if plan.manager == uv.NAME:  # it unpacks while it fetches, and links to what its cache has
         needed = plan.download.fresh if _on_one_disk(environ, target) else plan.download.installed
-    check_brought(target, plan.download, needed)
+    check_download(target, plan.download, needed)
 
 
 def _on_one_disk(environ: Mapping[str, str], target: Path) -> bool:

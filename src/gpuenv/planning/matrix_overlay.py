@@ -14,7 +14,7 @@ from typing import Any
 
 from gpuenv import matrices
 from gpuenv.environments.store import find_store, unwritable
-from gpuenv.files.closed import make_closed
+from gpuenv.files.private import make_private_folder
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, UsageError
@@ -175,7 +175,7 @@ def _locked(directory: Path, environ: Mapping[str, str]) -> Iterator[None]:
     locks = find_store(environ).locks
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        make_closed(locks)
+        make_private_folder(locks)
         name = hashlib.sha256(os.fsencode(directory.absolute())).hexdigest()[:24]
         with FileLock(locks / f"matrices-{name}.lock", timeout=_LOCK_WAIT_S):
             yield

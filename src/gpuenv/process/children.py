@@ -1,22 +1,24 @@
-"""A child: how it is started, waited for, and ended with all that it has begun."""
+"""Child processes: starting, waiting, and ending them with their own children."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from gpuenv.files import cache_use
+from gpuenv.files import cache_lock
 from gpuenv.process import guardian, interruption
 from gpuenv.process.output import PipeReader, drain
-from gpuenv.process.surroundings import anchored, empty_folder, program_path
+from gpuenv.process.surroundings import absolute_variables, empty_folder, private_folder, program_path
 from gpuenv.secrets.url_credentials import has_userinfo
 
 _GRACE_S = 5.0
-_LOOK_S = 0.05  # how often it is looked whether a process has ended that does not close its pipes
+_LOOK_S = 0.05  # poll interval for a process that does not close its pipes
 
 
 def start_child(
@@ -39,11 +41,11 @@ def start_child(
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
-        env={**anchored(given), "PWD": folder},
+        env={**absolute_variables(given), "PWD": folder},
         cwd=folder,
         bufsize=0,
         start_new_session=os.name == "posix",  # so that its children end with it
-        pass_fds=(*keep_open, *cache_use.descriptors()) if keep_open and os.name == "posix" else (),
+        pass_fds=(*keep_open, *cache_lock.descriptors()) if keep_open and os.name == "posix" else (),
     )
     guardian.watch(child.pid)
     return child
@@ -51,13 +53,27 @@ def start_child(
 
 def _concealed(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[tuple[str, ...], Mapping[str, str]]:
     """Hand over what is secret in the arguments of uv and pip by variables and a private file."""
-    from gpuenv.process.private_files import write_private  # noqa: PLC0415 - only where there is a password
-    from gpuenv.secrets.conceal_arguments import conceal  # noqa: PLC0415
+    from gpuenv.secrets.conceal_arguments import conceal  # noqa: PLC0415 - only where there is a password
 
     hidden = conceal(tuple(argv), environ)
-    lines = "".join(f"{line}\n" for line in hidden.requirements)
-    more = ("-r", write_private(lines, ".txt")) if lines else ()
+    more = ("-r", _write_requirements(hidden.requirements)) if hidden.requirements else ()
     return (*hidden.argv, *more), {**environ, **dict(hidden.variables)}
+
+
+def _write_requirements(lines: tuple[str, ...]) -> str:
+    """Write a file of mode 0600 that is removed when gpuenv ends; return its path."""
+    import tempfile  # noqa: PLC0415
+
+    descriptor, path = tempfile.mkstemp(suffix=".txt", dir=private_folder("private"))
+    atexit.register(_remove, path)
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
+        file.writelines(f"{line}\n" for line in lines)
+    return path
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)  # noqa: PTH108 - pathlib may be gone at exit
 
 
 def wait_for(
@@ -71,10 +87,7 @@ def wait_for(
         left = _LOOK_S if until is None else until - time.monotonic()
         if left <= 0:
             return False
-        reading = next((pipe_reader for pipe_reader in readers if pipe_reader.is_busy()), None)
-        if reading is not None:
-            reading.join(min(left, _LOOK_S))
-        else:
+        if not _join_busy(readers, min(left, _LOOK_S)):
             time.sleep(min(left, pause))
             pause = min(2 * pause, _LOOK_S)
         for reader in readers:
@@ -83,8 +96,16 @@ def wait_for(
     return True
 
 
+def _join_busy(readers: Sequence[PipeReader], limit_s: float) -> bool:
+    """Wait for the first pipe that is still read; tell whether there is one."""
+    busy = next((reader for reader in readers if reader.is_busy()), None)
+    if busy is not None:
+        busy.join(limit_s)
+    return busy is not None
+
+
 def has_ended(child: subprocess.Popen[bytes]) -> bool:
-    """Tell whether the child has ended; where the system can, its number stays taken until `end_child`."""
+    """Tell whether the child has ended; on POSIX its process id stays reserved until `end_child`."""
     if child.returncode is not None:
         return True
     if not _KEEPS_NUMBER:
@@ -99,10 +120,9 @@ _KEEPS_NUMBER = hasattr(os, "waitid")
 
 
 def end_child(child: subprocess.Popen[bytes], readers: Sequence[PipeReader] = ()) -> None:
-    """End the child if it goes on, politely first so that an installer can clean up, and all it has begun.
+    """End the child and its children, by SIGTERM first so that an installer can clean up.
 
-    What it has printed is read to the end, as far as nobody else keeps on writing. A second Ctrl-C, which is
-    raised later, ends it at once.
+    Its output is read to the end, unless another process keeps writing. A second Ctrl-C kills it at once.
     """
     try:
         if not has_ended(child):
@@ -126,10 +146,7 @@ def _give_time(child: subprocess.Popen[bytes], readers: Sequence[PipeReader]) ->
     while not has_ended(child) and time.monotonic() < until:
         if interruption.is_pending():
             return
-        busy = next((reader for reader in readers if reader.is_busy()), None)
-        if busy is not None:
-            busy.join(0.01)
-        else:
+        if not _join_busy(readers, 0.01):
             time.sleep(0.01)
 
 
@@ -141,10 +158,8 @@ def _kill_group(child: subprocess.Popen[bytes]) -> None:
 
 def signal_group(child: subprocess.Popen[bytes], number: int) -> None:
     """Send a signal to the child and its children; on Windows end it."""
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         if os.name == "posix":
             os.killpg(child.pid, number)
         else:
             child.terminate()
-    except (ProcessLookupError, PermissionError):
-        pass

@@ -1,4 +1,4 @@
-"""Handing the terminal over to the user's own command."""
+"""Run the user's own command in the foreground."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ import sys
 from collections.abc import Mapping, Sequence
 from types import FrameType
 
-from gpuenv.files import cache_use
+from gpuenv.files import cache_lock
 from gpuenv.process.surroundings import program_path
 
 
-def hand_over(argv: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Run `argv` in the foreground with our own stdin, stdout and stderr; return its exit code.
+def run_foreground(argv: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Run `argv` with our own stdin, stdout and stderr; return its exit code, 128+N after signal N.
 
-    Ctrl-C is the child's business; SIGTERM and SIGHUP are passed on. A child ended by signal N returns 128+N,
-    as in a shell. Raises OSError when it can't be started.
+    Ctrl-C is left to the child; SIGTERM and SIGHUP are sent on. Raises OSError when it cannot be started.
     """
-    cache_use.let_go()
+    cache_lock.unlock()
     passing = _Passing()
     numbers = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if sys.platform != "win32" else ()))
     previous = {number: signal.signal(number, passing) for number in numbers}
@@ -35,7 +34,7 @@ def hand_over(argv: Sequence[str], environ: Mapping[str, str]) -> int:
 
 
 class _Passing:
-    """Passes signals on to a child; those that come before it is there, once it is."""
+    """Forwards signals to a child, those that arrive before its start once it runs."""
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None

@@ -1,9 +1,8 @@
-"""End what gpuenv has started, and remove its temporary folders, when gpuenv itself is killed.
+"""End gpuenv's children, and remove its temporary folders, when gpuenv itself is killed.
 
-SIGKILL leaves no time for it. A shell beside gpuenv, in a session of its own, is told the process groups that
-run and the folders that are in use, and kills and removes those left once its pipe closes. PR_SET_PDEATHSIG
-would end the child alone, not its group, and has to be set between fork and exec, which Python can't do
-safely beside threads.
+SIGKILL leaves no time for it. A shell in a session of its own gets the process groups and folders in use by a
+pipe, and kills and removes them once the pipe closes. PR_SET_PDEATHSIG would end the child alone, not its
+group, and must be set between fork and exec, which Python cannot do safely with threads.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ for folder in $folders; do /bin/rm -rf -- "$folder"; done
 
 
 class _Guardian:
-    """The shell, and the end of the pipe that it reads; None where it was not started or can't be."""
+    """The shell and the pipe to it; None where it was not started."""
 
     process: int | None = None
     pipe: int | None = None
@@ -48,7 +47,7 @@ class _Guardian:
 
 
 def prepare() -> None:
-    """Start the shell, where there is none yet: before what it is to watch."""
+    """Start the shell, if it does not run yet, before anything that it is to watch."""
     if sys.platform == "linux":
         with _Guardian.lock:
             if _Guardian.pipe is None:
@@ -61,13 +60,13 @@ def watch(group: int) -> None:
 
 
 def forget(group: int) -> None:
-    """Let a process group be; to be called while its number is surely its own."""
+    """Stop watching a process group; call it while its id is still reserved."""
     _tell("-", group)
 
 
 @contextmanager
 def temporary_folder(prefix: str) -> Iterator[str]:
-    """Make a folder that goes at the end of the block, or with a process that is killed. Raises OSError."""
+    """Create a folder that is removed at the end of the block, or when gpuenv is killed; raise OSError."""
     import tempfile  # noqa: PLC0415 - only some commands need any
 
     prepare()
@@ -80,7 +79,7 @@ def temporary_folder(prefix: str) -> Iterator[str]:
 
 
 def watch_folder(folder: str) -> None:
-    """Let a folder of gpuenv's own be removed when this process ends."""
+    """Let a folder be removed when this process ends."""
     prepare()
     if os.path.isabs(folder) and "\n" not in folder:  # noqa: PTH117 - no pathlib for it
         _tell(">", folder)
@@ -88,7 +87,7 @@ def watch_folder(folder: str) -> None:
 
 def _tell(sign: str, what: int | str) -> None:
     if _Guardian.pipe is not None:
-        with suppress(OSError):  # somebody has ended it
+        with suppress(OSError):  # the shell was ended
             os.write(_Guardian.pipe, f"{sign} ".encode() + os.fsencode(f"{what}\n"))
 
 
@@ -112,7 +111,7 @@ def _start() -> None:
 
 
 def _stop(owner: int) -> None:
-    """Let it end, and wait for it: nothing of gpuenv's outlives a run that ends."""
+    """End the shell and wait for it: nothing outlives a run."""
     process, pipe = _Guardian.process, _Guardian.pipe
     _Guardian.process = _Guardian.pipe = None
     if pipe is not None:

@@ -31,9 +31,7 @@ class Interruption(KeyboardInterrupt):
 
 
 class _Received:
-    """The signal that came last, None before; whether it is still to be raised; how deep signals are held;
-    whether they count no more.
-    """  # noqa: D205
+    """The last signal, whether it is still to be raised, the depth of `held`, whether to ignore more."""
 
     number: int | None = None
     pending = False
@@ -43,9 +41,9 @@ class _Received:
 
 @contextmanager
 def heeded() -> Iterator[None]:
-    """Let the signals that end a run raise KeyboardInterrupt; what is ignored, as by nohup, stays ignored.
+    """Let the signals that end a run raise KeyboardInterrupt, except those ignored, as by nohup.
 
-    Afterwards their handlers are what they were. Inside another such block, and in threads, nothing changes.
+    Their handlers are restored afterwards. Inside another such block, and in threads, nothing changes.
     """
     numbers = [item for item in _NUMBERS if signal.getsignal(item) not in (signal.SIG_IGN, _receive)]
     if not numbers or not _is_main():
@@ -95,7 +93,7 @@ def held() -> Iterator[None]:
 
 
 def settle() -> None:
-    """Let signals change nothing more: how the run ended is being told."""
+    """Ignore further signals: the outcome is being printed."""
     _Received.settled = True
 
 
@@ -144,17 +142,13 @@ def _raising_again(report: Callable[[Any], object]) -> Callable[[Any], None]:
 
 
 def _send_again(number: int) -> None:
-    """Send it until it came where it could be raised: a busy machine may still be within the hook."""
+    """Send a signal until it was raised: a busy machine may still be within the hook."""
     while True:
         time.sleep(_SOON_S)
-        _send(number)
+        if sys.platform == "win32":
+            _thread.interrupt_main(number)
+        else:  # which ends a wait of the main thread as well
+            signal.pthread_kill(threading.main_thread().ident or 0, number)
         time.sleep(_SOON_S)
         if not _Received.pending:
             return
-
-
-def _send(number: int) -> None:
-    if sys.platform == "win32":
-        _thread.interrupt_main(number)
-    else:  # which ends a wait of the main thread as well
-        signal.pthread_kill(threading.main_thread().ident or 0, number)

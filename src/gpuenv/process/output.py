@@ -1,6 +1,6 @@
-"""Read what a process prints: both ends of it, however much it is, and no longer than the process lasts.
+"""Read the output of a process: its beginning and end, and only until the process has ended.
 
-A program may print without end, and what it leaves in the background may keep its pipe open for days.
+A program may print without end, and its background children may keep the pipe open for days.
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ from gpuenv.secrets.url_credentials import redact_bytes
 _BLOCK = 64 << 10
 _BEGUN_ADDRESS = re.compile(rb":/{0,2}\Z|://[^\s\"'<>]*\Z")
 _LONGEST_ADDRESS = 4096
-_QUIET_S = (
-    0.3  # a pipe that stays open this long without a word after its process has ended is not waited for
-)
-_MOST_S = 3.0  # nor is one that is written to all the time, after this long
+# how long to wait for an open pipe after its process has ended: without and with new output
+_QUIET_S, _MOST_S = 0.3, 3.0
 
 
 class TruncatedText:
-    """The beginning and the end of a text, up to `limit` bytes; the middle is thrown away and counted."""
+    """The beginning and the end of a text, up to `limit` bytes; the middle is dropped and counted."""
 
     def __init__(self, limit: int, write: Callable[[bytes], object] | None = None) -> None:
         """Keep the beginning in memory, or hand it to `write` as it comes."""
@@ -39,7 +37,7 @@ class TruncatedText:
         self._left_out = 0
 
     def take(self, block: bytes) -> None:
-        """Add what was printed next."""
+        """Add a block."""
         fits = max(self._half - self._taken, 0)
         if first := block[:fits]:
             self._taken += len(first)
@@ -52,38 +50,38 @@ class TruncatedText:
             self._left_out += len(self._tail.popleft())
 
     def rest(self) -> bytes:
-        """Return what follows on the beginning."""
+        """Return the end of the text, after a note on what was dropped."""
         if not self._left_out:
             return b"".join(self._tail)
         said = tr("({count} bytes left out)", count=self._left_out)
         return f"\n{said}\n".encode() + b"".join(self._tail)
 
     def all(self) -> bytes:
-        """Return what is kept in memory."""
+        """Return the beginning, if it is kept in memory, and the end."""
         return b"".join(self._begun) + self.rest()
 
 
 class Redacting:
-    """Hides the passwords in what comes in blocks; an address that is cut between two is held back."""
+    """Hides passwords in a text that comes in blocks; a URL that is cut between two is held back."""
 
     def __init__(self) -> None:
         """Begin with nothing held back."""
         self._held = b""
 
     def take(self, block: bytes) -> bytes:
-        """Return what may be handed on."""
+        """Return the redacted text up to a URL that is still incomplete."""
         data = self._held + block
         begun = _BEGUN_ADDRESS.search(data[-_LONGEST_ADDRESS:])
         self._held = begun[0] if begun else b""
         return redact_bytes(data[: len(data) - len(self._held)])
 
     def rest(self) -> bytes:
-        """Return what was held back to the end."""
+        """Return the incomplete URL at the end."""
         return redact_bytes(self._held)
 
 
 class PipeReader:
-    """A thread that reads a pipe to its end, whoever holds it; after `stop` it throws away what comes."""
+    """A thread that reads a pipe to its end; after `stop` it drops what it reads."""
 
     def __init__(self, pipe: IO[bytes], take: Callable[[bytes], None]) -> None:
         """Start to read an unbuffered pipe, or a terminal; it is closed at its end."""
@@ -104,15 +102,12 @@ class PipeReader:
                 if not block:
                     return
                 with self._taking:
-                    if not self._stopped:
-                        self._hand_on(block)
-
-    def _hand_on(self, block: bytes) -> None:
-        try:
-            self._take(block)
-        except BaseException as error:  # noqa: BLE001 - it is raised where the process is waited for
-            self.error = error
-            self._stopped = True
+                    if self._stopped:
+                        continue
+                    try:
+                        self._take(block)
+                    except BaseException as error:  # noqa: BLE001 - raised where the process is waited for
+                        self.error, self._stopped = error, True
 
     def is_busy(self) -> bool:
         """Whether more may come."""
@@ -123,18 +118,18 @@ class PipeReader:
         self._thread.join(seconds)
 
     def waits_for(self) -> float:
-        """Return the seconds since which nothing came; 0 while what came is taken."""
+        """Return the seconds since the last output; 0 while a block is being taken."""
         since = self._waits_since
         return 0.0 if since is None else time.monotonic() - since
 
     def stop(self) -> None:
-        """Hand on no more; returns once nothing is being handed on."""
+        """Take no more blocks; returns once none is being taken."""
         with self._taking:
             self._stopped = True
 
 
 def drain(readers: Sequence[PipeReader]) -> None:
-    """Wait for what an ended process has printed to be read, not for what else holds its pipes."""
+    """Read the rest that an ended process has printed, without waiting for others that hold its pipes."""
     begun = time.monotonic()
     for reader in readers:
         while reader.is_busy():
@@ -145,7 +140,7 @@ def drain(readers: Sequence[PipeReader]) -> None:
 
 
 def feed(pipe: IO[bytes], text: bytes) -> None:
-    """Write a process's input beside its work; it may end without having read it all."""
+    """Write a process's input in a thread; the process may end before it has read it all."""
 
     def write() -> None:
         with suppress(OSError, ValueError), pipe:

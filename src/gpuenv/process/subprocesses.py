@@ -1,7 +1,7 @@
-"""The one module that starts processes: by absolute paths, in an empty folder, never through a shell.
+"""Run programs: by absolute paths, in an empty folder, never through a shell.
 
-The folder that gpuenv is started in may be a stranger's: only the user's own command (`hand_over`) runs
-there. No password of an index stands in arguments, which everybody on a machine can read.
+The current folder may be a stranger's: only the user's own command (`run_foreground`) runs there. Passwords
+of indexes never appear in arguments, which every user of a machine can read.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from gpuenv.files.closed import append_closed
-from gpuenv.files.temporary import substitute
+from gpuenv.files.private import append_private
+from gpuenv.files.temporary import fallback_tmpdir
 from gpuenv.process import guardian, interruption
 from gpuenv.process.children import end_child, has_ended, signal_group, start_child, wait_for
 from gpuenv.process.output import PipeReader, Redacting, TruncatedText, feed
@@ -58,11 +58,13 @@ def run(
 ) -> Completed:
     """Run `argv` quietly and return what it printed, whatever it did; bytes that are no UTF-8 are replaced.
 
-    It starts in `cwd`, left out: in an empty folder. Relative paths in variables are made absolute before.
-    The child and all its children are ended when the time limit (seconds) runs out or on Ctrl-C, and what it
-    leaves in the background when it ends. Of what it prints `limit` bytes are kept of each stream.
+    It starts in `cwd`, or in an empty folder; relative paths in variables are made absolute. The child and
+    its children are ended when it exits, when the time limit runs out, and on Ctrl-C. `limit` is how many
+    bytes of each stream are kept.
     """
-    environ = _with_temporary(os.environ if environ is None else environ)
+    environ = os.environ if environ is None else environ
+    if folder := fallback_tmpdir():
+        environ = {**environ, "TMPDIR": folder}
     given = subprocess.DEVNULL if stdin is None else subprocess.PIPE
     with interruption.held():
         try:
@@ -77,12 +79,6 @@ def run(
         finally:
             end_child(child, printed.readers)
     return printed.completed(timed_out=not in_time)
-
-
-def _with_temporary(environ: Mapping[str, str]) -> Mapping[str, str]:
-    """Name a folder for temporary files where no usual one takes any; installers would fill the memory."""
-    folder = substitute()
-    return environ if folder is None else {**environ, "TMPDIR": folder}
 
 
 class _Printed:
@@ -114,11 +110,11 @@ def stream(
 ) -> Completed:
     """Run a long `argv`, append all it prints to `log`, and pass it on to stderr when `show` is true.
 
-    On a terminal the child draws its own progress: it is given the terminal (through a pseudo-terminal where
-    the system has one), so that bars stay bars. Ctrl-C ends the child and its children before it is raised.
-    On POSIX the child inherits the descriptors in `keep_open`, and with them the locks they hold.
+    On a terminal the child gets a pseudo-terminal, so that its progress bars work. Ctrl-C ends the child and
+    its children before it is raised. On POSIX the child inherits the descriptors in `keep_open`, and with
+    them the locks they hold.
     """
-    with interruption.held(), _own_temporary(environ) as given, append_closed(log) as sink:
+    with interruption.held(), _own_temporary(environ) as given, append_private(log) as sink:
         sink.write(_shown(argv))
         sink.flush()
         start = sink.tell()
@@ -126,15 +122,20 @@ def stream(
             child, shown = _start_shown(argv, given, cwd, keep_open, on_terminal=show and sys.stderr.isatty())
         except OSError as error:
             return Completed(None, "", "", error=str(error))
-        kept = TruncatedText(LARGEST, _writer(sink))
-        passing = _passing_on() if show else None
+        kept = TruncatedText(LARGEST, lambda block: (sink.write(block), sink.flush()))
+        echo = _echo() if show else lambda _: None
         redacting = Redacting()
-        reader = PipeReader(shown, lambda block: _pass_on(redacting.take(block), kept, passing))
+
+        def take(block: bytes) -> None:
+            kept.take(block)
+            echo(block)
+
+        reader = PipeReader(shown, lambda block: take(redacting.take(block)))
         try:
             wait_for(child, (reader,))
         finally:
             end_child(child, (reader,))
-            _pass_on(redacting.rest(), kept, passing)
+            take(redacting.rest())
         sink.write(kept.rest())
     with log.open("rb") as written:
         written.seek(start)
@@ -150,11 +151,10 @@ def attend(
     every_s: float = 0.5,
     keep_open: tuple[int, ...] = (),
 ) -> Completed:
-    """Run a long `argv` that prints for programs, and call `tick` every so many seconds meanwhile.
+    """Run a long `argv` quietly, call `tick` every `every_s` seconds, and append its output to `log`.
 
-    What it printed is appended to `log` when it ends, however it ends. Ctrl-C is passed on to the child and
-    its children, as installers clean up after it; those that go on are ended before it is raised. On POSIX
-    the child inherits the descriptors in `keep_open`, and with them the locks they hold.
+    Ctrl-C is sent to the child and its children, which clean up after it, and are ended before it is raised
+    here. `keep_open` as in `stream`.
     """
     with interruption.held(), _own_temporary(environ) as given:
         try:
@@ -172,13 +172,15 @@ def attend(
             raise
         finally:
             end_child(child, printed.readers)
-            _note(log, argv, *(kept.all() for kept in printed.kept))
+            with append_private(log) as sink:
+                sink.write(_shown(argv))
+                sink.writelines(redact_bytes(kept.all()) for kept in printed.kept)
     return printed.completed()
 
 
 @contextmanager
 def _own_temporary(environ: Mapping[str, str] | None) -> Iterator[Mapping[str, str]]:
-    """Return variables with a folder for temporary files that goes afterwards: pip, ended, leaves its own."""
+    """Return variables with a TMPDIR that is removed afterwards: pip, when ended, leaves its own behind."""
     given = os.environ if environ is None else environ
     with ExitStack() as stack:
         if os.name == "posix":
@@ -189,7 +191,7 @@ def _own_temporary(environ: Mapping[str, str] | None) -> Iterator[Mapping[str, s
 
 @dataclass(frozen=True, slots=True)
 class BackgroundProcess:
-    """A process that runs beside others; what it reads and prints are files."""
+    """A process in the background; its input and output are files."""
 
     _child: subprocess.Popen[bytes]
 
@@ -221,15 +223,8 @@ def _interrupt(child: subprocess.Popen[bytes], readers: Sequence[PipeReader]) ->
     wait_for(child, readers, _INTERRUPTED_S)
 
 
-def _note(log: Path, argv: Sequence[str], *printed: bytes) -> None:
-    with append_closed(log) as sink:
-        sink.write(_shown(argv))
-        sink.writelines(map(redact_bytes, printed))
-
-
 def _shown(argv: Sequence[str]) -> bytes:
-    shown = redact_credentials(" ".join(argv))
-    return f"$ {shown}\n".encode(errors="surrogateescape")
+    return f"$ {redact_credentials(' '.join(argv))}\n".encode(errors="surrogateescape")
 
 
 def _start_shown(
@@ -268,30 +263,16 @@ def _start_on_terminal(
     return child, os.fdopen(ours, "rb", buffering=0)
 
 
-def _writer(sink: IO[bytes]) -> Callable[[bytes], None]:
-    def write(block: bytes) -> None:
-        sink.write(block)
-        sink.flush()
-
-    return write
-
-
-def _passing_on() -> Callable[[bytes], None]:
-    """Return what shows bytes on stderr, letters that are cut between two blocks as wholes."""
+def _echo() -> Callable[[bytes], None]:
+    """Return a function that prints blocks on stderr; a character may be split between two of them."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
 
-    def show(block: bytes) -> None:
-        with suppress(BrokenPipeError):  # nobody looks any more; the installer goes on
+    def write(block: bytes) -> None:
+        with suppress(BrokenPipeError):  # the installer goes on without a reader
             sys.stderr.write(decoder.decode(block))
             sys.stderr.flush()
 
-    return show
-
-
-def _pass_on(block: bytes, kept: TruncatedText, show: Callable[[bytes], None] | None) -> None:
-    kept.take(block)
-    if show is not None:
-        show(block)
+    return write
 
 
 def _decode(data: bytes) -> str:

@@ -1,7 +1,7 @@
-"""What a child process finds around it: an empty folder, absolute paths, no relative entries of PATH.
+"""The surroundings of a child process: an empty folder, absolute paths, no relative entries of PATH.
 
-The folder one stands in may be a stranger's checkout. uv obeys a `uv.toml` there, Python imports what lies
-there, Windows starts programs from there: so no child begins there, and nothing is looked up relative to it.
+The current folder may be a stranger's checkout: uv obeys its `uv.toml`, Python imports its modules, Windows
+starts its programs. So no child starts there, and nothing is looked up relative to it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from gpuenv.files.cache_use import hold
+from gpuenv.files.cache_lock import lock_shared
 from gpuenv.files.temporary import temporary_parent
 from gpuenv.process.guardian import watch_folder
 
@@ -54,9 +54,12 @@ _LISTS = {
 
 
 def path_directories(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return PATH's directories in order, once each, without relative ones: what they mean changes."""
-    entries = environ.get("PATH", "").split(os.pathsep)
-    return tuple(dict.fromkeys(Path(entry) for entry in entries if entry and Path(entry).is_absolute()))
+    """Return the distinct absolute directories of PATH in order."""
+    return tuple(dict.fromkeys(map(Path, _absolute_entries(environ.get("PATH", "")))))
+
+
+def _absolute_entries(path: str) -> list[str]:
+    return [entry for entry in path.split(os.pathsep) if entry and Path(entry).is_absolute()]
 
 
 def find_executable(name: str, environ: Mapping[str, str]) -> Path | None:
@@ -82,9 +85,9 @@ def is_executable(path: Path) -> bool:
 
 
 def program_path(program: str, environ: Mapping[str, str]) -> str:
-    """Return the absolute path of a program; raise FileNotFoundError where PATH has none of that name.
+    """Return a program's absolute path: from PATH, or relative to the current folder if it has a separator.
 
-    A name with a separator is a path that somebody wrote, relative to where gpuenv was started.
+    Raises FileNotFoundError.
     """
     if Path(program).is_absolute():
         return program
@@ -99,16 +102,11 @@ def program_path(program: str, environ: Mapping[str, str]) -> str:
 # variables
 
 
-def anchored(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables with their relative paths made absolute, and PATH without relative entries.
-
-    A child starts in another folder than the one that the user's `UV_FIND_LINKS=wheels` is relative to.
-    """
+def absolute_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables with relative paths (`UV_FIND_LINKS=wheels`) made absolute, or gone from PATH."""
     changed = dict(environ)
     if "PATH" in environ:
-        changed["PATH"] = os.pathsep.join(
-            entry for entry in environ["PATH"].split(os.pathsep) if entry and Path(entry).is_absolute()
-        )
+        changed["PATH"] = os.pathsep.join(_absolute_entries(environ["PATH"]))
     for name in _PATHS:
         if environ.get(name):
             changed[name] = _absolute(environ[name])
@@ -119,7 +117,7 @@ def anchored(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _absolute(word: str) -> str:
-    """Return a path as an absolute one; addresses, `~` and the name in `name=path` stay."""
+    """Make a path absolute; URLs, `~` and the name in `name=path` stay."""
     name, named, path = word.strip().rpartition("=") if _NAMED.match(word) else ("", "", word.strip())
     if not path or path.startswith("~") or Path(path).is_absolute() or _SCHEME.match(path):
         return word
@@ -130,29 +128,29 @@ def _absolute(word: str) -> str:
 
 
 def empty_folder() -> Path:
-    """Return the folder that children start in: empty, gpuenv's own, closed to others.
+    """Return the private, empty folder that children start in.
 
-    It is kept beside gpuenv's cache. Where that can't be written, or somebody put something there, it is a
-    new one that is removed in the end; where all disks are full or read-only, the root of the file system,
-    in which only root writes. Raises OSError where not even that will do.
+    It is in gpuenv's cache; where that is read-only, or the folder is not empty, a temporary one; where all
+    disks are full or read-only, the root of the file system, if only root can write there. Raises OSError.
     """
     kept = _kept(_EMPTY)
     if kept is not None and _is_empty(kept):
         return kept
     try:
         fresh = _fresh(_EMPTY)
-        if not (_is_ours(fresh) and _is_empty(fresh)):  # a child left something in it, or it was taken away
+        if not (_is_ours(fresh) and _is_empty(fresh)):  # a child left a file in it, or removed it
             _fresh.cache_clear()
             fresh = _fresh(_EMPTY)
     except OSError:
-        if not _is_roots(_ROOT):
+        state = _ROOT.lstat()
+        if os.name != "posix" or state.st_uid != 0 or state.st_mode & 0o022:
             raise
         return _ROOT
     return fresh
 
 
 def private_folder(name: str) -> Path:
-    """Return a folder of gpuenv's own that no other user may enter; raises OSError as `empty_folder`."""
+    """Return a private folder of the cache, or a temporary one; raises OSError."""
     return _kept(name) or _fresh(name)
 
 
@@ -170,19 +168,16 @@ def cache_root(environ: Mapping[str, str]) -> Path:
 
 
 def writable_cache(environ: Mapping[str, str]) -> Path:
-    """Return gpuenv's cache directory, or a folder that goes with this process where the home is read-only.
-
-    One that the user has named is returned as it is.
-    """
+    """Return gpuenv's cache directory, or a temporary one where that of the platform is read-only."""
     cache = cache_root(environ)
-    there = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
-    usable = os.access(there, os.W_OK | os.X_OK) or bool(environ.get("GPUENV_CACHE_DIR"))
+    existing = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
+    usable = os.access(existing, os.W_OK | os.X_OK) or bool(environ.get("GPUENV_CACHE_DIR"))
     return cache if usable else private_folder("cache")
 
 
 def _kept(name: str) -> Path | None:
     folder = Path(os.path.abspath(cache_root(os.environ) / name))  # noqa: PTH100 - a link must stay one
-    hold(folder.parent)
+    lock_shared(folder.parent)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder if _is_ours(folder) else None
@@ -191,19 +186,13 @@ def _kept(name: str) -> Path | None:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Tell whether a folder is this user's, and no link, and no other may enter it."""
+    """Tell whether a path is a folder, not a link, of this user and closed to others."""
     try:
         state = folder.lstat()
     except OSError:
         return False
     closed = os.name != "posix" or (state.st_uid == os.geteuid() and not state.st_mode & 0o077)
     return stat.S_ISDIR(state.st_mode) and closed
-
-
-def _is_roots(folder: Path) -> bool:
-    """Tell whether only root can put something into a folder."""
-    state = folder.lstat()
-    return os.name == "posix" and state.st_uid == 0 and not state.st_mode & 0o022
 
 
 def _is_empty(folder: Path) -> bool:

@@ -1,7 +1,6 @@
-"""Commands without the passwords in them: everybody on a machine can read the arguments of its processes.
+"""Keep passwords out of arguments, which every user of a machine can read.
 
-What stands in an address goes to uv and pip another way: by variables, which only the process's own user can
-read, or in a requirements file.
+uv and pip get them by variables, which only the process's own user can read, or in a requirements file.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _PYTHONS = ("-m", "pip")
 
 @dataclass(frozen=True, slots=True)
 class Concealed:
-    """A command as it may be seen, variables to run it with, and requirements for a file of its user's."""
+    """A command without passwords, variables to run it with, and requirements for a private file."""
 
     argv: tuple[str, ...]
     variables: tuple[tuple[str, str], ...] = ()
@@ -37,20 +36,16 @@ class Concealed:
 
 
 def conceal(argv: tuple[str, ...], environ: Mapping[str, str]) -> Concealed:
-    """Take the passwords out of a command of uv or pip; any other is returned as it is."""
+    """Remove the passwords from a command of uv or pip; others are returned as they are."""
     if not any(map(has_userinfo, argv)):
         return Concealed(argv)
-    if _is_pip(argv):
+    if any(argv[number : number + 2] == _PYTHONS for number in range(1, 5)):
         return _by_requirements(_of_pip(argv, environ))
     return _by_requirements(_of_uv(argv)) if "pip" in argv[1:3] else Concealed(argv)
 
 
-def _is_pip(argv: tuple[str, ...]) -> bool:
-    return any(argv[number : number + 2] == _PYTHONS for number in range(1, 5))
-
-
 def _of_uv(argv: tuple[str, ...]) -> Concealed:
-    """Name the indexes: uv takes UV_INDEX_NAME_USERNAME and UV_INDEX_NAME_PASSWORD for the index of a name.
+    """Name the indexes: uv reads UV_INDEX_NAME_USERNAME and UV_INDEX_NAME_PASSWORD for a named index.
 
     https://docs.astral.sh/uv/concepts/indexes/#providing-credentials-directly
     """
@@ -95,14 +90,14 @@ def _login(name: str, url: str) -> dict[str, str]:
 
 
 def _without_comma(location: str) -> str:
-    """Write a place so that it can stand in a list: a path as an address."""
+    """Encode the commas of a location for a list; a path becomes a URL."""
     if "," not in location:
         return location
     return quote(location, safe="/:%@+~=&?#!$*;()[]'") if "://" in location else f"file://{quote(location)}"
 
 
 def _of_pip(argv: tuple[str, ...], environ: Mapping[str, str]) -> Concealed:
-    """Name the places with passwords by variables, beside those that the user's own variables name."""
+    """Move the URLs with passwords into variables, after those that the user's own variables name."""
     variables: dict[str, str] = {}
     kept: list[str] = []
     for words in _options(argv):
@@ -121,13 +116,13 @@ _VALUED = frozenset((*_UV_INDEXES, *_PIP_PLACES))
 
 
 def _options(argv: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Split a command into its words, options that name places together with their values."""
+    """Split a command into words, options for indexes and links together with their values."""
     words = iter(argv)
     return [(word, *islice(words, 1 if word in _VALUED else 0)) for word in words]
 
 
 def _by_requirements(command: Concealed) -> Concealed:
-    """Take out what is asked for by an address with a password (`name @ https://me:secret@host/x.whl`)."""
+    """Move requirements with a password (`name @ https://me:secret@host/x.whl`) out of the arguments."""
     secret = tuple(word for word in command.argv if has_userinfo(word))
     kept = tuple(word for word in command.argv if word not in secret)
     return Concealed(kept, command.variables, secret)

@@ -1,4 +1,4 @@
-"""What is secret in addresses of indexes and around them: user names, passwords, tokens, signatures."""
+"""Secrets in URLs of indexes and around them: user names, passwords, tokens, signatures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HIDDEN = "****"
 
 
 def redact_credentials(text: str) -> str:
-    """Hide names, passwords, tokens and signatures in each address, header and variable in a text."""
+    """Hide names, passwords, tokens and signatures in each URL, header and variable of a text."""
     if "/" in text:
         text = _TOKEN.sub(rf"\1/t/{_HIDDEN}", _USERINFO.sub(f"{_HIDDEN}@", text))
     if "=" in text or ":" in text:
@@ -44,12 +44,12 @@ def redact_credentials(text: str) -> str:
 
 
 def redact_bytes(data: bytes) -> bytes:
-    """Hide what is secret in what a program printed, whatever its encoding."""
+    """Hide the secrets in a program's output, whatever its encoding."""
     return redact_credentials(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 def without_userinfo(text: str) -> str:
-    """Return a text without what is secret in its addresses: it is not for everybody."""
+    """Return a text without the secrets in its URLs."""
     if "://" not in text:
         return text
     text = _TOKEN.sub(r"\1", _SSH_PASSWORD.sub(r"\1@", _NOT_SSH.sub("", text)))
@@ -57,11 +57,10 @@ def without_userinfo(text: str) -> str:
 
 
 def has_userinfo(text: str) -> bool:
-    """Tell whether an address in a text has something secret that is not for everybody."""
+    """Tell whether a URL in a text holds a secret."""
     return without_userinfo(text) != text
 
 
 def has_hidden_path(text: str) -> bool:
-    """Tell whether an address is secret in its path or its query, which no name and password stand for."""
-    bare = _NOT_SSH.sub("", text)
-    return has_userinfo(bare)
+    """Tell whether a URL has a secret in its path or its query, beside name and password."""
+    return has_userinfo(_NOT_SSH.sub("", text))

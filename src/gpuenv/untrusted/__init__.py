@@ -1,1 +1,1 @@
-"""What anybody may have written: parsed within bounds, printed without control characters."""
+"""Untrusted text: parsed within bounds, printed without control characters."""

@@ -1,4 +1,4 @@
-"""What a text may hold before a parser is given it: parsers recurse into brackets and convert digits."""
+"""Bounds that untrusted text must keep before it is parsed: parsers recurse and convert digits."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def check_swelling(packed: int, unpacked: int) -> None:
 
 
 def without_long_words(text: str) -> str:
-    """Return a message in which no word, such as a path that somebody named, drowns the others."""
-    return re.sub(r"\S+", lambda found: shortened(found[0], _LONGEST_WORD), text)
+    """Return a message with its longest words, such as paths, shortened."""
+    return re.sub(r"\S+", lambda match: shortened(match[0], _LONGEST_WORD), text)
 
 
 def shortened(text: str, most: int = _SHOWN) -> str:

@@ -1,8 +1,7 @@
-"""Documents that anybody may have written, as values: JSON, TOML, and YAML's outline, each in bounded time.
+"""Parse untrusted JSON and TOML, and check untrusted YAML, in bounded time.
 
-Parsers recurse into brackets, convert digits, and some look at a line again for each of its dots. What is
-beyond any file of a person's is a ValueError before that costs anything, so that whoever reads the file can
-name it.
+Parsers recurse into brackets, convert digits, and some are quadratic in the dots of a line. A document beyond
+the size of any real one is a ValueError before that costs anything.
 """
 
 from __future__ import annotations
@@ -27,10 +26,9 @@ _HALF_A_LETTER = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def load_json(text: str | bytes) -> Any:
-    r"""Parse JSON; raise ValueError, also for what is nested too deeply and for numbers that are none.
+    r"""Parse JSON; raise ValueError, also for deep nesting, Infinity and NaN, and unpaired surrogates.
 
-    Infinity, halves of letters (`"\ud800"`) and numbers beyond any computer's are no data of gpuenv's; what
-    stands for bytes of a path that are no text (`"\udcff"`) is.
+    Surrogates that stand for the undecodable bytes of a path (`"\udcff"`) are allowed.
     """
     try:
         document = json.loads(text, parse_constant=_refuse_constant, parse_float=_float)
@@ -62,7 +60,7 @@ def _refuse_halves(document: Any) -> None:
 
 
 def load_toml(text: str) -> dict[str, Any]:
-    """Parse TOML; raise ValueError, also for what is nested too deeply and for keys without end."""
+    """Parse TOML; raise ValueError, also for deep nesting and endless keys."""
     if sys.version_info >= (3, 11):
         import tomllib  # noqa: PLC0415 - only where there is such a file
     else:
@@ -84,10 +82,9 @@ def _refuse_long_keys(text: str) -> None:
 
 
 def check_yaml(text: str) -> str:
-    """Return a YAML text that may be loaded; raise ValueError for one that would keep a parser busy.
+    """Return a YAML text that is safe to load; raise ValueError for one that would keep a parser busy.
 
-    Its outline is read first, which neither recurses nor builds anything: nested 100,000 deep it ends at
-    level 100.
+    Only its events are read, which neither recurses nor builds anything.
     """
     if len(text) > _LARGEST_YAML:
         raise ValueError(tr("it is larger than {size} KB", size=_LARGEST_YAML >> 10))
@@ -98,7 +95,7 @@ def check_yaml(text: str) -> str:
 
 
 class _Outline:
-    """How deep a YAML text is nested and how many values it has, an alias counting as what it stands for."""
+    """The depth and the number of values of a YAML text, aliases expanded."""
 
     def __init__(self) -> None:
         self._sizes: dict[str, int] = {}
@@ -113,15 +110,12 @@ class _Outline:
                 if len(self._open) > _DEEPEST:
                     raise ValueError(tr("it is nested too deeply"))
             elif kind in ("MappingEndEvent", "SequenceEndEvent"):
-                self._add(*self._closed())
+                anchor, size = self._open.pop()
+                self._add(anchor, size + 1)
             elif kind == "ScalarEvent":
                 self._add(event.anchor, 1)
             elif kind == "AliasEvent":
                 self._add(None, self._sizes.get(event.anchor, 1))
-
-    def _closed(self) -> tuple[str | None, int]:
-        anchor, size = self._open.pop()
-        return anchor, size + 1
 
     def _add(self, anchor: str | None, size: int) -> None:
         if anchor is not None:

@@ -1,4 +1,4 @@
-"""What others wrote, as text that does nothing but stand there."""
+"""Make untrusted text safe to print."""
 
 from __future__ import annotations
 

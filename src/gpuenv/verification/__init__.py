@@ -1,1 +1,1 @@
-"""The proof: a program that runs in an environment, its report and the verdict."""
+"""Verification: a program that runs in an environment, its report and the verdict."""

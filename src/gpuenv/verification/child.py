@@ -1,15 +1,15 @@
-"""What an environment's own Python runs: real work on every GPU, written down as one JSON document.
+"""Test torch on every GPU with an environment's own Python, and write the results as JSON.
 
     python child.py RESULT [--devices 0,1] [--compile] [--nccl]
 
-RESULT is rewritten whole after every step, so that a crash or a hang loses nothing: `running` then names the
-step that never ended. A file, because torch and its libraries print what they like on stdout.
+RESULT is rewritten after every step, so that a crash or a hang loses nothing: `running` then names the last
+step. It is a file because torch and its libraries print on stdout.
 
-This file is handed to other Pythons. It imports the standard library only, never gpuenv, and keeps to the
-syntax of Python 3.6 (torch 1.x). It judges its own tests but draws no conclusions; gpuenv does.
+This file runs in other Pythons, from 3.6 (torch 1.x) on, with the standard library alone.
 """
 
 import argparse
+import contextlib
 import faulthandler
 import importlib
 import importlib.util
@@ -35,12 +35,12 @@ _BF16_FROM = (8, 0)
 Outcome = Tuple[bool, str]
 
 
-class Skipped(Exception):  # noqa: N818 - it tells no error
-    """A test that proves nothing here, and why."""
+class Skipped(Exception):  # noqa: N818 - not an error
+    """Why a test was skipped."""
 
 
 class Result:
-    """The document, written anew after every step."""
+    """The JSON document, rewritten after every step."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -69,7 +69,7 @@ class Result:
         self.write()
 
     def fail(self, stage: str, error: BaseException) -> None:
-        """Keep the error, what it came after, and the traceback's last lines; `missing`: not installed."""
+        """Record an error with its causes and the end of its traceback; `missing`: torch is not installed."""
         lines = traceback.format_exc().strip().splitlines()
         missing = isinstance(error, ImportError) and error.name == "torch" and not _installed("torch")
         self.document["failure"] = {"stage": stage, "missing": missing, "lines": lines[-_KEPT_LINES:]}
@@ -98,7 +98,7 @@ def _replace(source: str, target: str) -> None:
 
 
 class Bench:
-    """One device, and what the tests need to know about it."""
+    """One device, and what the tests need of it."""
 
     def __init__(self, torch: Any, index: Optional[int], nms: Any) -> None:
         self.torch = torch
@@ -129,13 +129,11 @@ class Bench:
     def compare(self, got: Any, expected: Any, tolerance: float) -> Outcome:
         """Compare with the CPU's float64; a NaN compares as wrong."""
         difference = float((got.detach().cpu().double() - expected).abs().max())
-        scale = float(expected.pow(2).mean()) ** 0.5
-        error = difference / scale
+        error = difference / float(expected.pow(2).mean()) ** 0.5
         if error <= tolerance:
             return True, "largest error {:.1e}".format(error)
-        return False, "differs from the CPU's float64 by {:.1e} of its size; {:.0e} is allowed".format(
-            error, tolerance
-        )
+        text = "differs from the CPU's float64 by {:.1e} of its size; {:.0e} is allowed"
+        return False, text.format(error, tolerance)
 
 
 def test_zeros(bench: Bench) -> Outcome:
@@ -205,8 +203,8 @@ def _low_precision(bench: Bench, dtype: Any, tolerance: float) -> Outcome:
     except RuntimeError as error:
         if bench.is_gpu:
             raise
-        reason = "not supported by this build on the CPU: {}".format(_first_line(error))
-        raise Skipped(reason) from error
+        reason = "not supported by this build on the CPU: {}"
+        raise Skipped(reason.format((_lines(error) or [type(error).__name__])[0])) from error
     return bench.compare(got, bench.torch.matmul(a.float().double(), b.float().double()), tolerance)
 
 
@@ -256,19 +254,16 @@ def test_compile(bench: Bench) -> Outcome:
 
 def test_nccl(torch: Any, indices: List[int]) -> Outcome:
     if len(indices) < 2:  # noqa: PLR2004
-        raise Skipped("takes two GPUs")
+        raise Skipped("requires two GPUs")
     importlib.import_module("torch.cuda.nccl")
     if not hasattr(torch._C, "_nccl_all_reduce"):
         raise Skipped("this build of torch has no NCCL")
-    tensors = [
-        torch.ones(1024).to("cuda:{}".format(index)) * (position + 1)
-        for position, index in enumerate(indices)
-    ]
+    tensors = [torch.ones(1024).to("cuda:{}".format(index)) * rank for rank, index in enumerate(indices, 1)]
     torch.cuda.nccl.all_reduce(tensors)
     expected = len(indices) * (len(indices) + 1) / 2.0
     wrong = [index for index, got in zip(indices, tensors) if not bool((got.cpu() == expected).all())]
-    over = "over GPUs {}".format(", ".join(map(str, indices)))
-    return not wrong, over if not wrong else "wrong sum on GPUs {}".format(", ".join(map(str, wrong)))
+    text = "wrong sum on GPUs {}" if wrong else "over GPUs {}"
+    return not wrong, text.format(", ".join(map(str, wrong or indices)))
 
 
 TESTS = [
@@ -283,19 +278,17 @@ TESTS = [
 ]  # type: List[Tuple[str, Callable[[Bench], Outcome]]]
 
 
-def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+def _lines(error: BaseException) -> List[str]:
+    return [line.strip() for line in str(error).splitlines() if line.strip()]
 
 
-def _lines(error: BaseException) -> str:
-    """Return the message as one line: CUDA's own hints stand in the lines after the first."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return "{}: {}".format(type(error).__name__, " | ".join(lines[:6]))
+def _summary(error: BaseException) -> str:
+    """Return the error as one line, with CUDA's hints, which follow the first."""
+    return "{}: {}".format(type(error).__name__, " | ".join(_lines(error)[:6]))
 
 
 def _chain(error: BaseException) -> List[str]:
-    """Return what was raised, oldest first: a library that is missing often shows in the first alone."""
+    """Return the chained errors, oldest first: a missing library often shows only in the first."""
     chain = [error]
     while len(chain) < _KEPT_LINES:
         last = chain[-1]
@@ -303,7 +296,7 @@ def _chain(error: BaseException) -> List[str]:
         if before is None or before in chain:
             break
         chain.append(before)
-    return [_lines(exception) for exception in reversed(chain)]
+    return [_summary(exception) for exception in reversed(chain)]
 
 
 def _attempt(body: Callable[[], Outcome]) -> Dict[str, Any]:
@@ -313,14 +306,13 @@ def _attempt(body: Callable[[], Outcome]) -> Dict[str, Any]:
     except Skipped as reason:
         return {"ok": True, "ms": None, "detail": "skipped: {}".format(reason)}
     except Exception as error:
-        ok, detail = False, _lines(error)
+        ok, detail = False, _summary(error)
     return {"ok": bool(ok), "ms": round((time.perf_counter() - began) * 1000, 3), "detail": detail}
 
 
 def _test(result: Result, device: Dict[str, Any], name: str, body: Callable[[], Outcome]) -> None:
     result.start(name, device["index"])
-    done = _attempt(body)
-    device["tests"].append(dict(done, id=name))
+    device["tests"].append(dict(_attempt(body), id=name))
 
 
 def test_device(result: Result, torch: Any, index: Optional[int], nms: Any, compiled: bool) -> None:
@@ -330,7 +322,7 @@ def test_device(result: Result, torch: Any, index: Optional[int], nms: Any, comp
     try:
         bench = Bench(torch, index, nms)
     except Exception as error:
-        device["tests"].append({"id": "zeros", "ok": False, "ms": None, "detail": _lines(error)})
+        device["tests"].append({"id": "zeros", "ok": False, "ms": None, "detail": _summary(error)})
         return
     device["name"] = bench.name
     if bench.capability is not None:
@@ -338,26 +330,20 @@ def test_device(result: Result, torch: Any, index: Optional[int], nms: Any, comp
     tests = list(TESTS)
     tests += [("nms", test_nms)] if nms is not None else []
     tests += [("compile", test_compile)] if compiled else []
-    if index is not None:
-        with torch.cuda.device(index):
-            _test_all(result, device, bench, tests)
-    else:
-        _test_all(result, device, bench, tests)
+    # ExitStack: contextlib.nullcontext is newer than Python 3.6
+    with torch.cuda.device(index) if bench.is_gpu else contextlib.ExitStack():
+        for name, body in tests:
+            _test(result, device, name, lambda body=body: body(bench))  # type: ignore[misc]
 
 
-def _test_all(result: Result, device: Dict[str, Any], bench: Bench, tests: List[Tuple[str, Any]]) -> None:
-    for name, body in tests:
-        _test(result, device, name, lambda body=body: body(bench))  # type: ignore[misc]
-
-
-def _asked(result: Result, ask: Callable[[], Any]) -> Any:
-    """Ask torch about itself: an answer it has no function for, or fails to give, is None."""
+def _query(result: Result, ask: Callable[[], Any]) -> Any:
+    """Ask torch about itself; None where it has no such function, or that fails."""
     try:
         return ask()
     except AttributeError:
         return None
     except Exception as error:
-        result.warnings.append(_lines(error))
+        result.warnings.append(_summary(error))
         return None
 
 
@@ -368,32 +354,27 @@ def _architectures(torch: Any) -> List[str]:
 
 
 def describe_torch(result: Result, torch: Any) -> Dict[str, Any]:
-    cuda = _asked(result, lambda: torch.version.cuda)
+    cuda = _query(result, lambda: torch.version.cuda)
     about = {
         "version": str(torch.__version__),
-        "file": _asked(result, lambda: torch.__file__),
+        "file": _query(result, lambda: torch.__file__),
         "cuda": cuda,
-        "hip": _asked(result, lambda: torch.version.hip),
-        "architectures": _asked(result, lambda: _architectures(torch)) if cuda else None,
-        "available": bool(_asked(result, lambda: torch.cuda.is_available())),
+        "hip": _query(result, lambda: torch.version.hip),
+        "architectures": _query(result, lambda: _architectures(torch)) if cuda else None,
+        "available": bool(_query(result, lambda: torch.cuda.is_available())),
         "cudnn": None,
         "error": None,
     }
     result.document["torch"] = about
     result.start("cuDNN")
-    about["cudnn"] = _asked(result, lambda: torch.backends.cudnn.version())
+    about["cudnn"] = _query(result, lambda: torch.backends.cudnn.version())
     result.start("CUDA")
     if cuda:
-        about["error"] = _initialize(torch)
+        try:
+            torch.cuda.init()
+        except Exception as error:
+            about["error"] = _summary(error)
     return about
-
-
-def _initialize(torch: Any) -> Optional[str]:
-    try:
-        torch.cuda.init()
-    except Exception as error:
-        return _lines(error)
-    return None
 
 
 def _installed(module: str) -> bool:
@@ -411,9 +392,9 @@ def import_nms(result: Result) -> Any:
         operators = importlib.import_module("torchvision.ops")
     except ImportError as error:
         # torchvision before 0.3 has no operators
-        return None if getattr(error, "name", None) == "torchvision.ops" else _lines(error)
+        return None if getattr(error, "name", None) == "torchvision.ops" else _summary(error)
     except Exception as error:
-        return _lines(error)
+        return _summary(error)
     return operators.nms
 
 
@@ -434,20 +415,13 @@ def verify(result: Result, wanted: Optional[List[int]], compiled: bool, nccl: bo
         return
     about = describe_torch(result, torch)
     nms = import_nms(result)
-    count = _asked(result, lambda: torch.cuda.device_count()) if about["available"] else 0
+    count = _query(result, lambda: torch.cuda.device_count()) if about["available"] else 0
     indices = list(range(count or 0)) if wanted is None else wanted
     for index in indices or [None]:  # type: ignore[list-item]
         test_device(result, torch, index, nms, compiled)
     if nccl and indices:
         first = result.document["devices"][0]
         _test(result, first, "nccl", lambda: test_nccl(torch, indices))
-
-
-def _forget_own_directory() -> None:
-    """Take this script's directory off the path: modules beside it must not shadow the environment's."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    if sys.path and os.path.abspath(sys.path[0]) == here:
-        del sys.path[0]
 
 
 def main() -> None:
@@ -457,7 +431,8 @@ def main() -> None:
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--nccl", action="store_true")
     options = parser.parse_args()
-    _forget_own_directory()
+    if sys.path and os.path.abspath(sys.path[0]) == os.path.dirname(os.path.abspath(__file__)):
+        del sys.path[0]  # modules beside this script must not shadow the environment's
     if sys.platform != "win32":  # on Windows it also reports exceptions that are handled
         faulthandler.enable()
         faulthandler.register(signal.SIGTERM, chain=True)  # gpuenv ends a hang with it: shows where

@@ -1,4 +1,4 @@
-"""A verdict in words."""
+"""Describe a verdict."""
 
 from __future__ import annotations
 
@@ -36,20 +36,18 @@ def describe_failure(
 
 
 def describe_verdict(report: Report, verdict: VerificationVerdict) -> tuple[str, ...]:
-    """Return the lines that tell a person what was proven."""
+    """Return the lines of a report for a person."""
     devices = tuple(_describe_device(device) for device in report.devices)
     problems = tuple(problem.text for problem in verdict.problems)
     return (*_describe_torch(report), *devices, *problems, *verdict.notes)
 
 
 def _describe_torch(report: Report) -> tuple[str, ...]:
-    if report.torch is None:
+    torch = report.torch
+    if torch is None:
         return ()
-    parts = [f"torch {report.torch.version}"]
-    parts += [f"CUDA {report.torch.cuda}"] if report.torch.cuda else []
-    parts += [f"cuDNN {report.torch.cudnn}"] if report.torch.cudnn else []
-    parts += [f"Python {report.python}"]
-    return (" · ".join(parts),)
+    versions = {"torch": torch.version, "CUDA": torch.cuda, "cuDNN": torch.cudnn, "Python": report.python}
+    return (" · ".join(f"{name} {version}" for name, version in versions.items() if version),)
 
 
 def _describe_device(device: DeviceReport) -> str:

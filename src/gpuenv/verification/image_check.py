@@ -1,8 +1,8 @@
-"""Whether torch in this image serves its GPUs; gpuenv put this here.
+"""Check that torch in this image supports its GPUs; written by gpuenv.
 
 check.py built ...    when the image is built, without a GPU
 check.py driver ...   where it runs: the driver alone, quickly, without CUDA
-check.py gpus         where it runs: real work on every GPU, compared with the CPU
+check.py gpus         where it runs: tests on every GPU, compared with the CPU
 """
 
 import argparse
@@ -16,7 +16,7 @@ Pair = Tuple[int, ...]
 
 
 def read_code(code: str) -> Tuple[str, Pair, str]:
-    """Take sm_86, sm_90a or compute_120 apart: kind, capability, suffix."""
+    """Split sm_86, sm_90a or compute_120 into kind, capability, suffix."""
     kind, _, number = code.partition("_")
     suffix = number[-1] if number[-1] in "af" else ""
     digits = number[: len(number) - len(suffix)]
@@ -24,7 +24,7 @@ def read_code(code: str) -> Tuple[str, Pair, str]:
 
 
 def runs(code: str, gpu: Pair, alone: Set[Pair]) -> bool:
-    """Tell whether code runs on a GPU: PTX (compute_) on all that came later, once the driver compiled it."""
+    """Tell whether code runs on a GPU: PTX (compute_) also on newer ones, compiled by the driver."""
     kind, made_for, suffix = read_code(code)
     if made_for == gpu:
         return True
@@ -50,16 +50,15 @@ def built(requested: Any) -> Iterator[str]:
     codes = torch._C._cuda_getArchFlags().split() if cuda else []
     for gpu in requested.gpu:
         if not any(runs(code, version(gpu), alone) for code in codes):
-            yield "GPU {} is not served: torch {} has code for {}".format(
-                gpu, torch.__version__, " ".join(codes) or "no GPU"
-            )
+            text = "GPU {} is not supported: torch {} has code for {}"
+            yield text.format(gpu, torch.__version__, " ".join(codes) or "no GPU")
 
 
 def driver(requested: Any) -> Iterator[str]:
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:
-        yield "no NVIDIA driver is visible here: start the container with --gpus all"
+        yield "no NVIDIA driver was found: start the container with --gpus all"
         return
     count, buffer = ctypes.c_uint(), ctypes.create_string_buffer(96)
     calls = (
@@ -73,9 +72,9 @@ def driver(requested: Any) -> Iterator[str]:
             yield "the driver does not answer: NVML error {}".format(status)
             return
     if not count.value:
-        yield "no GPU is visible here: start the container with --gpus all"
+        yield "no GPU was found: start the container with --gpus all"
     if version(buffer.value.decode()) < version(requested.driver):
-        yield "driver {} is too old: {} or newer is needed".format(buffer.value.decode(), requested.driver)
+        yield "driver {} is too old: {} or newer is required".format(buffer.value.decode(), requested.driver)
 
 
 def gpus(_: Any) -> Iterator[str]:

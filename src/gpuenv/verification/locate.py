@@ -1,4 +1,4 @@
-"""Which Python `gpuenv verify ENV` means."""
+"""Find the Python of `gpuenv verify ENV`."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _WINDOWS_PYTHONS = ("Scripts/python.exe", "python.exe")
 
 @dataclass(frozen=True, slots=True)
 class LocatedPython:
-    """An environment's Python, an absolute path; `root` is None for an interpreter that is in no environment.
+    """The absolute path of a Python, and its environment, None for an interpreter outside of any.
 
-    The path is never resolved: in a virtual environment it is a link, and resolved would be another Python.
+    The path is never resolved: in a virtual environment it is a link to another Python.
     """
 
     python: Path
@@ -38,7 +38,7 @@ class LocatedPython:
 
     @property
     def label(self) -> str:
-        """What verify's data call the environment."""
+        """The environment's name in the data of verify."""
         return str(self.root or self.python)
 
 
@@ -52,11 +52,10 @@ def locate(
     broken: bool = False,
     windows: bool = os.name == "nt",
 ) -> LocatedPython:
-    """Return the Python of ENV: a name, a directory or a Python; left out, the active environment's.
+    """Return the Python of ENV, which is a name, a directory or a Python; without it, the active one.
 
-    Where none is active it is what `choose` returns, else the Python on PATH; never that of `own`, in which
-    gpuenv itself is installed, unless it is named. With `broken` an environment whose Python is gone counts
-    as well: its Python is where it would be. Raises UsageError where there is none, or none that may be read.
+    If none is active, that of `choose`, else that on PATH, but never gpuenv's own environment `own`. `broken`
+    also accepts an environment whose Python is gone. Raises UsageError.
     """
     if env is None:
         root = _active(environ, own) or choose()
@@ -80,7 +79,7 @@ def locate(
 
 
 def environment_of(python: Path) -> Path | None:
-    """Return the environment that a Python lies in, None for one that is in none."""
+    """Return the environment of a Python, None for an interpreter outside of any."""
     beside = python.parent
     root = beside.parent if beside.name.lower() in {"bin", "scripts"} else beside
     return root if _is_environment(root) else None
@@ -102,31 +101,23 @@ def _active(environ: Mapping[str, str], own: Path) -> Path | None:
 
 
 def _locate_on_path(environ: Mapping[str, str], own: Path, *, windows: bool) -> LocatedPython:
-    passed_over = False
+    problem = tr("no environment is active, and there is no Python on PATH")
+    fixes = [Fix(tr("name the environment, or the path of its Python"), "gpuenv verify ENV")]
     for python in _pythons_on_path(environ, windows=windows):
         root = environment_of(python)
         if not _is_same(root or _prefix_of(python), own):
             return LocatedPython(python, root)
-        passed_over = True
-    problem = tr("no environment is active, and there is no Python on PATH")
-    if passed_over:
         problem = tr(
             "no environment is active except gpuenv's own, {path}, and gpuenv has not created one yet",
             path=own,
         )
-    raise UsageError(
-        problem,
-        code="no-such-environment",
-        fixes=(
-            Fix(tr("name the environment, or the path of its Python"), "gpuenv verify ENV"),
-            *((Fix(tr("or create one"), "gpuenv create NAME"),) if passed_over else ()),
-        ),
-    )
+        fixes[1:] = [Fix(tr("or create one"), "gpuenv create NAME")]
+    raise UsageError(problem, code="no-such-environment", fixes=tuple(fixes))
 
 
 def _pythons_on_path(environ: Mapping[str, str], *, windows: bool) -> Iterator[Path]:
     """Yield the Pythons of each folder on PATH."""
-    # Windows' own `python3` opens a shop
+    # Windows' own `python3` opens the Microsoft Store
     names = ("python", "python3") if windows else ("python3", "python")
     for folder in environ.get("PATH", "").split(os.pathsep):
         paths = (find_executable(name, {**environ, "PATH": folder}) for name in names if folder)
@@ -134,7 +125,7 @@ def _pythons_on_path(environ: Mapping[str, str], *, windows: bool) -> Iterator[P
 
 
 def _prefix_of(python: Path) -> Path:
-    """Return where an interpreter that lies in no environment is installed: /usr for /usr/bin/python3."""
+    """Return the prefix of an interpreter outside of any environment: /usr for /usr/bin/python3."""
     real = Path(os.path.realpath(python))
     return real.parent.parent if real.parent.name.lower() in {"bin", "scripts"} else real.parent
 
@@ -161,26 +152,22 @@ def _locate_in(root: Path, *, broken: bool, windows: bool) -> LocatedPython:
 
 
 def _refuse_closed(path: Path) -> None:
-    """Raise UsageError for a path into a directory that this user may not enter."""
+    """Raise UsageError for a path in a directory that this user may not enter."""
     try:
         os.lstat(path)
     except PermissionError as error:
+        fix = tr("ask its owner for permission, or create an environment of your own")
         raise UsageError(
             tr("`{path}` cannot be read: {reason}", path=path, reason=reason_of(error)),
             code="environment-unreadable",
-            fixes=(
-                Fix(
-                    tr("ask its owner for permission, or create an environment of your own"),
-                    "gpuenv create NAME",
-                ),
-            ),
+            fixes=(Fix(fix, "gpuenv create NAME"),),
         ) from None
     except (OSError, ValueError):
         return
 
 
 def _would_be_python(path: Path) -> bool:
-    """Tell whether a path that leads to no file is that of an environment's Python, or a link called so."""
+    """Tell whether a missing file would be an environment's Python, or is a broken link named like one."""
     usual = {Path(location).name for location in (*_PYTHONS, *_WINDOWS_PYTHONS)}
     if path.name in usual and environment_of(path) is not None:
         return True

@@ -1,4 +1,4 @@
-"""What child.py says of a test, in the language of the texts: it runs in other Pythons, in English.
+"""Translate the details of tests, which child.py writes in English.
 
 skipped: not supported by this GPU
 forward: differs from the CPU's float64 by 2.1e-01 of its size; 1e-03 is allowed | input gradient: ...
@@ -26,13 +26,13 @@ _SAID = (
     N_("keeps {count} boxes where the CPU keeps {expected}"),
     N_("keeps {count} of {all} boxes"),
     N_("this torch has no torch.compile"),
-    N_("takes two GPUs"),
+    N_("requires two GPUs"),
     N_("this build of torch has no NCCL"),
     N_("over GPUs {indices}"),
     N_("wrong sum on GPUs {indices}"),
 )
 
 
-def said_detail(detail: str) -> str:
-    """Return a test's detail in the language of the texts; what torch itself said stays as it is."""
+def translate_detail(detail: str) -> str:
+    """Translate a test's detail; messages of torch itself stay in English."""
     return _BETWEEN.join(translate_output(part, _SAID) for part in detail.split(_BETWEEN))

@@ -1,4 +1,4 @@
-"""Whose an environment is: what runs of one that somebody else may write is that person's code."""
+"""The owner of an environment: verifying another user's environment runs that user's code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpuenv.verification.locate import LocatedPython
 
 
 def other_owner(located: LocatedPython) -> str | None:
-    """Return who owns an environment, or a part of it that runs, that is neither this user's nor root's."""
+    """Return the other user, if any but root, who owns an environment or a part of it that is run."""
     if os.name != "posix":
         return None
     trusted = {os.geteuid(), 0}
@@ -27,7 +27,7 @@ def other_owner(located: LocatedPython) -> str | None:
 
 
 def _deciding(located: LocatedPython) -> tuple[Path, ...]:
-    """What decides which code runs. Where an environment is one's own, one chose what its Python leads to."""
+    """Return the paths that decide which code runs; what one's own environment links to counts as trusted."""
     python, root = located.python, located.root
     if root is None:
         return (python, Path(os.path.realpath(python)))
@@ -44,7 +44,7 @@ def _name(owner: int) -> str:
 
 
 def refuse_other_owner(located: LocatedPython) -> None:
-    """Raise UsageError for an environment of another user: to prove it is to run what that user wrote."""
+    """Raise UsageError for an environment of another user."""
     owner = other_owner(located)
     if owner is None:
         return

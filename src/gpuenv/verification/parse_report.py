@@ -1,14 +1,14 @@
-"""Reading what the child wrote: text of an environment that may be a stranger's."""
+"""Parse the document that child.py wrote in an environment, which is not trusted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.capability import parse_compute_capability
-from gpuenv.verification.messages import said_detail
+from gpuenv.verification.messages import translate_detail
 from gpuenv.verification.report import (
     EMPTY,
     SCHEMA,
@@ -21,15 +21,14 @@ from gpuenv.verification.report import (
     TorchReport,
 )
 
+T = TypeVar("T")
+
 _LONGEST = 2000  # characters of one line of text from outside
 _CUDNN_9 = 90000
 
 
 def read_outcome(outcome: ChildOutcome) -> Report:
-    """Return what the child proved until it ended; raise ValueError for a document it can't have written.
-
-    The step that the child did not survive becomes a failed test of the device it ran on.
-    """
+    """Return the child's report, the step that it crashed in as a failed test; raise ValueError."""
     report = EMPTY if outcome.document is None else parse_report(outcome.document)
     printed = tuple(_clean(line) for line in outcome.printed)
     report = replace(report, messages=report.messages + printed, stop=outcome.stop)
@@ -37,12 +36,11 @@ def read_outcome(outcome: ChildOutcome) -> Report:
 
 
 def _with_unfinished(report: Report) -> Report:
-    running, detail = report.running, report.stop.detail if report.stop else ""
+    running = report.running
     if running is None:
         return report
-    unfinished = TestResult(
-        running.test, ok=False, ms=None, detail=tr("did not finish: {detail}", detail=detail)
-    )
+    detail = tr("did not finish: {detail}", detail=report.stop.detail if report.stop else "")
+    unfinished = TestResult(running.test, ok=False, ms=None, detail=detail)
     devices = tuple(
         replace(device, tests=(*device.tests, unfinished)) if device.index == running.device else device
         for device in report.devices
@@ -51,7 +49,7 @@ def _with_unfinished(report: Report) -> Report:
 
 
 def parse_report(document: object) -> Report:
-    """Parse the child's document (see child.py); raise ValueError where it is none.
+    """Parse the child's document; raise ValueError.
 
     {"schema": 1, "python": "3.12.1", "executable": "/e/bin/python", "torch": {"version": "2.14.1+cu126",
      "cuda": "12.6", "cudnn": 91002, ...}, "failure": null, "devices": [{"index": 0, "name": "NVIDIA L4",
@@ -60,24 +58,23 @@ def parse_report(document: object) -> Report:
     """
     fields = _mapping(document, tr("the document"))
     if fields.get("schema") != SCHEMA:
-        raise ValueError(
-            tr(
-                "the document's schema is {found!r}, not {version}",
-                found=fields.get("schema"),
-                version=SCHEMA,
-            )
-        )
-    torch, failure, running = fields.get("torch"), fields.get("failure"), fields.get("running")
+        facts = {"found": fields.get("schema"), "version": SCHEMA}
+        raise ValueError(tr("the document's schema is {found!r}, not {version}", **facts))
     return Report(
         python=_text(fields, "python"),
         executable=_text(fields, "executable"),
-        torch=None if torch is None else _parse_torch(_mapping(torch, "torch")),
-        failure=None if failure is None else _parse_failure(_mapping(failure, "failure")),
+        torch=_optional(fields, "torch", _parse_torch),
+        failure=_optional(fields, "failure", _parse_failure),
         devices=tuple(_parse_device(_mapping(item, tr("a device"))) for item in _list(fields, "devices")),
-        running=None if running is None else _parse_running(_mapping(running, "running")),
+        running=_optional(fields, "running", _parse_running),
         messages=_texts(fields, "warnings"),
         complete=_flag(fields, "complete"),
     )
+
+
+def _optional(fields: Mapping[str, Any], key: str, parse: Callable[[Mapping[str, Any]], T]) -> T | None:
+    value = fields.get(key)
+    return None if value is None else parse(_mapping(value, key))
 
 
 def parse_cudnn_version(number: int) -> str:
@@ -95,7 +92,6 @@ def _parse_torch(fields: Mapping[str, Any]) -> TorchReport:
         hip=_text(fields, "hip"),
         cudnn=None if cudnn is None else parse_cudnn_version(int(cudnn)),
         architectures=None if fields.get("architectures") is None else _texts(fields, "architectures"),
-        available=_flag(fields, "available"),
         error=_text(fields, "error"),
     )
 
@@ -123,7 +119,7 @@ def _parse_test(fields: Mapping[str, Any]) -> TestResult:
         _text(fields, "id") or "",
         _flag(fields, "ok"),
         _number(fields, "ms"),
-        said_detail(_text(fields, "detail") or ""),
+        translate_detail(_text(fields, "detail") or ""),
     )
 
 
@@ -175,7 +171,7 @@ def _index(fields: Mapping[str, Any], key: str) -> int | None:
 
 
 def _clean(text: str) -> str:
-    """Take out what must not reach a terminal or break an encoder: control characters, lone surrogates."""
+    """Replace control characters and unpaired surrogates, which terminals and encoders do not take."""
     shown = "".join(
         char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in text
     )

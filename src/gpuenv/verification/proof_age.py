@@ -1,4 +1,4 @@
-"""Is the proof of an environment still of this machine's driver and GPUs?"""
+"""Whether an environment was verified with the driver and GPUs that this machine has now."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from gpuenv.i18n.messages import tr
 
 @dataclass(frozen=True, slots=True)
 class DriverFacts:
-    """What the kernel's NVIDIA driver tells without a process; `version` is None where none is loaded."""
+    """The loaded NVIDIA driver and its GPUs, read without a process; `version` is None without a driver."""
 
     version: str | None
     gpus: tuple[str, ...]
 
 
 def render_proof(at: str, facts: DriverFacts) -> dict[str, Any]:
-    """Render when and on what an environment was verified, as `proof` of gpuenv.json."""
+    """Render when and with what an environment was verified, as `proof` of gpuenv.json."""
     return {"at": at, "driver": facts.version, "gpus": list(facts.gpus)}
 
 
 def parse_proof(data: object) -> DriverFacts | None:
-    """Read on what an environment was verified; None for anything but what gpuenv writes.
+    """Parse `proof` of gpuenv.json; None if it is invalid.
 
     {"at": "2026-11-22T10:00:00+00:00", "driver": "570.133.07", "gpus": ["NVIDIA L4"]}
     """
@@ -35,10 +35,7 @@ def parse_proof(data: object) -> DriverFacts | None:
 
 
 def machine_driver_facts(machine: object) -> DriverFacts | None:
-    """Return the same from `detect`'s data of the machine that was planned for; None where it tells nothing.
-
-    A machine that was described by options is none that anything was proven on.
-    """
+    """Return the same from the planned machine as `detect --json` shows it; None if it is not a real one."""
     if not isinstance(machine, dict):
         return None
     facts, driver, gpus = machine.get("facts"), machine.get("driver"), machine.get("gpus")
@@ -51,43 +48,29 @@ def machine_driver_facts(machine: object) -> DriverFacts | None:
 
 
 def change_since_proof(proven: DriverFacts, now: DriverFacts, name: str) -> str | None:
-    """Say what is another driver or GPU than at the proof; None where nothing is, or where nothing tells.
+    """Say which driver or GPU is new since the verification; None where none is, or that is unknown.
 
-    Without a driver in the kernel nothing does: under WSL2 it is Windows', and a node on which one only logs
-    in may have none. Fewer GPUs of the same models are no other hardware.
+    Without a driver in the kernel it is unknown: under WSL2 the driver is Windows', and a login node may have
+    none. Fewer GPUs of the same models are not a change.
     """
-    if now.version is None:
+    if now.version is None or (proven.version is None and (proven.gpus or not now.gpus)):
         return None
     if proven.version is None:
-        if proven.gpus or not now.gpus:
-            return None
-        now_gpus = _names(now.gpus)
-        return tr(
-            "`{name}` was verified on a machine without an NVIDIA GPU; this machine has {now}",
-            name=name,
-            now=now_gpus,
-        )
+        facts = {"name": name, "now": _names(now.gpus)}
+        return tr("`{name}` was verified on a machine without an NVIDIA GPU; this machine has {now}", **facts)
     if proven.version != now.version:
-        return tr(
-            "`{name}` was verified with driver {before}; this machine has driver {now}",
-            name=name,
-            before=proven.version,
-            now=now.version,
-        )
+        facts = {"name": name, "before": proven.version, "now": now.version}
+        return tr("`{name}` was verified with driver {before}; this machine has driver {now}", **facts)
     known = {_model(gpu) for gpu in proven.gpus}
     others = tuple(gpu for gpu in now.gpus if _model(gpu) not in known)
     if known and others:
-        return tr(
-            "`{name}` was verified on {before}; this machine has {now}",
-            name=name,
-            before=_names(proven.gpus),
-            now=_names(others),
-        )
+        facts = {"name": name, "before": _names(proven.gpus), "now": _names(others)}
+        return tr("`{name}` was verified on {before}; this machine has {now}", **facts)
     return None
 
 
 def _model(name: str) -> str:
-    """Return a GPU's name without the maker's: drivers before 470 left it out in some places."""
+    """Return a GPU's name without the vendor, which drivers before 470 left out in places."""
     return name.removeprefix("NVIDIA ").strip().casefold()
 
 

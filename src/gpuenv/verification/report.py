@@ -1,4 +1,4 @@
-"""What the child script wrote down, as a value, and as the data of `gpuenv verify --json`."""
+"""The report of child.py, as a value and as the data of `gpuenv verify --json`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """One test on one device: `ms` (milliseconds) is None where it did not run to its end or was skipped."""
+    """One test on one device; `ms` is None where it did not finish or was skipped."""
 
     __test__ = False  # not a test of ours, whatever pytest thinks of the name
 
@@ -44,10 +44,7 @@ class DeviceReport:
 
 @dataclass(frozen=True, slots=True)
 class TorchReport:
-    """What torch says of itself.
-
-    `architectures` is None where it can't tell them, `error` is why CUDA would not start.
-    """
+    """The installed torch; `architectures` is None where unknown, `error` is why CUDA did not start."""
 
     version: str
     file: str | None
@@ -55,16 +52,12 @@ class TorchReport:
     hip: str | None
     cudnn: str | None
     architectures: tuple[str, ...] | None
-    available: bool
     error: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class ImportFailure:
-    """Why torch could not be imported; `missing` tells that it is not installed at all.
-
-    `errors` are what was raised, oldest first, `lines` the last of the traceback.
-    """
+    """Why torch could not be imported: the chained errors, oldest first, and the end of the traceback."""
 
     missing: bool
     errors: tuple[str, ...]
@@ -73,7 +66,7 @@ class ImportFailure:
 
 @dataclass(frozen=True, slots=True)
 class RunningStep:
-    """The step that was under way when the document was written; `device` as in DeviceReport.index."""
+    """The step that ran when the document was written; `device` as in DeviceReport.index."""
 
     what: str
     device: int | None
@@ -94,7 +87,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that is known of one run of the child; `complete` is false where it ended before its time."""
+    """The outcome of one run of the child; `complete` is false where it crashed or hung."""
 
     python: str | None
     executable: str | None
@@ -114,10 +107,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class ChildOutcome:
-    """How the child ended (`stop` is None: well), and what it left.
-
-    `document` is None where nothing readable was written, `printed` are the lines that torch printed.
-    """
+    """How the child ended (`stop` is None: well), its document if any, and the lines that torch printed."""
 
     stop: Stop | None
     document: object | None

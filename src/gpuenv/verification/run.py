@@ -1,4 +1,4 @@
-"""Run the child script with an environment's own Python, and come back with whatever it left."""
+"""Run child.py with an environment's own Python."""
 
 from __future__ import annotations
 
@@ -31,35 +31,32 @@ def run_verification(
     compile: bool = False,  # noqa: A002 - torch's word
     nccl: bool = False,
 ) -> ChildOutcome:
-    """Run the tests with `python`, an absolute path, and return how that ended; `timeout_s` is in seconds.
+    """Run the tests with `python`, an absolute path.
 
-    It runs as the user's own programs would, with their variables and user site, except that it starts in an
-    empty directory, where no stray `torch.py` shadows the real one. `devices` are indices as torch counts.
+    It has the user's variables and user site, but starts in an empty directory, where no stray `torch.py`
+    shadows the real one. `devices` are torch's indices.
     """
     try:
         with temporary_folder("gpuenv-verify-") as location:
             result = Path(location) / "result.json"
-            (Path(location) / "start").mkdir()
-            argv = [python, str(CHILD), str(result), *_options(devices, compile=compile, nccl=nccl)]
-            ended = run(
-                argv,
-                timeout_s=timeout_s,
-                environ=_environ(python, environ),
-                cwd=Path(location) / "start",
-                limit=_KEPT_BYTES,
-            )
+            folder = Path(location) / "start"
+            folder.mkdir()
+            argv = [
+                python,
+                str(CHILD),
+                str(result),
+                *(["--devices", ",".join(map(str, devices))] if devices else []),
+            ]
+            argv += ["--compile"] * compile + ["--nccl"] * nccl
+            variables = _environ(python, environ)
+            ended = run(argv, timeout_s=timeout_s, environ=variables, cwd=folder, limit=_KEPT_BYTES)
             return ChildOutcome(stop_of(ended, timeout_s), _read(result), _printed(ended))
     except OSError as error:  # the temporary directory
         return ChildOutcome(Stop("not-started", reason_of(error)), None, ())
 
 
-def _options(devices: tuple[int, ...] | None, *, compile: bool, nccl: bool) -> list[str]:  # noqa: A002
-    chosen = ["--devices", ",".join(map(str, devices))] if devices else []
-    return chosen + ["--compile"] * compile + ["--nccl"] * nccl
-
-
 def _environ(python: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """Put the environment's programs first on PATH, as activating it would: torch.compile looks for some."""
+    """Put the environment's programs first on PATH, as activation does: torch.compile needs some."""
     beside, root = Path(python).parent, environment_of(Path(python))
     if root is None:
         return dict(environ)
@@ -68,7 +65,7 @@ def _environ(python: str, environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def stop_of(ended: Completed, timeout_s: float) -> Stop | None:
-    """Say how the child ended where it did not end well; `timeout_s` was its limit in seconds."""
+    """Return how the child failed, None if it did not; `timeout_s` was its time limit."""
     if ended.returncode is None and not ended.timed_out:
         return Stop("not-started", ended.error or tr("it could not be started"))
     if ended.timed_out:
@@ -87,7 +84,7 @@ def _read(result: Path) -> object | None:
 
 
 def parse_document(text: str) -> object:
-    """Parse the file the child wrote, `{"schema": 1, ...}`; raise ValueError where it is no JSON."""
+    """Parse the JSON that the child wrote; raise ValueError."""
     try:
         document: object = json.loads(text)
     except RecursionError as error:
@@ -96,7 +93,7 @@ def parse_document(text: str) -> object:
 
 
 def _printed(ended: Completed) -> tuple[str, ...]:
-    """Return what was printed, without the middle where there is much of it."""
+    """Return the printed lines, the middle of many left out."""
     lines = [line.rstrip() for line in (ended.stdout + "\n" + ended.stderr).splitlines() if line.strip()]
     if len(lines) <= _KEPT_LINES:
         return tuple(lines)

@@ -1,4 +1,4 @@
-"""What a report proves, held against what was planned."""
+"""Compare a report with what was planned."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.i18n.messages import tr
-from gpuenv.model.capability import ComputeCapability
+from gpuenv.model.capability import Architecture, ComputeCapability, parse_architecture
 from gpuenv.model.machine import Machine
 from gpuenv.model.variant import Variant, parse_cuda_version
-from gpuenv.verification.gpu_code import find_code
 from gpuenv.verification.report import DeviceReport, Report, TestResult, TorchReport
 
 _KERNELS = frozenset({"arithmetic", "matmul", "reduction"})
@@ -18,10 +17,9 @@ _KERNELS = frozenset({"arithmetic", "matmul", "reduction"})
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What the plan of an environment said of torch: its version and its variant (`cu126`, `cpu`).
+    """The torch of an environment's plan: its version and its variant (`cu126`, `cpu`).
 
-    `cpu_requested` tells that a CPU build was asked for with `--cuda cpu`, `without_gpu` that the machine of
-    the plan had no GPU.
+    `cpu_requested`: by `--cuda cpu`; `without_gpu`: the machine of the plan had no GPU.
     """
 
     torch: str | None
@@ -32,9 +30,9 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What must hold: a GPU that works (and why), this torch, this variant; None: anything goes.
+    """What must hold: a working GPU (and why), this torch, this variant; None: any.
 
-    `idle` names the hardware that an environment leaves unused because a CPU build was requested.
+    `idle` names the hardware that is unused because a CPU build was requested.
     """
 
     gpu: bool
@@ -46,7 +44,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One reason why the environment is not proven: a stable kebab-case code, and a sentence."""
+    """Why an environment fails the verification: a stable kebab-case code, and a sentence."""
 
     code: str
     text: str
@@ -54,19 +52,19 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class VerificationVerdict:
-    """Whether the environment is proven; `notes` are what its owner should know all the same."""
+    """The problems of an environment, and notes to its owner."""
 
     problems: tuple[Finding, ...]
     notes: tuple[str, ...]
 
     @property
     def ok(self) -> bool:
-        """Whether all that was expected is proven."""
+        """Whether there are no problems."""
         return not self.problems
 
 
 def expect(planned: Planned | None, machine: Machine | None, report: Report) -> Expectation:
-    """Return what must hold of an environment: what its plan said, else what its machine and build tell."""
+    """Return what must hold of an environment, by its plan, else by its machine and build."""
     if planned is not None and planned.variant is not None:
         return _expect_planned(planned, planned.variant, machine)
     torch = planned.torch if planned else None
@@ -99,10 +97,10 @@ def hardware_of(machine: Machine | None) -> str | None:
 
 
 def judge_architectures(report: Report) -> Report:
-    """Return the report with a test `architectures` on each GPU: does the build hold code for it?"""
+    """Return the report with a test `architectures` on each GPU: whether the build has code for it."""
     if report.torch is None or report.torch.cuda is None:
         return report
-    listed = report.torch.architectures
+    listed = report.torch.architectures or ()
     devices = tuple(
         replace(device, tests=(*device.tests, _judge_device(device, device.compute_capability, listed)))
         if device.compute_capability
@@ -112,40 +110,44 @@ def judge_architectures(report: Report) -> Report:
     return replace(report, devices=devices)
 
 
-def _judge_device(
-    device: DeviceReport, capability: ComputeCapability, listed: tuple[str, ...] | None
-) -> TestResult:
+def _judge_device(device: DeviceReport, capability: ComputeCapability, listed: tuple[str, ...]) -> TestResult:
+    code = find_code(listed, capability)
+    facts = {"listed": " ".join(listed), "capability": capability, "code": code}
+    ok = True
     if not listed:
-        return _architectures(ok=True, detail=tr("skipped: this torch does not list its architectures"))
-    facts = {"listed": " ".join(listed), "capability": capability}
-    match find_code(listed, capability):
-        case ("machine code", architecture):
-            return _architectures(ok=True, detail=tr("runs its code for {code}", code=architecture))
-        case ("ptx", architecture):
-            text = tr(
-                "no machine code for {capability}: the driver compiles {code}", code=architecture, **facts
-            )
-            return _architectures(ok=True, detail=text)
-    if any(test.id in _KERNELS and test.ok for test in device.tests):
-        # what ran is the better proof: boards exist that the rule does not know
-        text = tr("none of {listed} is known to run on {capability}, yet its kernels ran", **facts)
-        return _architectures(ok=True, detail=text)
-    text = tr("has code for {listed}, none of which runs on {capability}", **facts)
-    return _architectures(ok=False, detail=text)
-
-
-def _architectures(*, ok: bool, detail: str) -> TestResult:
+        detail = tr("skipped: this torch does not list its architectures")
+    elif code is not None and code.kind == "sm":
+        detail = tr("runs its code for {code}", **facts)
+    elif code is not None:
+        detail = tr("no machine code for {capability}: the driver compiles {code}", **facts)
+    elif any(test.id in _KERNELS and test.ok for test in device.tests):  # boards that the rule does not know
+        detail = tr("none of {listed} is known to run on {capability}, yet its kernels ran", **facts)
+    else:
+        ok, detail = False, tr("has code for {listed}, none of which runs on {capability}", **facts)
     return TestResult("architectures", ok, None, detail)
 
 
+def find_code(listed: tuple[str, ...], capability: ComputeCapability) -> Architecture | None:
+    """Return the nearest of torch's architectures that a GPU runs, machine code before PTX."""
+    fitting = (item for item in map(_parse_architecture, listed) if item and item.runs_on(capability))
+    return max(fitting, key=lambda item: (item.kind == "sm", item.capability, item.suffix), default=None)
+
+
+def _parse_architecture(text: str) -> Architecture | None:
+    try:
+        return parse_architecture(text)
+    except ValueError:  # gfx90a of ROCm, or a future spelling
+        return None
+
+
 def judge(report: Report, expectation: Expectation) -> VerificationVerdict:
-    """Judge what was proven; a GPU that was expected and not there is a problem, any other lack a note."""
+    """Judge a report; a missing GPU is a problem only if one was expected, else a note."""
     if report.torch is None:
         return VerificationVerdict((_judge_missing_torch(report),), ())
     findings = (_judge_tests(device, report) for device in report.devices)
     problems = (
         *_judge_stop(report),
-        *tuple(finding for finding in findings if finding),
+        *filter(None, findings),
         *_judge_gpu(report, report.torch, expectation),
         *_judge_build(report.torch, expectation),
     )
@@ -158,18 +160,16 @@ def _judge_missing_torch(report: Report) -> Finding:
     if report.failure and report.failure.missing:
         return Finding("no-torch", tr("torch is not installed"))
     if report.failure:
-        return Finding("import-failed", _describe_import(report.failure.errors))
+        errors = report.failure.errors or (tr("no message"),)
+        facts = {"error": errors[-1], "first": errors[0]}
+        if len(errors) > 1:
+            return Finding("import-failed", tr("torch cannot be imported: {error}, after {first}", **facts))
+        return Finding("import-failed", tr("torch cannot be imported: {error}", **facts))
     if report.python is None:
-        said = (report.stop.detail if report.stop else None, *report.messages[-1:])
-        detail = ": ".join(part for part in said if part) or tr("no message")
+        messages = (report.stop.detail if report.stop else None, *report.messages[-1:])
+        detail = ": ".join(filter(None, messages)) or tr("no message")
         return Finding("no-report", tr("its Python could not run the tests: {detail}", detail=detail))
     return next(iter(_judge_stop(report)), Finding("nothing-tested", tr("nothing was tested")))
-
-
-def _describe_import(errors: tuple[str, ...]) -> str:
-    if len(errors) > 1:
-        return tr("torch cannot be imported: {error}, after {first}", error=errors[-1], first=errors[0])
-    return tr("torch cannot be imported: {error}", error=errors[0] if errors else tr("no message"))
 
 
 def _judge_stop(report: Report) -> tuple[Finding, ...]:
@@ -187,61 +187,54 @@ def _judge_stop(report: Report) -> tuple[Finding, ...]:
 
 
 def label(index: int | None) -> str:
-    """Name a device in texts: by its number, as torch counts GPUs."""
+    """Name a device in messages, by torch's index."""
     return "cpu" if index is None else tr("GPU {index}", index=index)
 
 
 def _judge_tests(device: DeviceReport, report: Report) -> Finding | None:
-    """Say once a device what failed: one cause makes many tests fail."""
+    """Report the failed tests of a device as one finding: they usually have one cause."""
     running = None if report.complete else report.running
-    message = running.test if running and running.device == device.index else None
-    failed = tuple(test for test in device.tests if not test.ok and test.id != message)
+    unfinished = running.test if running and running.device == device.index else None
+    failed = tuple(test for test in device.tests if not test.ok and test.id != unfinished)
     if not failed:
         return None
     names = ", ".join(f"`{test.id}`" for test in failed)
     detail = next((test.detail for test in reversed(failed) if test.id == "architectures"), failed[0].detail)
-    where = label(device.index)
-    return Finding(
-        "test-failed", tr("{names} failed on {where}: {detail}", names=names, where=where, detail=detail)
-    )
+    facts = {"names": names, "where": label(device.index), "detail": detail}
+    return Finding("test-failed", tr("{names} failed on {where}: {detail}", **facts))
 
 
 def _judge_gpu(report: Report, torch: TorchReport, expectation: Expectation) -> tuple[Finding, ...]:
     if not expectation.gpu or report.gpus:
         return ()
-    facts = {"torch": torch.version, "reason": expectation.reason}
+    facts = {"torch": torch.version, "error": torch.error, "reason": expectation.reason}
     if torch.cuda is None and torch.hip is None:
         return (Finding("cpu-build", tr("torch {torch} is a CPU build; {reason}", **facts)),)
     if not report.devices:  # it ended before it could count them
         return ()
     if torch.error:
-        error = torch.error
-        return (Finding("no-gpu", tr("no GPU available to test: {error}; {reason}", error=error, **facts)),)
+        return (Finding("no-gpu", tr("no GPU available to test: {error}; {reason}", **facts)),)
     return (Finding("no-gpu", tr("no GPU available to test; {reason}", **facts)),)
 
 
 def _judge_build(torch: TorchReport, expectation: Expectation) -> tuple[Finding, ...]:
     findings = []
     if expectation.torch is not None and not _is_release(torch.version, expectation.torch):
-        text = tr(
-            "torch {found} is installed; the plan had {planned}",
-            found=torch.version,
-            planned=expectation.torch,
+        facts = {"found": torch.version, "planned": expectation.torch}
+        findings.append(
+            Finding("wrong-version", tr("torch {found} is installed; the plan had {planned}", **facts))
         )
-        findings.append(Finding("wrong-version", text))
-    value = variant_of(torch)
-    planned = expectation.variant
-    foreign = planned is None or not Variant(planned).is_known or value is None
-    if not foreign and planned != value:
+    variant, planned = variant_of(torch), expectation.variant
+    if planned is not None and Variant(planned).is_known and variant not in (None, planned):
         text = tr(
-            "the installed torch is a {found} build; the plan had {planned}", found=value, planned=planned
+            "the installed torch is a {found} build; the plan had {planned}", found=variant, planned=planned
         )
         findings.append(Finding("wrong-variant", text))
     return tuple(findings)
 
 
 def _is_release(value: str, planned: str) -> bool:
-    """Whether both are one release; the local part (`+cu126`) is the variant, and PyPI's files have none."""
+    """Whether both are one release, whatever the local part (`+cu126`), which PyPI's files lack."""
     try:
         return Version(value).public == Version(planned).public
     except InvalidVersion:
@@ -249,7 +242,7 @@ def _is_release(value: str, planned: str) -> bool:
 
 
 def variant_of(torch: TorchReport) -> str | None:
-    """Return the variant a torch says it is (`cu126`, `cpu`), None for builds that gpuenv does not plan."""
+    """Return the variant that torch reports (`cu126`, `cpu`), None for builds that gpuenv does not plan."""
     if torch.cuda is None:
         return "cpu" if torch.hip is None else None
     try:
@@ -267,10 +260,8 @@ def _notes(report: Report, expectation: Expectation) -> tuple[str, ...]:
         notes.append(tr("no GPU available to test"))
     if report.complete and report.stop:
         notes.append(tr("Python crashed after the tests had finished: {detail}", detail=report.stop.detail))
-    for device in report.gpus:
-        notes.extend(
-            test.detail
-            for test in device.tests
-            if test.id == "architectures" and test.ok and "compute_" in test.detail
-        )
+    tests = (test for device in report.gpus for test in device.tests)
+    notes += [
+        test.detail for test in tests if test.id == "architectures" and test.ok and "compute_" in test.detail
+    ]
     return tuple(dict.fromkeys(notes))

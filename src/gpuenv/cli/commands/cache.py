@@ -20,7 +20,7 @@ _COLUMNS = {"name": N_("part"), "shown": N_("size"), "use": N_("what it is")}
 
 def directory(console: Console) -> int:
     """Print where the cache is."""
-    root = cache.cache_place(os.environ)
+    root = cache.require_cache_root(os.environ)
     return console.print_result("cache dir", {"dir": str(root), "exists": root.is_dir()}, str(root))
 
 

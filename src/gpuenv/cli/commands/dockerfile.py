@@ -9,7 +9,7 @@ from gpuenv.cli.commands.plan.options import PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
 from gpuenv.cli.options import Console
 from gpuenv.cli.output import print_file
-from gpuenv.files.write_output import keep_foreign, write_file
+from gpuenv.files.write_output import refuse_foreign_file, write_file
 from gpuenv.formats.json import render_plan_data
 from gpuenv.i18n.messages import tr
 from gpuenv.images.recipe import plan_image, write_ignore_file
@@ -18,7 +18,7 @@ from gpuenv.images.recipe import plan_image, write_ignore_file
 def dockerfile(wanted: PlanArguments, base: str, output: Path | None, console: Console) -> int:
     """Decide, and print the Dockerfile of an image with what was decided; `-` as the output is stdout."""
     if output is not None:
-        keep_foreign(output)
+        refuse_foreign_file(output)
     with console.working(tr("reading indexes")):
         decided, text = plan_image(options_of(wanted, ("gpuenv", "dockerfile")), base, os.environ)
     written: tuple[Path | None, ...] = ()

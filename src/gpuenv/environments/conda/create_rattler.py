@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gpuenv.environments.conda.create import CondaRunning, check_conda_meta, make_way
 from gpuenv.environments.conda.registry import register_environment
-from gpuenv.files.closed import append_closed
+from gpuenv.files.private import append_private
 from gpuenv.installers import rattler
 from gpuenv.installers.conda.rattler_calls import InstallProgress
 from gpuenv.installers.conda.solve import Solved
@@ -60,7 +60,7 @@ def _install_somewhere(solved: Solved, running: CondaRunning, prefix: Path, *, o
 
 
 def _install(solved: Solved, running: CondaRunning, *, offline: bool) -> None:
-    with TextIOWrapper(append_closed(running.log), encoding="utf-8") as log:
+    with TextIOWrapper(append_private(running.log), encoding="utf-8") as log:
 
         def note(name: str) -> None:
             log.write(f"link {name}\n")

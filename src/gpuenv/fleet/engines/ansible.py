@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from gpuenv.files.closed import write_closed
+from gpuenv.files.private import write_private
 from gpuenv.fleet.engines.ansible_events import last_words, parse_event, parse_host_list
 from gpuenv.fleet.engines.ansible_run import Play, Played, not_installed, play, with_utf8
 from gpuenv.fleet.render.ansible import render_module, render_request, render_task
@@ -109,7 +109,7 @@ class Ansible:
         for name, content in files.items():
             path = folder / name
             path.parent.mkdir(exist_ok=True)
-            write_closed(path, content)
+            write_private(path, content)
 
 
 def _absolute(inventory: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.own_metadata import install_extra
-from gpuenv.process.surroundings import anchored, empty_folder
+from gpuenv.process.surroundings import absolute_variables, empty_folder
 
 _LOOK_S = 0.5  # so often it is looked whether Ctrl-C was pressed
 _GRACE_S = 10.0  # for Ansible to end its workers
@@ -79,7 +79,7 @@ def _prepared(what: Play, interruption: _Interruption) -> Any:
         project_dir=str(empty_folder()),
         playbook=str(what.folder / "playbook.yml"),
         cmdline=shlex.join(what.options),
-        envvars=with_utf8(anchored(what.environ)),
+        envvars=with_utf8(absolute_variables(what.environ)),
         passwords=_PROMPTS,
         quiet=True,
         event_handler=interruption.on_event,
@@ -92,7 +92,7 @@ def _prepared(what: Play, interruption: _Interruption) -> Any:
     config.env["MAX_EVENT_RES"] = str(_LONGEST_ANSWER)
     for name in (*_OF_AWX, *_OF_THE_PERSON):
         config.env.pop(name, None)
-    named = anchored(what.environ)
+    named = absolute_variables(what.environ)
     config.env.update({name: named[name] for name in _OF_THE_PERSON if name in named})
     return runner
 

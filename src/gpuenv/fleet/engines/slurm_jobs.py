@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpuenv.files.closed import write_closed
+from gpuenv.files.private import write_private
 from gpuenv.fleet.engines.slurm_text import JOB_FORMAT, last_words, parse_jobs
 from gpuenv.fleet.run_model import HostResult, OnHost
 from gpuenv.i18n.messages import tr
@@ -77,7 +77,7 @@ class Jobs:
     def _begin(self, job: Job) -> None:
         folder = self.folder / f"{len(self.results) + len(self._running)}-{job.host}"
         folder.mkdir()
-        write_closed(folder / "in", job.stdin)
+        write_private(folder / "in", job.stdin)
         self.on_host(HostResult(job.host, "waiting"))
         files = {
             name: folder / path for name, path in (("stdin", "in"), ("stdout", "out"), ("stderr", "err"))

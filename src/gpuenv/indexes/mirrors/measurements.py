@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gpuenv.http import cache_directory
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.verdict import MirrorStatus
 from gpuenv.model.mirror import Mirror
+from gpuenv.process.surroundings import cache_root
 from gpuenv.secrets.url_credentials import redact_credentials
 from gpuenv.untrusted.documents import load_json
 
@@ -119,7 +119,7 @@ def remember(
 
 
 def _file(environ: Mapping[str, str]) -> Path:
-    return cache_directory(environ) / "mirrors.json"
+    return cache_root(environ) / "mirrors.json"
 
 
 def _write(path: Path, text: str) -> None:

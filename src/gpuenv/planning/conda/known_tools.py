@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from gpuenv.http import cache_directory
 from gpuenv.installers.conda.tool import TOOLS, Calling, known_version, tool_versions
 from gpuenv.installers.conda.tool_info import nodefaults_is_safe, warnings_for
 from gpuenv.model.plan import Plan
+from gpuenv.process.surroundings import cache_root
 
 
 def with_known_tool(plan: Plan, environ: Mapping[str, str], root: Path = Path("/")) -> Plan:
@@ -17,7 +17,7 @@ def with_known_tool(plan: Plan, environ: Mapping[str, str], root: Path = Path("/
     if plan.conda is None or plan.manager not in TOOLS:
         return plan
     tool, known = plan.manager, tool_versions()
-    version = known_version(tool, Calling(environ, cache_directory(environ)), root)
+    version = known_version(tool, Calling(environ, cache_root(environ)), root)
     warnings = warnings_for(tool, version, known) if version else ()
     part = replace(plan.conda, nodefaults=nodefaults_is_safe(tool, version, known))
     return replace(plan, conda=part, warnings=(*plan.warnings, *warnings))

@@ -15,13 +15,14 @@ from typing import Protocol
 
 from gpuenv.environments.wheel_cache import WheelStore
 from gpuenv.files.read_limited import read_limited_text
-from gpuenv.http import HttpClient, HttpProblem, cache_directory, fetch_size
+from gpuenv.http import HttpClient, HttpProblem, fetch_size
 from gpuenv.http.ranges import BrokenFileError
 from gpuenv.http.timeouts import Watch
 from gpuenv.i18n.messages import tr
 from gpuenv.model.access import ANYBODY, Access
 from gpuenv.model.errors import Fix, Unreachable
 from gpuenv.model.plan import PlannedPackage
+from gpuenv.process.surroundings import cache_root
 from gpuenv.secrets.url_credentials import redact_credentials, without_userinfo
 from gpuenv.untrusted.documents import load_json
 from gpuenv.wheels.download import Expected, download
@@ -73,11 +74,11 @@ class HashFetcher:
 
     @property
     def _file(self) -> Path:
-        return cache_directory(self.environ) / "hashes.json"
+        return cache_root(self.environ) / "hashes.json"
 
     def _fetch(self, client: HttpClient, package: PlannedPackage, size: int | None) -> str:
         url, filename = package.url or "", str(package.filename)
-        store = WheelStore(cache_directory(self.environ))
+        store = WheelStore(cache_root(self.environ))
         store.check_space(((None, size or 0),))
         watch = Watch(self.follower.received)
         key = sha256(url.encode()).hexdigest()

@@ -36,7 +36,7 @@ from gpuenv.planning.detect import detect
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.requirements import with_files_read
 from gpuenv.resolution.request import parse_named
-from gpuenv.secrets.shown_steps import shown_step
+from gpuenv.secrets.redact import redact_step
 
 
 def install(
@@ -148,7 +148,7 @@ def _shown(planned: PlannedChange, *, verbose: bool) -> str:
     moved = planned.moved.packages[0].version if planned.moved else None
     lines = render_changes(planned.changes, torch=stack.get("torch"), moved=moved, why=planned.why)
     steps = change_steps(planned) if verbose else ()
-    return "\n".join((*lines, *(f"  $ {shlex.join(shown_step(step).argv)}" for step in steps)))
+    return "\n".join((*lines, *(f"  $ {shlex.join(redact_step(step).argv)}" for step in steps)))
 
 
 def _data(planned: PlannedChange) -> dict[str, Any]:

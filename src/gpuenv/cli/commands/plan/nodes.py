@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpuenv.cli.options import Console
 from gpuenv.cli.output import print_error, print_file
-from gpuenv.files.write_output import keep_foreign, make_folder, write_file
+from gpuenv.files.write_output import make_folder, refuse_foreign_file, write_file
 from gpuenv.fleet.engines.ansible_files import playbook_files
 from gpuenv.fleet.engines.slurm_files import script_text
 from gpuenv.fleet.model import FleetPlan
@@ -87,7 +87,7 @@ def _write(texts: Mapping[Path | None, str]) -> tuple[Path, ...]:
     files = {path: text for path, text in texts.items() if path is not None}
     for path in files:
         if path.suffix != ".json":  # which gpuenv alone writes
-            keep_foreign(path)
+            refuse_foreign_file(path)
     for path, text in files.items():
         make_folder(path.parent)
         write_file(path, text)

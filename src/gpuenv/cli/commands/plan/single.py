@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpuenv.cli.options import Console
 from gpuenv.cli.output import envelope, json_text, print_file, print_json
-from gpuenv.files.write_output import keep_foreign, write_file
+from gpuenv.files.write_output import refuse_foreign_file, write_file
 from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.text import render_text
 from gpuenv.i18n.messages import tr
@@ -32,7 +32,7 @@ def plan_once(options: PlanOptions, format_name: str, output: Path | None, conso
 def keep_by_hand(output: Path | None, format_name: str) -> None:
     """Raise UsageError where the output would take the place of a file that people write by hand."""
     if output is not None and format_name in _BY_HAND:
-        keep_foreign(output)
+        refuse_foreign_file(output)
 
 
 def print_plan(decided: Plan, text: str, output: Path | None, console: Console) -> int:

@@ -1,6 +1,6 @@
-"""Who uses gpuenv's cache: each process holds a shared lock while it lives, `cache clean` takes it alone.
+"""The lock of gpuenv's cache: shared by every process that uses it, exclusive for `cache clean`.
 
-On Windows there is no such lock, and none is needed: what is open there can't be removed.
+Windows needs none: a file that is open there cannot be removed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 
-from gpuenv.files.closed import make_closed
+from gpuenv.files.private import make_private_folder
 
 LOCK_FILE = "in-use.lock"
 _WAIT_S = 10.0
@@ -22,10 +22,10 @@ _held: dict[Path, int] = {}
 _guard = Lock()
 
 
-def hold(root: Path) -> None:
-    """Let nobody remove from this cache what this process may be using, until it ends or uses another cache.
+def lock_shared(root: Path) -> None:
+    """Keep others from cleaning this cache until this process ends or uses another one.
 
-    Where the cache is being cleaned that is waited for, but not for ever: a stopped process must not stop us.
+    Waits while the cache is being cleaned, but not for ever: a stopped process must not stop this one.
     """
     if os.name != "posix":
         return
@@ -37,23 +37,23 @@ def hold(root: Path) -> None:
 
 
 def descriptors() -> tuple[int, ...]:
-    """Return what a child inherits that may outlive this process, to hold the lock as well."""
+    """Return the lock's file descriptors, for children that may outlive this process."""
     return tuple(_held.values())
 
 
-def let_go() -> None:
-    """Give up all locks of this process: it uses nothing any more."""
+def unlock() -> None:
+    """Release the locks of this process."""
     with _guard:
         _close()
 
 
 @contextmanager
-def alone(root: Path) -> Iterator[bool]:
-    """Keep others from beginning to use a cache; yields whether none does. The lock's file is removed.
+def lock_exclusive(root: Path) -> Iterator[bool]:
+    """Keep others from starting to use a cache; yield whether nobody uses it, then remove the lock's file.
 
-    A file system without locks counts as one that nobody else uses, as for environments.
+    A file system without locks counts as unused, as for environments.
     """
-    let_go()
+    unlock()
     if os.name != "posix":
         yield True
         return
@@ -79,19 +79,19 @@ def _close() -> None:
 
 
 def _shared(root: Path) -> int:
-    make_closed(root)
+    make_private_folder(root)
     path, until = root / LOCK_FILE, time.monotonic() + _WAIT_S
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         free = _flock(descriptor, exclusive=False)
-        if (free and _is(descriptor, path)) or time.monotonic() >= until:
+        if (free and _is_open_file(descriptor, path)) or time.monotonic() >= until:
             return descriptor
         os.close(descriptor)
         time.sleep(_POLL_S)
 
 
-def _is(descriptor: int, path: Path) -> bool:
-    """Tell whether the file that was locked is still there: who cleaned has removed it."""
+def _is_open_file(descriptor: int, path: Path) -> bool:
+    """Tell whether the locked file still exists at its path: cleaning removes it."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except OSError:

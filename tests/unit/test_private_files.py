@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuenv.files.closed import append_closed, make_closed, write_closed
+from gpuenv.files.private import append_private, make_private_folder, write_private
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
 
@@ -25,18 +25,20 @@ def mode(path: Path) -> int:
 
 
 def test_files_are_made_with_their_mode(tmp_path: Path) -> None:
-    for number, write in enumerate((lambda it: append_closed(it).close(), lambda it: write_closed(it, "x"))):
+    for number, write in enumerate(
+        (lambda it: append_private(it).close(), lambda it: write_private(it, "x"))
+    ):
         write(tmp_path / str(number))
         assert mode(tmp_path / str(number)) == 0o600
 
 
 def test_a_folder_is_closed_and_one_that_is_there_stays(tmp_path: Path) -> None:
-    make_closed(tmp_path / "new" / "logs")
+    make_private_folder(tmp_path / "new" / "logs")
     assert mode(tmp_path / "new" / "logs") == 0o700
     open_one = tmp_path / "open"
     open_one.mkdir()
     open_one.chmod(0o755)
-    make_closed(open_one)
+    make_private_folder(open_one)
     assert mode(open_one) == 0o755
 
 
@@ -47,5 +49,5 @@ def test_in_a_folder_of_a_group_it_is_the_groups(tmp_path: Path) -> None:
     if not shared.stat().st_mode & 0o2000:
         pytest.skip("this file system has no setgid")
     os.umask(0o002)
-    make_closed(shared / "locks")
+    make_private_folder(shared / "locks")
     assert mode(shared / "locks") == 0o775
