@@ -23,8 +23,7 @@ from gpuenv.fleet.grouping.machine_classes import Member, equivalence_classes
 from gpuenv.fleet.grouping.questions import GroupResolver
 from gpuenv.knowledge.gpu_names import GpuFact
 from gpuenv.knowledge.knowledge import Knowledge
-from gpuenv.model.driver import DriverVersion
-from gpuenv.model.machine import Driver, Gpu, Machine, System
+from gpuenv.model.machine import Driver, DriverVersion, Gpu, Machine, System
 from gpuenv.model.python import PythonOffer
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.planning.options import PlanOptions
@@ -63,7 +62,7 @@ def main() -> None:
 def _machines(count: int, knowledge: Knowledge) -> list[Machine]:
     chance = random.Random(count)  # noqa: S311 - the same machines every time
     names = {row["name"] for row in matrices.load("gpus") if row.get("name")}
-    facts = [fact for name in sorted(names) if (fact := knowledge.capability_by_name(name))]
+    facts = [fact for name in sorted(names) if (fact := knowledge.gpu_names.find(name))]
     branches = sorted({int(row["branch"]) for row in knowledge.cuda_rows if row["kind"] == "branch"})
     return [_machine(chance, facts, branches, knowledge) for _ in range(count)]
 

@@ -15,7 +15,7 @@ import pytest
 
 from gpuenv.host.detect import detect_machine
 from gpuenv.host.remote import parse_told
-from gpuenv.knowledge.knowledge import Knowledge, parse_knowledge
+from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import UsageError
 from gpuenv.model.machine import Machine
 from gpuenv.model.machine_json import parse_machine, render_machine
@@ -51,7 +51,7 @@ GPUS = tuple(
 
 
 def knowledge() -> Knowledge:
-    return parse_knowledge((), CUDA, GPUS, (), (), ())
+    return Knowledge(cuda_rows=CUDA, gpu_rows=GPUS)
 
 
 class FakeNvmlError(Exception):

@@ -319,7 +319,7 @@ def test_names_as_nvidia_smi_prints_them_and_people_type_them_are_understood(
 ) -> None:
     look.at(plain, variant="cu132")
     for name in _NAMES:
-        fact = load_knowledge().capability_by_name(name)
+        fact = load_knowledge().gpu_names.find(name)
         assert fact is not None, name
         look.go(gpu=name, variant="cu132")
         assert look.text("#gpu-hint").endswith(f"compute capability {fact.capability}"), name

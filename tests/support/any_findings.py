@@ -5,7 +5,6 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from gpuenv.model.capability import ComputeCapability
-from gpuenv.model.driver import DriverVersion
 from gpuenv.model.findings import (
     CondaPackage,
     Dist,
@@ -22,7 +21,7 @@ from gpuenv.model.findings import (
     TorchFiles,
     WindowsFacts,
 )
-from gpuenv.model.machine import Driver, Gpu, Machine, Problem, System, Toolkit
+from gpuenv.model.machine import Driver, DriverVersion, Gpu, Machine, Problem, System, Toolkit
 from gpuenv.model.variant import CudaVersion
 
 FLAGS = st.none() | st.booleans()

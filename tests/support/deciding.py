@@ -10,10 +10,9 @@ from packaging.version import Version
 from published import Published, listings
 
 from gpuenv.model.capability import parse_compute_capability
-from gpuenv.model.driver import DriverVersion
 from gpuenv.model.errors import GpuenvError
 from gpuenv.model.index import IndexConfiguration
-from gpuenv.model.machine import Driver, Gpu, Machine, Problem, System
+from gpuenv.model.machine import Driver, DriverVersion, Gpu, Machine, Problem, System
 from gpuenv.model.machine_json import parse_machine
 from gpuenv.model.plan import Plan
 from gpuenv.model.python import PythonOffer
@@ -82,7 +81,7 @@ def _gpu(index: int, text: str, *, visible: bool) -> Gpu:
         return Gpu(index, text[1:], None, visible=visible)
     if text.replace(".", "").isdigit():
         return Gpu(index, None, parse_compute_capability(text), visible=visible)
-    fact = load_knowledge().capability_by_name(text)
+    fact = load_knowledge().gpu_names.find(text)
     if fact is None or fact.ambiguous:
         raise ValueError(f"`{text}` names no GPU")
     return Gpu(index, fact.name, fact.capability, visible=visible)

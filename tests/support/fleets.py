@@ -32,7 +32,7 @@ GLIBCS = ("2.17", "2.27", "2.28", "2.31", "2.35", "2.39")
 def table_gpus() -> tuple[str, ...]:
     """The names in gpus.json that tell one compute capability, of GPUs that some torch build serves."""
     names = sorted({row["name"] for row in matrices.load("gpus") if row.get("name")})
-    results = ((name, load_knowledge().capability_by_name(name)) for name in names)
+    results = ((name, load_knowledge().gpu_names.find(name)) for name in names)
     return tuple(name for name, fact in results if fact and not fact.ambiguous and fact.capability >= _OLDEST)
 
 

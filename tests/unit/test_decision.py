@@ -16,8 +16,7 @@ from published import Published
 from raw_rows import CUDA_ROWS, runs
 
 from gpuenv import matrices
-from gpuenv.model.driver import DriverVersion
-from gpuenv.model.machine import Machine
+from gpuenv.model.machine import DriverVersion, Machine
 from gpuenv.model.variant import CudaVersion
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.decision import Solution

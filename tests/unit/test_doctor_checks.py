@@ -25,9 +25,8 @@ from gpuenv.doctor.repair import is_better
 from gpuenv.doctor.repair_choice import NoRepair, Repair, superseded, what_repairs
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.capability import ComputeCapability
-from gpuenv.model.driver import DriverVersion
 from gpuenv.model.findings import Dist, Findings, Interpreter, SharedFile, TorchFiles
-from gpuenv.model.machine import Driver, Gpu, Machine, System
+from gpuenv.model.machine import Driver, DriverVersion, Gpu, Machine, System
 from gpuenv.model.variant import CudaVersion, Variant
 from gpuenv.planning.load_knowledge import load_knowledge
 

@@ -11,7 +11,6 @@ from gpuenv import matrices
 from gpuenv.doctor.diagnosis import CheckVerdict, diagnose
 from gpuenv.doctor.repair_choice import Repair, what_repairs
 from gpuenv.model.capability import ComputeCapability
-from gpuenv.model.driver import DriverVersion
 from gpuenv.model.findings import (
     CondaPackage,
     Dist,
@@ -21,7 +20,7 @@ from gpuenv.model.findings import (
     PciDevice,
     TorchFiles,
 )
-from gpuenv.model.machine import Driver, Gpu, Machine, System, Toolkit
+from gpuenv.model.machine import Driver, DriverVersion, Gpu, Machine, System, Toolkit
 from gpuenv.model.variant import CudaVersion
 from gpuenv.planning.load_knowledge import load_knowledge
 

@@ -21,9 +21,8 @@ from gpuenv.formats.requirements import render_requirements
 from gpuenv.indexes.mirrors.canonical_urls import canonical_sources
 from gpuenv.indexes.mirrors.records import parse_mirror
 from gpuenv.model.conda import CondaChannel, CondaPlan
-from gpuenv.model.driver import DriverVersion
 from gpuenv.model.errors import Because, UsageError
-from gpuenv.model.machine import Driver
+from gpuenv.model.machine import Driver, DriverVersion
 from gpuenv.model.match_spec import parse_match_spec
 from gpuenv.model.plan import Plan, Sources
 from gpuenv.resolution.conda.environment_yml import parse_environment_file

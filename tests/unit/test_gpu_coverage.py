@@ -8,11 +8,9 @@ import pytest
 from building import build, on
 from deciding import Asked, gpu_machine
 
-from gpuenv.knowledge.knowledge import DriverOs
-from gpuenv.knowledge.records import SYSTEMS
+from gpuenv.knowledge.records import SYSTEMS, DriverOs
 from gpuenv.model.capability import parse_compute_capability
-from gpuenv.model.driver import DriverVersion
-from gpuenv.model.machine import Driver, Machine, System
+from gpuenv.model.machine import Driver, DriverVersion, Machine, System
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.gpu_coverage import (
     Coverage,

@@ -12,7 +12,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from gpuenv.knowledge.gpu_names import parse_pci_id
-from gpuenv.knowledge.knowledge import parse_knowledge
+from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.capability import parse_compute_capability
 from gpuenv.model.variant import CudaVersion, Variant
 from gpuenv.planning.load_knowledge import load_knowledge
@@ -23,7 +23,7 @@ NAMES = [gpu["name"] for gpu in KNOWLEDGE.gpu_rows]
 
 
 def capability(name: str) -> str | None:
-    fact = KNOWLEDGE.capability_by_name(name)
+    fact = KNOWLEDGE.gpu_names.find(name)
     return str(fact.capability) if fact else None
 
 
@@ -157,9 +157,9 @@ def test_a_capability_belongs_to_a_generation(text: str, name: str, last: int | 
     [("8.9", (11, 0)), ("9.0", (11, 8)), ("12.1", (12, 8)), ("7.5", (9, 0)), ("5.2", (6, 5))],
 )
 def test_a_generation_is_a_major_version(text: str, cuda: tuple[int, int]) -> None:
-    first = KNOWLEDGE.first_cuda_of_generation(parse_compute_capability(text))
+    first = KNOWLEDGE.first_generation(parse_compute_capability(text))
     assert first
-    assert first.cuda == CudaVersion(*cuda)
+    assert first.first_cuda == CudaVersion(*cuda)
 
 
 def test_integrated_devices_run_their_own_code_until_cuda_says_otherwise() -> None:
@@ -242,7 +242,7 @@ def test_every_name_that_a_driver_prints_is_known_in_any_case_with_and_without_t
 
 
 def test_a_name_sold_with_several_capabilities_says_so() -> None:
-    fact = KNOWLEDGE.capability_by_name("GeForce GT 730")
+    fact = KNOWLEDGE.gpu_names.find("GeForce GT 730")
     assert fact
     assert fact.ambiguous
     assert str(fact.capability) == "3.5"
@@ -259,7 +259,7 @@ def test_every_name_in_the_table_finds_a_capability_that_the_table_gives_it() ->
 @given(st.sampled_from(NAMES), st.integers(1, 6))
 def test_a_shortened_name_finds_a_capability_only_if_all_it_begins_have_it(name: str, count: int) -> None:
     short = " ".join(name.split()[:count])
-    fact = KNOWLEDGE.capability_by_name(short)
+    fact = KNOWLEDGE.gpu_names.find(short)
     begun = {
         row["compute_capability"]
         for row in KNOWLEDGE.gpu_rows
@@ -271,8 +271,8 @@ def test_a_shortened_name_finds_a_capability_only_if_all_it_begins_have_it(name:
 
 @given(st.text(max_size=40))
 def test_any_text_is_answered(text: str) -> None:
-    assert KNOWLEDGE.capability_by_name(text) is None or KNOWLEDGE.capability_by_name(text)
-    assert len(KNOWLEDGE.suggest_names(text)) <= 3
+    assert KNOWLEDGE.gpu_names.find(text) is None or KNOWLEDGE.gpu_names.find(text)
+    assert len(KNOWLEDGE.gpu_names.suggest(text)) <= 3
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_any_text_is_answered(text: str) -> None:
     ],
 )
 def test_suggestions_hold_what_was_meant(text: str, expected: str) -> None:
-    assert expected in KNOWLEDGE.suggest_names(text)
+    assert expected in KNOWLEDGE.gpu_names.suggest(text)
 
 
 @pytest.mark.parametrize("text", ["2208", "0x2208", "0x220810DE", "10de:2208", " 2208\n"])
@@ -336,8 +336,7 @@ def test_a_companion_release_tells_its_own_conditions() -> None:
     release = KNOWLEDGE.companion_release("torchvision", Version("0.29.2"))
     assert release
     assert release.requires_python == SpecifierSet(">=3.10,!=3.14.1")
-    assert KNOWLEDGE.companion_pypi_variant("torchvision", Version("0.29.2"), "linux-64") == Variant("cu132")
-    assert KNOWLEDGE.companion_pypi_variant("torchvision", Version("0.29.2"), "win-64") is None
+    assert dict(release.pypi_cuda) == {"linux-64": CudaVersion(13, 2)}
 
 
 def test_torches_of_a_companion_are_those_it_is_paired_with() -> None:
@@ -383,7 +382,7 @@ def test_cudnn_left_kepler_and_then_volta() -> None:
 
 
 def test_a_garbled_row_raises_value_error_when_its_table_is_read() -> None:
-    broken = parse_knowledge([], [], [], [], [], [{**KNOWLEDGE.library_rows[0], "from": "nine"}])
+    broken = Knowledge(library_rows=[{**KNOWLEDGE.library_rows[0], "from": "nine"}])
     assert broken.builds == ()
     with pytest.raises(ValueError, match="nine"):
         _ = broken.libraries

@@ -9,17 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.host.describe import describe_machine
-from gpuenv.knowledge.knowledge import parse_knowledge
+from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.capability import ComputeCapability
-from gpuenv.model.driver import DriverVersion
 from gpuenv.model.errors import UsageError
-from gpuenv.model.machine import Driver, FoundPython, Gpu, Machine, Problem, System
+from gpuenv.model.machine import Driver, DriverVersion, FoundPython, Gpu, Machine, Problem, System
 from gpuenv.model.variant import CudaVersion
 
-KNOWLEDGE = parse_knowledge(
-    (),
-    ({"kind": "branch", "os": "linux", "branch": 535, "cuda": "12.2", "source": "test"},),
-    tuple(
+KNOWLEDGE = Knowledge(
+    cuda_rows=({"kind": "branch", "os": "linux", "branch": 535, "cuda": "12.2", "source": "test"},),
+    gpu_rows=tuple(
         {"name": name, "compute_capability": cc, "pci_ids": [], "preferred": True, "source": "test", **more}
         for name, cc, more in (
             ("NVIDIA GeForce RTX 3080 Ti", "8.6", {}),
@@ -27,8 +25,7 @@ KNOWLEDGE = parse_knowledge(
             ("GeForce GT 730", "3.5", {"note": "same name also sold with compute capability 2.1"}),
         )
     ),
-    (), (), (),
-)  # fmt: skip
+)
 BROKEN = Machine(
     System("linux", "x86_64", "glibc", "2.35"),
     Driver(DriverVersion("418.39")),

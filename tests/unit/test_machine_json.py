@@ -11,8 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.model.capability import ComputeCapability
-from gpuenv.model.driver import DriverVersion
-from gpuenv.model.machine import Driver, FoundManager, FoundPython, Gpu, Machine, Problem, System, Toolkit
+from gpuenv.model.machine import (
+    Driver,
+    DriverVersion,
+    FoundManager,
+    FoundPython,
+    Gpu,
+    Machine,
+    Problem,
+    System,
+    Toolkit,
+)
 from gpuenv.model.machine_json import parse_driver, parse_machine, render_machine
 from gpuenv.model.variant import CudaVersion
 

@@ -9,7 +9,7 @@ from building import case, found, on
 from deciding import Asked, Outcome, decided, gpu_machine
 from packaging.specifiers import SpecifierSet
 
-from gpuenv.knowledge.knowledge import KnownBad
+from gpuenv.knowledge.records import KnownBad
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.plan import PlannedPackage
 from gpuenv.model.python import PythonOffer

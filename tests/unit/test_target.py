@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from deciding import gpu_machine, machine
 
-from gpuenv.model.driver import DriverVersion
 from gpuenv.model.errors import GpuenvError, Unsatisfiable, UsageError
-from gpuenv.model.machine import HARMLESS_PROBLEMS, Gpu, Machine
+from gpuenv.model.machine import HARMLESS_PROBLEMS, DriverVersion, Gpu, Machine
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.target import Target, choose_target
 

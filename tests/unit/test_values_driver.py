@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.model.driver import DriverVersion
+from gpuenv.model.machine import DriverVersion
 
 TEXTS = st.lists(st.integers(0, 999).map("{:02d}".format), min_size=1, max_size=4).map(".".join)
 

@@ -6,11 +6,11 @@ import re
 from dataclasses import replace
 
 from gpuenv.i18n.messages import tr
-from gpuenv.knowledge.knowledge import DriverOs, Knowledge
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.knowledge.records import DriverOs
 from gpuenv.model.capability import ComputeCapability, parse_compute_capability
-from gpuenv.model.driver import DriverVersion
 from gpuenv.model.errors import Fix, UsageError
-from gpuenv.model.machine import HARMLESS_PROBLEMS, Driver, Gpu, Machine, Problem, System
+from gpuenv.model.machine import HARMLESS_PROBLEMS, Driver, DriverVersion, Gpu, Machine, Problem, System
 from gpuenv.model.machine_json import parse_driver
 from gpuenv.model.wheel import PLATFORMS
 
@@ -119,7 +119,7 @@ def _read_gpu(index: int, text: str, knowledge: Knowledge) -> tuple[Gpu, str]:
     capability = _capability(text)
     if capability is not None:
         return Gpu(index, None, capability), "option --gpu"
-    fact = knowledge.capability_by_name(text)
+    fact = knowledge.gpu_names.find(text)
     if fact is None:
         raise _unknown_gpu(text, knowledge)
     if fact.ambiguous:
@@ -140,7 +140,7 @@ def _capability(text: str) -> ComputeCapability | None:
 
 def _unknown_gpu(text: str, knowledge: Knowledge) -> UsageError:
     close = tuple(
-        Fix(tr('did you mean --gpu "{name}"?', name=name)) for name in knowledge.suggest_names(text)
+        Fix(tr('did you mean --gpu "{name}"?', name=name)) for name in knowledge.gpu_names.suggest(text)
     )
     by_capability = Fix(tr("or specify its compute capability, such as --gpu 8.6"))
     return UsageError(

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gpuenv.knowledge.knowledge import DriverOs, Knowledge
+    from gpuenv.knowledge.knowledge import Knowledge
+    from gpuenv.knowledge.records import DriverOs
 from gpuenv.host import problems
 from gpuenv.host.nvidia.hardware import Hardware
 from gpuenv.host.nvidia.pci import SOURCE as PCI_SOURCE
@@ -122,7 +123,7 @@ def _capability(
     twin = _same_gpu(gpu, nvml)
     if twin and twin.compute_capability and nvml:
         return twin.compute_capability, nvml.source, False
-    by_name = knowledge().capability_by_name(gpu.name) if gpu.name else None
+    by_name = knowledge().gpu_names.find(gpu.name) if gpu.name else None
     if by_name and not by_name.ambiguous:
         return by_name.capability, tr("matrix: product name `{name}`", name=by_name.name), False
     by_pci = knowledge().capability_by_pci(gpu.pci_id) if gpu.pci_id else None

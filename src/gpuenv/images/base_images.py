@@ -10,9 +10,9 @@ from typing import Any
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.capability import Architecture
-from gpuenv.model.driver import DriverVersion
 from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
 from gpuenv.model.image import BaseImage
+from gpuenv.model.machine import DriverVersion
 from gpuenv.model.variant import CudaVersion, parse_cuda_version
 from gpuenv.resolution.rules import driver
 from gpuenv.resolution.rules import gpu_code as kernels

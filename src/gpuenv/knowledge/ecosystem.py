@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +11,7 @@ from typing import Any, Literal
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.knowledge.records import Row, as_capability, as_version
+from gpuenv.knowledge.records import Row, as_capability, as_version, or_none
 from gpuenv.model.capability import Architecture, ComputeCapability, parse_architecture
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import Platform
@@ -84,7 +84,7 @@ class BoundProject:
 class Ecosystem:
     """The rows of ecosystem.json as values, read when they are first asked for."""
 
-    def __init__(self, rows: tuple[Row, ...]) -> None:
+    def __init__(self, rows: Sequence[Row]) -> None:
         self._rows = rows
 
     def project(self, name: str) -> BoundProject | None:
@@ -175,11 +175,10 @@ def minor_of(torch: Version) -> Minor:
 
 
 def _parse_project(row: Row) -> BoundProject:
-    least = row["least_compute_capability"]
     return BoundProject(
         name=row["project"],
         set=row["set"],
-        least=as_capability(least) if least else None,
+        least=or_none(as_capability, row["least_compute_capability"]),
         least_for=SpecifierSet(row["least_for"] or ""),
         gpu_only=row["gpu_only"],
         source=row["source"],

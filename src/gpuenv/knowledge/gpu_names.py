@@ -76,7 +76,10 @@ class GpuNames:
             self._by_first_word.setdefault(model[0] if model else "", []).append(_Name(brands, model, gpu))
 
     def find(self, text: str) -> GpuFact | None:
-        """Find the one card, or cards of one capability, that `text` names."""
+        """Find a GPU by its product name, as nvidia-smi prints it or as people type it (`RTX 3080 Ti`).
+
+        None where the name is unknown, or could mean cards of different compute capabilities.
+        """
         words = _words(text)
         exact = self._exact.get(" ".join(words))
         if exact:

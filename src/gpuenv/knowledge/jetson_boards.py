@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # `detect` has no need of it
-    from gpuenv.knowledge.knowledge import Board, Knowledge
+    from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.i18n.messages import tr
+from gpuenv.model.capability import ComputeCapability, parse_compute_capability
 from gpuenv.model.machine import Gpu, Machine, Problem
 
 CODE = "tegra"
+_SOURCE = ("problems", "matrix tegra.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A board with a Tegra chip; `called` is what its driver calls the GPU."""
+
+    name: str
+    capability: ComputeCapability
+    called: tuple[str, ...]
+    own_wheels: bool
+
+
+def parse_board(row: Mapping[str, Any]) -> Board:
+    """Parse a row of tegra.json; raise ValueError.
+
+    {"board": "Jetson Orin", "compute_capability": "8.7", "called": ["Orin (nvgpu)"], "wheels": "nvidia", ...}
+    """
+    capability = parse_compute_capability(row["compute_capability"])
+    return Board(row["board"], capability, tuple(row.get("called", ())), row["wheels"] == "nvidia")
 
 
 def needs_own_wheels(board: str) -> Problem:
@@ -27,18 +49,15 @@ def with_board_told(machine: Machine, knowledge: Knowledge) -> Machine:
 
     Compute capabilities of boards before Thor are those of no other GPU.
     """
-    boards = (_board_of(gpu, knowledge) for gpu in machine.gpus)
-    board = next((item for item in boards if item is not None and item.own_wheels), None)
+    board = next((board for gpu in machine.gpus for board in knowledge.boards if _is_on(gpu, board)), None)
     if board is None or any(problem.code == CODE for problem in machine.problems):
         return machine
     facts = machine.facts if dict(machine.facts).get("problems") else (*machine.facts, _SOURCE)
     return replace(machine, facts=facts, problems=(needs_own_wheels(board.name), *machine.problems))
 
 
-_SOURCE = ("problems", "matrix tegra.json")
-
-
-def _board_of(gpu: Gpu, knowledge: Knowledge) -> Board | None:
-    if gpu.compute_capability is not None:
-        return knowledge.board_by_capability(gpu.compute_capability)
-    return knowledge.board_by_name(gpu.name) if gpu.name else None
+def _is_on(gpu: Gpu, board: Board) -> bool:
+    """Whether a GPU is that of a board for which PyTorch publishes no wheels."""
+    if gpu.compute_capability is None:
+        return board.own_wheels and gpu.name is not None and gpu.name.strip() in board.called
+    return board.own_wheels and gpu.compute_capability == board.capability

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,23 +10,22 @@ from packaging.version import Version
 
 from gpuenv.knowledge.ecosystem import Ecosystem
 from gpuenv.knowledge.gpu_names import GpuFact, GpuNames, parse_gpu_fact, parse_pci_id
+from gpuenv.knowledge.jetson_boards import Board, parse_board
 from gpuenv.knowledge.python_releases import PythonRelease, parse_python_release
 from gpuenv.knowledge.records import (
     ArchitectureSupport,
-    Board,
     CompanionRelease,
     Companions,
     DriverFloor,
     DriverOs,
-    FirstCuda,
     KnownBad,
     LibraryFloor,
     Row,
     as_capability,
     as_cuda_version,
     as_version,
+    or_none,
     parse_architecture_support,
-    parse_board,
     parse_companion_release,
     parse_companions,
     parse_driver_floors,
@@ -38,25 +37,20 @@ from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.variant import CudaVersion, Variant
 from gpuenv.model.wheel import IndexKind, Platform, TorchBuild
 
-__all__ = [
-    "ArchitectureSupport", "Board", "CompanionRelease", "Companions", "DriverFloor", "DriverOs", "FirstCuda",
-    "GpuFact", "Knowledge", "KnownBad", "LibraryFloor", "parse_knowledge",
-]  # fmt: skip
-
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
     """The matrices as values; a table is read when it is first asked for, which may raise ValueError."""
 
-    torch_rows: tuple[Row, ...]
-    cuda_rows: tuple[Row, ...]
-    gpu_rows: tuple[Row, ...]
-    companion_rows: tuple[Row, ...]
-    known_bad_rows: tuple[Row, ...]
-    library_rows: tuple[Row, ...]
-    ecosystem_rows: tuple[Row, ...] = ()
-    tegra_rows: tuple[Row, ...] = ()
-    python_rows: tuple[Row, ...] = ()
+    torch_rows: Sequence[Row] = ()
+    cuda_rows: Sequence[Row] = ()
+    gpu_rows: Sequence[Row] = ()
+    companion_rows: Sequence[Row] = ()
+    known_bad_rows: Sequence[Row] = ()
+    library_rows: Sequence[Row] = ()
+    ecosystem_rows: Sequence[Row] = ()
+    tegra_rows: Sequence[Row] = ()
+    python_rows: Sequence[Row] = ()
 
     # torch
 
@@ -95,9 +89,8 @@ class Knowledge:
 
     @cached_property
     def _pypi_variants(self) -> dict[tuple[Version, Platform], Variant]:
-        return {
-            (build.torch, build.platform): build.variant for build in self.builds if build.index == "pypi"
-        }
+        builds = (build for build in self.builds if build.index == "pypi")
+        return {(build.torch, build.platform): build.variant for build in builds}
 
     # CUDA and drivers
 
@@ -118,9 +111,9 @@ class Knowledge:
         """Find the GPU generation of a compute capability."""
         return self.generations.get(capability)
 
-    def first_cuda_of_generation(self, capability: ComputeCapability) -> FirstCuda | None:
-        """Tell the first CUDA that knew any GPU of the capability's major version."""
-        return self._first_cudas.get(capability.major)
+    def first_generation(self, capability: ComputeCapability) -> ArchitectureSupport | None:
+        """Find the first generation of the capability's major version: its CUDA knew such GPUs first."""
+        return self._first_generations.get(capability.major)
 
     def is_integrated(self, capability: ComputeCapability, cuda: CudaVersion | None) -> bool:
         """Whether code for an integrated device (Tegra) runs on that device alone.
@@ -133,19 +126,18 @@ class Knowledge:
         return cuda is None or until is None or cuda < until
 
     @cached_property
-    def _first_cudas(self) -> dict[int, FirstCuda]:
-        first: dict[int, FirstCuda] = {}
+    def _first_generations(self) -> dict[int, ArchitectureSupport]:
+        first: dict[int, ArchitectureSupport] = {}
         for capability, support in self.generations.items():
-            if capability.major not in first or support.first_cuda < first[capability.major].cuda:
-                first[capability.major] = FirstCuda(support.first_cuda, support.source)
+            known = first.setdefault(capability.major, support)
+            if support.first_cuda < known.first_cuda:
+                first[capability.major] = support
         return first
 
     @cached_property
     def _integrated(self) -> dict[ComputeCapability, CudaVersion | None]:
         return {
-            as_capability(row["compute_capability"]): as_cuda_version(row["until_cuda"])
-            if row["until_cuda"]
-            else None
+            as_capability(row["compute_capability"]): or_none(as_cuda_version, row["until_cuda"])
             for row in self._cuda("integrated")
         }
 
@@ -188,12 +180,10 @@ class Knowledge:
 
     # GPUs
 
-    def capability_by_name(self, name: str) -> GpuFact | None:
-        """Find a GPU by its product name, as nvidia-smi prints it or as people type it (`RTX 3080 Ti`).
-
-        None where the name is unknown, or could mean cards of different compute capabilities.
-        """
-        return self._gpu_names.find(name)
+    @cached_property
+    def gpu_names(self) -> GpuNames:
+        """The GPUs by their product names."""
+        return GpuNames(self._gpus)
 
     def capability_by_pci(self, pci_id: str) -> GpuFact | None:
         """Find a GPU by its PCI device id: `2208`, `0x2208` or, as nvidia-smi prints it, `0x220810DE`."""
@@ -203,29 +193,14 @@ class Knowledge:
         """The product names of a compute capability."""
         return tuple(gpu.name for gpu in self._gpus if gpu.capability == capability and gpu.preferred)
 
-    def board_by_capability(self, capability: ComputeCapability) -> Board | None:
-        """Find the board with a Tegra chip whose GPU has a compute capability; no other GPU has it."""
-        return next((board for board in self._boards if board.capability == capability), None)
-
-    def board_by_name(self, name: str) -> Board | None:
-        """Find a board by what its driver calls its GPU: `Orin (nvgpu)`."""
-        return next((board for board in self._boards if name.strip() in board.called), None)
-
     @cached_property
-    def _boards(self) -> tuple[Board, ...]:
+    def boards(self) -> tuple[Board, ...]:
+        """The boards with Tegra chips."""
         return tuple(parse_board(row) for row in self.tegra_rows)
-
-    def suggest_names(self, text: str) -> tuple[str, ...]:
-        """Product names that `text` may mean, likeliest first, three at most."""
-        return self._gpu_names.suggest(text)
 
     @cached_property
     def _gpus(self) -> tuple[GpuFact, ...]:
         return tuple(parse_gpu_fact(row) for row in self.gpu_rows)
-
-    @cached_property
-    def _gpu_names(self) -> GpuNames:
-        return GpuNames(self._gpus)
 
     @cached_property
     def _by_pci(self) -> dict[str, GpuFact]:
@@ -249,12 +224,6 @@ class Knowledge:
         """The torch releases that a companion release goes with, oldest first."""
         pairs = sorted(self._companion_versions.items())
         return tuple(torch for torch, paired in pairs if version in paired.get(project, ()))
-
-    def companion_pypi_variant(self, project: str, version: Version, platform: Platform) -> Variant | None:
-        """Tell which variant PyPI's files of a companion release are; None where it was not read."""
-        release = self.companion_release(project, version)
-        cuda = dict(release.pypi_cuda).get(platform) if release else None
-        return Variant(f"cu{cuda.major}{cuda.minor}") if cuda else None
 
     def matches_by_major(self, project: str, version: Version) -> bool:
         """Whether a companion release runs with a torch of any CUDA of the same major version."""
@@ -314,23 +283,6 @@ class Knowledge:
             for row in self.library_rows
             if row["kind"] == "bundled"
         }
-
-
-def parse_knowledge(
-    torch_rows: Iterable[Row],
-    cuda_rows: Iterable[Row],
-    gpu_rows: Iterable[Row],
-    companion_rows: Iterable[Row],
-    known_bad_rows: Iterable[Row],
-    library_rows: Iterable[Row],
-    ecosystem_rows: Iterable[Row] = (),
-) -> Knowledge:
-    """Make Knowledge of the rows of the matrices."""
-    return Knowledge(
-        tuple(torch_rows), tuple(cuda_rows), tuple(gpu_rows),
-        tuple(companion_rows), tuple(known_bad_rows), tuple(library_rows),
-        tuple(ecosystem_rows),
-    )  # fmt: skip
 
 
 def _release_of(torch: Version) -> Version:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -16,7 +16,7 @@ from gpuenv.model.capability import (
     parse_architecture,
     parse_compute_capability,
 )
-from gpuenv.model.driver import DriverVersion
+from gpuenv.model.machine import DriverVersion
 from gpuenv.model.variant import CudaVersion, Variant, parse_cuda_version
 from gpuenv.model.wheel import Evidence, TorchBuild
 
@@ -50,33 +50,6 @@ class ArchitectureSupport:
     last_cuda: CudaVersion | None
     last_driver_branch: int | None
     source: str
-
-
-@dataclass(frozen=True, slots=True)
-class FirstCuda:
-    """The first CUDA release whose toolkit knew a generation of GPUs."""
-
-    cuda: CudaVersion
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class Board:
-    """A board with a Tegra chip; `called` is what its driver calls the GPU."""
-
-    name: str
-    capability: ComputeCapability
-    called: tuple[str, ...]
-    own_wheels: bool
-
-
-def parse_board(row: Row) -> Board:
-    """Parse a row of tegra.json; raise ValueError.
-
-    {"board": "Jetson Orin", "compute_capability": "8.7", "called": ["Orin (nvgpu)"], "wheels": "nvidia", ...}
-    """
-    capability = as_capability(row["compute_capability"])
-    return Board(row["board"], capability, tuple(row.get("called", ())), row["wheels"] == "nvidia")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +141,14 @@ as_specifier = cache(SpecifierSet)
 as_capability = cache(parse_compute_capability)
 as_cuda_version = cache(parse_cuda_version)
 _as_architecture = cache(parse_architecture)
+_T = TypeVar("_T")
+
+
+def or_none(parse: Callable[[str], _T], text: str | None) -> _T | None:
+    """Parse a field that may be null or left out."""
+    return parse(text) if text else None
+
+
 _as_variant = cache(Variant)
 
 
@@ -186,7 +167,7 @@ def parse_torch_build(row: Row) -> TorchBuild:
     return TorchBuild(
         torch=as_version(row["torch"]),
         variant=_as_variant(row["variant"]),
-        cuda=as_cuda_version(row["cuda"]) if row["cuda"] else None,
+        cuda=or_none(as_cuda_version, row["cuda"]),
         platform=row["platform"],
         index=row["index"],
         pythons=tuple(row["pythons"]),
@@ -214,11 +195,10 @@ def parse_architecture_support(row: Row) -> ArchitectureSupport:
     {"kind": "architecture", "architecture": "Kepler", "compute_capabilities": ["3.5", "3.7"],
      "first_cuda": "5.0", "last_cuda": "11.8", "last_driver_branch": 470, "source": "..."}
     """
-    last = row["last_cuda"]
     return ArchitectureSupport(
         row["architecture"],
         as_cuda_version(row["first_cuda"]),
-        as_cuda_version(last) if last else None,
+        or_none(as_cuda_version, row["last_cuda"]),
         row["last_driver_branch"],
         row["source"],
     )
@@ -231,11 +211,10 @@ def parse_companions(row: Row) -> Companions:
      "basis": "version.py", "source": "...", "evidence": "matrix"}
     {"kind": "pair", "torch": "2.14.1", "project": "triton", "specifier": "~=3.8.0", "basis": "metadata", ...}
     """
-    specifier = row.get("specifier")
     return Companions(
         row["project"],
         tuple(as_version(version) for version in row.get("versions", ())),
-        as_specifier(specifier) if specifier else None,
+        or_none(as_specifier, row.get("specifier")),
         row["basis"],
         row["source"],
         row["evidence"],
@@ -250,12 +229,11 @@ def parse_companion_release(row: Row) -> CompanionRelease:
      "pypi_cuda": {"linux-64": "13.0"}, "cuda_match": "major",
      "architectures": ["sm_80"], "source": "..."}
     """
-    python = row["requires_python"]
     return CompanionRelease(
         row["project"],
         as_version(row["version"]),
         (row["requires_torch"] or "").startswith("=="),
-        as_specifier(python) if python else None,
+        or_none(as_specifier, row["requires_python"]),
         tuple(row["pythons"]),
         row["yanked"],
         tuple((platform, as_cuda_version(cuda)) for platform, cuda in row["pypi_cuda"].items()),
@@ -302,7 +280,7 @@ def parse_library_floor(row: Row) -> LibraryFloor:
         row["name"],
         row["counts"],
         as_version(row["from"]),
-        as_specifier(row["cuda"]) if row["cuda"] else None,
+        or_none(as_specifier, row["cuda"]),
         as_capability(row["min_compute_capability"]),
         row["least_gpus"],
         tuple(row["platforms"]),

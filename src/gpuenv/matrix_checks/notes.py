@@ -8,7 +8,8 @@ from typing import Any
 from packaging.version import Version
 
 from gpuenv.i18n.messages import N_, tr
-from gpuenv.knowledge.knowledge import CompanionRelease, Knowledge, parse_knowledge
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.knowledge.records import CompanionRelease
 from gpuenv.matrix_checks.keys import MatrixNote, row_key
 from gpuenv.matrix_checks.published_files import PublishedWheel, listed_files
 from gpuenv.model.capability import ComputeCapability, parse_compute_capability
@@ -27,7 +28,7 @@ def note_matrices(tables: Tables) -> tuple[MatrixNote, ...]:
     """Return what is worth knowing of whole and sound tables; with one of the six missing, nothing."""
     if not all(table in tables for table in _NEEDED):
         return ()
-    knowledge = parse_knowledge(*(tables[table] for table in _NEEDED))
+    knowledge = Knowledge(*(tables[table] for table in _NEEDED))
     files = listed_files(tables.get("wheels", ()))
     seen = (*_unseen_builds(knowledge, files), *_unseen_companions(knowledge, files)) if files else ()
     return (

@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from packaging.version import Version
+
 from gpuenv.model.capability import ComputeCapability
-from gpuenv.model.driver import DriverVersion
 from gpuenv.model.variant import CudaVersion
+
+
+class DriverVersion(Version):
+    """An NVIDIA driver's version: compared as any version is, written as NVIDIA writes it (`450.80.02`)."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        """Keep `text` beside what it means; raise InvalidVersion for what is no version."""
+        super().__init__(text)
+        self._text = text.strip()
+
+    def __str__(self) -> str:
+        return self._text
 
 
 @dataclass(frozen=True, slots=True)

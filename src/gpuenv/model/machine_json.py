@@ -10,9 +10,18 @@ from packaging.version import InvalidVersion
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.capability import ComputeCapability, parse_compute_capability
-from gpuenv.model.driver import DriverVersion
 from gpuenv.model.json_fields import Fields, wrong
-from gpuenv.model.machine import Driver, FoundManager, FoundPython, Gpu, Machine, Problem, System, Toolkit
+from gpuenv.model.machine import (
+    Driver,
+    DriverVersion,
+    FoundManager,
+    FoundPython,
+    Gpu,
+    Machine,
+    Problem,
+    System,
+    Toolkit,
+)
 from gpuenv.model.variant import CudaVersion, parse_cuda_version
 
 SCHEMA_VERSION = 1

@@ -29,9 +29,9 @@ def detect(environ: Mapping[str, str]) -> Machine:
 @cache
 def hardware_knowledge() -> Knowledge:
     """Return what the matrices know about drivers and GPUs; the large table of builds is not read for it."""
-    from gpuenv.knowledge.knowledge import parse_knowledge  # noqa: PLC0415 - a machine without GPU needs none of it
+    from gpuenv.knowledge.knowledge import Knowledge  # noqa: PLC0415 - a machine without GPU needs none of it
 
-    return parse_knowledge((), matrices.load("cuda"), matrices.load("gpus"), (), (), ())
+    return Knowledge(cuda_rows=matrices.load("cuda"), gpu_rows=matrices.load("gpus"))
 
 
 def _limit(text: str | None) -> float:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 
 from gpuenv import matrices
-from gpuenv.knowledge.knowledge import Knowledge, parse_knowledge
+from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.matrix_overlay import Overlay, load_tables
 
@@ -26,5 +25,5 @@ def overlay_warnings(environ: Mapping[str, str]) -> tuple[PlanWarning, ...]:
 
 @lru_cache(maxsize=2)
 def _parsed(loaded: Overlay) -> Knowledge:
-    known = parse_knowledge(*(loaded.tables[table] for table in _TABLES))
-    return replace(known, tegra_rows=matrices.load("tegra"), python_rows=matrices.load("pythons"))
+    tables = (*(loaded.tables[table] for table in _TABLES), matrices.load("tegra"), matrices.load("pythons"))
+    return Knowledge(*tables)

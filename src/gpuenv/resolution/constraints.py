@@ -7,7 +7,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from gpuenv.knowledge.knowledge import KnownBad
+from gpuenv.knowledge.records import KnownBad
 from gpuenv.resolution.candidate import IndexedFile
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.resolve import ResolutionInput

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar, overload
 
 from packaging.version import Version
 
-from gpuenv.knowledge.knowledge import KnownBad
+from gpuenv.knowledge.records import KnownBad
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import CudaVersion
 from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile

@@ -8,11 +8,11 @@ from typing import Literal
 from packaging.tags import Tag
 from packaging.utils import canonicalize_name
 
-from gpuenv.knowledge.knowledge import ArchitectureSupport, DriverOs, Knowledge
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.knowledge.records import ArchitectureSupport, DriverOs
 from gpuenv.model.capability import ComputeCapability
-from gpuenv.model.driver import DriverVersion
 from gpuenv.model.index import IndexSource, Listing
-from gpuenv.model.machine import Driver, Gpu, Machine, System
+from gpuenv.model.machine import Driver, DriverVersion, Gpu, Machine, System
 from gpuenv.model.variant import CudaVersion
 from gpuenv.model.wheel import Platform, TorchBuild, WheelFile
 from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile

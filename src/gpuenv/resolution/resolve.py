@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
-from gpuenv.knowledge.knowledge import Knowledge, KnownBad
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.knowledge.records import KnownBad
 from gpuenv.model.index import Listing
 from gpuenv.model.python import PythonOffer
 from gpuenv.resolution.applicable_requirements import by_python

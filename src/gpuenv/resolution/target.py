@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gpuenv.i18n.messages import tr
-from gpuenv.knowledge.knowledge import DriverOs, Knowledge
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.knowledge.records import DriverOs
 from gpuenv.model.capability import ComputeCapability
-from gpuenv.model.driver import DriverVersion
 from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
-from gpuenv.model.machine import Driver, Gpu, Machine
+from gpuenv.model.machine import Driver, DriverVersion, Gpu, Machine
 from gpuenv.model.wheel import Platform
 
 _PLATFORMS: dict[tuple[str, str], Platform] = {

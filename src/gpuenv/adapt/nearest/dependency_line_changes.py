@@ -12,7 +12,7 @@ from gpuenv.adapt.nearest.known_bad_dependencies import tightened
 from gpuenv.adapt.nearest.request import Wishes, requirement_of
 from gpuenv.adapt.nearest.search import Nearest
 from gpuenv.i18n.messages import gettext, tr
-from gpuenv.knowledge.knowledge import KnownBad
+from gpuenv.knowledge.records import KnownBad
 from gpuenv.knowledge.version_ranges import lies_within
 from gpuenv.resolution.constraints import constraints_of
 from gpuenv.resolution.decision import Solution

@@ -9,7 +9,7 @@ from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
 from gpuenv.adapt.nearest.request import freed
-from gpuenv.knowledge.knowledge import KnownBad
+from gpuenv.knowledge.records import KnownBad
 from gpuenv.knowledge.version_ranges import lies_apart, lies_within
 from gpuenv.resolution.candidate import IndexedFile
 from gpuenv.resolution.decision import Solution

@@ -8,7 +8,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from gpuenv.doctor.checks import queries as subject
-from gpuenv.knowledge.knowledge import Knowledge, KnownBad
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.knowledge.records import KnownBad
 from gpuenv.model.findings import Findings
 
 

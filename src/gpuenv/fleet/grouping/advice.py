@@ -11,7 +11,7 @@ from gpuenv.fleet.grouping.questions import GroupResolver
 from gpuenv.fleet.grouping.set_cover import bits
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.capability import ComputeCapability
-from gpuenv.model.driver import DriverVersion
+from gpuenv.model.machine import DriverVersion
 from gpuenv.model.plan import Advice
 from gpuenv.model.variant import CudaVersion
 from gpuenv.resolution.candidate import Candidate

@@ -14,7 +14,7 @@ from gpuenv.host.nvidia.reading import (
     parse_uuid,
 )
 from gpuenv.i18n.messages import tr
-from gpuenv.model.driver import DriverVersion
+from gpuenv.model.machine import DriverVersion
 
 SOURCE = "/proc/driver/nvidia"
 _PLACE = "proc/driver/nvidia"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.capability import ComputeCapability
-from gpuenv.model.driver import DriverVersion
+from gpuenv.model.machine import DriverVersion
 from gpuenv.model.variant import CudaVersion
 
 _DRIVER = re.compile(r"\d{2,4}(\.\d{1,4}){1,3}")

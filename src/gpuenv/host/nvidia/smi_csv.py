@@ -17,7 +17,7 @@ from gpuenv.host.nvidia.reading import (
 from gpuenv.host.nvidia.smi_messages import field_state
 from gpuenv.i18n.messages import tr
 from gpuenv.model.capability import parse_compute_capability
-from gpuenv.model.driver import DriverVersion
+from gpuenv.model.machine import DriverVersion
 
 SOURCE = "nvidia-smi --query-gpu"
 

@@ -14,8 +14,8 @@ from typing import Any
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
-from gpuenv.knowledge.knowledge import DriverOs, Knowledge
-from gpuenv.knowledge.records import SYSTEMS
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.knowledge.records import SYSTEMS, DriverOs
 from gpuenv.matrix.page.machine import Here, render_here
 from gpuenv.matrix.page.texts import page_texts
 from gpuenv.model.capability import ComputeCapability

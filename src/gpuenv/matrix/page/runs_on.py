@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from gpuenv.knowledge.knowledge import DriverOs, Knowledge
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.knowledge.records import DriverOs
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import TorchBuild

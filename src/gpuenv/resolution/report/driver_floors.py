@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuenv.knowledge.knowledge import Knowledge
-from gpuenv.model.driver import DriverVersion
+from gpuenv.model.machine import DriverVersion
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.rules import driver

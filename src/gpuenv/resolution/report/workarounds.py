@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from packaging.requirements import Requirement
 
 from gpuenv.i18n.messages import gettext, tr
-from gpuenv.knowledge.knowledge import KnownBad
+from gpuenv.knowledge.records import KnownBad
 from gpuenv.model.errors import Because, Fix
 from gpuenv.model.plan import PlannedPackage, PlanWarning
 from gpuenv.resolution.constraints import Constraint

@@ -14,7 +14,8 @@ from functools import cache
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.i18n.messages import N_, tr
-from gpuenv.knowledge.knowledge import Knowledge, LibraryFloor
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.knowledge.records import LibraryFloor
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.variant import CudaVersion
 from gpuenv.model.wheel import Platform
@@ -136,20 +137,20 @@ def _too_old(library: LeftBehind, gpu: TargetGpu) -> LibraryFailure:
 
 
 def _too_new(cuda: CudaVersion, gpu: TargetGpu, knowledge: Knowledge) -> list[LibraryFailure]:
-    first = knowledge.first_cuda_of_generation(gpu.capability)
+    first = knowledge.first_generation(gpu.capability)
     if first is None:
         return [_not_known(gpu)]
-    if cuda >= first.cuda:
+    if cuda >= first.first_cuda:
         return []
     text = N_("the libraries of CUDA {cuda} predate {gpu}, which is supported since CUDA {first}")
     return [
         LibraryFailure(
             kind="cuda",
             subject=str(gpu.capability),
-            detail=tr(text, cuda=cuda, first=first.cuda, gpu=gpu.label),
+            detail=tr(text, cuda=cuda, first=first.first_cuda, gpu=gpu.label),
             source=f"{first.source}; {gpu.source}",
             gpu=gpu.label,
-            first_cuda=first.cuda,
+            first_cuda=first.first_cuda,
         )
     ]
 

@@ -193,9 +193,10 @@ def companion_variant(item: IndexedFile, target: Target, knowledge: Knowledge) -
 
 def pypi_variant(project: str, release: Version, platform: Platform, knowledge: Knowledge) -> Variant | None:
     """Return the variant of a companion's files on PyPI: the one read, else its first torch's there."""
-    stated = knowledge.companion_pypi_variant(project, release, platform)
-    if stated is not None:
-        return stated
+    known = knowledge.companion_release(project, release)
+    cuda = dict(known.pypi_cuda).get(platform) if known else None
+    if cuda:
+        return Variant(f"cu{cuda.major}{cuda.minor}")
     paired = knowledge.torches_of(project, release)
     variants = (knowledge.pypi_variant(torch, platform) for torch in sorted(paired))
     return next((variant for variant in variants if variant), None)

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpuenv.i18n.messages import tr
-from gpuenv.knowledge.knowledge import DriverFloor, DriverOs, Knowledge
-from gpuenv.model.driver import DriverVersion
-from gpuenv.model.machine import Machine
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.knowledge.records import DriverFloor, DriverOs
+from gpuenv.model.machine import DriverVersion, Machine
 from gpuenv.model.variant import CudaVersion
 from gpuenv.resolution.candidate import Candidate, Failure
 from gpuenv.resolution.target import Target, driver_os

@@ -12,7 +12,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from gpuenv.i18n.messages import gettext, tr
-from gpuenv.knowledge.knowledge import Knowledge, KnownBad
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.knowledge.records import KnownBad
 from gpuenv.knowledge.version_ranges import lies_apart, lies_within
 from gpuenv.resolution.candidate import Candidate, Failure
 from gpuenv.resolution.known_bad_facts import KnownBadFacts
